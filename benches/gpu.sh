@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures on a machine with a GPU and without Rust.
 #
-#   benches/gpu.sh build [FOLDER]     here: builds the programs, stripped, into FOLDER (default: .gpu-programs)
+#   benches/gpu.sh build [FOLDER]     here: builds the programs, stripped, into FOLDER; default: .gpu-programs
 #   benches/gpu.sh run FOLDER [ARGS]  there: `bench gpu ARGS`, over data in a folder, removed afterwards
 #
 # Results, tables and plots are written to docs/bench, unless ARGS name another --folder. Peers in FOLDER are

@@ -1,5 +1,5 @@
-//! Finds the conformance data and a GPU, so that the tests that need them are ignored where they are missing, and not
-//! passed.
+//! Finds the conformance data and a GPU. Tests that need one of them are ignored where it is missing; they do
+//! not pass.
 
 use std::env;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ fn main() {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance");
     let folder = env::var_os("WARPATH_CONFORMANCE").map_or_else(beside, PathBuf::from);
     let suite = folder.join("cts.json");
-    // A missing file is not watched: cargo would take it for changed and build the tests anew each time. Where the data
-    // comes later, `touch tests/build.rs`.
+    // A missing file is not watched: cargo would take it for changed and build the tests anew each time. If
+    // the data comes later, `touch tests/build.rs`.
     if suite.is_file() {
         println!("cargo::rerun-if-changed={}", suite.display());
         println!("cargo::rustc-cfg=conformance");

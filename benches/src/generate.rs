@@ -10,7 +10,7 @@
 //! | [`Shape::Twitter`] | a tweet as the v1.1 streaming API sent it, 30 % with a whole retweeted tweet inside | 4.7 kB | `$.user.lang`, `$.lang`, `$.user.lang[?(@ == 'nl')]` (0.5 %), `'en'` (40 %) |
 //! | [`Shape::Walmart`] | a product; 30 % have `bestMarketplacePrice` | 1.2 kB | `$.bestMarketplacePrice.price`, `$.name` |
 //! | [`Shape::BestBuy`] | a product; `categoryPath` has 2 to 6 entries, and other arrays nest | 2.5 kB | `$.categoryPath[1:3].id` |
-//! | [`Shape::Maps`] | an answer with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
+//! | [`Shape::Maps`] | a response with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
 //! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 62 B | |
 //! | [`Shape::Events`] | an event in an envelope: what happened, to whom, where and how; 48 members | 900 B | the subscriptions of [`event_twigs`] |
 //! | [`Shape::Sized`] | lists of small objects around a user | exactly the given size | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |

@@ -1,6 +1,8 @@
-//! Files of string columns, of any bytes: what is opened is held to the rule, and nothing is read or written out of bounds.
+//! Files of string columns, of any bytes. A file that opens is compared with the rule, and nothing is read or
+//! written out of bounds.
 //!
-//! `cargo +nightly fuzz run fsst_column`. The same function is run by the tests over files that are altered here and there (`tests/tests/fsst_column.rs`).
+//! `cargo +nightly fuzz run fsst_column`. The tests run the same function over files with random changes
+//! (`tests/tests/fsst_column.rs`).
 
 #![no_main]
 

@@ -1,6 +1,8 @@
-//! Subscription files and documents of any bytes: a file of subscriptions, a zero, and a document of XML, of JSON, or lines of JSON.
+//! Subscription files and documents of any bytes: a file of subscriptions, a zero, and a document of XML, of
+//! JSON, or lines of JSON.
 //!
-//! `cargo +nightly fuzz run twigs`. The same function is run by the tests over files that are altered here and there (`tests/tests/twigs.rs`).
+//! `cargo +nightly fuzz run twigs`. The tests run the same function over files with random changes
+//! (`tests/tests/twigs.rs`).
 
 #![no_main]
 

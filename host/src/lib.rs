@@ -63,7 +63,7 @@ pub mod columns {
 pub mod packed {
     pub use warpath_exec::pack::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};
     pub use warpath_exec::unpack::unpack;
-    pub use warpath_store::packed::{Group, PackedFile, PackedInfo, PackedText, VERSION};
+    pub use warpath_store::packed::{PackedFile, PackedGroup, PackedInfo, PackedText, VERSION};
 }
 
 /// Standing queries: twigs, sets of them, and the documents that they are evaluated over.

@@ -260,7 +260,7 @@ fn what_is_read_is_not_written_over() {
         let at = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
         let ran = folder.run(&[&args[..at], &["-o", output], &args[at..]].concat());
         assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");
-        assert!(ran.stderr.contains(&format!(": is {what}, and the output (`{output}`) too")), "{ran}");
+        assert!(ran.stderr.contains(&format!(": is both {what} and the output (`{output}`)")), "{ran}");
         assert!(folder.read("people.ndjson") == input, "{args:?}");
         assert!(folder.read("p.wpb") == index && folder.read("p.wpi") == line_index, "{args:?}");
     }
@@ -273,7 +273,7 @@ fn what_is_read_is_not_written_over() {
         [&["bitmap", "build", "people.ndjson", "--column=a=$.id"][..], &["index", "build", "people.ndjson"]]
     {
         let ran = folder.run(&[args, &["-o", "-"]].concat());
-        ran.failed(2, "", "error: an index is written to a file, and not to standard output\n");
+        ran.failed(2, "", "error: an index is written to a file, not to standard output\n");
         assert!(!folder.path("-").exists());
     }
 }
@@ -291,7 +291,7 @@ fn expressions_may_begin_with_a_negative_number() {
     let select = folder.run(&["select", "n=$.n", "--where", "-6 > n", "--bitmap=n.wpb", "--", "n"]);
     assert_eq!(select.ok(), "{\"n\":-7}\n");
     // A misspelt option is reported as one.
-    let help = "an expression begins with `-` only where a number does";
+    let help = "an expression may begin with `-` only before a digit";
     for args in [&["n.wpb", "--cuont", "n < 3"][..], &["n.wpb", "-n3", "n < 3"]] {
         let ran = range(&folder, args);
         assert!(ran.code == 2 && ran.stderr.contains(help), "{ran}");
@@ -354,9 +354,9 @@ fn an_index_is_for_one_input() {
     let only = ["--where=lang is null", "--bitmap=p.wpb"];
     let files = ["query", "$.id", "people.ndjson", "people.ndjson"];
     let ran = folder.run(&[&files[..], &only].concat());
-    ran.failed(2, "", "error: a bitmap index is for one plain file, and there are 2\n");
+    ran.failed(2, "", "error: a bitmap index requires one plain file; there are 2 inputs\n");
     let ran = folder.run(&[&files[..2], &only].concat());
-    ran.failed(2, "", "error: a bitmap index is for one plain file, and not for a pipe\n");
+    ran.failed(2, "", "error: a bitmap index requires one plain file, not a pipe\n");
 }
 
 /// A column is given a type, and cut, once.
@@ -367,16 +367,17 @@ fn a_column_is_described_once() {
         let args = ["bitmap", "build", "people.ndjson", "--column=a=$.id", "--column=b=$.id", "-o", "q.wpb"];
         folder.run(&[&args[..], &["--on-error=skip", "-q"], more].concat())
     };
-    let said = "error: `--type a=float`: it is said twice of which type `a` is\n";
+    let said = "error: `--type a=float`: column `a` has two types\n";
     build(&["--type=a=int", "--type=a=float"]).failed(2, "", said);
-    let said = "error: `--bins a=distinct`: it is said twice how `a` is cut\n";
+    let said = "error: `--bins a=distinct`: column `a` has two kinds of bins\n";
     build(&["--bins=a=width:3", "--bins=width:4", "--bins=a=distinct"]).failed(2, "", said);
     assert!(!folder.path("q.wpb").exists());
     build(&["--type=a=int", "--type=b=float", "--bins=a=width:3", "--bins=width:4", "--bins=b=distinct"])
         .ok();
 }
 
-/// An index with the stamp of its input, and with other places of lines: that is seen when they are read.
+/// An index with the stamp of its input, but with wrong offsets of lines. The fault is found when lines are
+/// read.
 #[test]
 fn lines_that_are_elsewhere_are_told_of_the_bitmap_index() {
     let folder = folder();
@@ -389,7 +390,7 @@ fn lines_that_are_elsewhere_are_told_of_the_bitmap_index() {
     let index = warpath::bitmap::BitmapIndex::from_built(built).unwrap();
     index.write(folder.path("wrong.wpb")).unwrap();
     let said = format!(
-        "error: wrong.wpb: the index is not of people.ndjson as it is: line 65 does not begin at byte {wrong}\n  \
+        "error: wrong.wpb: the index does not match people.ndjson: line 65 does not begin at byte {wrong}\n  \
          help: make it again with `warpath bitmap build`\n"
     );
     for args in [
@@ -415,7 +416,7 @@ fn a_pipe_is_no_index() {
         &["bitmap", "info", "/dev/null"],
     ] {
         let ran = folder.run(args);
-        assert!(ran.code == 2 && ran.stderr.ends_with(": is no regular file\n"), "{args:?} {ran}");
+        assert!(ran.code == 2 && ran.stderr.ends_with(": is not a regular file\n"), "{args:?} {ran}");
     }
 }
 
@@ -440,7 +441,7 @@ fn inputs_without_lines_are_indexed_too() {
     folder.run(&["bitmap", "build", "a.gz", "--column=a=$.a", "-o", "a.wpb"]).ok();
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
-    ran.failed(2, "", "error: a.wpb: its rows are no lines of a plain file, or a packed one\n");
+    ran.failed(2, "", "error: a.wpb: its rows are not the lines of a plain or packed file\n");
     // Of tables, columns are named by the table, and rows are counted as lines are.
     let table = ["select", "--format=arrow", "a:int64=$.a", "b:string=$.b", "-o", "t.arrow"];
     folder.run_with(&table, b"{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\"}\n{\"a\":3}\n").ok();

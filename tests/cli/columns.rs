@@ -217,7 +217,7 @@ fn a_terminal_gets_no_binary() {
         let output = script.stdin(std::process::Stdio::null()).output().expect("`script`, of util-linux");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let refused = "error: `--format arrow` is binary, and would go to a terminal";
+    let refused = "error: `--format arrow` is binary and is not written to a terminal";
     for args in ["--color never --format arrow", "--color never --format arrow -o -"] {
         let (code, said) = ran(args);
         assert!(code == Some(2) && said.starts_with(refused), "{code:?}, {said}");

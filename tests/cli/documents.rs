@@ -111,7 +111,8 @@ fn stats_say_why_a_document_was_one_record() {
         folder.run(&["query", "--input=json", "--partition-size=9", "--stats", path, "a.json"]).stderr
     };
     assert!(!run("$.items[*].id").contains("note"));
-    let note = "note        a.json: answered as one record, since $['items'][1] is no array near its begin\n";
+    let note =
+        "note        a.json: evaluated as one record, because $['items'][1] is not an array near the start\n";
     assert!(run("$.items[1][*].id").contains(note));
 }
 

@@ -225,7 +225,7 @@ fn standard_output_is_not_read() {
         let output =
             command.current_dir(folder.path("")).args(args).stdin(stdin).stdout(append()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("is an input, and the output"));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("is both an input and the output"));
         assert_eq!(folder.read("log"), b"1\n");
     }
 }
@@ -266,7 +266,8 @@ fn answers_of_a_slow_pipe_come_at_once() {
     let mut questions = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     for i in 0..5 {
-        // The next line is not written before the last answer has come: this would wait for ever.
+        // The next line is written only after the last result has come. A program that reads ahead would wait
+        // for ever.
         writeln!(questions, "{{\"a\":{i}}}").unwrap();
         assert_eq!(answers.next().unwrap().unwrap(), i.to_string());
     }

@@ -269,15 +269,12 @@ fn a_history_of_matches() {
     assert_eq!(range("h.wpb", "theses = false"), "");
     // What does not go together.
     for (args, message) in [
-        (
-            &["--format=bitmap", "lines"][..],
-            "error: `--format bitmap` makes a file of its own, and there is no",
-        ),
+        (&["--format=bitmap", "lines"][..], "error: `--format bitmap` writes a file: name it with `-o FILE`"),
         (&["--format=bitmap", "-o", "-", "lines"], "error: an index is written to a file"),
-        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` has a column"),
+        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` and `--watch`"),
         (
             &["--format=bitmap", "-o", "h.wpb", "lines", "new.xml"],
-            "error: the rows of a bitmap index are lines, or",
+            "error: the rows of a bitmap index are lines or",
         ),
         (&["-o", "subs", "lines"], "error: "),
     ] {
@@ -328,7 +325,7 @@ fn a_stream_whose_subscriptions_change() {
     let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut messages = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut ask = |line: &str| {
-        // Nothing is closed: the answer has to come while the stream goes on.
+        // Nothing is closed: the result has to come while the stream is open.
         input.write_all(line.as_bytes()).unwrap();
         output.next().unwrap().unwrap()
     };

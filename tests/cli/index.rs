@@ -132,7 +132,11 @@ fn an_index_that_does_not_fit() {
 
     folder.write("text", b"{\"a\":[1,{\"b\":\"]\\\"\"}]}\r\n\n{\"a\":{\"c\":3}}\n\"last\"");
     let ran = folder.run(&["query", "$.a", "--index=text.wpi", "text"]);
-    ran.failed(4, "", "error: text.wpi: the index is not of text as it is: it has been written to since");
+    ran.failed(
+        4,
+        "",
+        "error: text.wpi: the index does not match text: it was written to after it was indexed",
+    );
 }
 
 #[test]
@@ -148,6 +152,6 @@ fn a_verified_index_is_of_every_byte() {
     // Samples do not see it.
     assert_eq!(folder.run(&["query", "--count", "$.a", "--index=text.wpi", "text"]).ok(), "100000\n");
     let ran = folder.run(&["query", "--count", "$.a", "--index=text.wpi", "--verify", "text"]);
-    ran.failed(4, "", "error: text.wpi: the index is not of text as it is: bytes 0..800000 have changed");
+    ran.failed(4, "", "error: text.wpi: the index does not match text: bytes 0..800000 have changed");
     pipe(&["query", "$", "--verify"], b"1").failed(2, "", "error: ");
 }

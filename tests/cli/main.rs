@@ -56,7 +56,7 @@ impl Folder {
         std::fs::write(path, contents).unwrap();
     }
 
-    /// Puts another file in the place of one. Nobody sees a part of it, as of a file that is being written.
+    /// Replaces a file by another at once. No reader sees a part of it, as of a file that is being written.
     fn replace(&self, name: &str, contents: &[u8]) {
         self.write("new", contents);
         std::fs::rename(self.path("new"), self.path(name)).unwrap();

@@ -1,4 +1,4 @@
-//! Help, and what is said of arguments that make no sense.
+//! Help, and the messages for invalid arguments.
 
 use insta::assert_snapshot;
 

@@ -65,19 +65,19 @@ fn messages_escape_names() {
     for (code, args, start) in [
         (4, &["query", "$", &bad][..], format!("error: bad{SHOWN}:1:1: ")),
         (2, &["query", "$", &missing], r"error: missing\x1bx\nb: ".to_owned()),
-        (2, &["query", "$", ODD, "-o", ODD], format!("error: {SHOWN}: is an input, and the output")),
+        (2, &["query", "$", ODD, "-o", ODD], format!("error: {SHOWN}: is both an input and the output")),
         (
             2,
             &["query", "$", "plain", "-o", "no/\u{1b}out"],
             r"error: cannot write to `no/\x1bout`: ".to_owned(),
         ),
         (2, &["pack", &missing, "-o", "out"], r"error: missing\x1bx\nb: ".to_owned()),
-        (4, &["unpack", ODD], format!("error: {SHOWN}: is no packed file")),
+        (4, &["unpack", ODD], format!("error: {SHOWN}: is not a packed file")),
         (4, &["validate", &bad], format!("error: bad{SHOWN}:1:")),
         (4, &["tree", &bad], format!("error: bad{SHOWN}:1:")),
         (2, &["filter", "-s", &missing, "plain"], r"error: missing\x1bx\nb: ".to_owned()),
         (3, &["filter", "-s", ODD, "plain"], format!("error: {SHOWN}:1:")),
-        (4, &["query", "$", "--index", ODD, "plain"], format!("error: {SHOWN}: is no index")),
+        (4, &["query", "$", "--index", ODD, "plain"], format!("error: {SHOWN}: is not an index")),
         (
             0,
             &["query", "$", "--on-error=skip", &bad],

@@ -115,12 +115,12 @@ fn a_file_is_checked() {
     let ran = folder.run(&["unpack", "--check", "people.wpk"]);
     let said = ran.ok();
     let start = format!("{} bytes of text in {}, ", people().len(), folder.read("people.wpk").len());
-    assert!(said.starts_with(&start) && said.ends_with(" groups: all as written\n"), "{said}");
+    assert!(said.starts_with(&start) && said.ends_with(" groups: all checksums match\n"), "{said}");
     let mut bytes = folder.read("people.wpk");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 4;
     folder.write("people.wpk", &bytes);
-    let said = "error: people.wpk: packed data is damaged: a group is not as it was written\n";
+    let said = "error: people.wpk: packed data is damaged: group checksum mismatch\n";
     folder.run(&["unpack", "--check", "people.wpk"]).failed(4, "", said);
     // What is before the damage is answered; what is beside it is read.
     let ran = folder.run(&["query", "$.id", "people.wpk", "--partition-size=1KiB", "--device=cpu"]);
@@ -200,9 +200,9 @@ fn an_index_file_of_a_packed_file() {
     assert!(info.text().contains(" % of the text)\n"), "{info}");
     // Packed anew it is another file; and the text is not the packed file.
     folder.run(&["pack", "people.ndjson", "-o", "people.wpk"]).ok();
-    let start = "error: people.wpk.wpi: the index is not of people.wpk as it is: it has ";
+    let start = "error: people.wpk.wpi: the index does not match people.wpk: it has ";
     folder.run(&["query", "$", "--index=people.wpk.wpi", "people.wpk"]).failed(4, "", start);
-    let start = "error: people.wpk.wpi: the index is not of people.ndjson as it is: it has ";
+    let start = "error: people.wpk.wpi: the index does not match people.ndjson: it has ";
     folder.run(&["query", "$", "--index=people.wpk.wpi", "people.ndjson"]).failed(4, "", start);
 }
 
@@ -231,7 +231,7 @@ fn a_bitmap_index_of_a_packed_file() {
         folder.run(&["query", "$.id", "people.wpk", "--where=n = 1", "--bitmap=people.wpk.wpb", "--stats"]);
     assert!(stats.stderr.contains("people.wpk.wpb: 5 of 700 lines, in 3 of 11 blocks"), "{stats}");
     // The text that was packed is another file.
-    let said = "error: people.wpk.wpb: the index is not of people.ndjson as it is: it has ";
+    let said = "error: people.wpk.wpb: the index does not match people.ndjson: it has ";
     folder
         .run(&["bitmap", "range", "people.wpk.wpb", "n = 1", "--records", "people.ndjson"])
         .failed(4, "", said);

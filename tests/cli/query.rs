@@ -90,7 +90,7 @@ fn limit_stops_early() {
     assert_eq!(pipe(&["query", "-n", "99", "$.n"], PEOPLE).ok(), "1\n2.50\nnull\n");
     assert_eq!(pipe(&["query", "--limit", "0", "$.n"], PEOPLE).ok(), "");
     assert_eq!(pipe(&["query", "--limit", "0", "--count", "$.n"], PEOPLE).ok(), "0\n");
-    // What comes after the last answer is never looked at.
+    // The text after the last result is never read.
     assert_eq!(pipe(&["query", "--limit", "1", "$"], b"1\n[\n").ok(), "1\n");
     let folder = Folder::new(&[("a", b"1\n")]);
     assert_eq!(folder.run(&["query", "--limit", "1", "$", "a", "missing"]).ok(), "1\n");

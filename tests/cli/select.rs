@@ -107,15 +107,15 @@ fn files_come_after_two_dashes() {
     let folder = Folder::new(&[("a.ndjson", b"{\"a\":1}"), ("b.ndjson", b"{\"a\":2}\n")]);
     let ran = folder.run(&["select", "a=$.a", "--", "a.ndjson", "b.ndjson"]);
     assert_eq!(ran.ok(), "{\"a\":1}\n{\"a\":2}\n");
-    folder.run(&["select", "a=$.a", "a.ndjson"]).failed(2, "", "error: `a.ndjson` is no column\n  help: ");
+    folder.run(&["select", "a=$.a", "a.ndjson"]).failed(2, "", "error: `a.ndjson` is not a column\n  help: ");
 }
 
 #[test]
 fn columns_need_names_of_their_own() {
     for (columns, message) in [
         (&["=$.a"][..], "error: the column `=$.a` has no name"),
-        (&["$.a"], "error: `$.a` is no column"),
-        (&["$[?@ == 1]"], "error: `$[?@ == 1]` is no column"),
+        (&["$.a"], "error: `$.a` is not a column"),
+        (&["$[?@ == 1]"], "error: `$[?@ == 1]` is not a column"),
         (&["a=$.a", "a=$.b"], "error: two columns have the name `a`"),
     ] {
         pipe(&[&["select"][..], columns].concat(), b"").failed(2, "", message);

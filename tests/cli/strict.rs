@@ -99,7 +99,7 @@ fn the_test_data_is_judged_alike_in_all_partitions() {
 #[test]
 fn statistics_say_what_was_checked() {
     let said = |args: &[&str]| pipe(args, b"1\n").stderr;
-    let checks = "\nchecks      all of RFC 8259, and UTF-8; on the host, a part of answering\n";
+    let checks = "\nchecks      all of RFC 8259, and UTF-8; on the host, as part of the evaluation\n";
     assert!(said(&["validate", "--stats"]).contains(checks));
     assert!(said(&["query", "--strict", "--stats", "$"]).contains(checks));
     assert!(!said(&["query", "--stats", "$"]).contains("checks"));

@@ -30,7 +30,7 @@ fn trees_of_several_files() {
     assert!(shown.contains("==> b <==\nline 2  bytes 1..3  1 node, 1 deep, 1 cell\n"), "{ran}");
     assert_eq!(folder.run(&["tree", "-o", "out", "a", "b"]).ok(), "");
     assert_eq!(folder.read("out"), ran.stdout);
-    folder.run(&["tree", "-o", "a", "a"]).failed(2, "", "error: a: is an input, and the output");
+    folder.run(&["tree", "-o", "a", "a"]).failed(2, "", "error: a: is both an input and the output");
     folder.run(&["tree", "missing"]).failed(2, "", "error: missing: ");
 }
 

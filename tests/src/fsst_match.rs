@@ -104,7 +104,7 @@ pub fn check<A: Accelerator>(device: &A, table: &Table, pattern: &Pattern, colum
     ensure!(fault_of(fault) == told, "{pattern:?}: fault {:?}, not {told:?}", fault_of(fault));
     let cpu = automaton.matches(&column.codes, &column.offsets);
     match first_fault {
-        None => ensure!(cpu == Ok(want), "{pattern:?}: the CPU's answers are others"),
+        None => ensure!(cpu == Ok(want), "{pattern:?}: the CPU's results differ"),
         Some((string, fault)) => {
             ensure!(cpu == Err(MatchError::Codes { string, fault }), "{pattern:?}: {cpu:?}");
         }

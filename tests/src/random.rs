@@ -1,5 +1,5 @@
-//! Random text, from a seed: JSON, JSON with a byte changed here and there, and bytes with structure in them; and queries, of what
-//! is supported ([`path`]) and of the whole grammar ([`query()`]).
+//! Random text, from a seed: JSON, JSON with a byte changed here and there, and bytes with structure in them.
+//! Also queries, of the supported paths ([`path`]) and of the whole grammar ([`query()`]).
 
 mod query;
 
@@ -84,8 +84,8 @@ fn value(rng: &mut Rng, depth: usize, out: &mut String) {
     }
 }
 
-/// Lines of random JSON, `bytes` or a little more; blank lines and carriage returns among them; sometimes without a
-/// newline at the end.
+/// Lines of random JSON, `bytes` or a little more, with blank lines and carriage returns among them.
+/// Sometimes without a newline at the end.
 pub fn json(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     let mut out = String::new();
     while out.len() < bytes {
@@ -101,8 +101,8 @@ pub fn json(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A random document, of `bytes` or a little more: an array, or something that has one in the places that [`array_path`] leads to;
-/// on one line, or with line ends and other white space wherever that may stand.
+/// A random document, of `bytes` or a little more: an array, or a value that has one where [`array_path`]
+/// leads to. It is on one line, or has line ends and other white space wherever that is allowed.
 pub fn document(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     let array = |rng: &mut Rng| {
         let (mut out, mut first) = (String::from("["), true);
@@ -151,7 +151,7 @@ pub fn document(rng: &mut Rng, bytes: usize) -> Vec<u8> {
     if rng.below(2) == 0 { format!("\n {out}\r\n\n").into_bytes() } else { out.into_bytes() }
 }
 
-/// A random path of the kinds that are supported, mostly through all elements of an array that [`document`] may have.
+/// A random path of the supported kinds, mostly through all elements of an array that [`document`] may have.
 pub fn array_path(rng: &mut Rng) -> String {
     let array = rng.pick(&[
         "[*]",
@@ -169,9 +169,10 @@ pub fn array_path(rng: &mut Rng) -> String {
     path(rng).replacen('$', &format!("${array}"), 1)
 }
 
-/// A record of many members or elements, `bytes` or a little more: names that are looked for, and others that begin like
-/// them, are as long, are longer, are written with escapes, or repeat; values that look like members; and, where `odd`,
-/// what is not JSON but no fault, such as two colons in a row.
+/// A record of many members or elements, `bytes` or a little more. It has the names of the queries, and
+/// others that begin like them, are as long, are longer, are written with escapes, or repeat. It has values
+/// that look like members. If `odd`, it also has text that is not JSON but no fault, such as two colons in a
+/// row.
 pub fn long_record(rng: &mut Rng, bytes: usize, odd: bool) -> String {
     let object = rng.below(3) > 0;
     let mut out = String::from(if object { "{" } else { "[" });

@@ -1,14 +1,15 @@
-//! Subscription files and documents of any bytes: what is accepted means the same to all who ask it, and what is not is told.
+//! Subscription files and documents of any bytes. A subscription that is accepted means the same to every
+//! evaluator, and one that is not accepted is reported.
 
 use warpath::twig::{Events, Name, Subscriptions, Twig, Value, json, xml};
 use warpath_rivals::yfilter::YFilter;
 
-/// Tells two of the same.
+/// Passes events on to two receivers.
 struct Both<'a, A, B>(&'a mut A, &'a mut B);
 
 impl<A: Events, B: Events> Events for Both<'_, A, B> {
     fn open(&mut self, name: Name<'_>) -> bool {
-        // Both are to hear all of it.
+        // Both get all events.
         self.0.open(name) | self.1.open(name)
     }
 
@@ -18,7 +19,8 @@ impl<A: Events, B: Events> Events for Both<'_, A, B> {
     }
 }
 
-/// Takes bytes as a file of subscriptions, up to a zero, and as documents behind it, of XML, of JSON and of lines. How many documents were good.
+/// Takes bytes as a file of subscriptions, up to a zero, and after it as documents of XML, of JSON and of
+/// lines. Returns the number of good documents.
 ///
 /// # Panics
 /// If anything does not hold that has to.
@@ -44,7 +46,7 @@ pub fn fuzz_one(bytes: &[u8]) -> usize {
         }
     };
     if let Ok(text) = str::from_utf8(document) {
-        // What is malformed does not depend on who asks.
+        // The verdict does not depend on the receiver.
         let is_good = xml::read(text, &mut Subscriptions::default().matcher()).is_ok();
         agree(&mut |both| match xml::read(text, both) {
             Ok(()) => {
@@ -75,7 +77,7 @@ pub fn fuzz_one(bytes: &[u8]) -> usize {
     good
 }
 
-/// Each line is added or told.
+/// Adds the lines of a file. Each line is added or reported.
 fn add(file: &str) -> Subscriptions {
     let mut subscriptions = Subscriptions::default();
     let errors = subscriptions.add_file(file);
@@ -101,7 +103,7 @@ fn lines(subscriptions: &Subscriptions, text: &[u8]) -> usize {
     json::Lines::default().read(text, &mut together, |together, number, ended| {
         alone.reset();
         let read = json::read(lines[number], &mut alone);
-        // Of lines it is not asked what scalars and strings consist of.
+        // Scalars and the contents of strings are not checked in lines.
         assert!(ended.is_ok() || read.is_err(), "line {number}: {read:?}, {ended:?}");
         if read.is_ok() {
             assert!(together.found().eq(alone.found()));

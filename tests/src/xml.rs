@@ -70,7 +70,7 @@ pub fn check<A: Accelerator, D: AsRef<[u8]>>(
     for answer in [&first, &again] {
         let mut found = vec![BTreeSet::new(); documents.len()];
         for (document, twig) in set.answers(&answer.matched) {
-            ensure!(found[document as usize].insert(twig), "a match that is told twice");
+            ensure!(found[document as usize].insert(twig), "a match is reported twice");
         }
         tally = Tally { documents: documents.len(), ..Tally::default() };
         for (number, (document, found)) in documents.iter().zip(found).enumerate() {

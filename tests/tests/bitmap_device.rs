@@ -172,7 +172,7 @@ fn of_distinct(rows: usize, seed: u64) -> BitmapIndex {
     BitmapIndex::from_built(Built { rows: rows as u64, columns: vec![column], ..Built::default() }).unwrap()
 }
 
-/// Asks, and gives the bytes that went to the device, without those of the program.
+/// Evaluates an expression. Returns the bytes that went to the device, without those of the program.
 fn uploaded(engine: &mut BitmapEngine, device: &Emulated, index: &BitmapIndex, expression: &str) -> u64 {
     let plan = Plan::of(index, &expression.parse().unwrap(), false).unwrap();
     let want = BitmapEngine::cpu().answer(index, &plan, true).unwrap();
@@ -224,7 +224,7 @@ fn bitmaps_of_another_index_are_copied_again() {
     let (first, second) = (BitmapIndex::open(&path).unwrap(), BitmapIndex::open(&path).unwrap());
     assert!(uploaded(&mut engine, &device, &first, "n = 3") > 0);
     assert!(uploaded(&mut engine, &device, &second, "n = 3") > 0);
-    // What is gone leaves its place in memory to others.
+    // Dropped indexes leave their memory to others.
     for seed in 0..50 {
         let rows = 20_000 - seed as usize % 3;
         assert!(uploaded(&mut engine, &device, &of_distinct(rows, seed), "n in (1, 2)") > 0, "{seed}");

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
+use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::wah::{OnesBuilder, WahBuf, tile_starts};
 use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, Stamp, StoredValues, Values};
 use warpath::{DeviceChoice, Engine, Error, IndexError};
@@ -267,7 +268,9 @@ fn an_index_of_another_length_is_refused() -> Result<()> {
     for more in [1, 64, 1000] {
         let bytes = [index.bytes(), &vec![0; more]].concat();
         let error = open(&path, &bytes).expect_err("it is longer");
-        ensure!(error.to_string().ends_with("the index is damaged: it is not as long as it was written"));
+        ensure!(
+            error.to_string().ends_with("the index is damaged: its length is not the length in its header")
+        );
     }
     Ok(())
 }
@@ -277,14 +280,14 @@ fn what_is_no_index_of_this_version_is_refused() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("altered.wpb");
     let said = |bytes: &[u8]| open(&path, bytes).expect_err("it is none").to_string();
-    ensure!(said(b"").ends_with("altered.wpb: is no index of Warpath"));
-    ensure!(said(b"{\"a\":1}\n").ends_with("altered.wpb: is no index of Warpath"));
+    ensure!(said(b"").ends_with("altered.wpb: is not an index of Warpath"));
+    ensure!(said(b"{\"a\":1}\n").ends_with("altered.wpb: is not an index of Warpath"));
     let mut bytes = BitmapIndex::from_built(small())?.bytes().to_vec();
     bytes[8] = 1;
     ensure!(said(&bytes).ends_with("altered.wpb: is an index of version 1; this Warpath reads version 2"));
     // An index of structure is another thing.
     bytes[3] = b'I';
-    ensure!(said(&bytes).ends_with("altered.wpb: is no index of Warpath"));
+    ensure!(said(&bytes).ends_with("altered.wpb: is not an index of Warpath"));
     let missing = BitmapIndex::open(folder.path().join("none.wpb")).unwrap_err();
     ensure!(matches!(missing, Error::Index(IndexError::Io { .. })));
     let directory = BitmapIndex::open(folder.path()).unwrap_err();
@@ -316,10 +319,11 @@ fn an_index_is_of_one_input() -> Result<()> {
     let lines = vec![0, 128, 256, 384, 401];
     let beyond = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() })?;
     let input_of = || Engine::builder().device(DeviceChoice::Cpu).build()?.open(&input);
-    input_of()?.only(&index, vec![1; 4])?;
-    let error = input_of()?.only(&beyond, vec![1; 4]).err().map(|error| error.to_string());
+    let lines = || RowSet::all(200);
+    input_of()?.only(&index, lines())?;
+    let error = input_of()?.only(&beyond, lines()).err().map(|error| error.to_string());
     ensure!(
-        error.as_ref().is_some_and(|said| said.ends_with("its lines do not end where the text does")),
+        error.as_ref().is_some_and(|said| said.ends_with("its last line ends after the text")),
         "{error:?}"
     );
     // The same bytes, written at another time.
@@ -328,7 +332,7 @@ fn an_index_is_of_one_input() -> Result<()> {
         .open(&input)?
         .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(7))?;
     let error = index.check(&input).unwrap_err().to_string();
-    ensure!(error.ends_with("as it is: it has been written to since"), "{error}");
+    ensure!(error.ends_with("as it is: it was written to after it was indexed"), "{error}");
     let none = BitmapIndex::from_built(small())?.check(&input).unwrap_err();
     ensure!(matches!(none, Error::Usage(_)));
     Ok(())
@@ -345,8 +349,8 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
     };
     refused(&|built| built.rows = 201, "other rows than the index");
     refused(&|built| built.records = Some(WahBuf::none(7)), "the bitmap of records has other rows");
-    refused(&|built| built.lines.truncate(4), "there are places of 4 lines of 200");
-    refused(&|built| built.lines[1] = 0, "places of lines: they make no sense");
+    refused(&|built| built.lines.truncate(4), "there are 4 offsets of lines for 200 rows");
+    refused(&|built| built.lines[1] = 0, "offsets of lines: they do not ascend");
     refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
     refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap and values for each bin");
     refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins have other rows");
@@ -355,7 +359,7 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
     refused(&|built| drop(built.columns[0].values.pop()), "not one bitmap and values for each bin");
     refused(
         &|built| built.columns[2].values[0] = StoredValues::U64(vec![0; 200]),
-        "values are stored otherwise than what their bin holds",
+        "values are not stored in the form of their bin",
     );
     refused(
         &|built| {
@@ -375,7 +379,7 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
             let values = vec![StoredValues::Text { offsets, bytes }, StoredValues::Same];
             built.columns[2] = BuiltColumn { column, bitmaps, values };
         },
-        "the places of texts make no sense",
+        "invalid offsets of texts",
     );
     refused(
         &|built| {
@@ -426,14 +430,15 @@ fn columns_that_contradict_themselves_are_found_by_who_asks() -> Result<()> {
     let said = |bitmaps, values| verified(bitmaps, values).unwrap_err().to_string();
     ensure!(
         said([of(&[0, 2]), of(&[1, 3])], [vec![0, 5], vec![0, 4]])
-            .ends_with("bin 0 of column `n`: a value is not one of it")
+            .ends_with("bin 0 of column `n`: it has a value outside its bounds")
     );
     ensure!(
-        said([of(&[0, 2]), of(&[2, 3])], right()).ends_with("bin 1 of column `n`: it has rows of another")
+        said([of(&[0, 2]), of(&[2, 3])], right())
+            .ends_with("bin 1 of column `n`: it has a row that is in another bin, too")
     );
     ensure!(
         said([of(&[0, 2]), of(&[3])], right())
-            .ends_with("bin 1 of column `n`: it has other rows than it says")
+            .ends_with("bin 1 of column `n`: its bitmap does not have the number of rows in the table")
     );
     Ok(())
 }

@@ -965,7 +965,7 @@ fn tree(depth: usize, both: bool, next: &mut usize) -> String {
 
 #[test]
 fn programs_push_no_more_than_there_is_room_for() {
-    // Each level of `and` needs a place, and one of `or` but at the bottom.
+    // Each level of `and` needs a slot, and so does each of `or` except at the bottom.
     for depth in 1..=MAX_STACK + 4 {
         let (text, columns) = (tree(depth, true, &mut 0), bits(1 << depth));
         match plan_of(&text, &columns, false) {
@@ -977,7 +977,7 @@ fn programs_push_no_more_than_there_is_room_for() {
             }
         }
     }
-    // A chain needs few places, whichever way it is written, and however long it is.
+    // A chain needs few slots, whichever way it is written, and however long it is.
     let columns = bits(240);
     let mut text = "x0 = 1".to_owned();
     for number in 1..columns.len() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Limit, RowForm, TextForm, Want};
 use warpath::backend::Backend;
+use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::{BitmapIndex, Built, Stamp};
 use warpath::columns::{ColumnType, Schema};
 use warpath::device::Pipeline;
@@ -61,19 +62,13 @@ impl Case {
     }
 
     fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input, Error> {
-        engine.open(&self.input)?.only(&self.index, chunks(selected))
+        engine.open(&self.input)?.only(&self.index, selected.iter().copied().collect())
     }
 }
 
 fn index(input: &PathBuf, rows: u64, lines: Vec<u64>) -> BitmapIndex {
     let stamp = Some(Stamp::of(&File::open(input).unwrap()).unwrap());
     BitmapIndex::from_built(Built { rows, lines, stamp, ..Built::default() }).unwrap()
-}
-
-fn chunks(selected: &[bool]) -> Vec<u64> {
-    let chunk =
-        |bits: &[bool]| bits.iter().enumerate().fold(0, |chunk, (at, bit)| chunk | u64::from(*bit) << at);
-    selected.chunks(63).map(chunk).collect()
 }
 
 fn program(paths: &[&str]) -> Program {
@@ -130,7 +125,7 @@ fn ask(input: Input, program: &Program) -> All {
             .extend(skipped.map(|error| (error.line - 1, error.to_string(), batch.line_of(&error).to_vec())));
     }
     all.lines = answers.stats().lines;
-    // Pieces are cut at different places.
+    // Pieces are cut at different offsets.
     all.matches.sort_by_key(|found| (found.0, found.1));
     all
 }
@@ -368,39 +363,43 @@ fn other_inputs_are_refused() -> Result<()> {
     let engine = Engine::builder().backend(cpu()).build()?;
     let said = |input: Result<Input, Error>| input.err().map(|error| error.to_string()).unwrap_or_default();
     let open = || engine.open(&case.input);
-    let short = said(open()?.only(&case.index, vec![1, 2, 3]));
-    ensure!(short == "lines are selected by 3 chunks of 63, and there are 4", "{short}");
-    let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, vec![0; 4]));
-    ensure!(pipe == "a bitmap index is for one plain file, and not for a pipe", "{pipe}");
+    let none = RowSet::from_words(Vec::new(), 200);
+    let short = said(open()?.only(&case.index, RowSet::all(199)));
+    ensure!(short == "the selection is of 199 lines; the index has 200", "{short}");
+    let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, none.clone()));
+    ensure!(pipe == "a bitmap index requires one plain file, not a pipe", "{pipe}");
     let document = Engine::builder().backend(cpu()).format(warpath::Format::Json).build()?;
     ensure!(
-        said(document.open(&case.input)?.only(&case.index, vec![0; 4])).contains("the input is a document")
+        said(document.open(&case.input)?.only(&case.index, none.clone())).contains("the input is a document")
     );
     let kept = case.input(&engine, &[true; 200])?.index(3).err().context("it was kept")?.to_string();
-    ensure!(kept == "an index that is kept is of all lines of an input, and not of selected ones", "{kept}");
+    ensure!(
+        kept == "a resident index requires all lines of an input; some lines are selected here",
+        "{kept}"
+    );
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
     ensure!(indexed.err().context("no error")?.to_string().contains("not of selected ones"));
     let wpi = case.folder.path().join("text.wpi");
     let file = warpath::IndexFile::build(&engine, &case.input, &wpi, 3)?;
     ensure!(
-        said(open()?.with_index(&file, false)?.only(&case.index, vec![0; 4])).contains("by no index file")
+        said(open()?.with_index(&file, false)?.only(&case.index, none.clone())).contains("by no index file")
     );
     ensure!(said(case.input(&engine, &[true; 200])?.with_index(&file, false)).contains("by no index file"));
     let no_lines = index(&case.input, 200, Vec::new());
     ensure!(
-        said(open()?.only(&no_lines, vec![0; 4]))
-            .ends_with("its rows are no lines of a plain file, or a packed one")
+        said(open()?.only(&no_lines, none.clone()))
+            .ends_with("its rows are not the lines of a plain or packed file")
     );
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
-    ensure!(said(engine.open(&other)?.only(&case.index, vec![0; 4])).contains("is not of "));
+    ensure!(said(engine.open(&other)?.only(&case.index, none.clone())).contains("is not of "));
     // Bits after the last line select nothing.
-    let answers = open()?.only(&case.index, vec![0, 0, 0, !0 << 11])?;
+    let answers = open()?.only(&case.index, RowSet::from_words(vec![0, 0, 0, !0 << 8], 200))?;
     ensure!(answers.count(&Query::compile("$.a")?)? == 0);
     Ok(())
 }
 
-/// An index that says other places than there are, of a file with the right stamp, is found out.
+/// An index with wrong offsets of lines is refused, although its stamp is right.
 #[test]
 fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     let text = "{\"a\":1}\n".repeat(200);
@@ -409,7 +408,7 @@ fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     let ask = |lines: Vec<u64>, selected: &[usize]| -> Result<(u64, String)> {
         let index = index(&case.input, 200, lines);
         let which: Vec<bool> = (0..200).map(|line| selected.contains(&line)).collect();
-        let input = engine.open(&case.input)?.only(&index, chunks(&which))?;
+        let input = engine.open(&case.input)?.only(&index, which.into_iter().collect())?;
         let (mut found, mut error) = (0, String::new());
         for batch in input.answers(program(&["$.a"]), Want::default()) {
             match batch {
@@ -427,10 +426,15 @@ fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
     );
     let (found, error) = ask(vec![0, 520, 1024, 1536, 1600], &[5, 63, 64])?;
     ensure!(found == 2 && error.ends_with("as it is: line 65 does not begin at byte 520"), "{found} {error}");
-    let begin =
-        engine.open(&case.input)?.only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), vec![1; 4]);
+    let begin = engine
+        .open(&case.input)?
+        .only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), RowSet::all(200));
     ensure!(
-        begin.err().context("no error")?.to_string().ends_with("its lines do not begin where the text does")
+        begin
+            .err()
+            .context("no error")?
+            .to_string()
+            .ends_with("its first line does not begin at the start of the text")
     );
     Ok(())
 }

@@ -104,7 +104,7 @@ fn error(name: &Path, text: &[u8]) -> Option<String> {
 
 const SIZES: [usize; 9] = [1, 2, 3, 5, 8, 13, 64, 200, 1 << 20];
 
-/// Asks a document in parts of a size, and compares with what is wanted.
+/// Evaluates a document in parts of a size, and compares the results with the expected ones.
 fn check(
     backend: &Arc<dyn Backend>,
     size: usize,

@@ -290,9 +290,12 @@ fn what_is_no_file_of_this_version_is_refused() -> Result<()> {
         error.split_once("altered.wps: ").unwrap().1.to_owned()
     };
     let mut bytes = small(20, true).0.to_bytes()?;
-    ensure!(said(b"") == "is no column of strings of Warpath" && said(b"{}\n") == said(b""));
+    ensure!(said(b"") == "is not a column of strings of Warpath" && said(b"{}\n") == said(b""));
     ensure!(said(&bytes[..127]) == "the column is damaged: it ends in its header");
-    ensure!(said(&bytes[..bytes.len() - 1]) == "the column is damaged: it is not as long as it was written");
+    ensure!(
+        said(&bytes[..bytes.len() - 1])
+            == "the column is damaged: its length is not the length in its header"
+    );
     bytes[8] = 2;
     ensure!(said(&bytes) == "is a column of version 2; this Warpath reads version 1");
     Ok(())
@@ -368,10 +371,10 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     refused("its splits do not ascend", &|bytes| put(bytes, splits + 8, u64::MAX >> 1));
     refused("its splits begin or end after an escape", &|bytes| bytes[splits] = 1);
     refused("its splits begin or end after an escape", &|bytes| bytes[splits + 8 * split_count - 1] = 0x80);
-    refused("its header makes no sense", &|bytes| bytes[12] |= 8);
-    refused("its header makes no sense", &|bytes| put(bytes, 48, 256));
-    refused("its header makes no sense", &|bytes| put(bytes, 24, 201));
-    refused("its header makes no sense", &|bytes| put(bytes, 80, 1));
+    refused("invalid header", &|bytes| bytes[12] |= 8);
+    refused("invalid header", &|bytes| put(bytes, 48, 256));
+    refused("invalid header", &|bytes| put(bytes, 24, 201));
+    refused("invalid header", &|bytes| put(bytes, 80, 1));
     // 2³² strings, 2⁶⁰ of them, and as many codes: a file that is so short has none of these.
     for many in [1 << 32, 1 << 60] {
         refused("its header and its length disagree", &|bytes| put(bytes, 16, many));

@@ -356,7 +356,7 @@ fn an_input_that_has_changed_is_refused() -> Result<()> {
     let modified = case.input.metadata()?.modified()?;
     let set = |time: SystemTime| File::options().write(true).open(&case.input)?.set_modified(time);
     set(modified + Duration::from_nanos(1000))?;
-    ensure!(refused(&case, &index, false).as_deref() == Some("it has been written to since"));
+    ensure!(refused(&case, &index, false).as_deref() == Some("it was written to after it was indexed"));
     set(SystemTime::UNIX_EPOCH - Duration::from_millis(1500))?;
     ensure!(refused(&case, &index, false).is_some());
     set(modified)?;
@@ -372,7 +372,7 @@ fn an_input_that_has_changed_is_refused() -> Result<()> {
     // Its bytes alone, where a sample sees them, and where only the whole does.
     for at in [0, 5, 4095, 1_899_999 - 4000, 1_899_999] {
         case.change(|text| text[at] ^= 1);
-        ensure!(refused(&case, &index, false).as_deref() == Some("its bytes have changed"), "{at}");
+        ensure!(refused(&case, &index, false).as_deref() == Some("its contents have changed"), "{at}");
         case.change(|text| text[at] ^= 1);
     }
     case.change(|text| text[10_000] ^= 1);

@@ -153,7 +153,7 @@ fn on_cpu(partition: usize) -> Engine {
     Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap()
 }
 
-/// The answers of a file, and what went wrong.
+/// The matches in a file, and the error.
 fn answers(engine: &Engine, path: &Path, query: &str) -> (Vec<String>, Option<String>) {
     let mut all = Vec::new();
     for hit in engine.open(path).unwrap().query(&Query::compile(query).unwrap()).unwrap() {
@@ -211,13 +211,16 @@ fn what_is_damaged_is_told() {
         let mut altered = bytes.clone();
         altered[at] ^= 1 << rng.below(8);
         let said = wrong(&altered).unwrap_or_else(|| panic!("byte {at}"));
-        let want = if at < 8 { "test: is no packed file" } else { "test: packed data is damaged: " };
+        let want = if at < 8 { "test: is not a packed file" } else { "test: packed data is damaged: " };
         assert!(said.starts_with(want), "byte {at}: {said}");
     }
     for len in 0..bytes.len() {
         let said = wrong(&bytes[..len]).unwrap_or_else(|| panic!("{len} bytes"));
-        let want =
-            if len == 0 { "test: is no packed file" } else { "test: packed data is damaged: it ends early" };
+        let want = if len == 0 {
+            "test: is not a packed file"
+        } else {
+            "test: packed data is damaged: it ends early"
+        };
         assert!(said.starts_with(want), "{len} bytes: {said}");
         assert!(from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
     }
@@ -229,7 +232,7 @@ fn what_is_damaged_is_told() {
         assert!(from_pipe(&altered).is_err(), "byte {at} of a pipe");
     }
     let said = from_pipe(&[&bytes[..], &bytes[..]].concat()).unwrap_err().to_string();
-    assert_eq!(said, "pipe: packed data is damaged: there is something behind its end");
+    assert_eq!(said, "pipe: packed data is damaged: there are bytes after its end");
     assert!(wrong(&[&bytes[..], &bytes[..]].concat()).unwrap().contains("its table of groups"));
 }
 
@@ -263,7 +266,7 @@ fn lines_do_not_go_on_from_one_group_to_the_next() {
     };
     let both = repaired(&[&a[..24], &groups(&a), &groups(&b)].concat());
     let said = wrong(&both).unwrap();
-    assert_eq!(said, "test: packed data is damaged: a line goes on from one group to the next");
+    assert_eq!(said, "test: packed data is damaged: a line crosses the end of a group");
 }
 
 /// A compressed file may contain a packed file.
@@ -311,7 +314,7 @@ fn outputs_that_are_no_files_stay_what_they_are() {
     std::fs::write(path("plain"), &text).unwrap();
     let engine = on_cpu(1 << 16);
     let said = IndexFile::build(&engine, path("plain"), path("pipe"), 2);
-    assert!(said.unwrap_err().to_string().contains("is no regular file"));
+    assert!(said.unwrap_err().to_string().contains("is not a regular file"));
 }
 
 #[test]
@@ -377,13 +380,13 @@ fn what_is_altered_on_purpose_is_refused_or_read() {
         "a group has a table of ",
         "a group's table: ",
         "a group's codes: ",
-        " codes are not those of ",
-        "a group's splits do not go on from each other",
-        "a group's splits are not those of its codes",
-        "a group's splits have not the lines that they were said to have",
-        "a group has not the lines that it was said to have",
-        "a group's text is not as long as it was said to be",
-        " are said to have ",
+        " codes cannot decode to ",
+        "a group's splits are not consecutive",
+        "a group's splits do not match its codes",
+        "the lines of a group's splits do not match its text",
+        "the number of a group's lines does not match its header",
+        "a group's text does not have the length in its header",
+        " bytes cannot have ",
     ] {
         assert!(said.iter().any(|said| said.contains(part)), "never `{part}`");
     }

@@ -155,7 +155,7 @@ fn common(text: &[u8]) -> (Vec<u8>, Vec<Value>) {
 /// A path as both read it.
 type Both = (Query, JsonPath);
 
-/// Holds the answers of a backend to those of `serde_json_path`.
+/// Compares the results of a backend with those of `serde_json_path`.
 fn check(backend: &dyn Backend, text: &[u8], paths: &[Both]) -> Result<usize> {
     let (text, values) = common(text);
     let queries: Vec<Query> = paths.iter().map(|(query, _)| query.clone()).collect();

@@ -1,6 +1,7 @@
 //! Snapshots: indexes, trees, programs, results and refusals as text. One snapshot holds for every backend.
 //!
-//! `INSTA_UPDATE=always cargo test -p warpath-tests --test snapshots` writes them again; read the difference.
+//! `INSTA_UPDATE=always cargo test -p warpath-tests --test suite snapshots::` writes them again. Read the
+//! difference.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -119,7 +120,7 @@ fn index_of_test_data() -> Result<()> {
     index("tweet", &lines("tweets.ndjson", 0, 1)[..640], 3)
 }
 
-/// Partitions carry the place of each word and line in the whole input.
+/// Partitions have the offset of each word and the number of each line in the whole input.
 #[test]
 fn index_in_partitions() -> Result<()> {
     let text = "{\"a\":1}\n[2,\n\n\"three\"\n[4]";
@@ -315,7 +316,7 @@ fn answers_of_queries() -> Result<()> {
             continue;
         }
         let shown = answers(&Cpu, text, &supported)?;
-        ensure!(shown == answers(emulated.as_ref(), text, &supported)?, "{name}: the answers differ");
+        ensure!(shown == answers(emulated.as_ref(), text, &supported)?, "{name}: the results differ");
         snapshot(&format!("answers_{}", name.trim_end_matches(".ndjson")), &shown);
     }
     Ok(())

@@ -14,7 +14,7 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, Limit, TextForm, Want, text};
-use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Together, Worker};
 use warpath::columns::{OffsetWidth, Schema};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
@@ -342,7 +342,7 @@ impl Backend for Watched {
     fn workers(&self, _: usize) -> usize {
         4
     }
-    fn stages(&self, _: &Program) -> Vec<Stage> {
+    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
         Vec::new()
     }
     fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
@@ -571,7 +571,7 @@ fn a_limit_leaves_out_only_what_is_behind_it() -> Result<()> {
         for (i, backend) in backends().iter().enumerate() {
             for size in if i == 0 { &[1, 200, 3000, 1 << 20][..] } else { &[3000] } {
                 let engine = engine(backend, *size, 3, OnError::Skip);
-                // Path by path and for records, each with its place; and the faults.
+                // Path by path and for records, each with its offset; and the faults.
                 let run = |limit: Option<Limit>, enough: usize| -> Result<_> {
                     let want = Want { matches: true, records: true, limit, ..Want::default() };
                     let mut found = vec![Vec::new(); paths.len() + 1];
@@ -760,7 +760,7 @@ fn shrink_to(path: &Path, len: u64) {
     }
 }
 
-/// A backend whose workers each answer their first text when all have one.
+/// A backend whose workers each evaluate their first text when all have one.
 struct Meeting(Arc<dyn Backend>, Arc<Barrier>);
 
 struct MeetingWorker<'a>(Box<dyn Worker + 'a>, Option<&'a Barrier>);
@@ -775,8 +775,8 @@ impl Backend for Meeting {
     fn workers(&self, partition_size: usize) -> usize {
         self.0.workers(partition_size)
     }
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.0.stages(program)
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        self.0.stages(evaluation)
     }
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Ok(Box::new(MeetingWorker(self.0.worker(number)?, Some(&self.1))))
@@ -809,7 +809,7 @@ fn devices_share_the_work() -> Result<()> {
     let backend: Arc<dyn Backend> = Arc::new(Together::new(vec![first, second])?);
     assert_eq!(backend.workers(1 << 20), 2 * each);
     let folder = Folder::new(&[lines(400)]);
-    // All answers at once, not as many as a caller uses: so there is room for all workers from the start.
+    // All batches at once, not as many as a caller uses: so there is room for all workers from the start.
     let engine = engine(&backend, 50, WORKERS, OnError::Fail);
     for _ in 0..3 {
         let program = Program::new(&[Query::compile("$.a")?])?;

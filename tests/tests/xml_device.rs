@@ -327,11 +327,11 @@ fn batches_may_be_empty() {
     assert_eq!(none.run(b"", &[]).unwrap().unfit.len(), 0);
     assert_eq!(none.run(b"", &[0, 0]).unwrap().unfit, [0, 1]);
     let mut one = stage(&xml::set(["/a"]).unwrap());
-    // What is before the first is no document's.
+    // The text before the first document belongs to none.
     let answer = one.run(b"<<a/>", &[1]).unwrap();
     assert_eq!((answer.unfit.len(), answer.matched.len()), (0, 1));
     assert!(one.run(b"<a/>", &[0, 5]).is_err() && one.run(b"<a/>", &[3, 1]).is_err());
-    // So many that each is one thread's.
+    // Enough documents that each has one thread.
     let many: Vec<&[u8]> = [&b"<a/>"[..], b"<b/>", b"</a>"].into_iter().cycle().take(40_000).collect();
     let set = xml::set(["/a"]).unwrap();
     let (tally, unfit) = xml::check(&mut one, &set, &many).unwrap();

@@ -1,4 +1,4 @@
-//! What the programs share: how files are dealt to cores, and cut into lines.
+//! The code that both programs share: it deals files to cores, and cuts them into lines.
 
 /// Bytes of whole lines that a core is dealt at once: in its cache, and long beside what dealing costs.
 const STRETCH_BYTES: usize = 1 << 20;

@@ -20,7 +20,8 @@ pub enum Library {
     SerdeJsonTyped,
     /// `serde_json::from_slice` into a `Value`.
     SerdeJsonValue,
-    /// `simd_json::serde::from_slice_with_buffers` into such a struct; the line is copied first, as it is changed.
+    /// `simd_json::serde::from_slice_with_buffers` into such a struct. It changes the line, so the line is
+    /// copied first.
     SimdJsonTyped,
     /// `simd_json::borrowed::to_value_with_buffers`.
     SimdJsonValue,
@@ -52,7 +53,7 @@ impl Library {
         Library::Rsonpath,
     ];
 
-    /// What answers a query over one line after the other.
+    /// Returns a reader that evaluates a query over one line after the other.
     pub fn reader(self, query: Query) -> Result<Box<dyn Reader>> {
         Ok(match self {
             Library::SerdeJsonTyped => {

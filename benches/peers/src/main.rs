@@ -1,15 +1,16 @@
-//! JSON libraries over newline-delimited JSON, each driven as its own users would, for comparison with Warpath.
+//! JSON libraries over newline-delimited JSON, each used as its documentation recommends, for comparison with
+//! Warpath.
 //!
 //! ```text
 //! peers LIBRARY QUERY one|all FILE
 //! peers --version LIBRARY
 //! ```
 //!
-//! The file is mapped, lines are found by `memchr`, and each line goes
-//! to the library's own entry point ([`library`]). With `all`, `rayon` deals stretches of whole lines to every core and
-//! their output is written in order; with `one`, the same loop runs in one thread. Each value found is printed on a line
-//! of its own, as JSON; the output of a whole stretch is written at once. The allocator is mimalloc, which simd-json's
-//! documentation asks for.
+//! The file is mapped, lines are found by `memchr`, and each line goes to the library's own entry point
+//! ([`library`]). With `all`, `rayon` deals stretches of whole lines to every core, and their output is
+//! written in order. With `one`, the same loop runs in one thread. Each value is printed on a line of its
+//! own, as JSON; the output of a whole stretch is written at once. The allocator is mimalloc, which
+//! simd-json's documentation recommends.
 
 mod library;
 mod query;
@@ -57,7 +58,7 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
-    // So many at a time that every core has several, and memory stays bounded.
+    // Every core gets several stretches at a time, and memory stays bounded.
     for group in stretches.chunks(16 * rayon::current_num_threads()) {
         let answers: Vec<Vec<u8>> =
             group.par_iter().map(|stretch| answer(library, query, stretch)).collect::<Result<_>>()?;
@@ -80,7 +81,7 @@ fn version(library: &str) -> Result<&'static str> {
     Ok(entry.split('"').next().unwrap_or_default())
 }
 
-/// What a library prints for the lines of a stretch.
+/// Returns the output of a library for the lines of a stretch.
 fn answer(library: Library, query: Query, stretch: &[u8]) -> Result<Vec<u8>> {
     let mut reader = library.reader(query)?;
     let mut out = Vec::new();

@@ -32,7 +32,7 @@ struct Cli {
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["kdd", "bpa", "linkage", "zipf"])]
     data: Vec<DataSet>,
 
-    /// How many columns are united
+    /// Numbers of columns that are united
     #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32, 64])]
     columns: Vec<usize>,
 
@@ -44,7 +44,7 @@ struct Cli {
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
 
-    /// Of which rows are made and columns chosen
+    /// Seed of the rows and of the choice of columns
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -56,15 +56,15 @@ struct Cli {
     #[arg(long, value_name = "NUMBER")]
     cuda: Option<usize>,
 
-    /// Compile kernels to at most so many registers a thread
+    /// Compile kernels to at most this many registers a thread
     #[arg(long, requires = "cuda")]
     registers: Option<u32>,
 
-    /// In place of the data sets, ask an index file: opened, planned and counted anew in each run
+    /// Count by an index file in place of the data sets: each run opens it, plans and counts anew
     #[arg(long, num_args = 2, value_names = ["FILE", "EXPRESSION"])]
     range: Vec<String>,
 
-    /// Ask with the index and the plan kept, and with what the engine keeps: on a device, the bitmaps
+    /// Keep the index, the plan and the engine's own state, which on a device includes the bitmaps
     #[arg(long, requires = "range")]
     resident: bool,
 

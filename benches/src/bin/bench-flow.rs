@@ -50,7 +50,7 @@ struct Args {
     /// Also from page-locked memory.
     #[arg(long)]
     copy: bool,
-    /// Also packed: from a file, and from page-locked memory, in groups as `warpath pack` makes them.
+    /// Also packed: from a file, and from pinned memory, in groups as `warpath pack` makes them.
     #[arg(long)]
     packed: bool,
     /// Bytes of text of a group.

@@ -19,7 +19,7 @@ const SPLITS: usize = 64;
 /// Times the FSST codec on the CPU.
 #[derive(Parser)]
 struct Args {
-    /// What to compress: twitter, bestbuy, walmart; urls, records, names, random, equal
+    /// Data to compress: twitter, bestbuy, walmart; urls, records, names, random, equal
     #[arg(default_values = ["twitter", "bestbuy", "walmart", "urls", "records", "names", "random", "equal"])]
     data: Vec<String>,
     /// MiB of each

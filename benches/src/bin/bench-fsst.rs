@@ -29,7 +29,7 @@ const STRETCH_CODES: usize = 64;
 /// Times string columns on a device.
 #[derive(Parser)]
 struct Cli {
-    /// Which columns: urls, names, records, random, equal
+    /// Columns: urls, names, records, random, equal
     #[arg(default_values = ["urls", "names", "records", "random", "equal"])]
     data: Vec<String>,
 
@@ -37,7 +37,7 @@ struct Cli {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     cuda: usize,
 
-    /// How many URLs; of other columns as many strings as have about as many bytes
+    /// Number of URLs; other columns have as many strings as give about the same number of bytes
     #[arg(long, default_value_t = 10_000_000)]
     strings: u64,
 

@@ -60,7 +60,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Times standing queries.
 #[derive(Parser)]
 struct Cli {
-    /// Which charts
+    /// Charts to measure
     #[arg(default_values = ["bar", "queries", "sizes", "batch", "speedup", "lengths", "events"])]
     charts: Vec<String>,
 

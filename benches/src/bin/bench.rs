@@ -16,7 +16,7 @@ use warpath_benches::harness::values::{self, Columns};
 use warpath_benches::harness::{data, report};
 use warpath_benches::twig;
 
-/// Measure Warpath beside its peers, check every answer, and draw what was found.
+/// Measure Warpath beside its peers, check every result, and draw the figures.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {
@@ -32,47 +32,47 @@ enum Task {
     Gpu(Measure),
     /// Make tables and plots of the result files
     Plot {
-        /// Where the result files are, and where tables and plots go
+        /// Folder of the result files, of tables and of plots
         #[arg(long, default_value = "docs/bench")]
         folder: PathBuf,
     },
     /// Make tables and plots of what `bench-bitmap` measured
     BitmapPlots {
-        /// Its result files; what a later one has takes the place of what an earlier one has
+        /// Its result files; the results of a later one replace those of an earlier one
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Where tables and plots go
+        /// Folder for tables and plots
         #[arg(short = 'o', long, default_value = "docs/bench/bitmap")]
         folder: PathBuf,
     },
     /// Make tables and plots of what `bench-twig` measured
     TwigPlots {
-        /// Its result files; a later line takes the place of an earlier one of the same case
+        /// Its result files; a later line replaces an earlier one of the same case
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Where tables and plots go
+        /// Folder for tables and plots
         #[arg(short = 'o', long, default_value = "docs/bench/twig")]
         folder: PathBuf,
     },
     /// Write a file of data
     #[command(hide = true)]
     MakeData { shape: Shape, path: PathBuf, bytes: u64 },
-    /// Print what queries over a file should answer
+    /// Print the expected results of queries over a file
     #[command(hide = true)]
     Reference { path: PathBuf, queries: String },
 }
 
 #[derive(clap::Args)]
 struct Measure {
-    /// Where results, tables and plots go
+    /// Folder for results, tables and plots
     #[arg(long, default_value = "docs/bench")]
     folder: PathBuf,
 
-    /// Where data is made, and kept for the next time: up to 9 GB, and 8 GB more with --large
+    /// Folder for data, which is kept for the next time: up to 9 GB, and 8 GB more with --large
     #[arg(long, default_value = "target/bench-data")]
     data: PathBuf,
 
-    /// Where benches/peers.sh put peers
+    /// Folder in which benches/peers.sh installed peers
     #[arg(long, default_value = "target/peers")]
     peers: PathBuf,
 

@@ -15,22 +15,23 @@ use warpath_benches::generate::{
     ArrayWriter, Generator, Shape, Stats, dblp, twigs, write_ndjson_with_threads,
 };
 
-/// Write data of a shape that the field measures with, made from a seed: NDJSON, XML documents, or subscriptions to them.
+/// Write data for benchmarks, made from a seed: NDJSON, XML documents, or subscriptions to them.
 ///
-/// The same shape, size and seed give the same bytes, whatever the number of threads, and a smaller size gives a
+/// The same shape, size and seed give the same bytes, whatever the number of threads. A smaller size gives a
 /// prefix of a larger one.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Args {
-    /// What is written.
+    /// The data to write.
     ///
-    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, or sized:BYTES for records of that
-    /// many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those documents; event-twigs
-    /// to events; and event-patterns, the same as event-twigs in the language of quamina.
+    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, or sized:BYTES for records
+    /// of that many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those
+    /// documents; event-twigs to events; and event-patterns, the same as event-twigs in the language of
+    /// quamina.
     #[arg(long)]
     shape: Form,
 
-    /// Bytes to write, in whole lines: the fewest that reach SIZE (KiB, MiB and GiB are understood); of each document
+    /// Bytes to write, or of each document: the fewest whole lines that reach SIZE (with KiB, MiB or GiB)
     #[arg(long, value_parser = parse_size, required_unless_present = "records")]
     size: Option<u64>,
 
@@ -46,15 +47,15 @@ struct Args {
     #[arg(long, default_value_t = 10)]
     nodes: usize,
 
-    /// How many of these split, into 2 to 4 branches
+    /// Query nodes of each of dblp-twigs that split, into 2 to 4 branches
     #[arg(long, default_value_t = 3)]
     splits: usize,
 
-    /// Of a hundred steps of dblp-twigs, how many are `//`; and of a hundred nodes, how many are `*`
+    /// Percentage of the steps of dblp-twigs that are `//`, and of the nodes that are `*`
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=100))]
     percent: u32,
 
-    /// Of event-twigs: not only that fields have values, but ranges, existence, wildcards and descendants, too
+    /// For event-twigs: also ranges, existence, wildcards and descendants, not only values of fields
     #[arg(long)]
     mixed: bool,
 
@@ -62,7 +63,7 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Write one document in place of lines: an array of the records, a line each, for `warpath query --input json`
+    /// Write one document in place of lines, for `warpath query --input json`: an array of the records
     #[arg(long)]
     array: bool,
 
@@ -139,7 +140,7 @@ impl Args {
             ensure!(self.output != Path::new("-"), "documents go into a folder");
         } else {
             ensure!(self.documents.is_none(), "--documents is for dblp");
-            ensure!(are_lines || self.records.is_some(), "of subscriptions there are so many --records");
+            ensure!(are_lines || self.records.is_some(), "subscriptions need a number of --records");
         }
         Ok(())
     }

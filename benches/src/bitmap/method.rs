@@ -30,7 +30,7 @@ pub mod name {
     pub const WARPATH: &str = "warpath";
 }
 
-/// Whose method it is.
+/// The origin of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -48,9 +48,9 @@ pub enum Family {
 pub enum Place {
     /// N threads of a processor.
     Threads(usize),
-    /// A device, on which the columns are before the query comes, and the answer stays.
+    /// A device that has the columns before the query comes, and keeps the result.
     Resident,
-    /// A device, to which the columns are sent for the query, and from which the answer comes back.
+    /// A device that gets the columns for the query, and sends the result back.
     Copied,
 }
 
@@ -58,7 +58,7 @@ pub enum Place {
 pub struct Candidate {
     /// Its name: one of [`name`], or a peer's.
     pub name: &'static str,
-    /// Whose it is.
+    /// Its origin.
     pub family: Family,
     /// The processor or device that runs it.
     pub place: Place,
@@ -130,7 +130,7 @@ pub fn measure(
     Ok(times)
 }
 
-/// Holds an answer to the one that is wanted.
+/// Runs a method and compares its result with the expected one.
 fn check(method: &mut dyn Method, workload: &Workload<'_>, want: &[u64]) -> Result<()> {
     let ran = method.run()?;
     let union = method.union()?;
@@ -141,7 +141,7 @@ fn check(method: &mut dyn Method, workload: &Workload<'_>, want: &[u64]) -> Resu
     let count: u64 = want.iter().map(|chunk| u64::from(chunk.count_ones())).sum();
     ensure!(ran.count == count, "{} rows are counted, not {count}", ran.count);
     let beyond = want.last().is_some_and(|last| last & !last_chunk(workload.table.rows) != 0);
-    ensure!(!beyond, "a row behind the last");
+    ensure!(!beyond, "a row after the last");
     Ok(())
 }
 

@@ -48,7 +48,7 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
         }
     }
     page += "\n## All figures\n\n\
-             Milliseconds: the mean, and in parentheses the least, of all runs but the first. Every answer was held to that of the rows before.\n";
+             Milliseconds: the mean, and in parentheses the least, of all runs but the first. Every result was compared with that of the rows before.\n";
     for data in &results.data {
         page += &table(results, data);
     }

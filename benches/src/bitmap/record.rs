@@ -53,7 +53,7 @@ pub struct Times {
     pub count: u64,
     /// The method.
     pub method: String,
-    /// Whose it is.
+    /// The origin of the method.
     pub family: Family,
     /// The processor or device that ran it.
     pub place: Place,

@@ -54,7 +54,8 @@ impl<'a> Workload<'a> {
         bins
     }
 
-    /// The answer, from the rows and not from the index, a row at a time: chunks of 63.
+    /// Returns the expected result as chunks of 63 rows. It is computed from the rows, one at a time, and not
+    /// from the index.
     #[must_use]
     pub fn answer(&self) -> Vec<u64> {
         let mut chunks = vec![0; chunks_for(self.table.rows) as usize];

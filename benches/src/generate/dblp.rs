@@ -250,7 +250,7 @@ pub fn document(seed: u64, number: u64, bytes: usize) -> String {
     String::from_utf8(out).expect("all pieces are text")
 }
 
-/// A place of publication: its name in keys, as a journal, and as a conference.
+/// A venue: its name in keys, as a journal, and as a conference.
 type Venue = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]

@@ -301,7 +301,7 @@ fn drawn(fields: &'static [Field], random: &mut Random) -> &'static Field {
     let mut place = random.below(fields.iter().map(|field| field.weight).sum());
     let mut fields = fields.iter();
     loop {
-        let field = fields.next().expect("the place is less than all weights together");
+        let field = fields.next().expect("the drawn number is less than the sum of all weights");
         match place.checked_sub(field.weight) {
             Some(rest) => place = rest,
             None => return field,

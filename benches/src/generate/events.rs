@@ -1,5 +1,5 @@
 //! Events as services send them to subscribers: an envelope around the kind of the event, its subject, its
-//! place and its details.
+//! location and its details.
 
 use super::random::Random;
 use super::text::{Moment, Put, put_words};

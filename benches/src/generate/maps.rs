@@ -1,10 +1,10 @@
-//! The answers of a directions service: routes of legs of steps. Large and deep records of short strings and
+//! Responses of a directions service: routes of legs of steps. Large and deep records of short strings and
 //! numbers.
 
 use super::random::Random;
 use super::text::Put;
 
-/// A source of directions; one answer has nothing to do with the next.
+/// A source of directions. Responses do not depend on one another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Directions;
 
@@ -35,7 +35,7 @@ const TOWNS: &[&str] = &[
     "São Paulo - SP, Brasil", "名古屋市, 日本",
 ];
 
-/// A place, in millionths of a degree.
+/// A location, in millionths of a degree.
 #[derive(Clone, Copy)]
 struct Place {
     latitude: i64,
@@ -43,7 +43,7 @@ struct Place {
 }
 
 impl Directions {
-    /// Appends one answer.
+    /// Appends one response.
     pub(super) fn record(self, random: &mut Random, out: &mut Vec<u8>) {
         let steps = (random.between(12 << 10, 56 << 10) - REST_BYTES) / STEP_BYTES;
         let routes = random.between(1, 3);

@@ -7,8 +7,8 @@
 //! each with a chance of a half. With the same chance of `percent`, drawn again, a node is `*` in place of
 //! its name.
 //!
-//! DBLP is shallow, so many nodes of a large twig are mark-up in titles, which may nest. The larger a twig
-//! is, the fewer documents match it; of 200 twigs on 30 documents of 32 kB:
+//! DBLP is shallow. Many nodes of a large twig are therefore mark-up in titles, which may nest. The larger a
+//! twig is, the fewer documents match it; of 200 twigs on 30 documents of 32 kB:
 //!
 //! | nodes | splits | percent | twigs that match any document | of all pairs |
 //! |---|---|---|---|---|

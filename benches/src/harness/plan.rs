@@ -21,7 +21,7 @@ pub struct Chart {
 pub struct Case {
     /// The name that distinguishes it from the chart's other cases.
     pub label: String,
-    /// Its place on the chart's axis.
+    /// Its position on the chart's axis.
     pub x: Option<f64>,
     /// The file.
     pub data: Data,

@@ -35,7 +35,7 @@ pub struct Run<T> {
     pub messages: String,
 }
 
-/// Why there is no result of a run.
+/// The reason why a run has no result.
 #[derive(Debug)]
 pub enum Failure {
     /// The program could not be started.
@@ -174,7 +174,7 @@ fn wait_until_ended(id: libc::pid_t) {
 fn reap(id: libc::pid_t) -> (ExitStatus, libc::rusage) {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: both places are large enough for what is written to them, and outlive the call.
+    // SAFETY: both pointers are to values of the types that the call writes, and the values outlive the call.
     let reaped = unsafe { libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()) };
     assert_eq!(reaped, id, "{}", io::Error::last_os_error());
     // SAFETY: a structure of integers, for which zeros are valid, and which the call has filled.

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Record {
     /// The chart that it belongs to, such as `sizes`.
     pub chart: String,
-    /// The case: a query, or a place on the chart's axis, such as `100 MB`.
+    /// The case: a query, or a position on the chart's axis, such as `100 MB`.
     pub case: String,
-    /// The place on the chart's axis, in its unit.
+    /// The position on the chart's axis, in its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<f64>,
     /// The tool, such as `qj 0.1.4`.
@@ -42,7 +42,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Measured, and every answer checked.
+    /// Measured, and every result checked.
     Measured(Measured),
     /// Not measured, and why.
     NotRun {
@@ -66,7 +66,7 @@ pub struct Measured {
     /// The largest peak memory of any run, in bytes.
     #[serde(default)]
     pub peak_bytes: u64,
-    /// Values, or rows, in the answer.
+    /// Values, or rows, in the result.
     #[serde(default)]
     pub count: u64,
     /// The part of the result that was checked against the reference.
@@ -84,7 +84,7 @@ pub enum Checked {
     Values,
     /// The number of values.
     Count,
-    /// The tool answers nothing: it shows a limit.
+    /// The tool has no results: it shows a limit.
     #[default]
     Nothing,
     /// `bench-gpu` compares counts with those of the CPU before it prints.

@@ -89,7 +89,7 @@ const HOW_TO_READ: &str = "\
     Times are wall clock of the whole process, from before it is started until it has ended, unless a table says otherwise: \
     the median, and in parentheses the least and the most. Rates are of input, in 10⁹ bytes a second. *Processor* is time on \
     all cores in user space and in the kernel, *peak* the most resident memory, which counts a mapped file. *Checked* says what \
-    of the answer was held to the reference before anything was timed.";
+    of the results was compared with the reference before anything was timed.";
 
 /// Makes the pages and plots of a folder from its `cpu.jsonl` and `gpu.jsonl`. `README.md` shows the plots,
 /// and `cpu.md` and `gpu.md` have all figures in tables. Returns the names of the written files.

@@ -213,7 +213,7 @@ impl Session {
         }
     }
 
-    /// Runs a tool once and holds its answer to the reference: how long that took, and what was learnt.
+    /// Runs a tool once and compares its results with the reference. Returns the time, and the findings.
     fn check(
         &self,
         tool: &Tool,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 use sha2::{Digest as _, Sha256};
 
-/// An answer, in short.
+/// The digest of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// Values, or rows.
@@ -25,7 +25,7 @@ pub struct Digest {
     pub hash: String,
 }
 
-/// Hashes an answer's lines one after the other.
+/// Hashes the lines of a result one after the other.
 #[derive(Default)]
 struct Digester {
     count: u64,
@@ -148,7 +148,7 @@ pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
     Ok(digesters.into_iter().map(Digester::finish).collect())
 }
 
-/// Appends the canonical lines of a record's answer.
+/// Appends the canonical lines of a record's results.
 fn answer(record: &Value, query: &Columns, paths: &[(&str, JsonPath)], out: &mut Vec<u8>) -> Result<()> {
     if query.is_plain() {
         for value in paths[0].1.query(record).all() {

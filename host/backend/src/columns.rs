@@ -51,8 +51,8 @@ impl OffsetWidth {
     pub(crate) fn check(self, end: u64) -> Result<(), Error> {
         if self == Self::Small && i32::try_from(end).is_err() {
             return Err(Error::Usage(format!(
-                "one partition gives a column {end} values or bytes, which is more than 32-bit offsets reach; smaller \
-                 partitions give fewer, and 64-bit offsets reach all"
+                "one partition gives a column {end} values or bytes, more than 32-bit offsets can express; use smaller \
+                 partitions, or 64-bit offsets"
             )));
         }
         Ok(())

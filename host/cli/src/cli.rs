@@ -128,8 +128,8 @@ fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
 /// Prints the help text, or the error in the arguments. Returns the exit code.
 fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
     if let Some(name) = planned(error, args) {
-        let failure = Failure::usage(format!("`warpath {name}` is not there yet")).with_help(
-            "there are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `filter`, `tree`, `explain` and `devices`",
+        let failure = Failure::usage(format!("there is no `warpath {name}` yet")).with_help(
+            "the commands are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `filter`, `tree`, `explain` and `devices`",
         );
         failure.report(&Ui::new(color, false));
         return failure.exit_code();

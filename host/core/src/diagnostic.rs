@@ -257,7 +257,8 @@ fn excerpt(before: usize, marked: usize, total: usize) -> (usize, usize) {
     (from, to)
 }
 
-/// `c`, or a stand-in of one column if a terminal would not show it in one column, or would obey it.
+/// Returns `c`, or a substitute of one column if a terminal would not show `c` in one column or would obey
+/// it.
 fn visible(c: char) -> char {
     match c {
         '\t' => ' ',

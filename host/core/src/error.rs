@@ -22,7 +22,7 @@ pub enum Error {
     /// The text is not a valid expression over a bitmap index, or not over its columns. The caller's fault.
     #[error("{0}")]
     Expression(QueryError),
-    /// A setting makes no sense. The caller's fault.
+    /// A setting is invalid. The caller's fault.
     #[error("{0}")]
     Usage(String),
     /// The input could not be read, or is malformed.
@@ -80,7 +80,7 @@ pub enum InputError {
         message: String,
     },
     /// The input does not begin like a packed file.
-    #[error("{name}: is no packed file")]
+    #[error("{name}: is not a packed file")]
     NotPacked {
         /// The file, or `<stdin>`.
         name: String,
@@ -231,7 +231,7 @@ pub enum IndexError {
         source: std::io::Error,
     },
     /// A file is not an index.
-    #[error("{name}: is no index of Warpath")]
+    #[error("{name}: is not an index of Warpath")]
     NotAnIndex {
         /// The file.
         name: String,
@@ -255,7 +255,7 @@ pub enum IndexError {
         what: String,
     },
     /// An index file belongs to another input, or the input has changed.
-    #[error("{name}: the index is not of {input} as it is: {what}")]
+    #[error("{name}: the index does not match {input}: {what}")]
     OtherInput {
         /// The index file.
         name: String,
@@ -271,7 +271,7 @@ pub enum IndexError {
         input: String,
     },
     /// An input is of a kind that cannot have an index file.
-    #[error("{input}: {why}, and an index file says where lines stand in a plain file, or a packed one")]
+    #[error("{input}: {why}; an index file holds the offsets of lines in a plain or packed file")]
     NotPlain {
         /// The input.
         input: String,
@@ -293,7 +293,7 @@ pub enum ColumnError {
         source: std::io::Error,
     },
     /// A file is not a column.
-    #[error("{name}: is no column of strings of Warpath")]
+    #[error("{name}: is not a column of strings of Warpath")]
     NotAColumn {
         /// The file.
         name: String,
@@ -327,7 +327,7 @@ pub enum ColumnError {
         fault: CodeFault,
     },
     /// The length of a string differs from the recorded one.
-    #[error("{name}: string {row} goes on to byte {found} of all strings where byte {said} is said to be")]
+    #[error("{name}: string {row} ends at byte {found} of all strings; its recorded end is byte {said}")]
     Length {
         /// The file, or the name of the column.
         name: String,
@@ -348,7 +348,7 @@ pub enum ColumnError {
     },
     /// The strings are too long for 32-bit offsets.
     #[error(
-        "{name}: the strings have {bytes} bytes, more than 32-bit offsets reach; 64-bit offsets reach all"
+        "{name}: the strings have {bytes} bytes, more than 32-bit offsets can express; use 64-bit offsets"
     )]
     TooLong {
         /// The file, or the name of the column.

@@ -9,6 +9,7 @@
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
 //! | [`decimal`] | decimal numbers, exactly |
+//! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
@@ -20,6 +21,7 @@
 pub mod decimal;
 pub mod diagnostic;
 pub mod error;
+pub mod fields;
 pub mod file;
 pub mod float;
 pub mod json;

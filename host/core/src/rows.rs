@@ -139,6 +139,23 @@ impl RowSet {
     }
 }
 
+impl FromIterator<bool> for RowSet {
+    /// The set of the rows whose values are true. There are as many rows as values.
+    fn from_iter<I: IntoIterator<Item = bool>>(values: I) -> Self {
+        let mut set = Self::default();
+        for value in values {
+            if set.rows.is_multiple_of(64) {
+                set.words.push(0);
+            }
+            if let Some(last) = set.words.last_mut() {
+                *last |= u64::from(value) << (set.rows % 64);
+            }
+            set.rows += 1;
+        }
+        set
+    }
+}
+
 impl BitAndAssign<&Self> for RowSet {
     /// Keeps the rows that are in both sets.
     ///

@@ -90,9 +90,9 @@ impl Stamp {
             return Some(format!("it has {} bytes in place of {}", self.size, before.size));
         }
         if (self.seconds, self.nanoseconds) != (before.seconds, before.nanoseconds) {
-            return Some("it has been written to since".into());
+            return Some("it was written to after it was indexed".into());
         }
-        (self.samples != before.samples).then(|| "its bytes have changed".into())
+        (self.samples != before.samples).then(|| "its contents have changed".into())
     }
 }
 

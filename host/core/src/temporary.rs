@@ -156,7 +156,7 @@ impl Temporary {
     /// If the file cannot be created, or if its final path exists and is not a regular file ([`is_special`]).
     pub fn beside(output: &Path, mode: OutputMode) -> io::Result<(Self, File)> {
         if is_special(output) {
-            let kind = if output.is_dir() { "is a folder" } else { "is no regular file" };
+            let kind = if output.is_dir() { "is a folder" } else { "is not a regular file" };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, kind));
         }
         let target = output.canonicalize().unwrap_or_else(|_| output.to_owned());

@@ -39,8 +39,8 @@
 //! * `cust` 0.3.2 itself. Its build script, and that of `cust_raw`, panic without a CUDA toolkit. Warpath had
 //!   an empty `libcuda.a` for it, which `CUDA_LIBRARY_PATH` in `.cargo/config.toml` named, and defined the
 //!   driver's functions as exported symbols. Cargo does not read that file for a dependent, so dependents did
-//!   not build. In a program that links the driver, the symbols also took the place of the driver's own. A
-//!   patched `cust_raw` would not reach dependents either: `[patch]` has effect in the root package alone.
+//!   not build. In a program that links the driver, the symbols also replaced the driver's own. A patched
+//!   `cust_raw` would not reach dependents either: `[patch]` has effect in the root package alone.
 //! * `cudarc` 0.19 with `dynamic-loading`. It needs no toolkit, and it panics where the library or a symbol
 //!   is missing; Warpath's library reports that as an error. It has to be built for one version of CUDA's
 //!   headers. Its safe layer fixes what Warpath has measured and chosen: it makes streams that are always

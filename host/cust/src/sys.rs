@@ -24,7 +24,7 @@ pub type CUdeviceptr = u64;
 macro_rules! handles {
     ($($(#[$doc:meta])* $pointer:ident = *mut $opaque:ident;)*) => {
         $(
-            #[doc = concat!("The object behind a [`", stringify!($pointer), "`].")]
+            #[doc = concat!("The object that a [`", stringify!($pointer), "`] points to.")]
             #[repr(C)]
             #[derive(Debug)]
             pub struct $opaque {
@@ -100,7 +100,7 @@ enums! {
     CUmemAllocationHandleType {
         CU_MEM_HANDLE_TYPE_NONE = 0,
     }
-    /// The kind of place that a pool's memory is in.
+    /// The kind of location of a pool's memory.
     CUmemLocationType {
         CU_MEM_LOCATION_TYPE_DEVICE = 1,
     }
@@ -111,11 +111,11 @@ pub const CU_MEMHOSTALLOC_PORTABLE: c_uint = 1;
 /// Pinned memory is portable between contexts: a flag of `cuMemHostRegister`.
 pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 
-/// The place that a pool's memory is in.
+/// The location of a pool's memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CUmemLocation {
-    /// The kind of place.
+    /// The kind of location.
     pub type_: CUmemLocationType,
     /// The device.
     pub id: c_int,
@@ -129,7 +129,7 @@ pub struct CUmemPoolProps {
     pub allocType: CUmemAllocationType,
     /// The way in which the memory is shared with other processes.
     pub handleTypes: CUmemAllocationHandleType,
-    /// The place that the memory is in.
+    /// The location of the memory.
     pub location: CUmemLocation,
     /// Windows' security attributes of shared memory, or null.
     pub win32SecurityAttributes: *mut c_void,
@@ -150,7 +150,7 @@ macro_rules! functions {
             ///
             /// The CUDA driver API's conditions for this function hold: each pointer is valid for what the
             /// function reads or writes there, for as long as it does. Each handle is alive.
-            #[expect(clippy::allow_attributes, reason = "only some functions have so many arguments")]
+            #[expect(clippy::allow_attributes, reason = "only some functions have too many arguments")]
             #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
             pub unsafe fn $name($($argument: $type),*) -> CUresult {
                 type Function = unsafe extern "system" fn($($type),*) -> CUresult;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use warpath_backend::answer::Want;
 use warpath_backend::backend::together::Together;
-use warpath_backend::backend::{Backend, Stage};
+use warpath_backend::backend::{Backend, Evaluation, Stage};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::twig::standing::Documents;
@@ -272,7 +273,7 @@ impl EngineBuilder {
             return Err(Error::Usage(format!("a partition has 1 to {most} bytes, not {size}")));
         }
         if workers == Some(0) {
-            return Err(Error::Usage("without a worker there is no answer".into()));
+            return Err(Error::Usage("no workers; expected at least one".into()));
         }
         let (backend, device) = match backend {
             Some(backend) => (Backends::One(Ready::new(backend)), DeviceChoice::Cpu),
@@ -351,10 +352,10 @@ impl Engine {
         self.usual().name()
     }
 
-    /// The steps in which that backend evaluates a program.
+    /// The stages in which that backend evaluates a program over plain text, for these results.
     #[must_use]
-    pub fn stages(&self, program: &Program) -> Vec<Stage> {
-        if self.strict { self.usual().strict_stages(program) } else { self.usual().stages(program) }
+    pub fn stages(&self, program: &Program, want: Want) -> Vec<Stage> {
+        self.usual().stages(&Evaluation { strict: self.strict, ..Evaluation::new(program, want) })
     }
 
     /// The steps in which that backend matches documents against subscriptions.
@@ -381,13 +382,13 @@ impl Engine {
             return self.choose_by(plain_bytes);
         }
         // The CPU evaluates this program, whichever backend was chosen.
-        let why = "a pattern is found in the records";
+        let why = "the program has a pattern that comes from the records";
         match &self.backend {
             Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
             Backends::One(ready) => {
                 let name = ready.backend.name();
                 let reason = (name != Cpu.name())
-                    .then(|| format!("{name} was asked for; the CPU answers, since {why}"));
+                    .then(|| format!("{name} was requested; the CPU runs instead, because {why}"));
                 Ok(self.chosen(ready.clone(), reason))
             }
         }
@@ -477,7 +478,9 @@ impl Engine {
     pub(crate) fn wants_lines(&self, what: &str) -> Result<(), Error> {
         match self.format {
             Format::Ndjson => Ok(()),
-            Format::Json => Err(Error::Usage(format!("{what} of lines, and the input is a document"))),
+            Format::Json => {
+                Err(Error::Usage(format!("{what} NDJSON input; this input is one JSON document")))
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use layout::{Entry, HEADER_BYTES, Header, Section};
+use layout::{HEADER_BYTES, IndexHeader, PartitionEntry, Section};
 use store::FileStore;
 use warpath_backend::cpu::kept::HostIndex;
 use warpath_core::error::{Error, IndexError};
@@ -41,14 +41,14 @@ pub const DEFAULT_LEVELS: Level = 8;
 /// An open index file. Its header and its table have been checked; the sections are checked when they are
 /// read. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct IndexFile(Arc<Opened>);
+pub struct IndexFile(Arc<OpenedIndex>);
 
 #[derive(Debug)]
-struct Opened {
+struct OpenedIndex {
     name: String,
     file: File,
-    header: Header,
-    table: Vec<Entry>,
+    header: IndexHeader,
+    table: Vec<PartitionEntry>,
 }
 
 /// Facts about an index file.
@@ -87,7 +87,7 @@ pub(crate) struct CheckedIndex {
     input_name: Arc<str>,
 }
 
-impl Opened {
+impl OpenedIndex {
     fn failed(&self, source: io::Error) -> Error {
         IndexError::Io { name: self.name.clone(), source }.into()
     }
@@ -119,7 +119,7 @@ impl Opened {
             let (section, behind) = rest.split_at(*len as usize);
             rest = behind;
             if hash(section) != *checksum {
-                return Err(said(&format!("{} are not as they were written", layout::name(at))));
+                return Err(said(&format!("checksum mismatch in {}", layout::name(at))));
             }
             let decoded = match at {
                 0 => layout::decode_line_starts(section, entry, &mut to.line_starts),
@@ -177,21 +177,21 @@ impl IndexFile {
         if found != VERSION {
             return Err(IndexError::Version { name, found, known: VERSION }.into());
         }
-        let header = Header::decode(&head).map_err(damaged)?;
+        let header = IndexHeader::decode(&head).map_err(damaged)?;
         if len != header.file_bytes {
             return Err(damaged(&format!("it has {len} bytes in place of {}", header.file_bytes)).into());
         }
         let table_bytes = header.table_bytes().ok_or_else(|| damaged("its table has an impossible size"))?;
         if len.checked_sub(header.table_place) != Some(table_bytes) {
-            return Err(damaged("its table is not where it should be").into());
+            return Err(damaged("its table does not end at the end of the file").into());
         }
         let mut table = vec![0; usize::try_from(table_bytes).map_err(|_| damaged("its table is too large"))?];
         read_exact_at(&file, &mut table, header.table_place).map_err(failed)?;
         if hash(&table) != header.table_checksum {
-            return Err(damaged("its table is not as it was written").into());
+            return Err(damaged("table checksum mismatch").into());
         }
         let table = header.decode_table(&table).map_err(damaged)?;
-        Ok(Self(Arc::new(Opened { name, file, header, table })))
+        Ok(Self(Arc::new(OpenedIndex { name, file, header, table })))
     }
 
     /// The number of levels of the index. Programs that read more are refused.
@@ -202,13 +202,13 @@ impl IndexFile {
 
     /// The end of the last partition in the text; `None` if there is no partition.
     fn text_bytes(&self) -> Option<u64> {
-        self.0.table.last().map(Entry::end)
+        self.0.table.last().map(PartitionEntry::end)
     }
 
     /// Facts from the header and the table.
     #[must_use]
     pub fn info(&self) -> IndexInfo {
-        let Opened { header, table, .. } = &*self.0;
+        let OpenedIndex { header, table, .. } = &*self.0;
         let total = |section: usize| table.iter().map(|entry| entry.sections[section].len).sum();
         IndexInfo {
             version: VERSION,
@@ -237,9 +237,7 @@ impl IndexFile {
     /// Checks that an input is the one that the index was made of, and unchanged.
     pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
         let [Source::File(path)] = sources else {
-            return Err(Error::Usage(
-                "an index file is for one file, plain or packed, and not for a pipe".into(),
-            ));
+            return Err(Error::Usage("an index file requires one plain or packed file, not a pipe".into()));
         };
         let name = path.display().to_string();
         let failed = |source| warpath_core::error::InputError::Io { name: name.clone(), source };
@@ -261,7 +259,8 @@ impl IndexFile {
             return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
         }
         if verify {
-            let changed = |entry: &Entry| format!("bytes {}..{} have changed", entry.offset, entry.end());
+            let changed =
+                |entry: &PartitionEntry| format!("bytes {}..{} have changed", entry.offset, entry.end());
             store::check_texts(&file, &self.0.table, |entry| other(changed(entry)).into())?;
         }
         Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })

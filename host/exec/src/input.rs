@@ -25,6 +25,6 @@ pub(crate) use feed::MAX_LATENCY;
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;
-pub(crate) use source::Opened;
+pub(crate) use source::OpenedSource;
 pub use source::Source;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};

@@ -8,6 +8,7 @@ use warpath_backend::answer::{Limit, Want};
 use warpath_backend::columns::Schema;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_core::error::{Error, InputError};
+use warpath_core::rows::RowSet;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
@@ -64,7 +65,7 @@ impl Input {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
         let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::new(self.answers(program, Want { matches: true, limit, ..Want::default() })))
+        Ok(Hits::start(self.0, program, Want { matches: true, limit, ..Want::default() }))
     }
 
     /// The number of matches of a query.
@@ -95,7 +96,7 @@ impl Input {
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
-        Columns::new(self.answers(schema.program().clone(), want))
+        Columns::start(self.0, schema.program().clone(), want)
     }
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
@@ -170,7 +171,7 @@ impl Input {
     /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
     /// [`Error::Usage`] if this is not one file, or is a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
-        self.0.engine.wants_lines("an index file is")?;
+        self.0.engine.wants_lines("an index file requires")?;
         self.0.index = Some(Arc::new(index.check(&self.0.sources, verify)?));
         self.wants_one_index()?;
         Ok(self)
@@ -179,8 +180,7 @@ impl Input {
     /// Restricts the input to some of its lines. The input has to be the plain file that the bitmap index was
     /// made of. The index records where each 64th line begins, so that little else is read.
     ///
-    /// `chunks` selects the lines in the same way as bitmaps of the index: bits 0 to 62 of the first word are
-    /// the first 63 lines, and so on. Blank and malformed lines are counted.
+    /// `lines` is a set of the index's rows. Blank and malformed lines are counted.
     ///
     /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The pieces of
     /// a [`Batch`](crate::stream::Batch) are the only exception: they count selected lines only.
@@ -188,6 +188,7 @@ impl Input {
     /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
     /// ```
+    /// use warpath::bitmap::rows::RowSet;
     /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
     /// use warpath::{Engine, Query};
     ///
@@ -200,7 +201,7 @@ impl Input {
     /// # let index = BitmapIndex::from_built(Built { rows: 3, lines: vec![0, 27], stamp, ..Built::default() })?;
     /// let engine = Engine::builder().build()?;
     /// // The second line, and the third.
-    /// let mut hits = engine.open(&path)?.only(&index, vec![0b110])?.query(&Query::compile("$.id")?)?;
+    /// let mut hits = engine.open(&path)?.only(&index, RowSet::from_words(vec![0b110], 3))?.query(&Query::compile("$.id")?)?;
     /// let hit = hits.next().unwrap()?;
     /// assert_eq!((hit.text().as_ref(), hit.line(), hit.offsets()), ("6", 2, (15, 16)));
     /// # drop((hit, hits));
@@ -212,10 +213,10 @@ impl Input {
     /// # Errors
     /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
     /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
-    ///   Also if the rows of the index are not lines, or if the number of chunks is not the index's.
-    pub fn only(mut self, index: &BitmapIndex, chunks: impl Into<Arc<[u64]>>) -> Result<Self, Error> {
-        self.0.engine.wants_lines("a bitmap index is")?;
-        self.0.selected = Some(Arc::new(Selection::new(index, chunks.into(), &self.0.sources)?));
+    ///   Also if the rows of the index are not lines, or if `lines` is a set of another number of rows.
+    pub fn only(mut self, index: &BitmapIndex, lines: RowSet) -> Result<Self, Error> {
+        self.0.engine.wants_lines("a bitmap index requires")?;
+        self.0.selected = Some(Arc::new(Selection::new(index, lines, &self.0.sources)?));
         self.wants_one_index()?;
         Ok(self)
     }
@@ -250,9 +251,9 @@ impl Input {
 
     fn wants_one_index(&self) -> Result<(), Error> {
         match (&self.0.index, &self.0.selected) {
-            (Some(_), Some(_)) => Err(Error::Usage(
-                "selected lines are read by a bitmap index, and by no index file beside it".into(),
-            )),
+            (Some(_), Some(_)) => {
+                Err(Error::Usage("a bitmap index and an index file cannot be used together".into()))
+            }
             _ => Ok(()),
         }
     }
@@ -260,6 +261,6 @@ impl Input {
     /// The structural indexes, one for each partition.
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes {
-        Indexes::new(self.0, levels)
+        Indexes::start(self.0, levels)
     }
 }

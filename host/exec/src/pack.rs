@@ -15,7 +15,7 @@ use warpath_store::fsst::train;
 use warpath_store::fsst::train::Sample;
 use warpath_store::packed::group::group;
 use warpath_store::packed::layout;
-use warpath_store::packed::layout::{Entry, Trailer};
+use warpath_store::packed::layout::{GroupEntry, Trailer};
 
 use crate::input::Source;
 
@@ -130,7 +130,7 @@ pub fn pack_to(
         for (text, group) in texts.iter().zip(groups) {
             let group = group.map_err(Error::Internal)?;
             let end = write(&group)?;
-            entries.push(Entry {
+            entries.push(GroupEntry {
                 place: end - group.len() as u64,
                 text: stats.text_bytes,
                 line: stats.lines,

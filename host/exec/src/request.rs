@@ -25,7 +25,7 @@ impl Request {
     /// Refuses selected lines and a predicate, where all lines of an input are needed.
     pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
         if self.selected.is_some() || self.predicate.is_some() {
-            return Err(Error::Usage(format!("{what} of all lines of an input, and not of selected ones")));
+            return Err(Error::Usage(format!("{what} all lines of an input; some lines are selected here")));
         }
         Ok(())
     }

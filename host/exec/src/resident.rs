@@ -1,6 +1,7 @@
 //! An index that is kept in memory for many queries.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpath_backend::answer::Want;
@@ -13,7 +14,7 @@ use warpath_shared::units::{ByteOffset, Level};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Source, Text};
 use crate::request::Request;
-use crate::stream::{Answers, Hits, Origin, Store, Stored, each_part};
+use crate::stream::{Answers, Batch, Hits, Ordered, Origin, Programs, Store, Stored, Values};
 
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
 /// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
@@ -33,22 +34,22 @@ pub struct ResidentIndex {
 struct Partition {
     text: Arc<[u8]>,
     offset: ByteOffset,
-    origin: Origin,
     kept: Box<dyn Kept>,
     /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
     /// was indexed in place of the partition's own.
     faulty: Option<(Checked, Vec<u8>)>,
 }
 
-struct Partitions(Vec<Partition>);
+/// The partitions, each with the input that it belongs to.
+struct Partitions(Vec<(Origin, Partition)>);
 
 impl Store for Partitions {
     fn origin(&self, number: usize) -> Option<Origin> {
-        self.0.get(number).map(|partition| partition.origin.clone())
+        self.0.get(number).map(|(origin, _)| origin.clone())
     }
 
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
-        let Some(Partition { text, offset, kept, faulty, .. }) = self.0.get(number) else {
+        let Some((_, Partition { text, offset, kept, faulty })) = self.0.get(number) else {
             return Err(Error::Internal(format!("no partition {number} is kept")));
         };
         let since = Instant::now();
@@ -79,9 +80,9 @@ fn too_large(error: Error, kept: u64) -> Error {
 
 impl ResidentIndex {
     pub(crate) fn build(input: Request, levels: Level) -> Result<Self, Error> {
-        input.wants_all_lines("an index that is kept is")?;
+        input.wants_all_lines("a resident index requires")?;
         let Request { engine, sources, .. } = input;
-        engine.wants_lines("an index that is kept is")?;
+        engine.wants_lines("a resident index requires")?;
         let on_error = engine.on_error();
         let chosen = engine.choose_to_keep(&sources)?;
         let backend = &chosen.backend;
@@ -94,24 +95,18 @@ impl ResidentIndex {
             return Err(DeviceError::IndexTooLarge { needed: room.needed, free: room.free }.into());
         }
         let mut partitions = Vec::new();
-        let kept_bytes = Mutex::new(0);
-        let kept_so_far = || kept_bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let keep = |number: usize, text: &[u8]| {
+        let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
+        let keep = move |number: usize, text: &[u8]| {
             let kept = backend.keep(number, text, levels);
-            let kept = kept.map_err(|error| too_large(error, *kept_so_far()))?;
-            *kept_so_far() += kept.memory();
+            let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
+            kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)
         };
-        let make = |number: usize, origin: &Origin, text: &Text| {
+        let make = move |number: usize, text: &Text| {
             let (bytes, offset) = (text.bytes(), text.offset());
-            let partition = |kept, bytes: &[u8], offset, faulty| Partition {
-                text: bytes.into(),
-                offset,
-                origin: origin.clone(),
-                kept,
-                faulty,
-            };
-            let checked = if chosen.strict { Checked::of(bytes) } else { Checked::default() };
+            let partition =
+                |kept, bytes: &[u8], offset, faulty| Partition { text: bytes.into(), offset, kept, faulty };
+            let checked = if is_strict { Checked::of(bytes) } else { Checked::default() };
             let Some(begin) = checked.first_fault() else {
                 return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
             };
@@ -127,11 +122,11 @@ impl ResidentIndex {
             made.push(partition(kept, rest, offset + begin as ByteOffset, Some((checked, blanked))));
             Ok(made)
         };
-        each_part(sources, &chosen, &make, &mut |made| {
-            let lines = made.iter().map(|partition| partition.kept.lines() as u64).sum();
-            partitions.extend(made);
-            Ok(lines)
-        })?;
+        let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
+        for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
+            let (origin, made) = made?;
+            partitions.extend(made.into_iter().map(|partition| (origin.clone(), partition)));
+        }
         Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, on_error, levels })
     }
 
@@ -144,13 +139,13 @@ impl ResidentIndex {
     /// Bytes of text in the memory of the host.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
-        self.partitions.0.iter().map(|partition| partition.text.len() as u64).sum()
+        self.partitions.0.iter().map(|(_, partition)| partition.text.len() as u64).sum()
     }
 
     /// Bytes that the index takes where the backend keeps it; on a device, including its copy of the text.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
-        self.partitions.0.iter().map(|partition| partition.kept.memory()).sum()
+        self.partitions.0.iter().map(|(_, partition)| partition.kept.memory()).sum()
     }
 
     /// The matches of a query, in the form of [`Input::query`](crate::operators::Input::query).
@@ -159,8 +154,7 @@ impl ResidentIndex {
     /// [`Error::Unsupported`] for a query that cannot be run. [`IndexError::TooFewLevels`] for a query that
     /// reads more levels than are kept. Errors of records come from the iterator.
     pub fn query(&self, query: &Query) -> Result<Hits, Error> {
-        let program = Program::new(std::slice::from_ref(query))?;
-        Ok(Hits::new(self.answers(program, Want { matches: true, ..Want::default() })?))
+        self.results(Program::new(std::slice::from_ref(query))?, Want { matches: true, ..Want::default() })
     }
 
     /// The number of matches of a query.
@@ -182,12 +176,19 @@ impl ResidentIndex {
     /// # Errors
     /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.
     pub fn answers(&self, program: Program, want: Want) -> Result<Answers, Error> {
+        self.results(program, want)
+    }
+
+    fn results<F>(&self, program: Program, want: Want) -> Result<Ordered<Programs<F>>, Error>
+    where
+        F: From<Batch> + IntoIterator,
+    {
         let (kept, needed) = (self.levels, program.levels());
         if needed > kept {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
         let said = format!("resident, {needed} of {kept} levels read");
         let settings = (self.chosen.clone(), self.on_error);
-        Ok(Answers::over(settings, self.partitions.clone(), said, program, want))
+        Ok(Ordered::over(settings, self.partitions.clone(), said, program, want))
     }
 }

@@ -53,13 +53,17 @@ impl fmt::Display for AsOne {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoWildcard(path) => {
-                write!(f, "path {path} has neither `[*]` nor `..name` behind names and indexes alone")
+                write!(f, "path {path} has neither `[*]` nor `..name` after names and indexes alone")
             }
-            Self::NegativeIndex(path) => write!(f, "path {path} counts from the end of an array on its way"),
+            Self::NegativeIndex(path) => {
+                write!(f, "path {path} counts from the end of an array before its elements")
+            }
             Self::OtherArray(path) => write!(f, "path {path} goes through another array than path 0"),
-            Self::WholeDocument(path) => write!(f, "a filter of path {path} asks the whole document (`$`)"),
+            Self::WholeDocument(path) => {
+                write!(f, "a filter of path {path} refers to the whole document (`$`)")
+            }
             Self::Predicate => f.write_str("the predicate is about the whole document"),
-            Self::Refused => f.write_str("the paths could not be taken apart"),
+            Self::Refused => f.write_str("the paths cannot be split at an array"),
         }
     }
 }

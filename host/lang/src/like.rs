@@ -49,10 +49,10 @@ enum Part {
 #[non_exhaustive]
 pub enum LikeError {
     /// The escape character at this byte of the pattern is the last character.
-    #[error("byte {0} of the pattern is an escape character, and nothing is behind it")]
+    #[error("byte {0} of the pattern is an escape character with nothing after it")]
     EscapesNothing(usize),
     /// The escape character at this byte of the pattern precedes a character that needs no escape.
-    #[error("the escape character at byte {0} of the pattern has to be before `%`, `_` or itself")]
+    #[error("the escape character at byte {0} of the pattern must precede `%`, `_` or itself")]
     EscapesOther(usize),
 }
 

@@ -29,6 +29,6 @@ pub mod stream;
 pub mod text;
 
 pub use file::{PackedFile, PackedInfo};
-pub use group::Group;
+pub use group::PackedGroup;
 pub use layout::VERSION;
 pub use text::PackedText;

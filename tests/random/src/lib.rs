@@ -47,7 +47,8 @@ impl Rng {
 mod tests {
     use super::*;
 
-    /// The values of the reference implementation, <https://prng.di.unimi.it/splitmix64.c>, for the seed 1234567.
+    /// The values of the reference implementation for the seed 1234567,
+    /// <https://prng.di.unimi.it/splitmix64.c>.
     #[test]
     fn numbers_are_those_of_the_reference() {
         let mut rng = Rng::new(1_234_567);

@@ -2,8 +2,8 @@
 
 use super::Rng;
 
-/// A random query: any segments, selectors, filters, functions and literals, with white space wherever it may be. What it asks for
-/// is often in what [`super::json`] makes.
+/// A random query: any segments, selectors, filters, functions and literals, with white space wherever it is
+/// allowed. It often has matches in the text that [`super::json`] makes.
 pub fn query(rng: &mut Rng) -> String {
     let mut out = String::from("$");
     // Half of them end in a filter that sees much.
@@ -40,7 +40,7 @@ fn segments(rng: &mut Rng, depth: usize, most: usize, out: &mut String) {
     }
 }
 
-/// As many items as one of `counts`, between brackets and with commas.
+/// Appends items between brackets and with commas; their number is one of `counts`.
 fn list(
     rng: &mut Rng,
     open: &str,
@@ -195,7 +195,7 @@ fn filter_query(rng: &mut Rng, depth: usize, out: &mut String) {
     segments(rng, depth, 3, out);
 }
 
-/// What has a value or nothing.
+/// Appends an operand of a comparison: it has a value, or nothing.
 fn comparable(rng: &mut Rng, depth: usize, out: &mut String) {
     match rng.below(if depth == 0 { 8 } else { 12 }) {
         0 => number(rng, out),

@@ -1,22 +1,23 @@
-//! Events matched against many patterns by [`quamina`], as its documentation recommends: what Warpath's standing
-//! queries are measured against.
+//! Matches events against many patterns by [`quamina`], as its documentation recommends. Warpath's standing
+//! queries are compared with it.
 //!
 //! ```text
 //! quamina PATTERNS EVENTS one|all|THREADS [RUNS [EACH]]
 //! quamina --version
 //! ```
 //!
-//! PATTERNS has a line for each, an id, a tab and a pattern; EVENTS is NDJSON. Each run prints a line of JSON: how many
-//! events there are, how many pairs of an event and a pattern match, and how long that took, the reading of the file
-//! from the page cache included, since it is mapped. Adding patterns is timed by itself, together with the first match,
-//! at which the automata are frozen.
+//! PATTERNS has a line for each pattern: an id, a tab and the pattern. EVENTS is NDJSON. Each run prints a
+//! line of JSON: the number of events, the number of pairs of an event and a pattern that match, and the
+//! time. The file is mapped, so the time includes reading it from the page cache. Adding patterns is timed by
+//! itself, together with the first match, which freezes the automata.
 //!
-//! Matching needs no lock, but it counts in statistics that all threads of one matcher share. So each thread has a
-//! clone, made before the time begins; stretches of lines are dealt to whoever is ready.
+//! Matching needs no lock, but it counts in statistics that all threads of one matcher share. So each thread
+//! has a clone, made before the time begins. A thread that is ready takes the next stretch of lines.
 //!
-//! All patterns are in one matcher, unless EACH says how many are in one: then an event is told to each. Version 0.7.0
-//! needs that from some thousand patterns on. Where patterns ask a field for the same value, it gives each a state of
-//! its own behind that value, follows all of these, and panics if they are more than 255.
+//! All patterns are in one matcher, unless EACH gives the number of patterns a matcher. Each event is then
+//! matched by every matcher. Version 0.7.0 needs that from some thousand patterns on. If several patterns
+//! test a field for the same value, it gives each a state of its own after that value and follows all these
+//! states. It panics if they are more than 255.
 
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -116,13 +117,13 @@ impl Matcher {
         Ok(Self(matchers))
     }
 
-    /// How many patterns an event matches.
+    /// Returns the number of patterns that an event matches.
     fn matches(&self, event: &[u8]) -> Result<usize> {
         self.0.iter().try_fold(0, |sum, matcher| Ok(sum + matcher.matches_for_event(event)?.len()))
     }
 }
 
-/// What was found.
+/// The numbers of events and of matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
     events: usize,

@@ -25,7 +25,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
-/// Times what stands between the start of a process and its first answer from a CUDA device.
+/// Times the steps between the start of a process and its first result from a CUDA device.
 #[derive(Parser)]
 struct Args {
     /// The CUDA device of this number.
@@ -37,13 +37,13 @@ struct Args {
     /// Only the rows under headings that contain this.
     #[arg(long)]
     only: Option<String>,
-    /// Where `warpath-cuda-builder cubins` wrote.
+    /// The folder that `warpath-cuda-builder cubins` wrote to.
     #[arg(long)]
     cubins: Option<PathBuf>,
-    /// What this process is to time: how the program starts itself.
+    /// The part that this process times. The program sets it when it starts itself.
     #[arg(long, hide = true)]
     part: Option<String>,
-    /// Holds what it counts to the CPU's count.
+    /// Compares its counts with the CPU's.
     #[arg(long, hide = true)]
     check: bool,
     file: Option<PathBuf>,

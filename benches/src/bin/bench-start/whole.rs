@@ -54,11 +54,11 @@ fn count(clock: &mut Clock, args: &Args, backend: Arc<dyn Backend>, gives_back: 
     for batch in answers.by_ref() {
         batch?;
         if batches == 0 {
-            clock.row("the first partition's answer");
+            clock.row("the first partition's results");
         }
         batches += 1;
     }
-    clock.row(format!("the other answers, of {batches} partitions"));
+    clock.row(format!("the other results, of {batches} partitions"));
     let (setup, stats) = (answers.setup(), answers.stats());
     clock.add("of it, reading, all workers together", stats.reading.as_secs_f64() * 1e3);
     for (part, time) in &setup.parts {

@@ -6,7 +6,7 @@
 //! in no other order. One pair in 275 is a match, and nearly all matches are alike in all attributes. In
 //! other pairs, the similarity of names has the published means of the data (0.71 for the first name, 0.32
 //! for the last). Second names are nearly always missing, and 22 %, 49 %, 22 % and 0.5 % have the same day,
-//! month, year and place.
+//! month, year and postal code.
 
 use super::{DataSet, Source, Weighted, random};
 use crate::generate::random::Random;

@@ -137,7 +137,7 @@ pub(super) const NAMES: &[&str] = &[
     "Ruby & Rust", "Sven Åkesson", "דנה",
 ];
 
-/// Places that users say they are in; empty means none.
+/// Locations in the profiles of users; empty means none.
 #[rustfmt::skip]
 pub(super) const LOCATIONS: &[&str] = &[
     "", "", "", "London, England", "東京", "São Paulo, Brasil", "México", "İstanbul, Türkiye", "Paris", "Lagos, Nigeria",

@@ -9,7 +9,7 @@ use super::{FAINT, GRID, Heading, INK, PALETTE, Spot, begin, heading_height};
 pub struct Series {
     /// The tool.
     pub name: String,
-    /// Its points, as (place on the axis, value).
+    /// Its points, as (position on the axis, value).
     pub points: Vec<(f64, Spot)>,
     /// Drawn stronger than the rest.
     pub ours: bool,
@@ -20,7 +20,7 @@ pub struct Series {
 pub struct Axis {
     /// The title, with its unit.
     pub title: String,
-    /// Places and their names.
+    /// Positions and their names.
     pub ticks: Vec<(f64, String)>,
     /// True if equal ratios have equal distances.
     pub log: bool,
@@ -30,7 +30,7 @@ const WIDTH: f64 = 900.0;
 const PLOT: f64 = 320.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 250.0;
-/// About how wide a letter of a place's name is.
+/// The approximate width of a letter in the name of a position.
 const LETTER: f64 = 6.5;
 /// Names are at least so far from each other.
 const APART: f64 = 15.0;
@@ -114,7 +114,7 @@ fn look(at: usize) -> (&'static str, Mark) {
     (PALETTE[at % PALETTE.len()], Mark::ALL[(at + at / PALETTE.len()) % Mark::ALL.len()])
 }
 
-/// Places as near to those wanted as they can be, in the same order, but apart.
+/// Returns positions as near as possible to the wanted ones, in the same order, but apart.
 fn spread_out(wanted: &[f64], top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

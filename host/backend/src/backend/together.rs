@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
-use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
-use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
+use super::{Backend, Buffer, Evaluation, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::maker::BitmapMaker;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
@@ -24,7 +23,7 @@ impl Together {
     /// [`Error::Usage`] if there is no backend.
     pub fn new(backends: Vec<Arc<dyn Backend>>) -> Result<Self, Error> {
         if backends.is_empty() {
-            return Err(Error::Usage("there is no device to answer".into()));
+            return Err(Error::Usage("no backend to join; expected at least one".into()));
         }
         Ok(Self { backends })
     }
@@ -74,12 +73,8 @@ impl Backend for Together {
         self.backends[0].twig_stages(documents)
     }
 
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.backends[0].stages(program)
-    }
-
-    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
-        self.backends[0].strict_stages(program)
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        self.backends[0].stages(evaluation)
     }
 
     fn checks_strictly(&self) -> bool {

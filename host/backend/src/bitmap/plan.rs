@@ -136,7 +136,7 @@ impl Plan {
     /// # Errors
     /// [`Error::Index`] if a bitmap is damaged. The plan must be for this index.
     pub fn operands<'a>(&self, index: &'a BitmapIndex, threads: usize) -> Result<Vec<Bitmap<'a>>, Error> {
-        let none = || Error::Internal("a plan reads records where all rows are".into());
+        let none = || Error::Internal("a plan reads the bitmap of records, and the index has none".into());
         let of = |operand: &Operand| match operand {
             Operand::Bin { column, bin } => index.bitmap(*column, *bin),
             Operand::Records => index.records()?.ok_or_else(none),
@@ -159,7 +159,7 @@ impl Plan {
             let message =
                 format!("expected an expression that needs at most {MAX_STACK} sets of rows at once");
             let error = Diagnostic::new(DiagnosticKind::TooLarge, expr.span, message);
-            return Err(error.with_help("make `and` and `or` alternate less, or ask in parts"));
+            return Err(error.with_help("alternate `and` and `or` less often, or split the expression"));
         };
         let check = (sure != possible).then_some(formula);
         let mut tests = Vec::new();

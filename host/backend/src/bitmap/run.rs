@@ -138,7 +138,7 @@ impl Tile<'_> {
 pub fn check_run(bitmaps: &[Bitmap<'_>], program: &[Instr], rows: u64) -> Result<usize, Error> {
     let tiles = tiles_for(chunks_for(rows)) as usize;
     if bitmaps.iter().any(|bitmap| bitmap.wah.rows() != rows || bitmap.tiles.len() != tiles + 1) {
-        return Err(Error::Internal("bitmaps are not all of the same rows".into()));
+        return Err(Error::Internal("the bitmaps have different numbers of rows".into()));
     }
     outputs(program, bitmaps.len())
 }

@@ -121,10 +121,10 @@ pub enum Irregular {
 impl fmt::Display for Irregular {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoElement => "there is no element between two commas of its array, or before its end",
-            Self::TooDeep => "its containers nest about as deep as they may",
-            Self::NewlineInString => "a newline stands in a string",
-            Self::TooLong => "an element is longer than a partition may be",
+            Self::NoElement => "its array has an empty element",
+            Self::TooDeep => "its containers nest about as deep as the limit",
+            Self::NewlineInString => "a string contains a newline",
+            Self::TooLong => "an element is longer than the largest partition",
             Self::NotClosed => "its array is not closed",
         })
     }

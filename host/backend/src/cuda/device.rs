@@ -248,7 +248,7 @@ impl Accelerator for Cuda {
 
     fn notes(&self) -> Vec<String> {
         let said = |error| {
-            format!("{}: some text was copied from memory that is not page-locked: {error}", self.device.name)
+            format!("{}: some text was copied from memory that is not pinned: {error}", self.device.name)
         };
         self.device.unlocked.get().map(said).into_iter().collect()
     }
@@ -405,8 +405,8 @@ impl Accelerator for Cuda {
         unsafe { ViewMut::from_raw(buffer.bytes.start() as *mut T, len) }
     }
 
-    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
-        self.enter()?.modules.function(K::NAME, self.device.settings.registers).map(drop)
+    fn prepare(&self, kernel: &'static str) -> Result<(), Error> {
+        self.enter()?.modules.function(kernel, self.device.settings.registers).map(drop)
     }
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {

@@ -265,9 +265,9 @@ pub struct Compiled {
     pub moves: Vec<u64>,
     /// The far moves of each group.
     pub far: Vec<FarBit>,
-    /// For each group and row, the place of the words of leaves.
+    /// For each group and row, the index of the words of leaves.
     pub leaves: Vec<u16>,
-    /// For each group and row, the place of the words of nodes that are not leaves.
+    /// For each group and row, the index of the words of nodes that are not leaves.
     pub inner: Vec<u16>,
     /// The words of rows.
     pub words: Vec<u64>,
@@ -312,7 +312,7 @@ impl Compiled {
             compiled.far.extend(group.far.iter().map(|far| FarBit { from: bit(far.from), to: bit(far.to) }));
             for (place, (row, is_leaf, words)) in (1..).zip(places) {
                 let of = if is_leaf { &mut compiled.leaves } else { &mut compiled.inner };
-                // A group has 2,048 bits, so it has no more places than that, and they fit below `KEY`.
+                // A group has 2,048 bits, so it has at most that many indices, and they fit below `KEY`.
                 let is_key = is_leaf && set.rows.get(row as RowIx).is_key_of(number as u32);
                 of[number * rows + row] = place | if is_key { KEY } else { 0 };
                 compiled.words.extend_from_slice(&words.0);

@@ -23,7 +23,7 @@ use crate::twig::group::GROUP_WORDS;
 /// The reason why a twig cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "it takes {bits} bits, one for each node and one for each that has others below it, of {MAX_BITS}; and one of its nodes has {children} right below it, where {MAX_CHILDREN} can be"
+    "it takes {bits} bits, one a node and one more a node with children, and a node has up to {children} children; the limits are {MAX_BITS} bits and {MAX_CHILDREN} children"
 )]
 pub struct TooLarge {
     /// The number of bits that the twig needs.

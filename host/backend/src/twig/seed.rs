@@ -23,10 +23,10 @@ pub struct SeedQueries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SeedError {
     /// The twig tests attributes or values.
-    #[error("it asks for attributes or values")]
+    #[error("it tests attributes or values")]
     Kind,
     /// A node has more children than there are slots.
-    #[error("a node has more than {CHILDREN} others right below it")]
+    #[error("a node has more than {CHILDREN} children")]
     Children,
     /// The twig has more nodes than a block has threads.
     #[error("it has {BLOCK} nodes or more")]

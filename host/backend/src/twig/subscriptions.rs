@@ -110,7 +110,7 @@ impl Subscriptions {
             let failed =
                 |column: usize, message: String| SubscriptionError { line: number + 1, column, message };
             let Some((id, query)) = line.split_once('\t') else {
-                let message = "a line is an id, a tab, and a query; there is no tab".to_owned();
+                let message = "there is no tab; a line is an id, a tab and a query".to_owned();
                 errors.push(failed(line.chars().count() + 1, message));
                 continue;
             };
@@ -182,11 +182,11 @@ impl Subscriptions {
         if id.is_empty() || id.contains(char::is_whitespace) {
             return Err(failed(
                 0,
-                format!("`{id}` is no id: it has one character at least, and no white space"),
+                format!("`{id}` is not an id: an id has at least one character and no white space"),
             ));
         }
         if self.by_id.contains_key(id) {
-            return Err(failed(0, format!("the id `{id}` is there already")));
+            return Err(failed(0, format!("the id `{id}` is already in use")));
         }
         Twig::parse(query).map_err(|error| failed(column(query, error.at), error.message))
     }
@@ -289,7 +289,7 @@ impl Subscriptions {
         self.all.get(number).map(|subscription| subscription.id.as_str())
     }
 
-    /// The query of the subscription of this number, as it was written.
+    /// The query of the subscription of this number, in its original form.
     #[must_use]
     pub fn query(&self, number: usize) -> Option<&str> {
         self.all.get(number).map(|subscription| subscription.query.as_str())

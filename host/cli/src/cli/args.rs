@@ -58,7 +58,7 @@ pub struct Cli {
     pub command: Command,
 
     // Fixed orders, because the default order depends on the number of subcommands.
-    /// When to colour messages
+    /// Colours in messages
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. Results are never coloured.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true,

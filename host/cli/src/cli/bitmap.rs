@@ -37,7 +37,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         };
         column(&mut specs, name, "--type")?.kind = Some(kind.parse::<Kind>()?);
         if !typed.insert(name) {
-            let message = format!("`--type {name}={kind}`: it is said twice of which type `{name}` is");
+            let message = format!("`--type {name}={kind}`: column `{name}` has two types");
             return Err(Failure::usage(message));
         }
     }
@@ -53,10 +53,8 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             specs.iter_mut().for_each(|spec| spec.bins = bins.clone());
         }
         [_, second, ..] => {
-            return Err(Failure::usage(format!(
-                "`--bins {second}`: it is said twice how all columns are cut"
-            ))
-            .with_help(format!("for one column, write `--bins NAME={second}`")));
+            return Err(Failure::usage(format!("`--bins {second}`: all columns have two kinds of bins"))
+                .with_help(format!("for one column, write `--bins NAME={second}`")));
         }
     }
     let mut cut = HashSet::new();
@@ -64,7 +62,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         if let Some((name, bins)) = bins.split_once('=') {
             column(&mut specs, name, "--bins")?.bins = bins.parse()?;
             if !cut.insert(name) {
-                let message = format!("`--bins {name}={bins}`: it is said twice how `{name}` is cut");
+                let message = format!("`--bins {name}={bins}`: column `{name}` has two kinds of bins");
                 return Err(Failure::usage(message));
             }
         }
@@ -146,8 +144,8 @@ fn column<'a>(specs: &'a mut [ColumnSpec], name: &str, flag: &str) -> Result<&'a
 }
 
 fn unknown(name: &str, flag: &str, known: &[String]) -> Failure {
-    Failure::usage(format!("`{flag}` is of a column `{name}`, which no `--column` makes"))
-        .with_help(format!("`--column` makes {}", known.join(", ")))
+    Failure::usage(format!("`{flag}` names column `{name}`, which no `--column` defines"))
+        .with_help(format!("the columns are {}", known.join(", ")))
 }
 
 /// Returns the bins for all columns.
@@ -200,10 +198,10 @@ fn described(info: &BitmapInfo, records: Option<u64>) -> String {
     rows.push(("records", records.map_or_else(|| "all of them".to_owned(), |count| count.to_string())));
     rows.push((
         "line starts",
-        info.line_bytes.map_or_else(|| "none: not of a plain file".to_owned(), per_input),
+        info.line_bytes.map_or_else(|| "none: the input is not a plain file".to_owned(), per_input),
     ));
     rows.push(("all", per_input(info.bytes)));
-    rows.push(("checksums", "all of them hold".to_owned()));
+    rows.push(("checksums", "all match".to_owned()));
     let mut text = named(&rows);
     let head = ["column", "type", "bins", "cut", "bitmaps", "shorter", "values", "source"].map(str::to_owned);
     let columns = info.columns.iter().map(|column| {

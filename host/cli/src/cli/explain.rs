@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use indicatif::BinaryBytes;
+use warpath::answer::{TextForm, Want};
 use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Predicate, Program, Query, jsonpath};
@@ -69,13 +70,23 @@ fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainA
     text
 }
 
+/// The results of `query`, for which stages are shown.
+const AS_TEXT: Want = Want {
+    matches: false,
+    records: false,
+    text: Some(TextForm::Json),
+    rows: None,
+    columns: None,
+    limit: None,
+};
+
 /// The stage of the strict check with an index file. The index file has the faults of the basic check only.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
 
 /// The documents that are evaluated as one record, although the program could run over elements.
 const AS_ONE: [&str; 2] = [
-    "  as one record each, by the program above: what is no plain file longer than a partition; where that is no array",
-    "  near the begin; where anything is malformed or not as usual; and rows and columns",
+    "  as one record each, by the program above: inputs that are not plain files longer than a partition; documents",
+    "  without that array near their start, with a fault, or with an unusual form; and all documents for rows and columns",
 ];
 
 fn explain(
@@ -89,7 +100,7 @@ fn explain(
     for (number, query) in queries.iter().enumerate() {
         let canonical =
             jsonpath::parse(query.text()).map_or_else(|_| query.text().to_owned(), |ast| ast.to_string());
-        let singular = if query.is_singular() { "  (one value a record at most)" } else { "" };
+        let singular = if query.is_singular() { "  (at most one value a record)" } else { "" };
         line(&mut text, format_args!("{number:>4}  {canonical}{singular}"));
     }
     if let Some(predicate) = program.predicate() {
@@ -106,7 +117,7 @@ fn explain(
             Ok((array, elements)) => {
                 line(
                     &mut text,
-                    format_args!("  in parts, by the elements of {array}, each a record that is asked:"),
+                    format_args!("  in parts: each element of {array} is evaluated as a record:"),
                 );
                 for instruction in elements.to_string().lines() {
                     line(&mut text, format_args!("    {instruction}"));
@@ -158,7 +169,7 @@ fn explain(
             }
         };
         stage("cpu", "read", read);
-        for Stage { place, name, what } in engine.stages(asked) {
+        for Stage { place, name, what } in engine.stages(asked, AS_TEXT) {
             stage(place, name, &what);
         }
     }

@@ -140,7 +140,7 @@ struct IndexKind {
 }
 
 const INDEX: IndexKind =
-    IndexKind { made: "warpath index build", file: "FILE.wpi", without: ", or ask without `--index`" };
+    IndexKind { made: "warpath index build", file: "FILE.wpi", without: ", or query without `--index`" };
 
 const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: "FILE.wpb", without: "" };
 
@@ -156,13 +156,11 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
             ui.help("`--on-error skip` leaves malformed records out");
         }
         Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
-            ui.help(
-                "`--device auto` takes the CPU where there is no GPU; `warpath devices` lists what there is",
-            );
+            ui.help("`--device auto` uses the CPU if there is no GPU; `warpath devices` lists the devices");
         }
         Error::Index(IndexError::TooFewLevels { needed, .. }) => {
             ui.help(format_args!(
-                "make it with `warpath index build --levels {needed}`, or ask without `--index`"
+                "make it with `warpath index build --levels {needed}`, or query without `--index`"
             ));
         }
         Error::Index(IndexError::NotAnIndex { .. }) => {
@@ -173,10 +171,10 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
         ) => {
             ui.help(format_args!("make it again with `{made}`{without}"));
         }
-        Error::Index(IndexError::Unsettled { .. }) => ui.help("index it when nobody writes to it"),
+        Error::Index(IndexError::Unsettled { .. }) => ui.help("index it while nothing writes to it"),
         Error::Index(IndexError::NotPlain { .. }) => ui.help(format_args!("index the text{without}")),
         Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => {}
-        Error::Device(_) => ui.help("`--device cpu` answers without it"),
+        Error::Device(_) => ui.help("`--device cpu` runs without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
         _ => {}
     }

@@ -62,8 +62,8 @@ fn pattern(file: &Path) -> Option<&str> {
 /// Returns the files that match a pattern, without folders.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let none = || {
-        Failure::usage(format!("{pattern}: no file has this name, or matches it as a pattern"))
-            .with_help("patterns have `*`, `?` and `[a-z]`; `**` goes into folders")
+        Failure::usage(format!("{pattern}: no file has this name or matches this pattern"))
+            .with_help("patterns have `*`, `?` and `[a-z]`; `**` enters folders")
     };
     // An invalid pattern was meant as a name.
     let paths = glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())?;
@@ -117,7 +117,7 @@ fn refuse_writing_to(
     let Some(output) = output else { return Ok(()) };
     for (path, name) in read {
         if identity(&path) == Some(output.clone()) {
-            return Err(Failure::usage(format!("{name}: is {what}, and the output ({shown}) too"))
+            return Err(Failure::usage(format!("{name}: is both {what} and the output ({shown})"))
                 .with_help("write to another file, and rename it afterwards"));
         }
     }
@@ -128,7 +128,7 @@ fn refuse_writing_to(
 /// renamed when the file is complete.
 pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
     if output == Path::new("-") {
-        return Err(Failure::usage("an index is written to a file, and not to standard output")
+        return Err(Failure::usage("an index is written to a file, not to standard output")
             .with_help("`-o ./-` writes to a file of this name"));
     }
     Ok(())

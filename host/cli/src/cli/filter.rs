@@ -68,14 +68,12 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
     match args.format {
         IdsFormatArg::Bitmap => {
             let Some(output) = &args.output.output else {
-                return Err(Failure::usage(
-                    "`--format bitmap` makes a file of its own, and there is no `-o FILE`",
-                ));
+                return Err(Failure::usage("`--format bitmap` writes a file: name it with `-o FILE`"));
             };
             files::refuse_index_to_stdout(output)?;
             if args.watch {
                 return Err(Failure::usage(
-                    "`--format bitmap` has a column for each subscription from the first row to the last, and `--watch` changes them",
+                    "`--format bitmap` and `--watch` cannot be used together: the columns are the subscriptions, and `--watch` changes these",
                 ));
             }
         }
@@ -132,9 +130,9 @@ fn history(
     let kind = kinds.first().copied().unwrap_or_default();
     if kinds.iter().any(|other| *other != kind) {
         return Err(Failure::usage(
-            "the rows of a bitmap index are lines, or whole inputs, and these are both",
+            "the rows of a bitmap index are lines or whole inputs; these inputs have both",
         )
-        .with_help("say with `--input` what all of them are, or ask the ones after the others"));
+        .with_help("set `--input` for all of them, or filter the two kinds separately"));
     }
     let (built, left_out) =
         build_matches(engine, sources, subscriptions, kind).map_err(Failure::of_bitmap)?;

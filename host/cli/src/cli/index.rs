@@ -75,7 +75,7 @@ fn described(info: &IndexInfo) -> String {
     let levels = info.level_bytes.iter().enumerate();
     rows.extend(levels.map(|(level, bytes)| (format!("level {level}"), per_input(*bytes))));
     rows.push(("all".to_owned(), per_input(info.bytes)));
-    rows.push(("checksums".to_owned(), "all of them hold".to_owned()));
+    rows.push(("checksums".to_owned(), "all match".to_owned()));
     named(&rows)
 }
 

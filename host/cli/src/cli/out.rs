@@ -26,7 +26,7 @@ fn is_terminal(output: &OutputArgs) -> bool {
 /// If the output is a terminal.
 pub fn refuse_binary_on_terminal(format: &impl ValueEnum, output: &OutputArgs) -> Result<(), Failure> {
     let (true, Some(format)) = (is_terminal(output), format.to_possible_value()) else { return Ok(()) };
-    let message = format!("`--format {}` is binary, and would go to a terminal", format.get_name());
+    let message = format!("`--format {}` is binary and is not written to a terminal", format.get_name());
     Err(Failure::usage(message).with_help("write it to a file with `-o FILE`, or pipe it to another program"))
 }
 

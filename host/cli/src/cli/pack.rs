@@ -74,7 +74,7 @@ pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         packed.check()?;
         let info = packed.info();
         let said = format!(
-            "{} bytes of text in {}{}; {} newlines, {} groups: all as written\n",
+            "{} bytes of text in {}{}; {} newlines, {} groups: all checksums match\n",
             info.text_bytes,
             info.file_bytes,
             ratio(info.text_bytes, info.file_bytes),

@@ -8,6 +8,7 @@ use indicatif::BinaryBytes;
 use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::rows::RowSet;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
     Program, RecordError, Setup, Source, Stats,
@@ -92,7 +93,9 @@ pub fn consume(
     files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
     let predicate = args.only.only.as_deref().map(Predicate::parse).transpose()?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
-        return Err(Failure::usage(format!("a bitmap index is for one plain file, and there are {count}")));
+        return Err(Failure::usage(format!(
+            "a bitmap index requires one plain file; there are {count} inputs"
+        )));
     }
     let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
     let mut out = Out::new(&args.output).made_from(mode);
@@ -124,7 +127,8 @@ pub fn consume(
             answer.checked,
             took.as_secs_f64()
         ));
-        input = input.only(&index, answer.chunks).map_err(Failure::of_bitmap)?;
+        let lines = RowSet::from_chunks(&answer.chunks, index.rows());
+        input = input.only(&index, lines).map_err(Failure::of_bitmap)?;
     }
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
@@ -287,7 +291,7 @@ pub fn table(
     let partitions = format!("{} of {}", stats.partitions, BinaryBytes(plan.partition_size as u64));
     let mut rows = vec![
         ("backend", plan.backend.clone()),
-        ("chosen", plan.reason.clone().unwrap_or_else(|| "as asked for".to_owned())),
+        ("chosen", plan.reason.clone().unwrap_or_else(|| "as requested".to_owned())),
         ("workers", workers),
         ("partitions", partitions),
         ("bytes", format!("{} ({})", stats.bytes, BinaryBytes(stats.bytes))),
@@ -315,7 +319,7 @@ pub fn table(
     }
     if plan.strict {
         let place = if plan.strict_on_device { "the device" } else { "the host" };
-        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, a part of answering")));
+        rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, as part of the evaluation")));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     named(&rows)

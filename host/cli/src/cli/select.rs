@@ -82,7 +82,7 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
     };
     let (name, path) = match arg.split_once('=') {
         Some(column) if !arg.starts_with('$') => column,
-        _ => return Err(Failure::usage(format!("`{arg}` is no column")).with_help(help)),
+        _ => return Err(Failure::usage(format!("`{arg}` is not a column")).with_help(help)),
     };
     let typed = name.rsplit_once(':').map(|(name, end)| {
         let known = TYPES.iter().find(|(known, _)| *known == end);
@@ -96,14 +96,12 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
             return Err(Failure::usage(format!(
                 "`{name}`: columns have types with `--format arrow` or `parquet` only"
             ))
-            .with_help(format!(
-                "rows of text have values as they stand: `{bare}={path}`, without `:{end}`"
-            )));
+            .with_help(format!("text formats have no types: write `{bare}={path}`, without `:{end}`")));
         }
         Some((_, end, None)) => {
             let known = TYPES.map(|(known, _)| known).join(", ");
             return Err(Failure::usage(format!("`{name}`: there is no type `{end}`")).with_help(format!(
-                "there are {known}; if the colon is part of the name: `{name}:json={path}`"
+                "the types are {known}; if the colon is part of the name: `{name}:json={path}`"
             )));
         }
     };

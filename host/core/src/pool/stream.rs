@@ -21,6 +21,15 @@ use std::thread::{self, JoinHandle};
 use super::{cores, lock};
 use crate::error::Error;
 
+/// The turn of a job: the number of the thread that makes its result, and its own, both from 0 on.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The number of the thread.
+    pub thread: usize,
+    /// The number of the job.
+    pub number: u64,
+}
+
 /// The work of a stream: jobs are taken one after the other, and made into results by any thread.
 pub trait Work: Sync {
     /// The source of jobs. One thread at a time takes from it.
@@ -40,8 +49,8 @@ pub trait Work: Sync {
     /// True if there may be another job. Otherwise no other thread is started.
     fn may_go_on(&self, source: &Self::Source) -> bool;
 
-    /// Makes the result of a job. `thread` is the thread's number, from 0 on.
-    fn make<'a>(&'a self, thread: usize, state: &mut Self::State<'a>, job: Self::Job) -> Self::Made;
+    /// Makes the result of a job.
+    fn make<'a>(&'a self, turn: Turn, state: &mut Self::State<'a>, job: Self::Job) -> Self::Made;
 }
 
 /// The limits of a stream.
@@ -51,7 +60,8 @@ pub struct Limits {
     pub threads: usize,
     /// The most jobs that are at work or wait for the caller, at least one. The caller may use one more.
     pub jobs: usize,
-    /// Set for a slow start, which is for a caller who may stop soon: the number of first jobs that are short.
+    /// Set for a slow start, which is for a caller who may stop soon: the number of first jobs that are
+    /// short.
     ///
     /// As long as the caller uses short jobs, no job is taken before it has used up the one that it has. Each
     /// job used after that allows one more job ahead, up to `jobs`. If each short job is twice as long as the
@@ -189,7 +199,7 @@ impl<W: Work> Shared<W> {
         let mut state = W::State::default();
         while let Some((number, job, more)) = self.take() {
             further(more);
-            let made = self.work.make(thread, &mut state, job);
+            let made = self.work.make(Turn { thread, number }, &mut state, job);
             self.put(number, made);
         }
     }
@@ -335,7 +345,7 @@ impl<S: Iterator + Send, T: Default, M: Send, F: Fn(&mut T, S::Item) -> M + Sync
         true
     }
 
-    fn make<'a>(&'a self, _: usize, state: &mut T, item: S::Item) -> M {
+    fn make<'a>(&'a self, _: Turn, state: &mut T, item: S::Item) -> M {
         (self.make)(state, item)
     }
 }

@@ -207,7 +207,7 @@ fn settled(
     threads: usize,
     keep: bool,
 ) -> Result<Answer, Error> {
-    let odd = || Error::Internal("the outputs of a plan are not as planned".into());
+    let odd = || Error::Internal("a plan has an unexpected number of outputs".into());
     let mut answer = Answer { rows: *outputs.counts.first().ok_or_else(odd)?, ..Answer::default() };
     if let Some(formula) = &plan.check {
         let ([sure, possible], [known, all]) = (&mut outputs.chunks[..], &outputs.counts[..]) else {

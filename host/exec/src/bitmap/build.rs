@@ -184,7 +184,7 @@ impl Opened {
             return Err(InputError::Directory(path.to_owned()).into());
         }
         if !metadata.is_file() {
-            return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
+            return Err(IndexError::NotPlain { input: name, why: "is not a regular file" }.into());
         }
         let file = File::open(path).map_err(failed)?;
         let stamp = Stamp::of(&file).map_err(failed)?;

@@ -7,7 +7,7 @@ use warpath_shared::check::{Fault, diagnose};
 
 /// The original form of a document that became one line.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub struct Whole {
     newlines: Newlines,
     /// The fault of a document that did not become one line.
     pub broken: Option<Fault>,

@@ -10,10 +10,10 @@ use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::units::Level;
 
-use super::layout::{self, Entry, HEADER_BYTES, Header};
+use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
 use crate::input::{PlainFile, Source, Text};
-use crate::stream::{Origin, each_part};
+use crate::stream::{Ordered, Values};
 
 /// Opens a regular file.
 fn open(input: &Path) -> Result<File, Error> {
@@ -24,7 +24,7 @@ fn open(input: &Path) -> Result<File, Error> {
         return Err(InputError::Directory(input.to_owned()).into());
     }
     if !metadata.is_file() {
-        return Err(IndexError::NotPlain { input: name, why: "is no regular file" }.into());
+        return Err(IndexError::NotPlain { input: name, why: "is not a regular file" }.into());
     }
     Ok(File::open(input).map_err(failed)?)
 }
@@ -41,24 +41,25 @@ fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
 
 /// Makes the index file of an input.
 pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
-    engine.wants_lines("an index file is")?;
+    engine.wants_lines("an index file requires")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
     let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
     if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
         && from == to
     {
-        return Err(Error::Usage(format!("{}: is the input, and the output too", input.display())));
+        return Err(Error::Usage(format!("{}: is both the input and the output", input.display())));
     }
     let before = Stamp::of(&file).map_err(input_failed)?;
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
     let chosen = engine.choose_to_store(&sources)?;
-    let make = |_, _: &Origin, text: &Text| {
-        let index = if chosen.backend.uses_index_files() {
+    let backend = chosen.backend.clone();
+    let make = move |_, text: &Text| {
+        let index = if backend.uses_index_files() {
             HostIndex::build(text.bytes(), levels)
         } else {
-            HostIndex::from(chosen.backend.index(text.bytes(), levels)?)
+            HostIndex::from(backend.index(text.bytes(), levels)?)
         };
         layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
     };
@@ -66,24 +67,24 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         Temporary::beside(output, OutputMode::default().and_open(&file)).map_err(failed)?;
     out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
     let mut place = HEADER_BYTES as u64;
-    let mut table: Vec<Entry> = Vec::new();
-    each_part(sources, &chosen, &make, &mut |(bytes, mut entry): (Vec<u8>, Entry)| {
+    let mut table: Vec<PartitionEntry> = Vec::new();
+    let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
+    for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
+        let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;
         place += bytes.len() as u64;
-        let lines = entry.lines.into();
         table.push(entry);
-        Ok(lines)
-    })?;
+    }
     // The indexed text has to be the whole file: if the last line became longer meanwhile, it was read to its
     // new end. A file that is only a byte order mark has no partition.
-    let read = table.last().map_or(len.min(3), Entry::end);
+    let read = table.last().map_or(len.min(3), PartitionEntry::end);
     if Stamp::of(&file).map_err(input_failed)? != before || read != len {
         return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
     }
     let bytes = layout::encode_table(&table);
     out.write_all(&bytes).map_err(failed)?;
-    let header = Header {
+    let header = IndexHeader {
         levels,
         stamp: before,
         partitions: u32::try_from(table.len())

@@ -2,6 +2,7 @@
 
 use warpath_backend::answer::LineFault;
 use warpath_backend::cpu::kept::HostIndex;
+use warpath_core::fields::Fields;
 use warpath_core::stamp::{Stamp, hash};
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
@@ -37,7 +38,7 @@ const FAULTS: [FaultKind; 8] = [
 
 /// The first bytes of the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
+pub(super) struct IndexHeader {
     pub levels: Level,
     pub stamp: Stamp,
     pub partitions: u32,
@@ -50,7 +51,7 @@ pub(super) struct Header {
 
 /// A partition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct PartitionEntry {
     /// The offset of its text in the input.
     pub offset: u64,
     /// The length of its text.
@@ -65,7 +66,7 @@ pub(super) struct Entry {
     pub sections: Vec<Section>,
 }
 
-impl Entry {
+impl PartitionEntry {
     /// The end of its text in the input.
     pub fn end(&self) -> u64 {
         self.offset + u64::from(self.len)
@@ -95,34 +96,10 @@ pub(super) fn is_index(head: &[u8]) -> bool {
 
 /// The version that a header names.
 pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
-    Reader(&head[8..]).u32()
+    Fields(&head[8..]).u32().unwrap_or(0)
 }
 
-/// Reads numbers one after the other, and zeros after the last. Lengths are checked before, so that these
-/// zeros are never used.
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        match self.0.split_first_chunk() {
-            Some((bytes, rest)) => {
-                self.0 = rest;
-                *bytes
-            }
-            None => [0; N],
-        }
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
-    }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.take())
-    }
-}
-
-impl Header {
+impl IndexHeader {
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         let Self { levels, stamp, partitions, lines, faulty, table_place, file_bytes, table_checksum } = self;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
@@ -145,20 +122,24 @@ impl Header {
 
     pub fn decode(head: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
-        if hash(checked) != Reader(checksum).u64() {
-            return Err("its header is not as it was written");
+        if Fields(checksum).u64() != Some(hash(checked)) {
+            return Err("header checksum mismatch");
         }
-        let mut from = Reader(&checked[12..]);
-        let levels = from.u32();
-        let (size, seconds) = (from.u64(), from.u64() as i64);
-        let (nanoseconds, partitions) = (from.u32(), from.u32());
-        let stamp = Stamp { size, seconds, nanoseconds, samples: from.u64() };
-        let (lines, faulty, table_place) = (from.u64(), from.u64(), from.u64());
-        let (file_bytes, table_checksum) = (from.u64(), from.u64());
-        if levels > MAX_DEPTH as Level {
+        let header = Self::fields(Fields(&checked[12..])).ok_or("it ends in its header")?;
+        if header.levels > MAX_DEPTH as Level {
             return Err("it has more levels than there can be");
         }
-        Ok(Self { levels, stamp, partitions, lines, faulty, table_place, file_bytes, table_checksum })
+        Ok(header)
+    }
+
+    fn fields(mut from: Fields<'_>) -> Option<Self> {
+        let levels = from.u32()?;
+        let (size, seconds) = (from.u64()?, from.u64()? as i64);
+        let (nanoseconds, partitions) = (from.u32()?, from.u32()?);
+        let stamp = Stamp { size, seconds, nanoseconds, samples: from.u64()? };
+        let (lines, faulty, table_place) = (from.u64()?, from.u64()?, from.u64()?);
+        let (file_bytes, table_checksum) = (from.u64()?, from.u64()?);
+        Some(Self { levels, stamp, partitions, lines, faulty, table_place, file_bytes, table_checksum })
     }
 
     fn sections(&self) -> u64 {
@@ -170,26 +151,26 @@ impl Header {
         u64::from(self.partitions).checked_mul(ENTRY_BYTES + self.sections() * SECTION_BYTES)
     }
 
+    /// The next entry of the table, and its reserved field.
+    fn entry(&self, from: &mut Fields<'_>) -> Option<(PartitionEntry, u32)> {
+        let offset = from.u64()?;
+        let (len, lines, faults, reserved) = (from.u32()?, from.u32()?, from.u32()?, from.u32()?);
+        let (text, place) = (from.u64()?, from.u64()?);
+        let section = |_| Some(Section { len: from.u64()?, checksum: from.u64()? });
+        let sections = (0..self.sections()).map(section).collect::<Option<_>>()?;
+        Some((PartitionEntry { offset, len, lines, faults, text, place, sections }, reserved))
+    }
+
     /// The table of partitions. They follow one another in the text and in the file, and fill the file. The
     /// caller has to check that they fill the text too, because the input may be packed.
-    pub fn decode_table(&self, bytes: &[u8]) -> Result<Vec<Entry>, &'static str> {
-        let mut from = Reader(bytes);
+    pub fn decode_table(&self, bytes: &[u8]) -> Result<Vec<PartitionEntry>, &'static str> {
+        let mut from = Fields(bytes);
         let (mut place, mut lines, mut faulty) = (HEADER_BYTES as u64, 0u64, 0u64);
         let mut end = None;
         let mut table = Vec::new();
         for _ in 0..self.partitions {
-            let mut entry = Entry {
-                offset: from.u64(),
-                len: from.u32(),
-                lines: from.u32(),
-                faults: from.u32(),
-                ..Entry::default()
-            };
-            let reserved = from.u32();
-            (entry.text, entry.place) = (from.u64(), from.u64());
-            let section = |_| Section { len: from.u64(), checksum: from.u64() };
-            entry.sections = (0..self.sections()).map(section).collect();
-            let Entry { offset, len, sections, .. } = &entry;
+            let (entry, reserved) = self.entry(&mut from).ok_or("it ends in its table")?;
+            let PartitionEntry { offset, len, sections, .. } = &entry;
             let words = words_for(*len as usize) as u64;
             let most = |at: usize, len: u64| match at {
                 0 => len == 4 * (u64::from(entry.lines) + 1),
@@ -200,9 +181,9 @@ impl Header {
             let fits = (1..=MAX_PARTITION_BYTES).contains(&(*len as usize))
                 && sections.iter().enumerate().all(|(at, section)| most(at, section.len));
             if !follows || !fits {
-                return Err("its table makes no sense");
+                return Err("invalid table");
             }
-            end = Some(offset.checked_add(u64::from(*len)).ok_or("its table makes no sense")?);
+            end = Some(offset.checked_add(u64::from(*len)).ok_or("invalid table")?);
             place += sections.iter().map(|section| section.len).sum::<u64>();
             lines += u64::from(entry.lines);
             faulty += u64::from(entry.faults);
@@ -221,7 +202,7 @@ pub(super) fn encode(
     offset: u64,
     index: &HostIndex,
     levels: Level,
-) -> Result<(Vec<u8>, Entry), String> {
+) -> Result<(Vec<u8>, PartitionEntry), String> {
     let HostIndex { line_starts, levels: bits, faults } = index;
     let mut bytes = Vec::new();
     let mut sections = Vec::with_capacity(2 + levels as usize);
@@ -246,7 +227,7 @@ pub(super) fn encode(
         encode_level(&bits[level * words..][..words], &mut bytes);
         end_section(&bytes);
     }
-    let entry = Entry {
+    let entry = PartitionEntry {
         offset,
         len: text.len() as PartOffset,
         lines: (line_starts.len() - 1) as LineIx,
@@ -271,9 +252,9 @@ fn encode_level(words: &[u64], bytes: &mut Vec<u8>) {
 }
 
 /// The table in the form of the file.
-pub(super) fn encode_table(table: &[Entry]) -> Vec<u8> {
+pub(super) fn encode_table(table: &[PartitionEntry]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for Entry { offset, len, lines, faults, text, place, sections } in table {
+    for PartitionEntry { offset, len, lines, faults, text, place, sections } in table {
         bytes.extend_from_slice(&offset.to_le_bytes());
         for number in [*len, *lines, *faults, 0] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -291,7 +272,7 @@ pub(super) fn encode_table(table: &[Entry]) -> Vec<u8> {
 
 pub(super) fn decode_line_starts(
     bytes: &[u8],
-    entry: &Entry,
+    entry: &PartitionEntry,
     to: &mut Vec<PartOffset>,
 ) -> Result<(), &'static str> {
     let (starts, _) = bytes.as_chunks();
@@ -299,32 +280,36 @@ pub(super) fn decode_line_starts(
     to.extend(starts.iter().map(|start| PartOffset::from_le_bytes(*start)));
     let ends = to.first() == Some(&0) && to.last() == Some(&entry.len);
     let grows = to.windows(2).all(|pair| pair[0] < pair[1]);
-    if ends && grows { Ok(()) } else { Err("line starts make no sense") }
+    if ends && grows { Ok(()) } else { Err("invalid line starts") }
 }
 
 pub(super) fn decode_faults(
     bytes: &[u8],
-    entry: &Entry,
+    entry: &PartitionEntry,
     to: &mut Vec<LineFault>,
 ) -> Result<(), &'static str> {
     to.clear();
     let (faults, _) = bytes.as_chunks::<FAULT_BYTES>();
     for fault in faults {
-        let mut from = Reader(fault);
-        let (line, kind, at) = (from.u32(), from.u32(), from.u64());
+        let mut from = Fields(fault);
+        let (Some(line), Some(kind), Some(at)) = (from.u32(), from.u32(), from.u64()) else { break };
         let after = to.last().is_none_or(|last| last.line < line);
         match FAULTS.get(kind as usize) {
             Some(kind) if line < entry.lines && after && at < u64::from(entry.len) => {
                 to.push(LineFault { line, fault: Fault { kind: *kind, at: at as usize } });
             }
-            _ => return Err("faults make no sense"),
+            _ => return Err("invalid faults"),
         }
     }
     Ok(())
 }
 
 /// Appends a bitmap to `to`.
-pub(super) fn decode_level(bytes: &[u8], entry: &Entry, to: &mut Vec<u64>) -> Result<(), &'static str> {
+pub(super) fn decode_level(
+    bytes: &[u8],
+    entry: &PartitionEntry,
+    to: &mut Vec<u64>,
+) -> Result<(), &'static str> {
     let words = words_for(entry.len as usize);
     let from = to.len();
     to.resize(from + words, 0);
@@ -342,15 +327,15 @@ pub(super) fn decode_level(bytes: &[u8], entry: &Entry, to: &mut Vec<u64>) -> Re
             some &= some - 1;
             match group.get_mut(at) {
                 Some(to) => *to = u64::from_le_bytes(*word),
-                None => return Err("a bitmap has bits behind the text"),
+                None => return Err("a bitmap has bits after the end of the text"),
             }
         }
     }
     let used = entry.len as usize % WORD_BYTES;
     let behind = if used == 0 { 0 } else { u64::MAX << used };
     match to.last() {
-        _ if !stored.is_empty() => Err("a bitmap goes on behind its end"),
-        Some(last) if last & behind != 0 => Err("a bitmap has bits behind the text"),
+        _ if !stored.is_empty() => Err("a bitmap has words after its end"),
+        Some(last) if last & behind != 0 => Err("a bitmap has bits after the end of the text"),
         _ => Ok(()),
     }
 }
@@ -378,7 +363,7 @@ mod tests {
                 }
                 let mut bytes = Vec::new();
                 encode_level(&bits, &mut bytes);
-                let entry = Entry { len: len as PartOffset, ..Entry::default() };
+                let entry = PartitionEntry { len: len as PartOffset, ..PartitionEntry::default() };
                 let mut back = vec![5];
                 assert_eq!(decode_level(&bytes, &entry, &mut back), Ok(()));
                 assert_eq!(back[1..], bits);
@@ -394,7 +379,7 @@ mod tests {
     #[test]
     fn the_header_is_as_long_as_it_says() {
         let stamp = Stamp { size: 5, seconds: -6, nanoseconds: 7, samples: 8 };
-        let header = Header {
+        let header = IndexHeader {
             levels: 1,
             stamp,
             partitions: 2,
@@ -406,7 +391,7 @@ mod tests {
         };
         let bytes = header.encode();
         assert!(is_index(&bytes) && version(&bytes) == VERSION);
-        assert_eq!(format!("{:?}", Header::decode(&bytes).unwrap()), format!("{header:?}"));
+        assert_eq!(format!("{:?}", IndexHeader::decode(&bytes).unwrap()), format!("{header:?}"));
         assert_ne!(bytes[HEADER_BYTES - 8..], [0; 8]);
     }
 }

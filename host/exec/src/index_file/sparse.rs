@@ -13,7 +13,7 @@ use warpath_core::error::Error;
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
 
-use super::layout::Entry;
+use super::layout::PartitionEntry;
 use crate::input::PlainFile;
 
 /// Bytes that are read at once when one of them is needed: a page.
@@ -25,7 +25,7 @@ const MOST_PAGES: usize = 16;
 const LONG: usize = 64 << 10;
 
 /// True if reading only the needed pages takes less time than reading the whole text.
-pub(super) fn pays(entry: &Entry) -> bool {
+pub(super) fn pays(entry: &PartitionEntry) -> bool {
     entry.len as usize >= LONG * entry.lines as usize
 }
 

@@ -15,7 +15,7 @@ use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 use warpath_lang::program::Program;
 
-use super::layout::Entry;
+use super::layout::PartitionEntry;
 use super::sparse::{self, Sparse};
 use super::{CheckedIndex, IndexFile};
 use crate::engine::Chosen;
@@ -107,10 +107,10 @@ impl Store for FileStore {
 /// Checks that no partition's text has changed. `changed` makes the error for the first that has.
 pub(super) fn check_texts(
     input: &PlainFile,
-    table: &[Entry],
-    changed: impl Fn(&Entry) -> Error,
+    table: &[PartitionEntry],
+    changed: impl Fn(&PartitionEntry) -> Error,
 ) -> Result<(), Error> {
-    let is_same = |bytes: &mut Vec<u8>, entry: &Entry| {
+    let is_same = |bytes: &mut Vec<u8>, entry: &PartitionEntry| {
         bytes.resize(entry.len as usize, 0);
         match input.read_exact(bytes, entry.offset) {
             Ok(()) => Ok(hash(bytes) == entry.text),

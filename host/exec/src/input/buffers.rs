@@ -14,7 +14,7 @@ use warpath_core::error::Error;
 const KEPT: usize = 4;
 
 /// The pool of buffers.
-pub(crate) struct Buffers {
+pub struct Buffers {
     backend: Arc<dyn Backend>,
     free: Mutex<Vec<Buffer>>,
     /// The greatest length that a partition needs.
@@ -46,7 +46,7 @@ impl Buffers {
 }
 
 /// A buffer that returns to its pool when it is dropped.
-pub(crate) struct Lent {
+pub struct Lent {
     /// Always `Some` before the drop.
     buffer: Option<Buffer>,
     home: Arc<Buffers>,

@@ -215,7 +215,7 @@ impl PlainFile {
     pub fn into_file(self) -> File {
         match self.file {
             Bytes::File(file) => file,
-            Bytes::Packed(_) => panic!("a packed file is no plain one"),
+            Bytes::Packed(_) => panic!("a packed file is not a plain file"),
         }
     }
 

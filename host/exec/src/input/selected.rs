@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use memchr::memchr;
 use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::rows::RowSet;
 use warpath_shared::units::ByteOffset;
-use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
 use warpath_store::bitmap::index::BitmapIndex;
 use warpath_store::bitmap::layout::BLOCK_LINES;
 
@@ -43,8 +43,8 @@ const LEAST_STEP: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Selection {
     index: BitmapIndex,
-    /// The selected lines, 63 in each word.
-    chunks: Arc<[u64]>,
+    /// The selected lines.
+    rows: RowSet,
     file: PlainFile,
     name: Arc<str>,
     lines: u64,
@@ -54,27 +54,24 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Selects lines of an input, which has to be the plain or packed file that the index was made of.
-    pub fn new(index: &BitmapIndex, chunks: Arc<[u64]>, sources: &[Source]) -> Result<Self, Error> {
+    pub fn new(index: &BitmapIndex, rows: RowSet, sources: &[Source]) -> Result<Self, Error> {
         let file = source_of(index, sources)?;
         let Some(offsets) = index.line_offsets()? else {
             return Err(index.has_no_lines());
         };
-        let wanted = chunks_for(index.rows());
-        if chunks.len() as u64 != wanted {
-            let found = chunks.len();
-            return Err(Error::Usage(format!(
-                "lines are selected by {found} chunks of 63, and there are {wanted}"
-            )));
+        let (found, wanted) = (rows.rows(), index.rows());
+        if found != wanted {
+            return Err(Error::Usage(format!("the selection is of {found} lines; the index has {wanted}")));
         }
         // A byte order mark is not part of the text.
         if offsets.first() != Some(&file.text_begin()?) {
-            return Err(index.damaged("its lines do not begin where the text does"));
+            return Err(index.damaged("its first line does not begin at the start of the text"));
         }
         if offsets.last().is_none_or(|last| *last > file.len()) {
-            return Err(index.damaged("its lines do not end where the text does"));
+            return Err(index.damaged("its last line ends after the text"));
         }
         let name = sources.first().map(Source::name).unwrap_or_default().into();
-        let mut this = Self { index: index.clone(), chunks, file, name, lines: 0, blocks: 0, bytes: 0 };
+        let mut this = Self { index: index.clone(), rows, file, name, lines: 0, blocks: 0, bytes: 0 };
         let (mut lines, mut blocks, mut bytes) = (0, 0, 0);
         for block in 0..offsets.len() as u64 - 1 {
             let mask = this.mask(block);
@@ -111,15 +108,8 @@ impl Selection {
 
     /// The selected lines of a block, one bit for each.
     fn mask(&self, block: u64) -> u64 {
-        let first = block * BLOCK_LINES;
-        let (chunk, bit) = ((first / u64::from(CHUNK_ROWS)) as usize, first % u64::from(CHUNK_ROWS));
-        let of = |chunk: usize| self.chunks.get(chunk).map_or(0, |chunk| chunk & ALL);
-        // 64 lines are in at most two chunks, whichever bit the first is at.
-        let mask = of(chunk) >> bit | of(chunk + 1) << (u64::from(CHUNK_ROWS) - bit);
-        match self.index.rows().saturating_sub(first) {
-            rows @ 0..64 => mask & ((1 << rows) - 1),
-            _ => mask,
-        }
+        const { assert!(BLOCK_LINES == 64, "a block is a word of a set of rows") };
+        self.rows.words().get(block as usize).copied().unwrap_or(0)
     }
 
     /// The first block from `from` on that has selected lines.
@@ -318,7 +308,7 @@ impl<'a> Packer<'a> {
 /// any offset.
 fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
     let [Source::File(path)] = sources else {
-        return Err(Error::Usage("a bitmap index is for one plain file, and not for a pipe".into()));
+        return Err(Error::Usage("a bitmap index requires one plain file, not a pipe".into()));
     };
     let (file, name) = (index.check_file(path)?, path.display().to_string());
     PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())
@@ -347,9 +337,8 @@ mod tests {
         let stamp = Some(Stamp::of(file.as_file()).unwrap());
         let built = Built { rows: lines.len() as u64, lines: offsets, stamp, ..Built::default() };
         let index = BitmapIndex::from_built(built).unwrap();
-        let chunk = |bits: &[bool]| (0..).zip(bits).fold(0, |chunk, (at, bit)| chunk | u64::from(*bit) << at);
-        let chunks: Vec<u64> = which.chunks(63).map(chunk).collect();
-        Selection::new(&index, chunks.into(), &[Source::File(file.path().to_owned())]).unwrap()
+        let rows: RowSet = which.iter().copied().collect();
+        Selection::new(&index, rows, &[Source::File(file.path().to_owned())]).unwrap()
     }
 
     /// Reads lines of many lengths, in parts of many sizes, with the shortest possible limits. All lines up

@@ -4,7 +4,7 @@ use warpath_shared::units::ByteOffset;
 
 /// The lines of a file that a text consists of.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Selected {
+pub struct Selected {
     pub(super) runs: Vec<Run>,
 }
 

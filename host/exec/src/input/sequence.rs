@@ -159,15 +159,15 @@ impl Sequence {
 mod tests {
     use std::io::{self, Read};
 
-    use super::super::source::Opened;
+    use super::super::source::OpenedSource;
     use super::*;
     use crate::input::source::Source;
     use warpath_backend::cpu::Cpu;
 
     fn open(reader: Box<dyn Read + Send>) -> Sequence {
         match Source::Reader("test".into(), reader).open().unwrap() {
-            Opened::Sequence(sequence) => sequence,
-            Opened::Plain(_) => panic!("a reader is no file"),
+            OpenedSource::Sequence(sequence) => sequence,
+            OpenedSource::Plain(_) => panic!("a reader is no file"),
         }
     }
 

@@ -69,7 +69,7 @@ impl Compression {
 }
 
 /// An input that is open.
-pub(crate) enum Opened {
+pub(crate) enum OpenedSource {
     /// An input that can be read at any offset at any time.
     Plain(PlainFile),
     /// An input that is read from start to end.
@@ -310,7 +310,7 @@ impl Source {
         }
     }
 
-    pub(crate) fn open(self) -> Result<Opened, InputError> {
+    pub(crate) fn open(self) -> Result<OpenedSource, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let regular = match &self {
@@ -330,7 +330,7 @@ impl Source {
             Err(source) => failed(source),
         };
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
-            Some(Regular::Plain(file)) => return Ok(Opened::Plain(file)),
+            Some(Regular::Plain(file)) => return Ok(OpenedSource::Plain(file)),
             Some(Regular::Other(file)) => Feed::Direct(Decoded::of_file(name.clone(), file)?),
             None => {
                 let to_open = name.clone();
@@ -345,7 +345,7 @@ impl Source {
                 })?
             }
         };
-        Ok(Opened::Sequence(Sequence::new(name.into(), feed)))
+        Ok(OpenedSource::Sequence(Sequence::new(name.into(), feed)))
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The text of a partition: whole lines of one input. The last line may lack its newline.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub struct Text {
     /// `None` once the memory has been returned.
     memory: Option<Memory>,
     start: usize,
@@ -123,7 +123,7 @@ impl Text {
 
 /// The relation of a text to an input, if the text is not a run of consecutive lines.
 #[derive(Clone, Debug)]
-pub(crate) enum Extract {
+pub enum Extract {
     /// A whole document.
     Whole(Arc<Whole>),
     /// Elements of the array with this normalised path, one on each line.

@@ -23,12 +23,13 @@ use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 use warpath_lang::program::Program;
 
-use super::ask::ProgramTask;
-use super::jobs::{Document, Documents, Feed, Form, Origin};
+use super::jobs::{Document, DocumentJobs, Form, Jobs, Origin};
+use super::operator::{Conduct, Step};
+use super::task::ProgramTask;
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
-use crate::input::{Opened, Source, Text};
+use crate::input::{OpenedSource, Source, Text};
 
 /// The most results that are held, in partitions' worth and in bytes.
 const HELD_PARTITIONS: usize = 16;
@@ -44,7 +45,7 @@ pub(super) struct Conductor {
     split: Option<Arc<Split>>,
     /// The origin of the current document, or of the last one that was handed out.
     origin: Origin,
-    stage: Stage,
+    stage: DocumentStage,
     /// The work that follows the current documents.
     next: Option<Upcoming>,
     /// The reasons why documents were evaluated as one record.
@@ -56,7 +57,7 @@ enum Upcoming {
     Error(Error),
 }
 
-enum Stage {
+enum DocumentStage {
     /// Documents as one record each.
     Whole,
     Survey(Survey),
@@ -72,19 +73,6 @@ struct Survey {
     held_bytes: usize,
     /// The first part that needs a second pass.
     again: Option<u64>,
-}
-
-/// The next step after a job of the workers.
-pub(super) enum Step {
-    /// The results are held, and more parts follow.
-    Held,
-    /// The results may be yielded.
-    Given(VecDeque<(Text, Answer)>),
-    /// The document is good. These results may be yielded, and these workers continue with it; with `None`,
-    /// the document is complete.
-    Surveyed(VecDeque<(Text, Answer)>, Option<Workers<ProgramTask>>),
-    /// The survey failed, and these workers replace the current ones.
-    Instead(Workers<ProgramTask>),
 }
 
 /// Bytes that a result and its text take while they are held.
@@ -118,22 +106,79 @@ impl Conductor {
         let split = if by_matches { Split::of(&program).ok().map(Arc::new) } else { None };
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
-        Self { sources, chosen, program, want, split, origin, stage: Stage::Whole, next, notes }
+        Self { sources, chosen, program, want, split, origin, stage: DocumentStage::Whole, next, notes }
     }
 
-    /// The reasons why documents that could be split were not evaluated by their elements.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
+    fn prepare(&mut self, source: Source) -> Result<Prepared, Error> {
+        let Some(split) = &self.split else { return Ok(Prepared::Whole(Document::Source(source))) };
+        if source.plain_bytes() <= self.chosen.partition_size as u64 {
+            return Ok(Prepared::Whole(Document::Source(source)));
+        }
+        let name: Arc<str> = source.name().into();
+        let file = match source.open()? {
+            OpenedSource::Plain(file) => Arc::new(file),
+            OpenedSource::Sequence(_) => return Err(changed(&name)),
+        };
+        Ok(match Head::find(&file, split)? {
+            Some(head) => {
+                let parts = Parts::new(file, head, split.clone(), self.chosen.partition_size);
+                Prepared::Elements(Arc::new(parts), name)
+            }
+            None => {
+                self.notes.push(note(&name, &format!("{} is not an array near the start", split.path)));
+                Prepared::Whole(Document::Plain(file, name))
+            }
+        })
     }
 
+    fn task(&self, program: &Program, want: Want) -> ProgramTask {
+        let Chosen { backend, buffers, strict, .. } = self.chosen.clone();
+        ProgramTask { backend, buffers, program: program.clone(), want, strict }
+    }
+
+    /// Workers on documents as one record each.
+    fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
+        self.stage = DocumentStage::Whole;
+        let (origin, count) = (self.origin.clone(), sources.len());
+        self.origin.input += count;
+        let documents = DocumentJobs {
+            origin,
+            sources,
+            size: self.chosen.partition_size,
+            form: Form::Line,
+            together: false,
+            failed: false,
+        };
+        workers::start(self.task(&self.program, self.want), Jobs::Documents(documents), self.chosen.workers)
+    }
+
+    /// Workers on the elements of a document, from a part on.
+    fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
+        let feed = Jobs::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
+        // Every part is read to its end.
+        let want = Want { limit: None, ..self.want };
+        workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
+    }
+
+    /// Workers on a document that cannot be evaluated by its elements.
+    fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers<ProgramTask>, Error> {
+        let name = self.origin.name.clone();
+        self.notes.push(note(&name, why));
+        self.origin.input -= 1;
+        self.whole(VecDeque::from([Document::Plain(parts.file().clone(), name)]))
+    }
+}
+
+impl Conduct<ProgramTask> for Conductor {
     /// The workers on the next documents; `None` at the end.
-    pub fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
-        if let Stage::Survey(survey) = &self.stage {
+    fn advance(&mut self) -> Option<Result<Workers<ProgramTask>, Error>> {
+        if let DocumentStage::Survey(survey) = &self.stage {
             // The file ends before the array.
             let parts = survey.parts.clone();
             return Some(self.as_one(&parts, "its array is not closed"));
         }
-        self.stage = Stage::Whole;
+        self.stage = DocumentStage::Whole;
         if self.next.is_none() {
             let mut sources = VecDeque::new();
             while let Some(source) = self.sources.next() {
@@ -169,87 +214,27 @@ impl Conductor {
                 self.origin = Origin { name, input: self.origin.input + 1 };
                 let workers = self.elements(&parts, 0);
                 let held = VecDeque::new();
-                self.stage = Stage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
+                self.stage =
+                    DocumentStage::Survey(Survey { parts, number: 0, held, held_bytes: 0, again: None });
                 Some(workers)
             }
         }
     }
 
-    /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
-    fn prepare(&mut self, source: Source) -> Result<Prepared, Error> {
-        let Some(split) = &self.split else { return Ok(Prepared::Whole(Document::Source(source))) };
-        if source.plain_bytes() <= self.chosen.partition_size as u64 {
-            return Ok(Prepared::Whole(Document::Source(source)));
-        }
-        let name: Arc<str> = source.name().into();
-        let file = match source.open()? {
-            Opened::Plain(file) => Arc::new(file),
-            Opened::Sequence(_) => return Err(changed(&name)),
-        };
-        Ok(match Head::find(&file, split)? {
-            Some(head) => {
-                let parts = Parts::new(file, head, split.clone(), self.chosen.partition_size);
-                Prepared::Elements(Arc::new(parts), name)
-            }
-            None => {
-                self.notes.push(note(&name, &format!("{} is no array near its begin", split.path)));
-                Prepared::Whole(Document::Plain(file, name))
-            }
-        })
-    }
-
-    fn task(&self, program: &Program, want: Want) -> ProgramTask {
-        let Chosen { backend, buffers, strict, .. } = self.chosen.clone();
-        ProgramTask { backend, buffers, program: program.clone(), want, strict }
-    }
-
-    /// Workers on documents as one record each.
-    fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
-        self.stage = Stage::Whole;
-        let (origin, count) = (self.origin.clone(), sources.len());
-        self.origin.input += count;
-        let documents = Documents {
-            origin,
-            sources,
-            size: self.chosen.partition_size,
-            form: Form::Line,
-            together: false,
-            failed: false,
-        };
-        workers::start(self.task(&self.program, self.want), Feed::Documents(documents), self.chosen.workers)
-    }
-
-    /// Workers on the elements of a document, from a part on.
-    fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
-        let feed = Feed::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
-        // Every part is read to its end.
-        let want = Want { limit: None, ..self.want };
-        workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
-    }
-
-    /// Workers on a document that cannot be evaluated by its elements.
-    fn as_one(&mut self, parts: &Parts, why: &str) -> Result<Workers<ProgramTask>, Error> {
-        let name = self.origin.name.clone();
-        self.notes.push(note(&name, why));
-        self.origin.input -= 1;
-        self.whole(VecDeque::from([Document::Plain(parts.file().clone(), name)]))
-    }
-
-    /// Takes the result of one job of the workers. An error means that nothing is taken from it.
-    pub fn take(&mut self, done: &mut Done<Answer>) -> Result<Step, Error> {
-        let texts = std::mem::take(&mut done.answered.texts);
-        let note = done.answered.note.unwrap_or_default();
+    fn take(&mut self, done: &mut Done<Answer>) -> Result<Step<ProgramTask>, Error> {
+        let texts = std::mem::take(&mut done.evaluated.texts);
+        let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {
-            Stage::Whole => return Ok(Step::Given(texts)),
-            Stage::Elements => {
+            DocumentStage::Whole => return Ok(Step::Given(texts)),
+            DocumentStage::Elements => {
                 if note.irregular.is_some() || !is_regular(&texts, note.elements) {
-                    return Err(done.answered.error.take().unwrap_or_else(|| changed(&self.origin.name)));
+                    return Err(done.evaluated.error.take().unwrap_or_else(|| changed(&self.origin.name)));
                 }
                 return Ok(Step::Given(texts));
             }
-            Stage::Survey(survey) => survey,
+            DocumentStage::Survey(survey) => survey,
         };
-        if let Some(error) = done.answered.error.take() {
+        if let Some(error) = done.evaluated.error.take() {
             return Err(error);
         }
         let parts = survey.parts.clone();
@@ -258,7 +243,7 @@ impl Conductor {
             return Ok(Step::Instead(self.as_one(&parts, &irregular.to_string())?));
         }
         if !is_regular(&texts, note.elements) {
-            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed by itself")?));
+            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed")?));
         }
         if survey.again.is_none() {
             survey.held_bytes += texts.iter().map(held_bytes).sum::<usize>();
@@ -271,10 +256,10 @@ impl Conductor {
         let Some(closed) = note.closed else { return Ok(Step::Held) };
         let (held, again) = (std::mem::take(&mut survey.held), survey.again);
         let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
-            return Ok(Step::Instead(self.as_one(&parts, "much stands behind its array")?));
+            return Ok(Step::Instead(self.as_one(&parts, "too much text follows its array")?));
         };
         if !around.judge(&parts.split, self.chosen.strict)? {
-            let why = "what stands around its array is malformed or decides what is found";
+            let why = "the text around its array is malformed or affects the matches";
             return Ok(Step::Instead(self.as_one(&parts, why)?));
         }
         parts.survey(false);
@@ -282,8 +267,13 @@ impl Conductor {
             Some(next) => Some(self.elements(&parts, next)?),
             None => None,
         };
-        self.stage = Stage::Elements;
+        self.stage = DocumentStage::Elements;
         Ok(Step::Surveyed(held, workers))
+    }
+
+    /// The reasons why documents that could be split were not evaluated by their elements.
+    fn notes(&self) -> &[String] {
+        &self.notes
     }
 }
 
@@ -294,5 +284,5 @@ enum Prepared {
 }
 
 fn note(name: &Arc<str>, why: &str) -> String {
-    format!("{name}: answered as one record, since {why}")
+    format!("{name}: evaluated as one record, because {why}")
 }

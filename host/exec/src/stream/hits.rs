@@ -3,70 +3,40 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use warpath_core::error::Error;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::ByteOffset;
 
-use super::{Answers, Batch, Plan, Setup, Stats};
+use super::Batch;
 
-/// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
-pub struct Hits {
-    answers: Answers,
-    batch: Option<Arc<Batch>>,
+/// Iterates over the matches of a batch.
+pub struct Matches {
+    batch: Arc<Batch>,
     /// The next match: its piece, its index in the piece, and the number of the piece's first line.
     piece: usize,
     next: usize,
     first_line: u64,
 }
 
-impl Hits {
-    pub(crate) fn new(answers: Answers) -> Self {
-        Self { answers, batch: None, piece: 0, next: 0, first_line: 0 }
-    }
-
-    /// Statistics of the partitions seen so far; complete when the iterator has ended.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.answers.stats()
-    }
-
-    /// The backend and its settings, and the reason for the choice.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        self.answers.plan()
-    }
-
-    /// The setup of the backend, as far as it is done; complete when the iterator has ended.
-    #[must_use]
-    pub fn setup(&self) -> Setup {
-        self.answers.setup()
+impl From<Batch> for Matches {
+    fn from(batch: Batch) -> Self {
+        Self { piece: 0, next: 0, first_line: batch.first_line(), batch: Arc::new(batch) }
     }
 }
 
-impl Iterator for Hits {
-    type Item = Result<Hit, Error>;
+impl Iterator for Matches {
+    type Item = Hit;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(batch) = &self.batch {
-                while let Some(piece) = batch.piece(self.piece) {
-                    if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
-                        self.next += 1;
-                        let line = self.first_line + found.line as u64;
-                        return Some(Ok(Hit { base: piece.base, found: *found, line, batch: batch.clone() }));
-                    }
-                    self.first_line += piece.lines as u64;
-                    (self.piece, self.next) = (self.piece + 1, 0);
-                }
+    fn next(&mut self) -> Option<Hit> {
+        while let Some(piece) = self.batch.piece(self.piece) {
+            if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
+                self.next += 1;
+                let line = self.first_line + u64::from(found.line);
+                return Some(Hit { base: piece.base, found: *found, line, batch: self.batch.clone() });
             }
-            match self.answers.next()? {
-                Ok(batch) => {
-                    (self.piece, self.next, self.first_line) = (0, 0, batch.first_line());
-                    self.batch = Some(Arc::new(batch));
-                }
-                Err(error) => return Some(Err(error)),
-            }
+            self.first_line += u64::from(piece.lines);
+            (self.piece, self.next) = (self.piece + 1, 0);
         }
+        None
     }
 }
 

@@ -1,57 +1,26 @@
-//! The structural indexes of inputs, one partition at a time, made while the caller waits.
+//! The structural indexes of inputs, with their texts.
 
-use std::collections::VecDeque;
+use std::option;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use warpath_backend::backend::{Backend, StructuralIndex};
+use warpath_backend::backend::StructuralIndex;
 use warpath_backend::strict;
 use warpath_core::error::{Error, RecordError};
 use warpath_shared::units::{ByteOffset, Level};
 
-use super::LineCounter;
 use super::batch::record_error;
-use super::jobs::{Jobs, Origin};
-use crate::input::{Buffers, Text};
+use super::operator::{Operator, Part, Taken};
+use super::values::{self, Make, PerText};
+use super::{Ordered, Running, Stats};
+use crate::input::Text;
 use crate::request::Request;
 
 /// The structural indexes of inputs, one partition at a time. See
 /// [`Input::indexes`](crate::operators::Input::indexes).
-pub struct Indexes {
-    /// `None` if there is no backend, and after the end.
-    running: Option<Running>,
-    levels: Level,
-    lines: LineCounter,
-    texts: VecDeque<Text>,
-    origin: Origin,
-    /// The error that is yielded after `texts`.
-    error: Option<Error>,
-}
+pub type Indexes = Ordered<Indexing>;
 
-struct Running {
-    backend: Arc<dyn Backend>,
-    strict: bool,
-    jobs: Jobs,
-    buffers: Arc<Buffers>,
-}
-
-impl Indexes {
-    pub(crate) fn new(input: Request, levels: Level) -> Self {
-        let all_lines = input.wants_all_lines("structural indexes are");
-        let Request { engine, sources, .. } = input;
-        let lines = all_lines.and_then(|()| engine.wants_lines("structural indexes are"));
-        let (running, error) = match lines.and_then(|()| engine.choose(&sources)) {
-            Ok(chosen) => {
-                let jobs = Jobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);
-                let (backend, buffers, strict) = (chosen.backend, chosen.buffers, chosen.strict);
-                (Some(Running { backend, strict, buffers, jobs }), None)
-            }
-            Err(error) => (None, Some(error)),
-        };
-        let (lines, texts, origin) = (LineCounter::default(), VecDeque::new(), Origin::default());
-        Self { running, levels, lines, texts, origin, error }
-    }
-}
+/// The operator that yields structural indexes with their texts.
+pub struct Indexing;
 
 /// One partition with its index.
 pub struct IndexedPartition {
@@ -88,46 +57,37 @@ impl IndexedPartition {
     }
 }
 
-impl Iterator for Indexes {
-    type Item = Result<IndexedPartition, Error>;
+impl Operator for Indexing {
+    type Task = PerText<StructuralIndex>;
+    type Items = option::IntoIter<IndexedPartition>;
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(text) = self.texts.pop_front() {
-                let first_line = self.lines.of(&self.origin);
-                let Running { backend, strict, .. } = self.running.as_ref()?;
-                return Some(match backend.index(text.bytes(), self.levels) {
-                    Ok(mut index) => {
-                        if *strict {
-                            index.faults = strict::faults(text.bytes());
-                        }
-                        self.lines.line += index.line_starts.len() as u64 - 1;
-                        let source = self.origin.name.clone();
-                        Ok(IndexedPartition { text, source, first_line, index })
-                    }
-                    Err(error) => {
-                        // The partitions that follow would have wrong line numbers.
-                        self.running = None;
-                        self.texts.clear();
-                        Err(error)
-                    }
-                });
-            }
-            if let Some(error) = self.error.take() {
-                self.running = None;
-                return Some(Err(self.lines.locate(&self.origin, error)));
-            }
-            let Running { jobs, buffers, .. } = self.running.as_mut()?;
-            let (origin, job) = jobs.next(buffers, &AtomicBool::new(false))?;
-            self.origin = origin;
-            match job {
-                Ok(job) => {
-                    let cut = job.read(buffers);
-                    self.texts.extend(cut.texts);
-                    self.error = cut.error;
-                }
-                Err(error) => self.error = Some(error),
-            }
-        }
+    fn take(&mut self, part: Part<StructuralIndex>) -> Taken<Self::Items> {
+        let Part { text, result: index, origin, first_line } = part;
+        let lines = index.line_starts.len() as u64 - 1;
+        let counts = Stats { lines, skipped: index.faults.len() as u64, ..Stats::default() };
+        let partition = IndexedPartition { text, source: origin.name, first_line, index };
+        Taken { items: Some(partition).into_iter(), lines, counts, error: None }
     }
+}
+
+impl Indexes {
+    pub(crate) fn start(input: Request, levels: Level) -> Self {
+        Self::new(Indexing, index(input, levels))
+    }
+}
+
+fn index(input: Request, levels: Level) -> Result<Running<PerText<StructuralIndex>>, Error> {
+    input.wants_all_lines("structural indexes require")?;
+    let Request { engine, sources, .. } = input;
+    engine.wants_lines("structural indexes require")?;
+    let chosen = engine.choose(&sources)?;
+    let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
+    let make: Make<StructuralIndex> = Box::new(move |_, text| {
+        let mut index = backend.index(text.bytes(), levels)?;
+        if is_strict {
+            index.faults = strict::faults(text.bytes());
+        }
+        Ok(index)
+    });
+    values::start(sources, &chosen, chosen.buffers.clone(), make)
 }

@@ -15,11 +15,13 @@ use warpath_store::packed::file::PackedFile;
 use super::Store;
 use crate::document::{Parts, Whole};
 use crate::input::Extract;
-use crate::input::{BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, Opened, PlainFile, Selection, Source, Text};
+use crate::input::{
+    BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
+};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
-pub(crate) struct Origin {
+pub struct Origin {
     /// The input's name.
     pub name: Arc<str>,
     /// The input's number, from 1 on.
@@ -124,21 +126,21 @@ pub(super) enum Next {
 }
 
 /// The source of partitions.
-pub(super) enum Feed {
+pub(super) enum Jobs {
     /// Inputs.
-    Jobs(Box<Jobs>),
+    Lines(Box<LineJobs>),
     /// A store, from this partition on.
     Store(Arc<dyn Store>, usize),
     /// Documents, each one record.
-    Documents(Documents),
+    Documents(DocumentJobs),
     /// The elements of one document, from part `next` on.
     Elements { parts: Arc<Parts>, origin: Origin, next: u64 },
     /// Selected lines of a file.
-    Selected(Box<SelectedParts>),
+    Selected(Box<SelectedJobs>),
 }
 
 /// Documents that are one record each, one after the other. Each is opened when its turn comes.
-pub(super) struct Documents {
+pub(super) struct DocumentJobs {
     /// The origin of the previous document; the next ones follow it.
     pub origin: Origin,
     pub sources: VecDeque<Document>,
@@ -166,7 +168,7 @@ impl Document {
     }
 }
 
-impl Documents {
+impl DocumentJobs {
     /// Inputs that are one document each, with small files together.
     pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
         Self { origin: Origin::default(), sources, size, form, together: true, failed: false }
@@ -197,7 +199,7 @@ impl Documents {
         Some((files, first?))
     }
 
-    /// The next job, as in [`Jobs::next`].
+    /// The next job, as in [`LineJobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.load(Ordering::Relaxed) {
             if self.together
@@ -213,8 +215,8 @@ impl Documents {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
                 Document::Source(source) => {
                     source.open().map_err(Error::from).and_then(|opened| match opened {
-                        Opened::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
-                        Opened::Sequence(mut sequence) => {
+                        OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
+                        OpenedSource::Sequence(mut sequence) => {
                             let text = sequence.read_all(self.size, buffers, stop)?;
                             let is_there = form == Form::Text && !stop.load(Ordering::Relaxed);
                             let text = text.or_else(|| is_there.then(|| Text::kept(Arc::new([]), 0)));
@@ -232,15 +234,15 @@ impl Documents {
     }
 }
 
-impl Feed {
-    /// The next job or stored partition, as in [`Jobs::next`].
+impl Jobs {
+    /// The next job or stored partition, as in [`LineJobs::next`].
     pub fn next(
         &mut self,
         buffers: &Arc<Buffers>,
         stop: &AtomicBool,
     ) -> Option<(Origin, Result<Next, Error>)> {
         match self {
-            Self::Jobs(jobs) => {
+            Self::Lines(jobs) => {
                 let (origin, job) = jobs.next(buffers, stop)?;
                 Some((origin, job.map(Next::Job)))
             }
@@ -267,19 +269,20 @@ impl Feed {
         }
     }
 
-    /// Makes the parts grow, as in [`Jobs::growing`]. Partitions of a store and documents keep their sizes.
+    /// Makes the parts grow, as in [`LineJobs::growing`]. Partitions of a store and documents keep their
+    /// sizes.
     pub fn growing(self) -> Self {
         match self {
-            Self::Jobs(jobs) => Self::Jobs(Box::new(jobs.growing())),
+            Self::Lines(jobs) => Self::Lines(Box::new(jobs.growing())),
             Self::Selected(parts) => Self::Selected(Box::new(parts.growing())),
             other => other,
         }
     }
 
-    /// True if there may be another part, as in [`Jobs::may_go_on`].
+    /// True if there may be another part, as in [`LineJobs::may_go_on`].
     pub fn may_go_on(&self) -> bool {
         match self {
-            Self::Jobs(jobs) => jobs.may_go_on(),
+            Self::Lines(jobs) => jobs.may_go_on(),
             Self::Store(store, next) => store.origin(*next).is_some(),
             Self::Documents(documents) => !documents.failed && !documents.sources.is_empty(),
             Self::Elements { parts, next, .. } => parts.has(*next),
@@ -289,7 +292,7 @@ impl Feed {
 }
 
 /// Iterates over selected lines of a file.
-pub(super) struct SelectedParts {
+pub(super) struct SelectedJobs {
     selection: Arc<Selection>,
     origin: Origin,
     /// The block from which on the next part is looked for; `None` after the last one.
@@ -299,14 +302,14 @@ pub(super) struct SelectedParts {
     most: usize,
 }
 
-impl SelectedParts {
+impl SelectedJobs {
     /// Parts for which about `size` bytes are read.
     pub fn new(selection: Arc<Selection>, size: usize) -> Self {
         let origin = Origin { name: selection.name().clone(), input: 1 };
         Self { selection, origin, next: Some(0), size, most: size }
     }
 
-    /// Makes the parts grow, as in [`Jobs::growing`].
+    /// Makes the parts grow, as in [`LineJobs::growing`].
     fn growing(self) -> Self {
         Self { size: (self.most / GROWTH).max(1), ..self }
     }
@@ -332,7 +335,7 @@ pub(super) const GROWTH: usize = 16;
 const LONGEST_GROUP: usize = 32 << 20;
 
 /// Iterates over the parts of inputs, one input after the other. Each is opened when its turn comes.
-pub(super) struct Jobs {
+pub(super) struct LineJobs {
     sources: std::vec::IntoIter<Source>,
     open: Option<Open>,
     origin: Origin,
@@ -352,7 +355,7 @@ enum Open {
     Sequence(crate::input::Sequence),
 }
 
-impl Jobs {
+impl LineJobs {
     /// Parts of about `size` bytes.
     pub fn new(sources: Vec<Source>, size: usize) -> Self {
         let sources = sources.into_iter();
@@ -401,7 +404,7 @@ impl Jobs {
                     let source = self.sources.next()?;
                     self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
                     match source.open() {
-                        Ok(Opened::Plain(file)) => {
+                        Ok(OpenedSource::Plain(file)) => {
                             let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
                             let packed = file.as_packed().filter(|_| self.as_packed).cloned();
                             self.open =
@@ -411,7 +414,7 @@ impl Jobs {
                                 });
                             continue;
                         }
-                        Ok(Opened::Sequence(sequence)) => {
+                        Ok(OpenedSource::Sequence(sequence)) => {
                             self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
                             continue;
                         }

@@ -10,7 +10,7 @@ use super::jobs::Origin;
 use crate::input::Text;
 
 /// Partitions that are indexed already.
-pub(crate) trait Store: Send + Sync {
+pub trait Store: Send + Sync {
     /// The input that a partition belongs to; `None` after the last partition.
     fn origin(&self, number: usize) -> Option<Origin>;
 
@@ -19,7 +19,7 @@ pub(crate) trait Store: Send + Sync {
 }
 
 /// A result over a partition that was already indexed.
-pub(crate) struct Stored<A = Answer> {
+pub struct Stored<A = Answer> {
     pub text: Text,
     pub answer: A,
     /// Time spent reading.

@@ -3,7 +3,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 
-use std::collections::VecDeque;
+use std::option;
 use std::sync::Arc;
 
 use warpath_backend::answer::LineFault;
@@ -13,20 +13,21 @@ use warpath_backend::twig::standing::{
     DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
 };
 use warpath_core::error::{Error, InputError};
+use warpath_core::pool::stream::Turn;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
-use super::ask::Ask;
-use super::jobs::{Document, Documents as Queue, Feed, Form, Jobs, Origin};
-use super::workers::{self, Answered, Workers, has_any};
-use super::{LineCounter, Plan, Setup, Stats, Store, Stored};
-use crate::engine::OnError;
+use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::operator::{Operator, Part, Taken};
+use super::task::Task;
+use super::{Ordered, Plan, Running, Stats, workers};
+use crate::engine::{Chosen, OnError};
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
 
 /// Subscriptions that are matched against all texts of some inputs.
-struct TwigTask {
+pub struct TwigTask {
     backend: Arc<dyn Backend>,
     buffers: Arc<Buffers>,
     standing: Standing,
@@ -36,45 +37,51 @@ struct TwigTask {
 }
 
 /// The subscriptions that a text matches.
-struct Asked {
+pub struct Matching {
     /// The subscriptions at the time of the evaluation.
     subscriptions: Arc<Snapshot>,
     found: Result<Found, DocumentFault>,
 }
 
-impl Ask for TwigTask {
-    type Answer = Asked;
+impl Task for TwigTask {
+    type Output = Matching;
     type Worker<'a> = Box<dyn TwigWorker + 'a>;
+
+    fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
 
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
     }
 
-    fn ask<'a>(
+    fn evaluate<'a>(
         &'a self,
-        worker: (usize, &mut Option<Self::Worker<'a>>),
+        turn: Turn,
+        worker: &mut Option<Self::Worker<'a>>,
         text: &mut Text,
         _surveyed: bool,
-    ) -> Result<Asked, Error> {
+    ) -> Result<Matching, Error> {
         let subscriptions = self.standing.current();
-        let mut found = self.worker(worker)?.lines(&subscriptions, text.bytes())?;
+        let mut found = self.worker(turn, worker)?.lines(&subscriptions, text.bytes())?;
         if self.strict {
             check_strictly(text.bytes(), &mut found);
         }
-        Ok(Asked { subscriptions, found: Ok(found) })
+        Ok(Matching { subscriptions, found: Ok(found) })
     }
 
     /// Evaluates documents together.
-    fn ask_all<'a>(
+    fn evaluate_all<'a>(
         &'a self,
-        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        turn: Turn,
+        worker: &mut Option<Self::Worker<'a>>,
         texts: &mut [Text],
         surveyed: bool,
-        answers: &mut Vec<Asked>,
+        results: &mut Vec<Matching>,
     ) -> Result<(), Error> {
         if self.documents == Documents::Ndjson {
             for text in texts {
-                answers.push(self.ask((number, worker), text, surveyed)?);
+                results.push(self.evaluate(turn, worker, text, surveyed)?);
             }
             return Ok(());
         }
@@ -82,20 +89,16 @@ impl Ask for TwigTask {
         // A document that did not become one line is known to be faulty.
         let broken = |text: &Text| text.extract().and_then(Extract::fault);
         let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
-        let found = self.worker((number, worker))?.documents(&subscriptions, &good, self.documents)?;
+        let found = self.worker(turn, worker)?.documents(&subscriptions, &good, self.documents)?;
         let mut found = found.into_iter();
         for text in texts {
             let found = match broken(text) {
                 Some(fault) => Err(DocumentFault::Json(fault)),
                 None => found.next().unwrap_or_else(|| Ok(Found::of_document([].into_iter()))),
             };
-            answers.push(Asked { subscriptions: subscriptions.clone(), found });
+            results.push(Matching { subscriptions: subscriptions.clone(), found });
         }
         Ok(())
-    }
-
-    fn ask_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Asked>, Error> {
-        Err(Error::Internal("subscriptions are asked of what is read".into()))
     }
 }
 
@@ -103,11 +106,12 @@ impl TwigTask {
     /// The worker of a thread, made when it is first needed.
     fn worker<'a, 'b>(
         &'a self,
-        (number, worker): (usize, &'b mut Option<Box<dyn TwigWorker + 'a>>),
+        turn: Turn,
+        worker: &'b mut Option<Box<dyn TwigWorker + 'a>>,
     ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
         let made = match worker.take() {
             Some(worker) => worker,
-            None => self.backend.twig_worker(number)?,
+            None => self.backend.twig_worker(turn.thread)?,
         };
         Ok(worker.insert(made))
     }
@@ -138,158 +142,87 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
 }
 
 /// The subscriptions that the documents of inputs match, in their order. See
-/// [`Input::filter`](crate::operators::Input::filter).
-///
-/// Workers read and match in their own threads, as for [`Answers`](super::Answers).
-pub struct Filtering {
-    /// `None` if there is no backend.
-    workers: Option<Workers<TwigTask>>,
-    plan: Plan,
+/// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and
+/// a subscription.
+pub type Filtering = Ordered<Subscriptions>;
+
+/// The operator of subscriptions.
+pub struct Subscriptions {
     documents: Documents,
     on_error: OnError,
-    lines: LineCounter,
-    stats: Stats,
-    texts: VecDeque<(Text, Asked)>,
-    /// The input of each text, if each text is an input of its own.
-    names: VecDeque<Arc<str>>,
-    origin: Origin,
-    /// The error that is yielded after `texts`.
-    error: Option<Error>,
-    finished: bool,
 }
 
 impl Filtering {
     pub(crate) fn start(input: Request, standing: &Standing, documents: Documents) -> Self {
-        let on_error = input.engine.on_error();
-        let started = Self::workers(input, standing, documents);
-        let (workers, plan, error) = match started {
-            Ok((workers, plan)) => (Some(workers), plan, None),
-            Err(error) => (None, Plan::default(), Some(error)),
-        };
-        Self {
-            workers,
-            plan,
-            documents,
-            on_error,
-            lines: LineCounter::default(),
-            stats: Stats::default(),
-            texts: VecDeque::new(),
-            names: VecDeque::new(),
-            origin: Origin::default(),
-            error,
-            finished: false,
-        }
+        let operator = Subscriptions { documents, on_error: input.engine.on_error() };
+        Self::new(operator, start(input, standing, documents))
     }
+}
 
-    fn workers(
-        input: Request,
-        standing: &Standing,
-        documents: Documents,
-    ) -> Result<(Workers<TwigTask>, Plan), Error> {
-        input.wants_all_lines("subscriptions are")?;
-        let Request { engine, sources, index, .. } = input;
-        if index.is_some() {
-            return Err(Error::Usage("subscriptions are asked of what is read, and not of an index".into()));
-        }
-        let chosen = engine.choose(&sources)?;
-        if chosen.strict && documents != Documents::Ndjson {
-            return Err(Error::Usage("strict checks are of lines, and the input is a document".into()));
-        }
-        let mut plan = chosen.plan();
-        // The host checks lines before they are matched.
-        plan.strict_on_device = false;
-        let size = chosen.partition_size;
-        let feed = if documents == Documents::Ndjson {
-            Feed::Jobs(Box::new(Jobs::new(sources, size).with_latency(chosen.max_latency)))
-        } else {
-            let sources = sources.into_iter().map(Document::Source).collect();
-            let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
-            Feed::Documents(Queue::together(sources, size, form))
-        };
-        let task = TwigTask {
-            backend: chosen.backend,
-            buffers: chosen.buffers,
-            standing: standing.clone(),
-            documents,
-            strict: chosen.strict,
-        };
-        Ok((workers::start(task, feed, chosen.workers)?, plan))
+fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Running<TwigTask>, Error> {
+    input.wants_all_lines("subscriptions require")?;
+    let Request { engine, sources, index, .. } = input;
+    if index.is_some() {
+        return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
-
-    /// The backend and its settings, and the reason for the choice.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
+    let chosen = engine.choose(&sources)?;
+    if chosen.strict && documents != Documents::Ndjson {
+        return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
     }
+    // The host checks lines before they are matched.
+    let plan = Plan { strict_on_device: false, ..chosen.plan() };
+    let size = chosen.partition_size;
+    let feed = if documents == Documents::Ndjson {
+        Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
+    } else {
+        let sources = sources.into_iter().map(Document::Source).collect();
+        let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
+        Jobs::Documents(DocumentJobs::together(sources, size, form))
+    };
+    let Chosen { backend, buffers, workers, strict, .. } = chosen;
+    let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict };
+    Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
+}
 
-    /// Statistics of what was yielded so far, as in [`Answers::stats`](super::Answers::stats). A match is a
-    /// pair of a document and a subscription.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        let Some(workers) = &self.workers else { return self.stats };
-        let (reading, answering) = workers.work().times();
-        Stats { workers: workers.started(), reading, answering, ..self.stats }
-    }
+impl Operator for Subscriptions {
+    type Task = TwigTask;
+    type Items = option::IntoIter<Filtered>;
 
-    /// The setup of the backend, as far as it is done; complete when the iterator has ended.
-    #[must_use]
-    pub fn setup(&self) -> Setup {
-        let Some(workers) = &self.workers else { return Setup::default() };
-        let backend = &workers.work().task.backend;
-        Setup { parts: backend.setup(), ready: backend.ready(), notes: backend.notes() }
-    }
-
-    /// Decompressed bytes read so far.
-    #[must_use]
-    pub fn bytes_read(&self) -> u64 {
-        self.workers.as_ref().map_or(0, |workers| workers.work().bytes_read())
-    }
-
-    /// True if the next documents, or the end, are available without waiting.
-    #[must_use]
-    pub fn is_ready(&self) -> bool {
-        self.finished
-            || !self.texts.is_empty()
-            || self.error.is_some()
-            || self.workers.as_ref().is_none_or(|workers| workers.is_ready(has_any))
-    }
-
-    /// The result for one text. If the engine fails at malformed documents, the result ends before the first
-    /// of them.
-    fn filtered(&mut self, text: Text, Asked { subscriptions, found }: Asked) -> Filtered {
-        let first_line = self.lines.of(&self.origin);
-        let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
+    /// Yields the result for one text. If the engine fails at malformed documents, the result ends before the
+    /// first of them.
+    fn take(&mut self, part: Part<Matching>) -> Taken<Self::Items> {
+        let Part { text, result: Matching { subscriptions, found }, origin, first_line } = part;
+        let source = origin.name;
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
         let (mut lines, mut pairs, mut is_blank) = (1, Vec::new(), false);
         match found {
-            Err(fault) => faults.push(located(&name, &text, fault)),
+            Err(fault) => faults.push(located(&source, &text, fault)),
             Ok(found) => {
                 (lines, pairs, is_blank) = (found.lines, found.pairs, found.is_blank);
-                let of_line = |fault: LineFault| fault_of(&name, first_line, fault.line, fault.fault);
+                let of_line = |fault: LineFault| fault_of(&source, first_line, fault.line, fault.fault);
                 faulty = found.faults.iter().map(|fault| fault.line).collect();
                 fault_at = found.faults.first().map(|fault| (fault.line, fault.fault.at));
                 faults.extend(found.faults.into_iter().map(of_line));
             }
         }
+        let mut error = None;
         if self.on_error == OnError::Fail && !faults.is_empty() {
             lines = fault_at.map_or(0, |(line, _)| line);
             pairs.truncate(pairs.partition_point(|(line, _)| *line < lines));
             faulty.clear();
-            self.texts.clear();
-            self.error = faults.drain(..).next().map(Error::from);
+            error = faults.drain(..).next().map(Error::from);
         }
-        self.stats.skipped += faults.len() as u64;
-        self.lines.line += u64::from(lines);
-        self.stats.bytes += text.len() as u64;
-        self.stats.lines += u64::from(lines);
-        self.stats.matches += pairs.len() as u64;
-        self.stats.partitions += 1;
-        let is_lines = self.documents == Documents::Ndjson;
-        Filtered {
+        let counts = Stats {
+            lines: lines.into(),
+            matches: pairs.len() as u64,
+            skipped: faults.len() as u64,
+            ..Stats::default()
+        };
+        let filtered = Filtered {
             text,
-            source: name,
+            source,
             first_line,
-            is_lines,
+            is_lines: self.documents == Documents::Ndjson,
             lines,
             pairs,
             faults,
@@ -297,36 +230,8 @@ impl Filtering {
             faulty,
             fault_at,
             subscriptions,
-        }
-    }
-}
-
-impl Iterator for Filtering {
-    type Item = Result<Filtered, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.finished {
-            if let Some((text, asked)) = self.texts.pop_front() {
-                return Some(Ok(self.filtered(text, asked)));
-            }
-            if let Some(error) = self.error.take() {
-                self.finished = true;
-                if let Some(workers) = &self.workers {
-                    workers.stop();
-                }
-                return Some(Err(self.lines.locate(&self.origin, error)));
-            }
-            match self.workers.as_ref().and_then(Workers::next) {
-                Some(Ok(done)) => {
-                    let Answered { texts, names, error, .. } = done.answered;
-                    (self.texts, self.names, self.error) = (texts, names.into(), error);
-                    self.origin = done.origin;
-                }
-                Some(Err(error)) => self.error = Some(error),
-                None => self.finished = true,
-            }
-        }
-        None
+        };
+        Taken { items: Some(filtered).into_iter(), lines: lines.into(), counts, error }
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
-use warpath_core::pool::stream::{Limits, Stream, Work};
+use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
 use super::Stored;
-use super::ask::Ask;
-use super::jobs::{self, Feed, GROWTH, Job, Origin};
+use super::jobs::{self, GROWTH, Job, Jobs, Origin};
+use super::task::Task;
 use crate::document::Note;
 use crate::input::Text;
 
@@ -19,12 +19,12 @@ pub(super) type Texts<A> = VecDeque<(Text, A)>;
 
 /// The result of a part, and the input it belongs to.
 pub(super) struct Done<A> {
-    pub answered: Answered<A>,
+    pub evaluated: Evaluated<A>,
     pub origin: Origin,
 }
 
 /// The result of a part.
-pub(super) struct Answered<A> {
+pub(super) struct Evaluated<A> {
     /// The texts of the part, usually one, with their results.
     pub texts: Texts<A>,
     /// The input of each text, if each text is an input of its own.
@@ -35,7 +35,7 @@ pub(super) struct Answered<A> {
     pub note: Option<Note>,
 }
 
-impl<A> Default for Answered<A> {
+impl<A> Default for Evaluated<A> {
     fn default() -> Self {
         Self { texts: VecDeque::new(), names: Vec::new(), error: None, note: None }
     }
@@ -54,7 +54,7 @@ pub(super) struct Reading<K> {
 }
 
 /// Starts the first of at most `threads` workers.
-pub(super) fn start<K: Ask>(task: K, feed: Feed, threads: usize) -> Result<Workers<K>, Error> {
+pub(super) fn start<K: Task>(task: K, feed: Jobs, threads: usize) -> Result<Workers<K>, Error> {
     let starts_slowly = task.starts_slowly();
     let feed = if starts_slowly { feed.growing() } else { feed };
     // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the others.
@@ -67,46 +67,46 @@ pub(super) fn start<K: Ask>(task: K, feed: Feed, threads: usize) -> Result<Worke
     )
 }
 
-impl<K: Ask> Work for Reading<K> {
-    type Source = Feed;
+impl<K: Task> Work for Reading<K> {
+    type Source = Jobs;
     type Job = (Origin, Result<jobs::Next, Error>);
-    type Made = Done<K::Answer>;
+    type Made = Done<K::Output>;
     type State<'a> = Option<K::Worker<'a>>;
 
-    fn next(&self, feed: &mut Feed, stop: &AtomicBool) -> Option<Self::Job> {
+    fn next(&self, feed: &mut Jobs, stop: &AtomicBool) -> Option<Self::Job> {
         let since = Instant::now();
         let job = feed.next(self.task.buffers(), stop);
         add(&self.reading, since.elapsed());
         job
     }
 
-    fn may_go_on(&self, feed: &Feed) -> bool {
+    fn may_go_on(&self, feed: &Jobs) -> bool {
         feed.may_go_on()
     }
 
     fn make<'a>(
         &'a self,
-        thread: usize,
+        turn: Turn,
         worker: &mut Option<K::Worker<'a>>,
         (origin, job): Self::Job,
     ) -> Self::Made {
-        let answered = match job {
-            Ok(jobs::Next::Job(job)) => self.answer(thread, worker, job),
-            Ok(jobs::Next::Stored(store, at)) => self.take_stored(self.task.ask_stored(&*store, at)),
-            Err(error) => Answered { error: Some(error), ..Answered::default() },
+        let evaluated = match job {
+            Ok(jobs::Next::Job(job)) => self.evaluate(turn, worker, job),
+            Ok(jobs::Next::Stored(store, at)) => self.take_stored(self.task.evaluate_stored(&*store, at)),
+            Err(error) => Evaluated { error: Some(error), ..Evaluated::default() },
         };
-        Done { answered, origin }
+        Done { evaluated, origin }
     }
 }
 
-impl<K: Ask> Reading<K> {
+impl<K: Task> Reading<K> {
     /// Reads and evaluates a job.
-    fn answer<'a>(
+    fn evaluate<'a>(
         &'a self,
-        number: usize,
+        turn: Turn,
         worker: &mut Option<K::Worker<'a>>,
         job: Job,
-    ) -> Answered<K::Answer> {
+    ) -> Evaluated<K::Output> {
         let since = Instant::now();
         // A surveyed part is only checked for faults.
         let surveyed = matches!(&job, Job::Elements(parts, _) if parts.is_surveyed());
@@ -115,23 +115,23 @@ impl<K: Ask> Reading<K> {
         let bytes: usize = cut.texts.iter().map(Text::len).sum();
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);
         let since = Instant::now();
-        let mut answers = Vec::with_capacity(cut.texts.len());
-        let asked = self.task.ask_all((number, worker), &mut cut.texts, surveyed, &mut answers);
+        let mut results = Vec::with_capacity(cut.texts.len());
+        let ended = self.task.evaluate_all(turn, worker, &mut cut.texts, surveyed, &mut results);
         add(&self.answering, since.elapsed());
-        let texts = cut.texts.into_iter().zip(answers).collect();
-        Answered { texts, names: cut.names, error: asked.err().or(cut.error), note: cut.note }
+        let texts = cut.texts.into_iter().zip(results).collect();
+        Evaluated { texts, names: cut.names, error: ended.err().or(cut.error), note: cut.note }
     }
 
     /// Takes the result for a partition that was already indexed.
-    fn take_stored(&self, stored: Result<Stored<K::Answer>, Error>) -> Answered<K::Answer> {
+    fn take_stored(&self, stored: Result<Stored<K::Output>, Error>) -> Evaluated<K::Output> {
         match stored {
             Ok(Stored { text, answer, reading, answering }) => {
                 self.read.fetch_add(text.len() as u64, Ordering::Relaxed);
                 add(&self.reading, reading);
                 add(&self.answering, answering);
-                Answered { texts: VecDeque::from([(text, answer)]), ..Answered::default() }
+                Evaluated { texts: VecDeque::from([(text, answer)]), ..Evaluated::default() }
             }
-            Err(error) => Answered { error: Some(error), ..Answered::default() },
+            Err(error) => Evaluated { error: Some(error), ..Evaluated::default() },
         }
     }
 
@@ -153,5 +153,5 @@ fn add(total: &AtomicU64, time: Duration) {
 
 /// True if a part is not empty. After an empty part, the caller would have to wait for the part after it.
 pub(super) fn has_any<A>(done: &Done<A>) -> bool {
-    !done.answered.texts.is_empty() || done.answered.error.is_some()
+    !done.evaluated.texts.is_empty() || done.evaluated.error.is_some()
 }

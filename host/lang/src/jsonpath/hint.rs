@@ -90,7 +90,7 @@ fn help(query: &str, span: Span, place: Place) -> Option<String> {
     let rest = &query[span.start..];
     let is_quote = |c: char| matches!(c, '“' | '”' | '‘' | '’' | '„') || c == '`' && !place.is_of_predicate();
     if rest.starts_with(is_quote) && !matches!(place, Place::Root) {
-        return Some("strings stand in straight quotes, `'…'` or `\"…\"`".to_owned());
+        return Some("strings need straight quotes, `'…'` or `\"…\"`".to_owned());
     }
     match place {
         place if place.is_of_predicate() => predicate::help(query, span, place),
@@ -138,21 +138,21 @@ fn tail_help(query: &str, at: usize) -> Option<String> {
         lexer.string().ok()?;
         let name = Span::new(at, lexer.at());
         let fixed = splice(query, name, &format!("[{}]", &query[at..name.end]));
-        return Some(proposed("a name in quotes stands in brackets", &fixed));
+        return Some(proposed("a name in quotes needs brackets", &fixed));
     }
     Some(
         match first {
-            '(' => "a function stands inside a filter only: `[?length(@.a) > 1]`",
-            '=' | '!' | '<' | '>' => "a comparison stands inside a filter only: `[?@.a == 1]`",
+            '(' => "a function is allowed only in a filter: `[?length(@.a) > 1]`",
+            '=' | '!' | '<' | '>' => "a comparison is allowed only in a filter: `[?@.a == 1]`",
             '|' => "a path has no pipes; give several paths or combine the tests of a filter with `||`",
-            '&' => "tests are combined inside a filter only: `[?@.a && @.b]`",
+            '&' => "tests are combined only in a filter: `[?@.a && @.b]`",
             ']' => "there is no `[` for this `]`",
             ')' => "there is no `(` for this `)`",
-            '?' => "a filter stands in brackets: `[?@.a]`",
-            ',' => "several selectors stand in one pair of brackets: `['a', 'b']`",
-            '*' => "`*` stands after a dot or in brackets: `.*` or `[*]`",
+            '?' => "a filter needs brackets: `[?@.a]`",
+            ',' => "write several selectors in one pair of brackets: `['a', 'b']`",
+            '*' => "write `*` after a dot or in brackets: `.*` or `[*]`",
             '~' | '^' => "RFC 9535 has no selector for names or parents",
-            '0'..='9' => "an index stands in brackets: `[0]`",
+            '0'..='9' => "an index needs brackets: `[0]`",
             _ => return None,
         }
         .to_owned(),
@@ -172,13 +172,13 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
     };
     let spliced = |replacement: &str, end: usize| splice(query, Span::new(start, end), replacement);
     match first {
-        '[' => Some(proposed("no `.` stands before `[`", &spliced("", span.start))),
+        '[' => Some(proposed("remove the `.` before `[`", &spliced("", span.start))),
         '\'' | '"' => {
             let mut lexer = Lexer::new(query, span.start);
             lexer.string().ok()?;
             let name = &query[span.start..lexer.at()];
             Some(proposed(
-                "a name in quotes stands in brackets",
+                "a name in quotes needs brackets",
                 &spliced(&format!("{descendant}[{name}]"), lexer.at()),
             ))
         }
@@ -194,13 +194,11 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
                      `{descendant}[{name}]` for the member of an object"
                 )
             } else {
-                format!(
-                    "a name that starts with a digit stands in brackets and quotes: `{descendant}[{name}]`"
-                )
+                format!("a name that starts with a digit needs brackets and quotes: `{descendant}[{name}]`")
             })
         }
         '.' => Some("descendants are selected by two dots: `..`".to_owned()),
-        '?' | '(' => Some("a filter stands in brackets: `[?@.a]`".to_owned()),
+        '?' | '(' => Some("a filter needs brackets: `[?@.a]`".to_owned()),
         c if is_blank(c) => {
             let fixed = splice(query, span, "");
             Some(if works(&fixed) { format!("remove it: `{fixed}`") } else { "remove it".to_owned() })
@@ -208,7 +206,7 @@ fn dot_help(query: &str, span: Span, start: usize) -> Option<String> {
         _ => {
             let name = name_like(rest);
             (!name.is_empty() && quotable(name))
-                .then(|| format!("this name stands in brackets and quotes: `{descendant}[{}]`", Quoted(name)))
+                .then(|| format!("this name needs brackets and quotes: `{descendant}[{}]`", Quoted(name)))
         }
     }
 }
@@ -224,7 +222,7 @@ fn selector_help(query: &str, span: Span) -> Option<String> {
             if !quotable(name) {
                 return None;
             }
-            format!("a name in brackets stands in quotes: `[{}]`", Quoted(name))
+            format!("a name in brackets needs quotes: `[{}]`", Quoted(name))
         }
         '@' => "a filter starts with `?`: `[?@.a]`".to_owned(),
         '$' => "a query in brackets is a filter and starts with `?`: `[?$.a]`".to_owned(),
@@ -233,9 +231,9 @@ fn selector_help(query: &str, span: Span) -> Option<String> {
         ']' if query[..span.start].trim_end_matches(is_blank).ends_with(',') => "remove the `,`".to_owned(),
         ']' => "`[*]` selects every child".to_owned(),
         '+' => "a number has no `+`".to_owned(),
-        '.' => "no `.` stands inside brackets: `['a']`".to_owned(),
+        '.' => "remove the `.` inside the brackets: `['a']`".to_owned(),
         ',' => "remove the `,`".to_owned(),
-        '[' => "selectors stand side by side: `['a', 'b']`".to_owned(),
+        '[' => "separate selectors by commas: `['a', 'b']`".to_owned(),
         '=' | '<' | '>' => "a filter starts with `?`: `[?@.a == 1]`".to_owned(),
         _ => return None,
     })
@@ -331,7 +329,7 @@ fn after_expr_help(query: &str, at: usize) -> Option<String> {
             }
             ('+' | '-' | '*' | '/' | '%', _) => "a filter has no arithmetic",
             ('(', _) if before.ends_with(is_name_char) => {
-                "functions are no methods: `length(@.a)`, not `@.a.length()`"
+                "functions are not methods: `length(@.a)`, not `@.a.length()`"
             }
             (c, _) if before.ends_with(['\'', '"']) && (is_name_char(c) || matches!(c, '\'' | '"')) => {
                 "a quote inside a string is written `\\'` or `\\\"`"
@@ -368,9 +366,9 @@ fn bracket_name_help(query: &str, at: usize) -> Option<String> {
     let fixed = splice(query, Span::new(from, whole.end), &quoted);
     let odd = quote(&query[at..at + query[at..].chars().next().map_or(0, char::len_utf8)]);
     if works(&fixed) {
-        Some(format!("a name with {odd} in it stands in brackets and quotes: `{fixed}`"))
+        Some(format!("a name with {odd} in it needs brackets and quotes: `{fixed}`"))
     } else if quotable(name) {
-        Some(format!("a name with {odd} in it stands in brackets and quotes: `{quoted}`"))
+        Some(format!("a name with {odd} in it needs brackets and quotes: `{quoted}`"))
     } else {
         None
     }

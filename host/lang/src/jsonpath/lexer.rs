@@ -239,9 +239,9 @@ impl<'q> Lexer<'q> {
             "\\\"" => error("`\"` is not escaped in a string in single quotes".into())
                 .with_help("write `\"` without the backslash"),
             _ if found.chars().any(char::is_control) => {
-                error("a backslash cannot stand before a control character".into())
+                error("a backslash cannot precede a control character".into())
             }
-            _ => error(format!("`{found}` is no escape")).with_help(format!(
+            _ => error(format!("`{found}` is not an escape")).with_help(format!(
                 "the escapes are `\\b` `\\f` `\\n` `\\r` `\\t` `\\/` `\\\\` `\\{quote}` and `\\uXXXX`; \
                  a backslash itself is written `\\\\`"
             )),
@@ -264,7 +264,7 @@ impl<'q> Lexer<'q> {
         }
         let error = |message| Diagnostic::new(DiagnosticKind::InvalidEscape, self.span_from(start), message);
         if whole {
-            error("a surrogate stands for no character on its own")
+            error("a surrogate alone is not a character")
                 .with_help("a character beyond U+FFFF is written as a pair, as `\\ud83d\\ude00`")
         } else {
             error("expected four hexadecimal digits after `\\u`")

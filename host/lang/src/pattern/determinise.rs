@@ -43,7 +43,7 @@ pub(super) fn determinise(nfa: &NFA, start: StateID) -> Result<Automaton, TooLar
 
     let mut closure = Closure::new(nfa);
     let mut sets = Numbers::default();
-    closure.find(&[start], Place { start: true, end: false });
+    closure.find(&[start], Assertions { start: true, end: false });
     // `^` is true at the start only. So the start is not the next state of any state, even one with the same
     // set.
     sets.push(&closure.set);
@@ -101,7 +101,7 @@ fn has_match(nfa: &NFA, set: &[StateID]) -> bool {
 
 /// The assertions that are true at a position in a string.
 #[derive(Clone, Copy)]
-struct Place {
+struct Assertions {
     start: bool,
     end: bool,
 }
@@ -125,7 +125,7 @@ impl<'n> Closure<'n> {
         Self { nfa, set: Vec::new(), seen, round: 0, stack: Vec::new(), visits: 0 }
     }
 
-    fn find(&mut self, from: &[StateID], place: Place) {
+    fn find(&mut self, from: &[StateID], holds: Assertions) {
         self.round += 1;
         self.set.clear();
         self.stack.extend_from_slice(from);
@@ -138,8 +138,8 @@ impl<'n> Closure<'n> {
                 State::Union { alternates } => self.stack.extend_from_slice(alternates),
                 State::BinaryUnion { alt1, alt2 } => self.stack.extend([*alt1, *alt2]),
                 State::Capture { next, .. } => self.stack.push(*next),
-                State::Look { look: Look::Start, next } if place.start => self.stack.push(*next),
-                State::Look { look: Look::End, next } if place.end => self.stack.push(*next),
+                State::Look { look: Look::Start, next } if holds.start => self.stack.push(*next),
+                State::Look { look: Look::End, next } if holds.end => self.stack.push(*next),
                 State::Look { look: Look::End, .. }
                 | State::ByteRange { .. }
                 | State::Sparse(_)
@@ -154,7 +154,7 @@ impl<'n> Closure<'n> {
 
     /// Returns the number of the state for the set `targets`.
     fn next(&mut self, targets: &[StateID], sets: &mut Numbers<StateID>) -> u32 {
-        self.find(targets, Place { start: false, end: false });
+        self.find(targets, Assertions { start: false, end: false });
         match self.set.as_slice() {
             [] => NOTHING,
             set if has_match(self.nfa, set) => EVERYTHING,
@@ -164,7 +164,7 @@ impl<'n> Closure<'n> {
 
     /// Returns true if a string that ends here matches.
     fn matches_at_end(&mut self, set: &Rc<[StateID]>, is_start: bool) -> bool {
-        self.find(set, Place { start: is_start, end: true });
+        self.find(set, Assertions { start: is_start, end: true });
         has_match(self.nfa, &self.set)
     }
 }

@@ -26,12 +26,12 @@ pub(super) fn parse(pattern: &str) -> Option<Pattern> {
 
 /// The parsed part of a group, or of the pattern itself.
 #[derive(Default)]
-struct Group {
+struct Branches {
     branches: Vec<Hir>,
     pieces: Vec<Hir>,
 }
 
-impl Group {
+impl Branches {
     fn end_branch(&mut self) {
         self.branches.push(Hir::concat(take(&mut self.pieces)));
     }
@@ -68,7 +68,7 @@ impl<'p> Parser<'p> {
     // piece    = atom [ quantifier ]
     // atom     = NormalChar / charClass / ( "(" i-regexp ")" )
     fn i_regexp(&mut self) -> Option<Pattern> {
-        let (mut group, mut around) = (Group::default(), Vec::new());
+        let (mut group, mut around) = (Branches::default(), Vec::new());
         let mut depth = 0;
         while let Some(c) = self.next() {
             let atom = match c {

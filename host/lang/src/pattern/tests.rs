@@ -29,7 +29,7 @@ fn run(automata: &[u16], at: usize, subject: &[u8]) -> bool {
         state = next(state, byte);
     }
     let [answer, known] = [to_the_end, state].map(|state| automaton::accepts(automata, at, state));
-    assert_eq!(answer, known, "an answer that changes in a final state");
+    assert_eq!(answer, known, "the result changes after a final state");
     answer
 }
 

@@ -85,9 +85,8 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
     let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
     if waiting > MAX_FRAMES {
         let query = &queries[queries.len() - 1];
-        let message = format!(
-            "{waiting} branches within one another, in one path or several: {MAX_FRAMES} are the most"
-        );
+        let message =
+            format!("{waiting} nested branches, in one path or several; at most {MAX_FRAMES} are allowed");
         return Err(refused(queries, Diagnostic::too_large(query.ast.span, message)));
     }
     Ok(lowering.lay_out(queries, guard))

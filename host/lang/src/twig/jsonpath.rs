@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {
 }
 
 fn unsupported(span: Span, what: &str) -> TwigError {
-    TwigError::new(span.start, format!("a subscription cannot ask {what}"))
+    TwigError::new(span.start, format!("a subscription does not support {what}"))
 }
 
 /// Adds the nodes of segments below another node. Returns the last node.
@@ -30,7 +30,7 @@ fn segments(
 ) -> Result<Option<usize>, TwigError> {
     for segment in segments {
         let [selector] = &segment.selectors[..] else {
-            return Err(unsupported(segment.span, "for one of several selectors"));
+            return Err(unsupported(segment.span, "several selectors in one segment"));
         };
         let axis = match segment.kind {
             SegmentKind::Child => Axis::Child,
@@ -40,7 +40,7 @@ fn segments(
             SelectorKind::Name(name) => NameTest::Name(name.clone()),
             SelectorKind::Wildcard | SelectorKind::Filter(_) => NameTest::Any,
             SelectorKind::Index(_) | SelectorKind::Slice { .. } => {
-                return Err(unsupported(selector.span, "for places in arrays"));
+                return Err(unsupported(selector.span, "positions in arrays"));
             }
         };
         let node = twig.add(parent, axis, name);
@@ -60,11 +60,11 @@ fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigE
             segments(twig, Some(node), &query.segments).map(drop)
         }
         LogicalExprKind::Comparison(comparison) => compares(twig, node, comparison),
-        LogicalExprKind::Or(_) => Err(unsupported(filter.span, "for `||`: make two of it")),
-        LogicalExprKind::Not(_) => Err(unsupported(filter.span, "for `!`")),
-        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "for patterns")),
-        LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "for `$` within a filter")),
-        LogicalExprKind::Value(_) => Err(unsupported(filter.span, "for `in`, `between` and `is`")),
+        LogicalExprKind::Or(_) => Err(unsupported(filter.span, "`||`: make two subscriptions of it")),
+        LogicalExprKind::Not(_) => Err(unsupported(filter.span, "`!`")),
+        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "patterns")),
+        LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "`$` within a filter")),
+        LogicalExprKind::Value(_) => Err(unsupported(filter.span, "`in`, `between` and `is`")),
     }
 }
 
@@ -77,7 +77,7 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         ComparisonOp::Ge => Operator::GreaterOrEqual,
         // `!=` is also true where there is no such value.
         ComparisonOp::Ne => {
-            return Err(unsupported(comparison.op_span, "for `!=`, which holds of what is not there"));
+            return Err(unsupported(comparison.op_span, "`!=`, which is also true for missing values"));
         }
     };
     let (query, operator, literal) = match (&comparison.left, &comparison.right) {
@@ -92,17 +92,17 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
         _ => {
             return Err(unsupported(
                 comparison.span,
-                "how two values compare, unless one is a literal and one of the document",
+                "comparisons other than of a value in the document with a literal",
             ));
         }
     };
     if query.root != QueryRoot::Current {
-        return Err(unsupported(query.span, "for `$` within a filter"));
+        return Err(unsupported(query.span, "`$` within a filter"));
     }
     let mut tested = node;
     for step in &query.steps {
         let SingularStepKind::Name(name) = &step.kind else {
-            return Err(unsupported(step.span, "for places in arrays"));
+            return Err(unsupported(step.span, "positions in arrays"));
         };
         tested = twig.add(Some(tested), Axis::Child, NameTest::Name(name.clone()));
     }
@@ -118,7 +118,7 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
     let operator = match operator {
         Operator::LessOrEqual | Operator::GreaterOrEqual if !literal_is_ordered => Operator::Equal,
         Operator::Less | Operator::Greater if !literal_is_ordered => {
-            return Err(unsupported(comparison.span, "for what never holds"));
+            return Err(unsupported(comparison.span, "a test that is never true"));
         }
         operator => operator,
     };

@@ -159,7 +159,9 @@ impl Parser<'_> {
     fn inner(&mut self, node: usize) -> Result<(), TwigError> {
         if let Some(literal) = self.literal()? {
             let operator = self.operator().ok_or_else(|| {
-                self.error("an operator is missing behind the value (places, as in `[1]`, are not supported)")
+                self.error(
+                    "an operator is missing after the value (positions, as in `[1]`, are not supported)",
+                )
             })?;
             let operand = self.operand(node)?;
             self.test(operand, operator.turned(), literal);
@@ -172,7 +174,7 @@ impl Parser<'_> {
                 self.test(operand, operator, literal);
                 Ok(())
             }
-            None => Err(self.error("a number or a string in quotes is missing behind the operator")),
+            None => Err(self.error("a number or a string in quotes is missing after the operator")),
         }
     }
 
@@ -238,7 +240,7 @@ impl Parser<'_> {
             }
         }
         if rest[len..].starts_with(is_name) {
-            return Err(TwigError::new(self.at + len, "a number goes on with something else"));
+            return Err(TwigError::new(self.at + len, "a number is followed by other characters"));
         }
         let number = rest[..len].to_owned();
         self.at += len;

@@ -140,7 +140,7 @@ impl FromStr for BinSpec {
                 Err(what) => Err(bad(&format!("{what}: `edges:10,100,1000`"))),
             },
             _ => Err(bad(
-                "is no way to cut a column; there are auto, distinct, edges:A,B,…, width:N, quantiles:N and lloyd:N",
+                "is not a kind of bins; the kinds are auto, distinct, edges:A,B,…, width:N, quantiles:N and lloyd:N",
             )),
         }
     }
@@ -156,7 +156,7 @@ fn edges(text: &str) -> Result<Vec<Edge>, &'static str> {
             let end = quoted_len(rest).ok_or("an edge has a quote that is not closed")?;
             let mut bytes = Vec::new();
             if !json::say(JsonKind::Utf8, &rest.as_bytes()[..end], &mut bytes) {
-                return Err("an edge has an escape that is none");
+                return Err("an edge has an unknown escape");
             }
             let said = String::from_utf8(bytes).map_err(|_| "an edge is not UTF-8")?;
             (Edge::Quoted(said.into()), rest[end..].trim_start())
@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn what_is_no_spec_is_told() {
         for (text, said) in [
-            ("", "is no way to cut a column; there are auto, distinct, edges:A,B,…, width:N,"),
-            ("Lloyd:25", "is no way to cut a column"),
+            ("", "is not a kind of bins; the kinds are auto, distinct, edges:A,B,…, width:N,"),
+            ("Lloyd:25", "is not a kind of bins"),
             ("lloyd", "a number of bins comes after the colon, 1 to 65536: `lloyd:25`"),
             ("lloyd:", "a number of bins"),
             ("lloyd:0", "a number of bins"),
@@ -230,7 +230,7 @@ mod tests {
             ("edges:\"a", "a quote that is not closed"),
             ("edges:\"a\\\"", "a quote that is not closed"),
             ("edges:\"a\"b", "a comma comes after an edge"),
-            ("edges:\"\\x\"", "an escape that is none"),
+            ("edges:\"\\x\"", "an unknown escape"),
         ] {
             let error = text.parse::<BinSpec>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{text}`: ")) && error.contains(said), "{error}");

@@ -22,7 +22,7 @@ impl std::fmt::Display for BitmapFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Wah(fault) => fault.fmt(f),
-            Self::Tiles => f.write_str("tiles do not begin where they are said to"),
+            Self::Tiles => f.write_str("tiles do not begin at their recorded offsets"),
         }
     }
 }

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(ints[4].distance(&ints[0]), Some(u64::MAX));
         assert_eq!(floats[5].distance(&floats[3]), Some(3), "-0 is between them");
         assert_eq!(Scalar::Float(-0.0).distance(&floats[4]), Some(0));
-        assert_eq!(floats[8].at_distance(1), None, "a NaN is behind the last");
+        assert_eq!(floats[8].at_distance(1), None, "a NaN is after the last");
         assert_eq!((bools[1].at_distance(1), ints[4].at_distance(1)), (None, None));
         assert_eq!(Scalar::Text("b".into()).distance(&Scalar::Text("a".into())), None);
         assert_eq!(ints[1].distance(&floats[1]), None);

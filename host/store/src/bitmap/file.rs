@@ -15,7 +15,7 @@ use super::layout::{self, HEADER_BYTES, VERSION};
 
 // Numbers are read in place.
 #[cfg(target_endian = "big")]
-compile_error!("bitmap indexes are little-endian, and are not turned round");
+compile_error!("bitmap indexes are little-endian; hosts of another order are not supported");
 
 /// All bytes of an index.
 pub enum Image {
@@ -54,7 +54,7 @@ impl Image {
         }
         // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")));
         }
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();

@@ -110,7 +110,7 @@ impl Opened {
     fn is_as_written(&self, section: &Section, what: &str) -> Result<(), String> {
         let bytes = self.image.bytes().get(section.place.clone()).unwrap_or_default();
         let same = hash(bytes) == section.checksum;
-        if same { Ok(()) } else { Err(format!("{what} are not as they were written")) }
+        if same { Ok(()) } else { Err(format!("checksum mismatch in {what}")) }
     }
 
     fn bitmap(
@@ -134,7 +134,9 @@ impl Opened {
         let (described, place) = (&self.contents.columns[column], &self.contents.places[column]);
         let (done, rows) = (&self.checked.columns[column], described.bins[bin].rows);
         let of_column = || format!("values of column `{}`", described.name);
-        self.once(&done.checksums, &of_column, || self.is_as_written(&place.checksums, "their checksums"))?;
+        self.once(&done.checksums, &of_column, || {
+            self.is_as_written(&place.checksums, "the list of checksums")
+        })?;
         let BinPlace { form, values, text, checksum, .. } = &place.bins[bin];
         let of = || format!("values of bin {bin} of column `{}`", described.name);
         let of_block = if *form == Form::Text { 2 } else { 1 };
@@ -150,18 +152,18 @@ impl Opened {
                 checksums.get(at) == Some(&hash(bytes))
             };
             if !is(at, numbers.clone()) {
-                return said("they are not as they were written");
+                return said("checksum mismatch");
             }
             if *form == Form::Text {
                 let offsets: &[u64] = self.image.numbers(&numbers);
                 let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
                 let ends = (from > 0 || first == 0) && (to < rows || last == text.len() as u64);
                 if !ends || !offsets.is_sorted() || last > text.len() as u64 {
-                    return said("the places of texts make no sense");
+                    return said("invalid offsets of texts");
                 }
                 let begin = text.start as u64;
                 if !is(at + 1, (begin + first) as usize..(begin + last) as usize) {
-                    return said("they are not as they were written");
+                    return said("checksum mismatch");
                 }
             }
             Ok(())
@@ -170,13 +172,13 @@ impl Opened {
 
     fn line_offsets(&self, section: &Section) -> Result<&[u64], Error> {
         let offsets: &[u64] = self.image.numbers(&section.place);
-        let of = || "places of lines".to_owned();
+        let of = || "offsets of lines".to_owned();
         self.once(&self.checked.lines, &of, || {
             self.is_as_written(section, "they")?;
             // The reader of the text, which may be packed, knows its length and checks the offsets against
             // it.
             let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
-            if grows && !offsets.is_empty() { Ok(()) } else { Err("they make no sense".into()) }
+            if grows && !offsets.is_empty() { Ok(()) } else { Err("they do not ascend".into()) }
         })?;
         Ok(offsets)
     }
@@ -208,7 +210,7 @@ impl BitmapIndex {
     /// no bin may be empty or out of order. No name may occur twice, and 63 · (2³² − 1) is the maximum number
     /// of rows.
     pub fn from_built(built: Built) -> Result<Self, Error> {
-        let not = |what: String| Error::Usage(format!("this is no bitmap index: {what}"));
+        let not = |what: String| Error::Usage(format!("this is not a bitmap index: {what}"));
         let (words, contents) = store::store(built).map_err(not)?;
         let index = Self::new("the bitmap index".into(), Image::Owned(words), contents);
         match index.check_sections() {
@@ -376,7 +378,7 @@ impl BitmapIndex {
     /// Those of [`check`](Self::check).
     pub fn check_file(&self, path: &Path) -> Result<File, Error> {
         let Some(before) = &self.0.contents.stamp else {
-            return Err(Error::Usage(format!("{}: was made of no file", self.name())));
+            return Err(Error::Usage(format!("{}: was not made from a file", self.name())));
         };
         let name = path.display().to_string();
         let failed = |source| InputError::Io { name: name.clone(), source };
@@ -392,7 +394,7 @@ impl BitmapIndex {
 
     /// Returns the error for an index whose rows cannot be read as lines.
     pub fn has_no_lines(&self) -> Error {
-        Error::Usage(format!("{}: its rows are no lines of a plain file, or a packed one", self.name()))
+        Error::Usage(format!("{}: its rows are not the lines of a plain or packed file", self.name()))
     }
 
     /// Returns the name for messages.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use warpath_core::fields::Fields;
 use warpath_core::stamp::{Stamp, hash};
 use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
@@ -166,44 +167,12 @@ pub(super) fn is_index(head: &[u8]) -> bool {
 
 /// Returns the version in a header.
 pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
-    Reader(&head[8..]).u32().unwrap_or(0)
+    Fields(&head[8..]).u32().unwrap_or(0)
 }
 
 /// Returns the number of blocks of `rows` rows.
 pub(super) fn blocks_for(rows: u64) -> u64 {
     rows.div_ceil(BLOCK_ROWS)
-}
-
-/// A reader of numbers and texts in sequence; `None` after the last.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn u32(&mut self) -> Option<u32> {
-        let (bytes, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_le_bytes(*bytes))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        let (bytes, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*bytes))
-    }
-
-    fn text(&mut self, len: u64) -> Option<&'a str> {
-        let (bytes, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
-        self.0 = rest;
-        std::str::from_utf8(bytes).ok()
-    }
-
-    /// Skips the zeros up to a multiple of eight bytes. `start` is the number of bytes that the reader had at
-    /// the beginning.
-    fn padding(&mut self, start: usize) -> Option<()> {
-        let len = (start - self.0.len()).next_multiple_of(8) - (start - self.0.len());
-        let (zeros, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        zeros.iter().all(|byte| *byte == 0).then_some(())
-    }
 }
 
 /// Assigns consecutive ranges of the file.
@@ -353,19 +322,19 @@ impl Contents {
     pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
         let (head, rest) = file.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
-        if Reader(checksum).u64() != Some(hash(checked)) {
-            return Err("its header is not as it was written");
+        if Fields(checksum).u64() != Some(hash(checked)) {
+            return Err("header checksum mismatch");
         }
-        let header = Header::decode(&checked[12..]).ok_or("its header makes no sense")?;
+        let header = BitmapHeader::decode(&checked[12..]).ok_or("invalid header")?;
         if header.file_bytes != file.len() as u64 {
-            return Err("it is not as long as it was written");
+            return Err("its length is not the length in its header");
         }
         let table = usize::try_from(header.table_bytes).ok().and_then(|len| rest.get(..len));
         let table = table.ok_or("its table is longer than the file")?;
         if hash(table) != header.table_checksum {
-            return Err("its table is not as it was written");
+            return Err("table checksum mismatch");
         }
-        let (columns, entries) = header.decode_table(table).ok_or("its table makes no sense")?;
+        let (columns, entries) = header.decode_table(table).ok_or("invalid table")?;
         let has = |flag| header.flags & flag != 0;
         let sizes = AllSizes {
             rows: header.rows,
@@ -408,7 +377,7 @@ fn put64(to: &mut Vec<u8>, numbers: &[u64]) {
 }
 
 /// The fields of the header after the version.
-struct Header {
+struct BitmapHeader {
     flags: u32,
     stamp: Stamp,
     columns: u32,
@@ -422,7 +391,7 @@ struct Header {
 }
 
 /// The fields of a column's table entry other than its description.
-struct Entry {
+struct ColumnEntry {
     sizes: Vec<BinSizes>,
     /// The checksums of the atoms and the tiles of each bin.
     checksums: Vec<(u64, u64)>,
@@ -430,9 +399,9 @@ struct Entry {
     checksum: u64,
 }
 
-impl Header {
+impl BitmapHeader {
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut from = Reader(bytes);
+        let mut from = Fields(bytes);
         let flags = from.u32()?;
         let (size, seconds) = (from.u64()?, from.u64()? as i64);
         let (nanoseconds, columns) = (from.u32()?, from.u32()?);
@@ -450,22 +419,22 @@ impl Header {
             lines_checksum: from.u64()?,
         };
         let known = HAS_STAMP | HAS_RECORDS | HAS_LINES;
-        let spare = from.u64()? == 0 && from.0.is_empty();
+        let spare = from.u64()? == 0 && from.is_empty();
         let absent = (flags & HAS_STAMP != 0 || stamp == NO_STAMP)
             && (flags & HAS_RECORDS != 0 || (header.records_atoms, header.records_checksums) == (0, (0, 0)))
             && (flags & HAS_LINES != 0 || header.lines_checksum == 0);
         (spare && absent && flags & !known == 0 && header.rows <= MAX_ROWS).then_some(header)
     }
 
-    fn decode_table(&self, bytes: &[u8]) -> Option<(Vec<Column>, Vec<Entry>)> {
-        let mut from = Reader(bytes);
+    fn decode_table(&self, bytes: &[u8]) -> Option<(Vec<Column>, Vec<ColumnEntry>)> {
+        let mut from = Fields(bytes);
         let (mut columns, mut entries) = (Vec::new(), Vec::new());
         for _ in 0..self.columns {
             let (column, entry) = decode_column(&mut from, bytes.len(), self.rows)?;
             columns.push(column);
             entries.push(entry);
         }
-        from.0.is_empty().then_some((columns, entries))
+        from.is_empty().then_some((columns, entries))
     }
 }
 
@@ -542,7 +511,7 @@ fn put_bounds(to: &mut Vec<u8>, least: &Scalar, greatest: &Scalar) {
     );
 }
 
-fn decode_bounds(from: &mut Reader<'_>, start: usize, kind: Kind) -> Option<(Scalar, Scalar)> {
+fn decode_bounds(from: &mut Fields<'_>, start: usize, kind: Kind) -> Option<(Scalar, Scalar)> {
     let (least, greatest) = (from.u64()?, from.u64()?);
     let scalar = |word: u64| {
         Some(match kind {
@@ -562,7 +531,7 @@ fn decode_bounds(from: &mut Reader<'_>, start: usize, kind: Kind) -> Option<(Sca
 }
 
 /// Decodes a column from a table of `start` bytes. The index has `rows` rows.
-fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Column, Entry)> {
+fn decode_column(from: &mut Fields<'_>, start: usize, rows: u64) -> Option<(Column, ColumnEntry)> {
     let kind = *KINDS.get(from.u32()? as usize)?;
     let bins = from.u32()?;
     let (name, source, binning) = (from.u32()?, from.u32()?, from.u32()?);
@@ -571,7 +540,7 @@ fn decode_column(from: &mut Reader<'_>, start: usize, rows: u64) -> Option<(Colu
     let (name, source, binning) = (string(name)?, string(source)?, string(binning)?);
     from.padding(start)?;
     let mut column = Column { name, source, kind, binning, bins: Vec::new() };
-    let mut entry = Entry { sizes: Vec::new(), checksums: Vec::new(), checksum };
+    let mut entry = ColumnEntry { sizes: Vec::new(), checksums: Vec::new(), checksum };
     for _ in 0..bins {
         let number = usize::try_from(from.u64()?).ok()?;
         let (of_bin, atoms) = (from.u64()?, from.u64()?);
@@ -606,14 +575,14 @@ pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
         if let Some((_, count)) = others.iter_mut().find(|(other, _)| other == holds) {
             *count += 1;
             if *count > 1 {
-                return Some("two bins hold the same");
+                return Some("two bins have the same kind");
             }
             if *holds == Holds::NaN && *kind != Kind::Float {
                 return Some("a column that is not of floats has a bin of NaN");
             }
             continue;
         }
-        let Holds::Values { least, greatest } = holds else { return Some("a bin holds nothing known") };
+        let Holds::Values { least, greatest } = holds else { return Some("a bin has an unknown kind") };
         if others.iter().any(|(_, count)| *count > 0) {
             return Some("bins of values do not come first");
         }
@@ -629,5 +598,5 @@ pub(super) fn fault(column: &Column, rows: u64) -> Option<&'static str> {
         }
         before = Some(greatest);
     }
-    (sum != rows).then_some("its bins have other rows than the index")
+    (sum != rows).then_some("its bins do not have as many rows as the index")
 }

@@ -92,10 +92,10 @@ fn form(values: &StoredValues) -> (Form, usize, usize) {
 fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Vec<BinSizes>, String> {
     let said = |what: &str| Err(format!("column `{}`: {what}", column.name));
     if bitmaps.len() != column.bins.len() || values.len() != column.bins.len() {
-        return said("there are not one bitmap and values for each bin");
+        return said("it does not have a bitmap and values for each bin");
     }
     if bitmaps.iter().any(|bitmap| bitmap.rows() != rows) {
-        return said("a bitmap has other rows than the index");
+        return said("a bitmap does not have as many rows as the index");
     }
     if let Some(what) = layout::fault(column, rows) {
         return said(what);
@@ -104,7 +104,7 @@ fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Re
     for ((Bin { holds, rows }, bitmap), values) in column.bins.iter().zip(bitmaps).zip(values) {
         let (form, len, text) = form(values);
         if form != Form::of(holds) {
-            return said("values are stored otherwise than what their bin holds");
+            return said("values are not stored in the form of their bin");
         }
         if form != Form::Same && len as u64 != *rows {
             return said("there is not one value for each row of a bin");
@@ -118,17 +118,20 @@ fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Re
 pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     let Built { rows, records, columns, lines, stamp } = built;
     if rows > MAX_ROWS {
-        return Err(format!("it has {rows} rows, and may have {MAX_ROWS}"));
+        return Err(format!("it has {rows} rows; the limit is {MAX_ROWS}"));
     }
     let mut names = HashSet::new();
     if let Some(twice) = columns.iter().find(|built| !names.insert(&built.column.name)) {
         return Err(format!("two columns have the name `{}`", twice.column.name));
     }
     if records.as_ref().is_some_and(|records| records.rows() != rows) {
-        return Err("the bitmap of records has other rows than the index".into());
+        return Err("the bitmap of records does not have as many rows as the index".into());
     }
     if !lines.is_empty() && lines.len() as u64 != rows.div_ceil(BLOCK_LINES) + 1 {
-        return Err(format!("there are places of {} lines of {rows}", lines.len()));
+        return Err(format!(
+            "there are {} offsets of lines for {rows} rows; expected one for every 64 rows, and the end",
+            lines.len()
+        ));
     }
     let sizes = AllSizes {
         rows,
@@ -143,7 +146,7 @@ pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
         lines: mut lines_place,
         table,
         file_bytes,
-    } = sizes.places().ok_or("it is longer than memory can be")?;
+    } = sizes.places().ok_or("it is larger than the address space")?;
     let mut image = Image(vec![0; file_bytes / 8]);
     let mut described: Vec<Column> = Vec::with_capacity(columns.len());
     // Each column is dropped once it is stored.

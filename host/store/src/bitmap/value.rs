@@ -182,7 +182,7 @@ impl FromStr for Kind {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
-            Error::Usage(format!("`{text}` is no kind of column; there are {known}"))
+            Error::Usage(format!("`{text}` is not a kind of column; the kinds are {known}"))
         })
     }
 }
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(kind.name().parse::<Kind>().unwrap(), kind);
         }
         let said = "Int".parse::<Kind>().unwrap_err().to_string();
-        assert_eq!(said, "`Int` is no kind of column; there are int, float, text, time, bool");
+        assert_eq!(said, "`Int` is not a kind of column; the kinds are int, float, text, time, bool");
     }
 
     #[test]

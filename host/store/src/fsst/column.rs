@@ -189,7 +189,7 @@ fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
     let most = ((SPLIT_CODES + 1) * MAX_SYMBOL_BYTES) as u64;
     let (Some(first), Some(last)) = (splits.first(), splits.last()) else { return Some("it has no splits") };
     if splits.len() != codes.div_ceil(SPLIT_CODES) + 1 {
-        return Some("it has not a split for each 2048 codes");
+        return Some("it does not have one split for each 2048 codes");
     }
     if first.0 != 0 || last.behind_escape() {
         return Some("its splits begin or end after an escape");
@@ -219,7 +219,7 @@ impl Parts {
         let mut nulls = 0;
         if let Some(words) = &validity {
             if words.len() != rows.div_ceil(64) {
-                return Err(damaged("it has not a bit of validity for each string".into()));
+                return Err(damaged("it does not have one bit of validity for each string".into()));
             }
             let ones: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
             let last = words.last().copied().unwrap_or(0);

@@ -75,9 +75,9 @@ const BITS: u32 = 4;
 /// meaning   code    byte, if that is an escape     bytes of the text − 1     codes − 1: 1 if it is an escape
 /// ```
 #[derive(Clone, Copy, Default)]
-struct Entry(u32);
+struct SymbolEntry(u32);
 
-impl Entry {
+impl SymbolEntry {
     const fn symbol(code: u8, bytes: u8) -> Self {
         Self(code as u32 | (bytes as u32 - 1) << 16)
     }
@@ -104,7 +104,7 @@ impl Entry {
 #[derive(Clone, Copy)]
 #[repr(align(8))]
 struct Row {
-    entry: Entry,
+    entry: SymbolEntry,
     /// The first of the buckets; the position of the bits in the word, and a mask of their width.
     first: u16,
     shift: u8,
@@ -113,7 +113,7 @@ struct Row {
 
 impl Row {
     /// Returns a row whose only bucket is an empty one.
-    const fn new(entry: Entry) -> Self {
+    const fn new(entry: SymbolEntry) -> Self {
         Self { entry, first: 0, shift: 16, mask: 0 }
     }
 
@@ -140,7 +140,7 @@ struct Bucket {
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
 struct Entries {
-    entries: [Entry; SLOTS],
+    entries: [SymbolEntry; SLOTS],
     next: u16,
 }
 
@@ -190,15 +190,15 @@ impl Compressor {
     #[must_use]
     pub fn new(table: &Table) -> Self {
         let boxed = |all: Vec<Row>| -> Box<[Row; ROWS]> { all.try_into().unwrap_or_else(|_| unreachable!()) };
-        let mut rows = boxed(vec![Row::new(Entry::escaped(0)); ROWS]);
+        let mut rows = boxed(vec![Row::new(SymbolEntry::escaped(0)); ROWS]);
         let mut buckets: Vec<Bucket> = vec![Bucket::empty(0), Bucket::empty(1)];
         let mut entries = vec![Entries::default(); BUCKETS];
         for (row, byte) in rows[ONE_BYTE..].iter_mut().zip(0..=u8::MAX) {
-            *row = Row::new(Entry::escaped(byte)).with_buckets(usize::from(byte == 0), 0, 0);
+            *row = Row::new(SymbolEntry::escaped(byte)).with_buckets(usize::from(byte == 0), 0, 0);
         }
         let of_len = |len| (0..ESCAPE).rev().filter(move |code| table.lens()[usize::from(*code)] == len);
         for code in of_len(1) {
-            rows[ONE_BYTE + table.symbols()[usize::from(code)] as usize].entry = Entry::symbol(code, 1);
+            rows[ONE_BYTE + table.symbols()[usize::from(code)] as usize].entry = SymbolEntry::symbol(code, 1);
         }
         let (two, one) = rows.split_at_mut(ONE_BYTE);
         for pairs in two.chunks_exact_mut(256) {
@@ -207,7 +207,7 @@ impl Compressor {
         }
         two[0] = two[0].with_buckets(1, 0, 0);
         for code in of_len(2) {
-            rows[table.symbols()[usize::from(code)] as usize].entry = Entry::symbol(code, 2);
+            rows[table.symbols()[usize::from(code)] as usize].entry = SymbolEntry::symbol(code, 2);
         }
         let mut long: Vec<u8> = (0..ESCAPE).filter(|code| table.lens()[usize::from(*code)] > 2).collect();
         // By their first two bytes, then the longest first, then by code: the search finds the first of equal
@@ -248,7 +248,7 @@ impl Compressor {
                         let len = table.lens()[usize::from(*code)];
                         buckets[at].symbols[slot] = table.symbols()[usize::from(*code)];
                         buckets[at].masks[slot] = low_bytes(usize::from(len));
-                        entries[at].entries[slot] = Entry::symbol(*code, len);
+                        entries[at].entries[slot] = SymbolEntry::symbol(*code, len);
                     }
                 }
             }
@@ -325,7 +325,7 @@ impl Compressor {
 
     /// Returns the entry for a word whose first `left` bytes belong to the string; `left` is 1 or more.
     #[inline(always)]
-    fn find<S: Simd>(&self, simd: S, word: u64, left: usize) -> Entry {
+    fn find<S: Simd>(&self, simd: S, word: u64, left: usize) -> SymbolEntry {
         let (row, behind) = match left {
             8.. => (word as usize & 0xffff, 0),
             1 => (ONE_BYTE | word as usize & 0xff, !low_bytes(1)),
@@ -340,7 +340,7 @@ impl Compressor {
             if *next == 0 || found != 0 {
                 let entry = entries[u32::from(found).trailing_zeros() as usize % SLOTS];
                 // The choice is not predictable: as a branch it took half of all time.
-                return Entry(select_unpredictable(found == 0, row.entry.0, entry.0));
+                return SymbolEntry(select_unpredictable(found == 0, row.entry.0, entry.0));
             }
             at = usize::from(*next) % BUCKETS;
         }
@@ -437,7 +437,7 @@ struct Lane<'a> {
 impl Lane<'_> {
     /// Writes an entry's codes. A byte has at most two codes, so two always fit before each byte.
     #[inline(always)]
-    fn write(&mut self, entry: Entry) {
+    fn write(&mut self, entry: SymbolEntry) {
         let (codes, count) = entry.codes();
         if let Some((to, _)) = self.room.split_first_chunk_mut() {
             *to = codes;

@@ -37,7 +37,7 @@ use super::automaton::{AutomatonError, CodeAutomaton};
 #[non_exhaustive]
 pub enum MatchError {
     /// The end of this string is before its start, or past the codes.
-    #[error("string {0} ends before it begins, or behind the codes")]
+    #[error("string {0} ends before it begins, or after the codes")]
     Offsets(usize),
     /// A string has invalid codes; the first such string.
     #[error("string {string}: {fault}")]
@@ -220,7 +220,7 @@ struct Lane {
 }
 
 /// The results so far: the matches, in words that began as zeros, and the least fault word.
-struct Answer<'a> {
+struct MatchWords<'a> {
     words: &'a mut [u64],
     fault: u64,
 }
@@ -228,7 +228,7 @@ struct Answer<'a> {
 impl Walk<'_> {
     /// Matches all strings, into words of zeros. Returns the least fault word.
     fn all(&self, words: &mut [u64]) -> u64 {
-        let mut answer = Answer { words, fault: NO_FAULT };
+        let mut matched = MatchWords { words, fault: NO_FAULT };
         // A lane reads eight codes at once, so the last strings are walked code by code.
         let readable = self.codes.len() as u64;
         let together = self.offsets[1..].partition_point(|end| end + STEP as u64 <= readable);
@@ -236,7 +236,7 @@ impl Walk<'_> {
         let mut lanes = [Lane::default(); LANES];
         let mut filled = 0;
         while let Some(lane) = lanes.get_mut(filled)
-            && let Some(new) = self.take(&mut next, together, &mut answer)
+            && let Some(new) = self.take(&mut next, together, &mut matched)
         {
             *lane = new;
             filled += 1;
@@ -252,17 +252,17 @@ impl Walk<'_> {
                     continue;
                 }
                 lane.at = lane.end;
-                self.note(lane, &mut answer);
-                match self.take(&mut next, together, &mut answer) {
+                self.note(lane, &mut matched);
+                match self.take(&mut next, together, &mut matched) {
                     Some(new) => *lane = new,
                     None => is_full = false,
                 }
             }
         }
         // A lane at its end is noted again, with the same result.
-        lanes[..filled].iter().for_each(|lane| self.finish(*lane, &mut answer));
-        (next..self.offsets.len() - 1).for_each(|string| self.finish(self.lane(string), &mut answer));
-        answer.fault
+        lanes[..filled].iter().for_each(|lane| self.finish(*lane, &mut matched));
+        (next..self.offsets.len() - 1).for_each(|string| self.finish(self.lane(string), &mut matched));
+        matched.fault
     }
 
     fn lane(&self, string: usize) -> Lane {
@@ -273,7 +273,7 @@ impl Walk<'_> {
     /// Returns the next string that needs more than one code. The first code often decides, and then a lane
     /// is not worth its cost.
     #[inline(always)]
-    fn take(&self, next: &mut usize, end: usize, answer: &mut Answer<'_>) -> Option<Lane> {
+    fn take(&self, next: &mut usize, end: usize, matched: &mut MatchWords<'_>) -> Option<Lane> {
         while *next < end {
             let mut lane = self.lane(*next);
             *next += 1;
@@ -284,7 +284,7 @@ impl Walk<'_> {
                     return Some(lane);
                 }
             }
-            self.note(&lane, answer);
+            self.note(&lane, matched);
         }
         None
     }
@@ -294,7 +294,9 @@ impl Walk<'_> {
     fn step(&self, lanes: &[Lane; LANES]) -> [[u8; STEP]; LANES] {
         let rows = self.automaton.next();
         let codes: [&[u8; STEP]; LANES] = lanes.each_ref().map(|lane| {
-            self.codes[lane.at..].first_chunk().unwrap_or_else(|| unreachable!("so many are readable"))
+            self.codes[lane.at..]
+                .first_chunk()
+                .unwrap_or_else(|| unreachable!("the slice has at least this many bytes"))
         });
         let mut states = lanes.each_ref().map(|lane| lane.state);
         let mut trails = [[0; STEP]; LANES];
@@ -308,21 +310,21 @@ impl Walk<'_> {
     }
 
     /// Walks a string to its end, or to the code that decides.
-    fn finish(&self, mut lane: Lane, answer: &mut Answer<'_>) {
+    fn finish(&self, mut lane: Lane, matched: &mut MatchWords<'_>) {
         for code in &self.codes[lane.at..lane.end] {
             if is_decided(lane.state) {
                 break;
             }
             lane.state = self.automaton.next()[place(lane.state, *code) as usize];
         }
-        self.note(&lane, answer);
+        self.note(&lane, matched);
     }
 
     /// Stores the result of a string that has been walked.
     #[inline(always)]
-    fn note(&self, lane: &Lane, answer: &mut Answer<'_>) {
+    fn note(&self, lane: &Lane, matched: &mut MatchWords<'_>) {
         let verdict = self.automaton.marks().verdict(lane.state);
-        answer.words[lane.string / 64] |= u64::from(verdict.is_match()) << (lane.string % 64);
-        answer.fault = answer.fault.min(fault_word(lane.string as u64, verdict));
+        matched.words[lane.string / 64] |= u64::from(verdict.is_match()) << (lane.string % 64);
+        matched.fault = matched.fault.min(fault_word(lane.string as u64, verdict));
     }
 }

@@ -12,8 +12,10 @@ use warpath_core::pool::cores;
 use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 
-use super::group::{Group, body_bytes};
-use super::layout::{self, Damage, Entry, GROUP_BYTES, GroupHeader, HEADER_BYTES, TRAILER_BYTES, Trailer};
+use super::group::{PackedGroup, body_bytes};
+use super::layout::{
+    self, Damage, GROUP_BYTES, GroupEntry, GroupHeader, HEADER_BYTES, TRAILER_BYTES, Trailer,
+};
 use crate::fsst::Decoder;
 
 /// An open packed file. Opening it checks the table of groups. The first read of a group checks the group, by
@@ -28,7 +30,7 @@ pub struct PackedFile(Arc<Opened>);
 struct Opened {
     name: String,
     bytes: Bytes,
-    entries: Vec<Entry>,
+    entries: Vec<GroupEntry>,
     trailer: Trailer,
     /// The result of each group's check, once it has been read.
     groups: Vec<OnceLock<Result<(), Damage>>>,
@@ -69,45 +71,41 @@ fn first<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
 }
 
 /// Checks the trailer and the table of groups. The file has a header.
-fn check(bytes: &[u8]) -> Result<(Vec<Entry>, Trailer), Damage> {
+fn check(bytes: &[u8]) -> Result<(Vec<GroupEntry>, Trailer), Damage> {
     let too_short = || Damage::from("it ends early");
     let end = bytes.len().checked_sub(TRAILER_BYTES).ok_or_else(too_short)?;
     let trailer = Trailer::parse(first(bytes, end).ok_or_else(too_short)?)?;
     let from = usize::try_from(trailer.table).ok().filter(|from| *from <= end);
-    let table = &bytes[from.ok_or("its table of groups is not where it was said to be")?..end];
+    let table = &bytes[from.ok_or("its table of groups is not at its recorded offset")?..end];
     if !table.starts_with(layout::TABLE) {
-        return Err("its table of groups is not where it was said to be".into());
+        return Err("its table of groups is not at its recorded offset".into());
     }
     let count =
         usize::try_from(trailer.groups).ok().and_then(|groups| groups.checked_mul(layout::ENTRY_BYTES));
     if count.and_then(|len| len.checked_add(layout::TABLE.len())) != Some(table.len())
         || hash(table) != trailer.checksum
     {
-        return Err("its table of groups is not as it was written".into());
+        return Err("checksum mismatch in its table of groups".into());
     }
-    let entries: Vec<Entry> = layout::entries(table).collect();
-    let mut next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
+    let entries: Vec<GroupEntry> = layout::entries(table).collect();
+    let mut next = GroupEntry { place: HEADER_BYTES as u64, text: 0, line: 0 };
     for entry in &entries {
         if *entry != next {
-            return Err("its groups do not go on from each other".into());
+            return Err("its groups are not consecutive".into());
         }
         let place = usize::try_from(entry.place).map_err(|_| too_short())?;
         let header = first::<GROUP_BYTES>(&bytes[..end], place).ok_or_else(too_short)?;
         let header = GroupHeader::parse(header)?;
         let len = (GROUP_BYTES as u64).checked_add(body_bytes(&header)? as u64).ok_or_else(too_short)?;
-        let add = |a: u64, b: u64| a.checked_add(b).ok_or("its groups are more than can be");
-        next = Entry {
+        let add = |a: u64, b: u64| a.checked_add(b).ok_or("the sizes of its groups overflow 64 bits");
+        next = GroupEntry {
             place: add(entry.place, len)?,
             text: add(entry.text, header.text)?,
             line: add(entry.line, header.lines)?,
         };
     }
-    let said = Entry { place: trailer.table, text: trailer.text, line: trailer.lines };
-    if next == said {
-        Ok((entries, trailer))
-    } else {
-        Err("its groups are not what they were said to be".into())
-    }
+    let said = GroupEntry { place: trailer.table, text: trailer.text, line: trailer.lines };
+    if next == said { Ok((entries, trailer)) } else { Err("its groups do not match its trailer".into()) }
 }
 
 impl PackedFile {
@@ -127,7 +125,7 @@ impl PackedFile {
         }
         // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")).into());
         }
         let file = File::open(path).map_err(failed)?;
         Ok(Self::of_file(&file, name)?)
@@ -141,8 +139,8 @@ impl PackedFile {
         }
         // SAFETY: docs/packed-file.md forbids writes to a packed file while it is open, and Warpath itself
         // renames a new file over the old one. A process that writes nevertheless causes errors or another
-        // text, because each read checks its offsets again ([`Group`]); or a signal where the file becomes
-        // shorter.
+        // text, because each read checks its offsets again ([`PackedGroup`]); or a signal where the file
+        // becomes shorter.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
         Self::new(Bytes::Mapped(map), name)
@@ -208,17 +206,17 @@ impl PackedFile {
     /// Returns a group by its number, and the offset of its text.
     ///
     /// # Errors
-    /// [`InputError::Packed`] for the faults that [`Group::parse`] detects.
+    /// [`InputError::Packed`] for the faults that [`PackedGroup::parse`] detects.
     ///
     /// # Panics
     /// Panics if there is no group of this number.
-    pub fn group(&self, number: usize) -> Result<(Group<'_>, u64), Error> {
+    pub fn group(&self, number: usize) -> Result<(PackedGroup<'_>, u64), Error> {
         let (bytes, at) = self.group_bytes(number);
-        Ok((Group::parse(bytes).map_err(|what| self.damaged(what))?, at))
+        Ok((PackedGroup::parse(bytes).map_err(|what| self.damaged(what))?, at))
     }
 
     /// Returns a group whose checksum matches, and its decoder.
-    fn checked(&self, number: usize) -> Result<(Group<'_>, Decoder), Error> {
+    fn checked(&self, number: usize) -> Result<(PackedGroup<'_>, Decoder), Error> {
         let (group, _) = self.group(number)?;
         match self.0.groups[number].get_or_init(|| group.verify()) {
             Ok(()) => {
@@ -296,7 +294,7 @@ impl PackedFile {
         let number = self.0.entries.partition_point(|entry| entry.line <= line);
         let Some(number) = number.checked_sub(1) else { return Ok(0) };
         let (group, decoder) = self.checked(number)?;
-        let Entry { text, line: first, .. } = self.0.entries[number];
+        let GroupEntry { text, line: first, .. } = self.0.entries[number];
         Ok(text + group.line_start(&decoder, line - first).map_err(|what| self.damaged(what))?)
     }
 

@@ -18,7 +18,7 @@ const MOST_SPLIT_BYTES: usize = 8 * SPLIT_CODES + 1;
 
 /// A group in its stored form, whose parts fit together. The codes are not checked yet.
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct PackedGroup<'a> {
     header: GroupHeader,
     table: Table,
     /// All bytes after the header.
@@ -61,23 +61,23 @@ impl Places {
 
 /// Returns the size in bytes of a group after its header.
 pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
-    let too_large = || Damage::from("a group is larger than memory can be");
+    let too_large = || Damage::from("a group is larger than the address space");
     if header.symbols > MAX_SYMBOLS as u64 {
         return Err(format!("a group has a table of {} symbols", header.symbols));
     }
     // A code decodes to up to 8 bytes, and a byte takes up to two codes.
     if header.text > header.codes.saturating_mul(8) || header.codes > header.text.saturating_mul(2) {
-        return Err(format!("{} codes are not those of {} bytes", header.codes, header.text));
+        return Err(format!("{} codes cannot decode to {} bytes", header.codes, header.text));
     }
     if header.lines > header.text || header.lines > u64::from(u32::MAX) {
-        return Err(format!("{} bytes are said to have {} lines", header.text, header.lines));
+        return Err(format!("{} bytes cannot have {} lines", header.text, header.lines));
     }
     let end = Places::of(header).ok_or_else(too_large)?.end;
     // A group with its header is one slice.
     if end > isize::MAX as usize - GROUP_BYTES { Err(too_large()) } else { Ok(end) }
 }
 
-impl<'a> Group<'a> {
+impl<'a> PackedGroup<'a> {
     /// Parses a group of a file, without checking its checksum or its codes.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl<'a> Group<'a> {
         let header = GroupHeader::parse(head)?;
         let len = body_bytes(&header)?;
         let body = behind.get(..len).ok_or("a group ends early")?;
-        let places = Places::of(&header).ok_or("a group is larger than memory can be")?;
+        let places = Places::of(&header).ok_or("a group is larger than the address space")?;
         let symbols: Vec<u64> =
             body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let table =
@@ -107,7 +107,7 @@ impl<'a> Group<'a> {
     /// Checks that splits do not decrease, and that none has more text than its codes can decode to.
     fn check_splits(&self) -> Result<(), Damage> {
         let count = self.split_count();
-        let wrong = || Damage::from("a group's splits do not go on from each other");
+        let wrong = || Damage::from("a group's splits are not consecutive");
         let mut before = (0, 0);
         for at in 0..=count {
             let (split, line) = (self.split(at), self.line_at(at));
@@ -129,11 +129,7 @@ impl<'a> Group<'a> {
     /// # Errors
     /// A message for a wrong checksum.
     pub fn verify(&self) -> Result<(), String> {
-        if hash(self.body) == self.header.checksum {
-            Ok(())
-        } else {
-            Err("a group is not as it was written".into())
-        }
+        if hash(self.body) == self.header.checksum { Ok(()) } else { Err("group checksum mismatch".into()) }
     }
 
     /// Returns the text size in bytes.
@@ -222,7 +218,7 @@ impl<'a> Group<'a> {
     fn decode(&self, decoder: &Decoder, splits: Range<usize>, room: &mut [u8]) -> Result<(), Damage> {
         match decoder.decode(self.codes_of(splits), room) {
             Ok(len) if len == room.len() => Ok(()),
-            Ok(_) => Err("a group's text is not as long as it was said to be".into()),
+            Ok(_) => Err("a group's text does not have the length in its header".into()),
             Err(fault) => Err(format!("a group's codes: {fault}")),
         }
     }
@@ -287,7 +283,8 @@ impl<'a> Group<'a> {
     /// # Errors
     /// A message for wrong codes.
     pub fn text(&self) -> Result<Vec<u8>, String> {
-        let len = usize::try_from(self.header.text).map_err(|_| "a group is larger than memory can be")?;
+        let len =
+            usize::try_from(self.header.text).map_err(|_| "a group is larger than the address space")?;
         let mut text = vec![0; len];
         self.decode_all(&mut text)?;
         Ok(text)
@@ -301,18 +298,18 @@ impl<'a> Group<'a> {
     pub(super) fn check(&self, is_last: bool) -> Result<(), Damage> {
         let text = self.text()?;
         if !is_last && !text.ends_with(b"\n") {
-            return Err("a line goes on from one group to the next".into());
+            return Err("a line crosses the end of a group".into());
         }
         let (found, len) =
             splits(&self.table, self.codes).map_err(|fault| format!("a group's codes: {fault}"))?;
         let is_split = |at: usize, split: &Split| *split == self.split(at);
         if len != self.header.text || !found.iter().enumerate().all(|(at, split)| is_split(at, split)) {
-            return Err("a group's splits are not those of its codes".into());
+            return Err("a group's splits do not match its codes".into());
         }
         let mut lines = 0;
         for at in 0..self.split_count() {
             if lines != self.line_at(at) {
-                return Err("a group's splits have not the lines that they were said to have".into());
+                return Err("the lines of a group's splits do not match its text".into());
             }
             let begin = self.split(at).offset() as usize;
             let part = text.get(begin..begin.saturating_add(self.text_of(at..at + 1)?));
@@ -321,7 +318,7 @@ impl<'a> Group<'a> {
         if lines == self.header.lines {
             Ok(())
         } else {
-            Err("a group has not the lines that it was said to have".into())
+            Err("the number of a group's lines does not match its header".into())
         }
     }
 
@@ -349,7 +346,7 @@ impl<'a> Group<'a> {
         let more = line.saturating_sub(self.line_at(low) + 1) as usize;
         match memchr_iter(b'\n', &text).nth(more) {
             Some(newline) => Ok(begin + newline as u64 + 1),
-            None => Err("a group has not the lines that it was said to have".into()),
+            None => Err("the number of a group's lines does not match its header".into()),
         }
     }
 }
@@ -363,7 +360,7 @@ pub fn group(table: &Table, text: &[u8]) -> Result<Vec<u8>, Damage> {
     Compressor::new(table).compress_parallel(text, &mut codes);
     let (splits, len) = splits(table, &codes).map_err(|fault| fault.to_string())?;
     if len != text.len() as u64 {
-        return Err("codes are not those of their text".into());
+        return Err("the codes do not decode to their text".into());
     }
     let symbols = table.len();
     let mut body = Vec::with_capacity(codes.len() + 12 * splits.len() + 10 * symbols);
@@ -376,7 +373,7 @@ pub fn group(table: &Table, text: &[u8]) -> Result<Vec<u8>, Damage> {
         let place = split.offset() as usize;
         lines += memchr_iter(b'\n', &text[at..place]).count() as u64;
         at = place;
-        let line = u32::try_from(lines).map_err(|_| "a group has more lines than are counted")?;
+        let line = u32::try_from(lines).map_err(|_| "a group has 2³² newlines or more")?;
         body.extend_from_slice(&line.to_le_bytes());
     }
     lines += memchr_iter(b'\n', &text[at..]).count() as u64;

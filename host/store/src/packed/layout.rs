@@ -75,7 +75,7 @@ pub(super) fn check_header(bytes: &[u8], name: &str) -> Result<(), InputError> {
         return Err(InputError::Packed { name, what: "it ends early".into() });
     };
     if !is_sealed(header) {
-        return Err(InputError::Packed { name, what: "its header is not as it was written".into() });
+        return Err(InputError::Packed { name, what: "header checksum mismatch".into() });
     }
     match u64_at(header, 8) {
         found if found == u64::from(VERSION) => Ok(()),
@@ -111,10 +111,10 @@ impl GroupHeader {
 
     pub fn parse(bytes: &[u8; GROUP_BYTES]) -> Result<Self, Damage> {
         if !bytes.starts_with(GROUP) {
-            return Err("there is no group where one ought to begin".into());
+            return Err("expected the start of a group".into());
         }
         if !is_sealed(bytes) {
-            return Err("the header of a group is not as it was written".into());
+            return Err("checksum mismatch in the header of a group".into());
         }
         let number = |at: usize| u64_at(bytes, 8 + 8 * at);
         Ok(Self {
@@ -129,7 +129,7 @@ impl GroupHeader {
 
 /// The position of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct GroupEntry {
     /// The group's first byte in the file.
     pub place: u64,
     /// Its first byte in the text.
@@ -139,9 +139,9 @@ pub struct Entry {
 }
 
 /// Encodes the table of groups.
-pub fn table(entries: &[Entry]) -> Vec<u8> {
+pub fn table(entries: &[GroupEntry]) -> Vec<u8> {
     let mut bytes = TABLE.to_vec();
-    for Entry { place, text, line } in entries {
+    for GroupEntry { place, text, line } in entries {
         for number in [place, text, line] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -149,9 +149,12 @@ pub fn table(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = Entry> + '_ {
-    let entry =
-        |bytes: &[u8]| Entry { place: u64_at(bytes, 0), text: u64_at(bytes, 8), line: u64_at(bytes, 16) };
+pub(super) fn entries(table: &[u8]) -> impl Iterator<Item = GroupEntry> + '_ {
+    let entry = |bytes: &[u8]| GroupEntry {
+        place: u64_at(bytes, 0),
+        text: u64_at(bytes, 8),
+        line: u64_at(bytes, 16),
+    };
     table[TABLE.len()..].chunks_exact(ENTRY_BYTES).map(entry)
 }
 
@@ -187,7 +190,7 @@ impl Trailer {
             return Err("it ends early: its table of groups is missing".into());
         }
         if !is_sealed(bytes) {
-            return Err("its last bytes are not as they were written".into());
+            return Err("trailer checksum mismatch".into());
         }
         let number = |at: usize| u64_at(bytes, 8 + 8 * at);
         Ok(Self {

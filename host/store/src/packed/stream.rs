@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use warpath_core::error::InputError;
 use warpath_core::stamp::hash;
 
-use super::group::{Group, body_bytes};
+use super::group::{PackedGroup, body_bytes};
 use super::layout::{
-    self, Entry, GROUP, GROUP_BYTES, GroupHeader, HEADER_BYTES, TABLE, TRAILER_BYTES, Trailer,
+    self, GROUP, GROUP_BYTES, GroupEntry, GroupHeader, HEADER_BYTES, TABLE, TRAILER_BYTES, Trailer,
 };
 
 /// Bytes per read of a group, which may be shorter than its header states.
@@ -23,8 +23,8 @@ pub struct Unpacker<R> {
     used: usize,
     state: State,
     /// The groups so far, and the position of the next one.
-    entries: Vec<Entry>,
-    next: Entry,
+    entries: Vec<GroupEntry>,
+    next: GroupEntry,
 }
 
 enum State {
@@ -36,7 +36,7 @@ enum State {
 impl<R: Read> Unpacker<R> {
     /// Creates a reader of the text of the packed file in `from`.
     pub fn new(from: R, name: String) -> Self {
-        let next = Entry { place: HEADER_BYTES as u64, text: 0, line: 0 };
+        let next = GroupEntry { place: HEADER_BYTES as u64, text: 0, line: 0 };
         Self { from, name, text: Vec::new(), used: 0, state: State::Start, entries: Vec::new(), next }
     }
 
@@ -76,9 +76,10 @@ impl<R: Read> Unpacker<R> {
         let header = bytes.first_chunk().ok_or("it ends early".to_owned()).and_then(GroupHeader::parse);
         let header = header.map_err(|what| self.damaged(what))?;
         let len = body_bytes(&header).map_err(|what| self.damaged(what))?;
-        let add =
-            |a: u64, b: u64| a.checked_add(b).ok_or_else(|| self.damaged("its groups are more than can be"));
-        let next = Entry {
+        let add = |a: u64, b: u64| {
+            a.checked_add(b).ok_or_else(|| self.damaged("the sizes of its groups overflow 64 bits"))
+        };
+        let next = GroupEntry {
             place: add(self.next.place, (GROUP_BYTES + len) as u64)?,
             text: add(self.next.text, header.text)?,
             line: add(self.next.line, header.lines)?,
@@ -90,7 +91,7 @@ impl<R: Read> Unpacker<R> {
             bytes.resize(at + step, 0);
             self.fill(&mut bytes[at..])?;
         }
-        let text = Group::parse(&bytes).and_then(|group| group.verify().and_then(|()| group.text()));
+        let text = PackedGroup::parse(&bytes).and_then(|group| group.verify().and_then(|()| group.text()));
         (self.text, self.used) = (text.map_err(|what| self.damaged(what))?, 0);
         Ok(true)
     }
@@ -104,22 +105,22 @@ impl<R: Read> Unpacker<R> {
         for part in table[TABLE.len()..].chunks(STEP) {
             self.fill(&mut room[..part.len()])?;
             if room[..part.len()] != *part {
-                return Err(self.damaged("its table of groups is not as it was written"));
+                return Err(self.damaged("checksum mismatch in its table of groups"));
             }
         }
         let mut trailer = [0; TRAILER_BYTES];
         self.fill(&mut trailer)?;
         let trailer = Trailer::parse(&trailer).map_err(|what| self.damaged(what))?;
         let groups = (table.len() - TABLE.len()) / layout::ENTRY_BYTES;
-        let Entry { place, text, line } = self.next;
+        let GroupEntry { place, text, line } = self.next;
         let is = Trailer { table: place, groups: groups as u64, text, lines: line, checksum: hash(&table) };
         if trailer != is {
-            return Err(self.damaged("its groups are not what they were said to be"));
+            return Err(self.damaged("its groups do not match its trailer"));
         }
         // Without this check, the first of two concatenated files would pass for the whole input.
         match self.from.by_ref().take(1).read_to_end(&mut Vec::new())? {
             0 => Ok(()),
-            _ => Err(self.damaged("there is something behind its end")),
+            _ => Err(self.damaged("there are bytes after its end")),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::cell::OnceCell;
 use warpath_core::error::{Error, InputError};
 use warpath_shared::fsst::TABLE_WORDS;
 
-use super::group::Group;
+use super::group::PackedGroup;
 
 /// Whole lines, of which the last may lack its newline, as codes.
 #[derive(Debug)]
 pub struct PackedText<'a> {
     name: &'a str,
-    group: Group<'a>,
+    group: PackedGroup<'a>,
     /// The decoded text, after the first call that needs it.
     text: OnceCell<Vec<u8>>,
 }
@@ -24,13 +24,13 @@ impl<'a> PackedText<'a> {
     /// [`InputError::Packed`] for a malformed group.
     pub fn new(bytes: &'a [u8], name: &'a str) -> Result<Self, Error> {
         let damaged = |what| InputError::Packed { name: name.to_owned(), what };
-        let group = Group::parse(bytes).map_err(damaged)?;
+        let group = PackedGroup::parse(bytes).map_err(damaged)?;
         Ok(Self { name, group, text: OnceCell::new() })
     }
 
     /// Returns the group.
     #[must_use]
-    pub fn group(&self) -> &Group<'a> {
+    pub fn group(&self) -> &PackedGroup<'a> {
         &self.group
     }
 
@@ -46,7 +46,7 @@ impl<'a> PackedText<'a> {
     /// [`InputError::Packed`] if the size exceeds the address space.
     pub fn text_bytes(&self) -> Result<usize, Error> {
         usize::try_from(self.group.text_bytes())
-            .map_err(|_| self.damaged("a group is larger than memory can be"))
+            .map_err(|_| self.damaged("a group is larger than the address space"))
     }
 
     /// Returns the text. The first call decodes it.

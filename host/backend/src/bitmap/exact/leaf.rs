@@ -106,9 +106,9 @@ impl<'a> Cut<'a> {
         let before = Isa::best().run(Count { bitmap });
         if before.last() != Some(&bin.rows) {
             let name = &described.name;
-            return Err(
-                index.damaged(&format!("bin {number} of column `{name}`: it has other rows than it says"))
-            );
+            return Err(index.damaged(&format!(
+                "bin {number} of column `{name}`: its bitmap does not have the number of rows in the table"
+            )));
         }
         Ok(Self { number, bitmap, before, wanted: Wanted::new(&choice.values, bin) })
     }
@@ -278,7 +278,11 @@ impl<'a> ReadCut<'a> {
                 Isa::best().run(Compare { values, ranges, chunks: &rows[..], hits: &mut hits[..], matches });
                 Hits::Known(hits)
             }
-            _ => return Err(Error::Internal("values are stored as another kind than planned".into())),
+            _ => {
+                return Err(Error::Internal(
+                    "the stored values have another kind than the plan expects".into(),
+                ));
+            }
         })
     }
 }

@@ -1,7 +1,7 @@
-//! The position of a literal in a column: the places immediately before and after it.
+//! The position of a literal in a column: the positions immediately before and after it.
 //!
-//! The two places are equal if no value of the column can equal the literal. Examples are 2.5 among integers,
-//! an instant between two nanoseconds, and a number outside the column's range.
+//! The two positions are equal if no value of the column can equal the literal. Examples are 2.5 among
+//! integers, an instant between two nanoseconds, and a number outside the column's range.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use warpath_store::bitmap::value::number::Number;
 
 use super::ranges::{Place, Point, Side, double};
 
-/// The places immediately before and after a literal, among the values of a kind.
+/// The positions immediately before and after a literal, among the values of a kind.
 pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
@@ -73,13 +73,13 @@ fn is_number(text: &str) -> bool {
         && lexer.rest().is_empty()
 }
 
-/// The places before and after a number.
+/// The positions before and after a number.
 fn beside(number: i64) -> (Place, Place) {
     (Place::before(number), Place::behind(number))
 }
 
-/// The single place of a literal that equals no value. `ceiling` is the least value above the literal, or the
-/// side of all values on which the literal is.
+/// The single position of a literal that equals no value. `ceiling` is the least value above the literal, or
+/// the side of all values on which the literal is.
 fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     let place = match ceiling {
         Ok(next) => Place::before(next),
@@ -89,7 +89,7 @@ fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
     (place.clone(), place)
 }
 
-/// The places of a JSON number among integers, by its exact value.
+/// The positions of a JSON number among integers, by its exact value.
 fn integer(text: &str) -> Option<(Place, Place)> {
     match value::number(text.as_bytes())? {
         Number::Int(number) => Some(beside(number)),
@@ -97,7 +97,7 @@ fn integer(text: &str) -> Option<(Place, Place)> {
     }
 }
 
-/// The places of an instant, by its exact time.
+/// The positions of an instant, by its exact time.
 fn instant(text: &str) -> Option<(Place, Place)> {
     match value::instant(text) {
         Some(instant) => Some(beside(instant)),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use warpath_lang::jsonpath::{ComparableKind, LogicalExprKind, parse_predicate};
 
-    /// The places of the literal in `x = …`.
+    /// The positions of the literal in `x = …`.
     fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
         let text = format!("x = {literal}");
         let LogicalExprKind::Comparison(test) =

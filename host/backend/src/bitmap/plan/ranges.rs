@@ -1,8 +1,8 @@
-//! Sets of values of an ordered kind, as ranges between places.
+//! Sets of values of an ordered kind, as ranges between positions.
 //!
-//! A place is immediately before or after a value. So `<`, `<=` and their complements have the same form: a
-//! range from one place to another. Integers, instants and truth values are points on one line of integers.
-//! Doubles are too, in their own order ([`double`]).
+//! A position is immediately before or after a value. So `<`, `<=` and their complements have the same form:
+//! a range from one position to another. Integers, instants and truth values are points on one line of
+//! integers. Doubles are too, in their own order ([`double`]).
 
 use std::cmp::Ordering;
 
@@ -59,30 +59,30 @@ pub enum Side {
     Behind,
 }
 
-/// A place between values.
+/// A position between values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The place before all values.
+    /// The position before all values.
     Start,
-    /// A place beside a value. The place after a number is stored as the place before the next number, so
-    /// that equal places have equal forms.
+    /// A position beside a value. The position after a number is stored as the position before the next
+    /// number, so that equal positions have equal forms.
     At(Point, Side),
-    /// The place after all values.
+    /// The position after all values.
     End,
 }
 
 impl Place {
-    /// The place before a number.
+    /// The position before a number.
     pub fn before(number: i64) -> Self {
         if number == i64::MIN { Self::Start } else { Self::At(Point::Number(number), Side::Before) }
     }
 
-    /// The place after a number.
+    /// The position after a number.
     pub fn behind(number: i64) -> Self {
         number.checked_add(1).map_or(Self::End, Self::before)
     }
 
-    /// Compares the place with the place on a side of a value.
+    /// Compares this position with the one on a side of a value.
     fn to(&self, key: Key<'_>, side: Side) -> Ordering {
         match self {
             Self::Start => Ordering::Less,
@@ -110,7 +110,7 @@ impl PartialOrd for Place {
     }
 }
 
-/// A set of values: ranges from a place to a later place, in order. No two ranges touch.
+/// A set of values: ranges from a position to a later position, in order. No two ranges touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ranges(Vec<(Place, Place)>);
 
@@ -182,7 +182,7 @@ impl Ranges {
             Place::At(Point::Number(number), _) => Some(*number),
             _ => None,
         };
-        // A stored place beside a number is always before the number.
+        // A stored position beside a number is always before the number.
         let range = |(from, to): &(Place, Place)| {
             let (from, to) = (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1));
             (from.max(least), to.min(greatest))

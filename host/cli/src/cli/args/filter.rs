@@ -11,14 +11,14 @@ use super::values::latency;
 /// Print the subscriptions that each document matches
 ///
 /// A subscription is a query that a document matches or not: `/dblp/*[author][year >= 2010]/title`, or
-/// `$[?@.lang == 'nl']`. Each document that matches any gives one line: its place, a tab, and the ids of its
+/// `$[?@.lang == 'nl']`. Each document that matches any gives one line: FILE:LINE, a tab, and the ids of its
 /// subscriptions, in their order.
 ///
 /// All subscriptions are evaluated at once, on all cores of the CPU or on a GPU. `warpath explain
 /// --subscriptions FILE` shows which part runs where. Standard input is read as it comes.
 #[derive(Args)]
 #[command(
-    mut_arg("on_error", |arg| arg.help("What to do at a malformed document").long_help(None::<&str>)),
+    mut_arg("on_error", |arg| arg.help("Action at a malformed document").long_help(None::<&str>)),
     after_long_help = "\
 Examples:
   warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
@@ -49,7 +49,7 @@ pub struct FilterArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input: Option<DocumentsArg>,
 
-    /// How results are written
+    /// Format of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = IdsFormatArg::Ids,
           conflicts_with = "count")]
     pub format: IdsFormatArg,
@@ -68,8 +68,8 @@ pub struct FilterArgs {
     #[arg(long, conflicts_with = "count")]
     pub watch: bool,
 
-    /// How long a line may wait for the next ones where they come slowly: a number of ms or s [default:
-    /// 100ms]
+    /// Longest time that a line waits for the next ones where they come slowly: a number of ms or s
+    /// [default: 100ms]
     ///
     /// Lines of a pipe are evaluated in batches. A batch ends when nothing has come for 2 ms, or when its
     /// first line has waited for TIME.

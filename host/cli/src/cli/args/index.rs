@@ -55,7 +55,7 @@ pub struct InfoArgs {
 ///
 /// For each partition: its lines, then each 64-byte word with its bitmaps. The string bitmap is 1 from an
 /// opening quote up to the closing one. The leveled bitmap K has the brackets, colons and commas of the
-/// containers at depth K. Malformed lines are shown with their faults; they are no error here.
+/// containers at depth K. Malformed lines are shown with their faults; they are not an error here.
 #[derive(Args)]
 #[command(
     mut_arg("levels", |arg| {

@@ -36,14 +36,14 @@ impl OutputArgs {
 /// A file that appears under its name when it is complete.
 #[derive(Args)]
 pub struct NewFileArgs {
-    /// Where to write the index, under a temporary name until it is complete
+    /// File for the index; it has a temporary name until it is complete
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 }
 
 #[derive(Args, Default)]
 pub struct OnErrorArgs {
-    /// What to do at a malformed record
+    /// Action at a malformed record
     ///
     /// Every record is checked: strings are closed, brackets balance and match, there is one value, and it
     /// has at most 1024 levels. With `--strict`: all of RFC 8259.
@@ -81,7 +81,7 @@ pub struct ExitStatusArgs {
 
 #[derive(Args)]
 pub struct RowFormatArgs {
-    /// How to print rows
+    /// Format of the rows
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: RowFormat,
 }
@@ -105,7 +105,6 @@ pub struct ApproximateArgs {
 }
 
 #[derive(Args, Default)]
-#[command(next_help_heading = "Input and output")]
 pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
@@ -165,7 +164,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub stats: StatsArgs,
 
-    /// When to show progress, on standard error
+    /// Progress on standard error
     ///
     /// `auto`: on a terminal, unless results are printed there.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
@@ -219,7 +218,7 @@ pub struct EngineArgs {
     /// Format of the input
     ///
     /// With `json` each file, or standard input, is one document and one record; a malformed one has no
-    /// results. Offsets and the places of faults are those of the file. Newlines in printed text are spaces.
+    /// results. Offsets, also of faults, are those of the file. Newlines in printed text are spaces.
     /// Large files are evaluated in parts if all queries go through the elements of one array, such as
     /// '$[*].id'. `warpath explain --input json` says if they do. Index files require `ndjson`.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]

@@ -17,7 +17,7 @@ use super::values::{line_range, partition_size};
 #[command(
     mut_arg("output", |arg| {
         arg.value_name("FILE.wpk")
-            .help("Where to write, under a temporary name until it is complete; `-`: standard output")
+            .help("Output file; it has a temporary name until it is complete. `-`: standard output")
     }),
     after_long_help = "\
 Examples:

@@ -7,7 +7,7 @@ use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs
 /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
 ///
 /// If all are, prints their number, and exits with 0. Else reports the first malformed record, and exits with
-/// 4. The report is FILE:LINE:BYTE, with the first byte that is not allowed there. Blank lines are no
+/// 4. The report is FILE:LINE:BYTE, with the first byte that is not allowed there. Blank lines are not
 /// records. The check runs on the CPU, on all cores.
 ///
 /// `--strict` runs the same check before queries are evaluated.
@@ -48,9 +48,9 @@ pub struct ValidateArgs {
 #[derive(Args)]
 #[command(
     mut_arg("on_error", |arg| {
-        arg.help("What to do at a line that is no tree").long_help(
-            "What to do at a line that is no tree\n\nStrings, brackets and depth are checked as everywhere. \
-             So are the places of values, names, commas and colons.",
+        arg.help("Action at a line that is not a tree").long_help(
+            "Action at a line that is not a tree\n\nStrings, brackets and depth are checked as everywhere. \
+             So is the order of values, names, commas and colons.",
         )
     }),
     after_long_help = "\

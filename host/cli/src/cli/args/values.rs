@@ -10,7 +10,7 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 pub fn line_range(text: &str) -> Result<Range<u64>, String> {
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("`{text}` is no line: they are counted from 1")),
+        _ => Err(format!("`{text}` is not a line number: lines are counted from 1")),
     };
     let (first, last) = match text.split_once('-') {
         None => (number(text)?, number(text)?),
@@ -32,7 +32,7 @@ pub fn limit(text: &str) -> Result<u64, String> {
 pub fn expression(text: &str) -> Result<String, String> {
     match text.strip_prefix('-') {
         Some(rest) if !rest.starts_with(|c: char| c.is_ascii_digit()) => {
-            Err("an expression begins with `-` only where a number does; before it, options stand apart \
+            Err("an expression may begin with `-` only before a digit; write other options separate \
                  from their values: `-n 3`"
                 .into())
         }
@@ -56,7 +56,9 @@ pub fn device(text: &str) -> Result<DeviceChoice, String> {
         "cuda:all" => Some(DeviceChoice::CudaAll),
         _ => text.strip_prefix("cuda:").and_then(numbered),
     }
-    .ok_or_else(|| "there are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, N a device's number".to_owned())
+    .ok_or_else(|| {
+        "the devices are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, with N a device's number".to_owned()
+    })
 }
 
 pub fn latency(text: &str) -> Result<Duration, String> {

@@ -12,12 +12,12 @@
 //! ```
 
 use std::path::Path;
-use std::sync::Arc;
 
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::plan::Plan;
 use warpath_core::error::Error;
-use warpath_core::wah;
+use warpath_core::rows::RowSet;
+use warpath_core::wah::Bitmap;
 use warpath_lang::jsonpath::{LogicalExpr, LogicalExprKind};
 use warpath_lang::predicate::{Predicate, column_of};
 use warpath_lang::program::{Program, Query};
@@ -150,8 +150,7 @@ impl BitmapEngine {
             *sure &= records;
             *possible &= records;
         }
-        let undecided: Arc<[u64]> =
-            possible.iter().zip(&sure).map(|(possible, sure)| possible & !sure).collect();
+        let undecided: Rows = possible.iter().zip(&sure).map(|(possible, sure)| possible & !sure).collect();
         let mut known = known.into_iter();
         let (exact, _) = parts.rows(chunks, &mut |part, expr| {
             let rows = match part {
@@ -160,7 +159,7 @@ impl BitmapEngine {
             };
             Ok((rows.clone(), rows))
         })?;
-        let chunks: Rows = (exact.iter().zip(&undecided[..]).zip(&sure))
+        let chunks: Rows = (exact.iter().zip(&undecided).zip(&sure))
             .map(|((exact, undecided), sure)| exact & undecided | sure)
             .collect();
         let count = |rows: &[u64]| rows.iter().map(|chunk| u64::from(chunk.count_ones())).sum::<u64>();
@@ -170,14 +169,11 @@ impl BitmapEngine {
 
 /// The rows that are records.
 fn records(index: &BitmapIndex) -> Result<Rows, Error> {
-    if let Some(records) = index.records()? {
-        return Ok(wah::chunks(records.wah));
-    }
-    let mut all = vec![ALL; chunks_for(index.rows()) as usize];
-    if let (Some(last), left @ 1..) = (all.last_mut(), index.rows() % u64::from(CHUNK_ROWS)) {
-        *last = (1 << left) - 1;
-    }
-    Ok(all)
+    let all = |bitmap: Option<Bitmap<'_>>| match bitmap {
+        Some(records) => RowSet::from_wah(records.wah),
+        None => RowSet::all(index.rows()),
+    };
+    Ok(all(index.records()?).to_chunks())
 }
 
 /// The lines among some lines of a file for which a predicate of paths is true.
@@ -186,13 +182,15 @@ fn lines(
     engine: &Engine,
     file: &Path,
     predicate: &Predicate,
-    among: &Arc<[u64]>,
+    among: &[u64],
 ) -> Result<Rows, Error> {
     let mut rows = vec![0; among.len()];
     if among.iter().all(|chunk| *chunk == 0) {
         return Ok(rows);
     }
-    let input = engine.input(vec![Source::File(file.to_owned())]).only(index, among.clone())?;
+    let input = engine
+        .input(vec![Source::File(file.to_owned())])
+        .only(index, RowSet::from_chunks(among, index.rows()))?;
     let program = Program::new(&[Query::compile("$")?])?;
     let want = Want { records: true, ..Want::default() };
     for batch in input.matching(predicate).answers(program, want) {

@@ -148,7 +148,7 @@ impl<A: Accelerator> Device for Resident<A> {
         outputs: &mut Outputs,
     ) -> Result<(), Error> {
         self.load(index, plan, operands)?;
-        let none = || Error::Internal("a bitmap that was copied to a device is not there".into());
+        let none = || Error::Internal("a bitmap that was copied to a device is missing".into());
         let slot = |operand| self.slots.get(operand).copied().ok_or_else(none);
         let slots = plan.bitmaps.iter().map(slot).collect::<Result<Vec<u32>, _>>()?;
         self.stage.range_to(&self.bitmaps, &renumbered(&plan.program, &slots), keep, outputs)

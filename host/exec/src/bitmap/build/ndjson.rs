@@ -48,7 +48,7 @@ pub fn build_ndjson_by(
     path: &Path,
     specs: &[ColumnSpec],
 ) -> Result<(Built, LeftOut), Error> {
-    engine.wants_lines("a bitmap index is")?;
+    engine.wants_lines("a bitmap index requires")?;
     check_names(specs)?;
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;

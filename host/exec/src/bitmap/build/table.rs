@@ -234,7 +234,7 @@ mod file {
     ) -> Result<Built, Error> {
         let opened = Opened::new(path)?;
         let Some(form) = opened.table()? else {
-            return Err(Error::Usage(format!("{}: is no table of Parquet or Arrow", opened.name)));
+            return Err(Error::Usage(format!("{}: is not a Parquet or Arrow table", opened.name)));
         };
         let file = opened.file.try_clone();
         let file = file.map_err(|source| InputError::Io { name: opened.name.clone(), source })?;

@@ -6,12 +6,12 @@ use super::super::ast::ComparisonOp;
 use super::super::words::{is_bare, is_name_char, quotable, reserved};
 use super::{Place, bracket_name_help};
 
-/// The begins of a test, for "expected …".
+/// The tokens that may begin a test, for "expected …".
 pub const TESTS: &str = "a path, a column, `not` or `(`";
 /// The values that a column is compared with, for "expected …".
 pub const COLUMN_VALUES: &str = "a number, a string, `true` or `false`";
 
-/// The place of a literal that is compared with a column.
+/// Returns the position of a literal that is compared with a column.
 pub fn of_column(op: ComparisonOp) -> Place {
     match op {
         ComparisonOp::Eq => Place::ColumnEqual(true),
@@ -21,7 +21,7 @@ pub fn of_column(op: ComparisonOp) -> Place {
 }
 
 impl Place {
-    /// Returns true for a place that only predicates have.
+    /// Returns true for a position that only predicates have.
     pub(super) fn is_of_predicate(self) -> bool {
         use Place::{
             AfterColumn, AfterLiteral, AfterTest, AfterValue, ColumnEqual, ColumnValue, List, State, Test,
@@ -55,7 +55,7 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
             return value_help(token, &word, first, place);
         }
         Place::AfterLiteral => "a column is named without quotes, or in backticks: `lang = \"en\"`",
-        Place::List => "the values stand in parentheses: `lang in (\"en\", \"nl\")`",
+        Place::List => "the values need parentheses: `lang in (\"en\", \"nl\")`",
         Place::AfterValue => "values are separated by `,`, and `)` ends them",
         Place::State => "`is` tests for a state; values are compared with `==`",
         Place::AfterTest { open } => match (word.as_str(), first) {
@@ -90,11 +90,11 @@ fn test_help(word: &str, first: Option<char>) -> Option<String> {
             None => "a test is such as `$.user.followers_count >= 1000`",
             Some('@') => "the record is `$`; `@` has a meaning within a filter only: `$.a[?@.b == 1]`",
             Some('+' | '.') => "a number starts with a digit or `-`, and a path with `$`",
-            Some('[') => "parentheses are `(` and `)`; an odd name stands in backticks",
+            Some('[') => "parentheses are `(` and `)`; an odd name needs backticks",
             Some(')') => "a test is missing before this `)`",
             Some('!') => "`!` cannot be repeated, and applies to a test or parentheses",
             _ if reserved(word) => {
-                return Some(format!("a column of this name stands in backticks: `` `{word}` ``"));
+                return Some(format!("a column of this name needs backticks: `` `{word}` ``"));
             }
             _ => return None,
         }
@@ -113,16 +113,14 @@ fn after_column_help(word: &str, first: Option<char>) -> Option<String> {
                 "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`"
             }
             ("equals" | "eq", _) => "equality is written `==`",
-            (_, Some('[')) => "an odd name stands in backticks; a path begins with `$`",
-            (_, Some('+' | '-' | '*' | '/' | '%')) => {
-                "there is no arithmetic; an odd name stands in backticks"
-            }
-            (":" | "$", _) => "an odd name stands in backticks",
+            (_, Some('[')) => "an odd name needs backticks; a path begins with `$`",
+            (_, Some('+' | '-' | '*' | '/' | '%')) => "there is no arithmetic; an odd name needs backticks",
+            (":" | "$", _) => "an odd name needs backticks",
             ("and" | "or" | ")" | "&" | "|", _) | (_, None) => {
                 "a column is compared: `verified = true`, or `verified is value`"
             }
             ("!", _) => "inequality is written `!=`",
-            (_, Some('(')) => "the values of `in` stand in parentheses",
+            (_, Some('(')) => "the values of `in` need parentheses",
             _ => return None,
         }
         .to_owned(),
@@ -151,7 +149,7 @@ fn value_help(token: &str, word: &str, first: Option<char>, place: Place) -> Opt
         '(' | '[' => "several values are tested by `in`: `lang in (\"en\", \"nl\")`".to_owned(),
         ')' | ',' => "a value is missing before it".to_owned(),
         c if is_name_char(c) && quotable(token) && (is_bare(token) || reserved(token)) => {
-            format!("a string stands in quotes: `\"{token}\"`")
+            format!("a string needs quotes: `\"{token}\"`")
         }
         _ => return None,
     })

@@ -124,7 +124,7 @@ impl Parser<'_> {
             self.paren()?
         } else {
             let operand = self.operand(Place::Operand, "an expression after `!`")?;
-            self.no_comparison("`!` cannot stand before a comparison", |text, op| {
+            self.no_comparison("`!` cannot precede a comparison", |text, op| {
                 let operand = text[start + 1..op].trim_matches(is_blank);
                 format!("put the comparison in parentheses: `!({operand} …)`")
             })?;

@@ -59,7 +59,7 @@ fn numbers<'a>(sorted: &'a Sorted<'_>, spec: &BinSpec) -> Result<&'a [u64], Stri
         _ => {
             let kind = sorted.kind;
             Err(format!(
-                "`{spec}` cuts numbers and instants, and this is a column of kind {kind}; `distinct` and `quantiles:N` cut any"
+                "`{spec}` cuts numbers and instants; the column has kind {kind}, which `distinct` and `quantiles:N` cut"
             ))
         }
     }
@@ -104,7 +104,7 @@ fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
         (Points::Keys(keys), Kind::Int) => {
             // The least integer that is not less, or the side on which there is none; and the double, which
             // orders fractions.
-            let edges = read(edges, sorted.kind, "number", |edge| {
+            let edges = read(edges, sorted.kind, "a number", |edge| {
                 let least = match ceiling(bare(edge)?)? {
                     Ok(least) => i128::from(least),
                     Err(side) if side.is_lt() => i128::MIN,
@@ -116,17 +116,17 @@ fn at_edges(sorted: &Sorted<'_>, edges: &[Edge]) -> Result<Vec<usize>, String> {
             edges.iter().map(start).collect()
         }
         (Points::Keys(keys), Kind::Float) => {
-            let edges = read(edges, sorted.kind, "number", |edge| Some(double(number(bare(edge)?)?)))?;
+            let edges = read(edges, sorted.kind, "a number", |edge| Some(double(number(bare(edge)?)?)))?;
             edges.iter().map(|edge| keys.partition_point(|key| float(*key) < *edge)).collect()
         }
         (Points::Keys(keys), Kind::Time) => {
-            let what = "instant of RFC 3339 that 64 bits hold";
+            let what = "an instant of RFC 3339 that 64 bits hold";
             let edges = read(edges, sorted.kind, what, |edge| instant(edge.text()))?;
             edges.iter().map(|edge| keys.partition_point(|key| *key < edge.key())).collect()
         }
         (Points::Keys(_), kind) => {
             return Err(format!(
-                "edges cut numbers, instants and texts, and this is a column of kind {kind}; `distinct` cuts it"
+                "edges cut numbers, instants and texts; the column has kind {kind}, which `distinct` cuts"
             ));
         }
     };
@@ -143,7 +143,7 @@ fn read<'a, T: PartialOrd>(
     let mut all: Vec<T> = Vec::with_capacity(edges.len());
     for (at, edge) in edges.iter().enumerate() {
         let this = as_it(edge)
-            .ok_or_else(|| format!("the edge `{edge}` is no {what}, and this is a column of kind {kind}"))?;
+            .ok_or_else(|| format!("the edge `{edge}` is not {what}; the column has kind {kind}"))?;
         if all.last().is_some_and(|before| this < *before) {
             return Err(format!("edges are in order, and `{edge}` is less than `{}`", edges[at - 1]));
         }

@@ -1,7 +1,7 @@
 //! Lloyd's algorithm in one dimension (S. P. Lloyd, "Least squares quantization in PCM", IEEE Transactions on
 //! Information Theory 28, 1982).
 //!
-//! Clusters are ranges of the distinct values, in order, so a cluster is two numbers: its begin and its end.
+//! Clusters are ranges of the distinct values, in order, so a cluster is two numbers: its start and its end.
 //! A round takes the mean of each cluster, and cuts again in the middle between neighbouring means. A value
 //! exactly in the middle joins the lower cluster. The algorithm ends with the round that moves no cut.
 //!

@@ -54,7 +54,7 @@ impl BitmapIndex {
             bytes.get(pair[0].end..pair[1].start).is_some_and(|gap| gap.iter().all(|byte| *byte == 0))
         };
         let zeros = sections.windows(2).all(is_zero);
-        if zeros { Ok(()) } else { Err(self.0.damaged("there is something between its sections")) }
+        if zeros { Ok(()) } else { Err(self.0.damaged("there are nonzero bytes between its sections")) }
     }
 
     /// Checks that each row is in one bin, and its value within the bin's bounds.
@@ -66,7 +66,7 @@ impl BitmapIndex {
         for (number, bin) in bins.iter().enumerate() {
             let Bitmap { wah, .. } = self.bitmap(column, number)?;
             if wah.count() != bin.rows {
-                return Err(said(number, "it has other rows than it says"));
+                return Err(said(number, "its bitmap does not have the number of rows in the table"));
             }
             let mut at = 0;
             for atom in wah.atoms() {
@@ -74,13 +74,13 @@ impl BitmapIndex {
                 at += to.len();
                 for chunk in to {
                     if *chunk & atom.chunk() != 0 {
-                        return Err(said(number, "it has rows of another"));
+                        return Err(said(number, "it has a row that is in another bin, too"));
                     }
                     *chunk |= atom.chunk();
                 }
             }
             if !are_of(&self.values(column, number)?, bin) {
-                return Err(said(number, "a value is not one of it"));
+                return Err(said(number, "it has a value outside its bounds"));
             }
         }
         // Bins have no row in common. Together they have all rows, because the decoded table was checked for

@@ -181,7 +181,7 @@ fn codes_match_as_what_they_are_decoded_to() {
                 (yes, no) = if want { (yes + 1, no) } else { (yes, no + 1) };
             }
             let behind = strings.len()..64 * words.len();
-            assert!(behind.into_iter().all(|at| !bit(&words, at)), "bits behind the last string");
+            assert!(behind.into_iter().all(|at| !bit(&words, at)), "bits after the last string");
         }
     }
     assert!(yes > 2000 && no > 2000 && large > 0 && large < asked / 4, "{yes} {no} {large} of {asked}");

@@ -109,7 +109,7 @@ fn splits_in(
             (step, to) = (step + taken, to + before);
         }
         found.push(Split::new(to, step > split));
-        debug_assert!(step == split || before == 1, "behind an escape is a byte");
+        debug_assert!(step == split || before == 1, "one byte follows an escape");
     }
     Ok(found)
 }
@@ -260,7 +260,7 @@ fn compress(
     let wrong = offsets.windows(2).position(|pair| pair[0].place() > pair[1].place());
     if let Some(row) = wrong.or(offsets.last().is_some_and(|end| end.place() > values.len()).then_some(rows))
     {
-        let what = if wrong.is_some() { "before it begins" } else { "behind the values" };
+        let what = if wrong.is_some() { "before it begins" } else { "after the values" };
         return Err(Error::Usage(format!("offset {row} of strings: a string ends {what}")));
     }
     let validity = validity.map(|words| trimmed(words, rows)).transpose()?;
@@ -319,7 +319,7 @@ fn make(
     let found: Vec<Vec<Split>> = found
         .into_iter()
         .collect::<Result<_, _>>()
-        .map_err(|fault| Error::Internal(format!("strings were compressed to what is none: {fault}")))?;
+        .map_err(|fault| Error::Internal(format!("compression made invalid codes: {fault}")))?;
     let mut splits = found.concat();
     let bytes = offsets.last().map_or(0, |end| end.place() - first);
     splits.push(Split::new(bytes as u64, false));

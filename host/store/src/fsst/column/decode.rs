@@ -193,9 +193,7 @@ impl StringColumn {
 
     fn length_fault(&self, row: usize, found: Split, said: Split) -> ColumnError {
         if found.offset() == said.offset() {
-            return self.damaged(format!(
-                "a split in string {row} says that an escape is before it, or that none is"
-            ));
+            return self.damaged(format!("a split in string {row} is wrong about an escape before it"));
         }
         let (found, said) = (found.offset(), said.offset());
         ColumnError::Length { name: self.name.clone(), row: row as u64, found, said }

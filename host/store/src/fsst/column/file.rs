@@ -36,7 +36,7 @@ const IS_WIDE: u32 = 4;
 
 /// The fields of the header.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct ColumnHeader {
     flags: u32,
     rows: u64,
     nulls: u64,
@@ -67,7 +67,7 @@ fn numbers(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
-impl Header {
+impl ColumnHeader {
     fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
@@ -87,17 +87,17 @@ impl Header {
     fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
         let (checked, checksum) = bytes.split_at(HEADER_BYTES - 8);
         if number(checksum) != hash(checked) {
-            return Err("its header is not as it was written");
+            return Err("header checksum mismatch");
         }
         let flags = number(&checked[12..16]) as u32;
         let (all, rest) = checked[16..].split_at(56);
         let &[rows, nulls, codes, bytes, symbols, file_bytes, checksum] = &numbers(all)[..] else {
-            return Err("its header makes no sense");
+            return Err("invalid header");
         };
         let has_nulls = flags & HAS_NULLS != 0;
         let is_known = flags & !(IS_TEXT | HAS_NULLS | IS_WIDE) == 0 && rest.iter().all(|byte| *byte == 0);
         if !is_known || symbols > MAX_SYMBOLS as u64 || nulls > rows || has_nulls != (nulls > 0) {
-            return Err("its header makes no sense");
+            return Err("invalid header");
         }
         if flags & IS_WIDE == 0 && codes > u64::from(u32::MAX) {
             return Err("it has more codes than its offsets can express");
@@ -177,7 +177,7 @@ fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
 
 /// The contents of a column's file other than its codes, and the range of these.
 struct Read {
-    header: Header,
+    header: ColumnHeader,
     table: Table,
     offsets: Vec<u64>,
     splits: Vec<Split>,
@@ -188,15 +188,15 @@ struct Read {
 /// Reads a file whose magic and version are valid.
 fn read(file: &[u8]) -> Result<Read, String> {
     let head = file.first_chunk().ok_or("it ends in its header")?;
-    let header = Header::decode(head)?;
+    let header = ColumnHeader::decode(head)?;
     if header.file_bytes != file.len() as u64 {
-        return Err("it is not as long as it was written".into());
+        return Err("its length is not the length in its header".into());
     }
     let places = header.places().filter(|places| places.codes.end == file.len());
     let places = places.ok_or("its header and its length disagree")?;
     let said = &file[places.checksums.clone()];
     if hash(said) != header.checksum {
-        return Err("its checksums are not as they were written".into());
+        return Err("checksum mismatch in its list of checksums".into());
     }
     if file[places.checksums.end..places.front.start].iter().any(|byte| *byte != 0) {
         return Err("there are bytes after its checksums".into());
@@ -206,10 +206,11 @@ fn read(file: &[u8]) -> Result<Read, String> {
         let in_front = places.front.len().div_ceil(BLOCK_BYTES);
         let of = if block < in_front { places.front.start } else { places.codes.start };
         let at = of + (if block < in_front { block } else { block - in_front }) * BLOCK_BYTES;
-        return Err(format!("what is in it from byte {at} on is not as it was written"));
+        return Err(format!("checksum mismatch in the block that begins at byte {at}"));
     }
     let (symbols, lens) = file[places.table].split_at(8 * header.symbols as usize);
-    let table = Table::new(&numbers(symbols), lens).map_err(|fault| format!("its table is none: {fault}"))?;
+    let table =
+        Table::new(&numbers(symbols), lens).map_err(|fault| format!("invalid table of symbols: {fault}"))?;
     let validity = header.has(HAS_NULLS).then(|| numbers(&file[places.validity]));
     let offsets = &file[places.offsets];
     let offsets = if header.has(IS_WIDE) { wide::<8>(offsets) } else { wide::<4>(offsets) };
@@ -263,7 +264,7 @@ impl StringColumn {
         }
         // Opening a pipe would wait until another process writes to it.
         if !metadata.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")).into());
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")).into());
         }
         let file = File::open(path).map_err(failed)?;
         let len = file.metadata().map_err(failed)?.len();
@@ -293,7 +294,7 @@ impl StringColumn {
     fn head(&self) -> Result<Vec<u8>, Error> {
         let codes = self.image.codes();
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let mut header = Header {
+        let mut header = ColumnHeader {
             flags: flag(self.kind == StringKind::Utf8, IS_TEXT)
                 | flag(self.nulls > 0, HAS_NULLS)
                 | flag(u32::try_from(codes.len()).is_err(), IS_WIDE),

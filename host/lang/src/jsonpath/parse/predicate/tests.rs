@@ -136,7 +136,7 @@ const REFUSED: &[Refused] = &[
         "é = en",
         5,
         "expected a number, a string, `true` or `false`, found `en`",
-        "a string stands in quotes: `\"en\"`",
+        "a string needs quotes: `\"en\"`",
     ),
     ("a = null", 5, "expected a number, a string, `true` or `false`, found `null`", "write `is null`"),
     ("a != NULL", 6, "expected a number, a string, `true` or `false`, found `NULL`", "write `is not null`"),
@@ -196,7 +196,7 @@ const REFUSED: &[Refused] = &[
         "a in 1, 2",
         6,
         "expected `(` and values after `in`, found `1`",
-        "the values stand in parentheses: `lang in (\"en\", \"nl\")`",
+        "the values need parentheses: `lang in (\"en\", \"nl\")`",
     ),
     (
         "a in ()",
@@ -237,7 +237,7 @@ const REFUSED: &[Refused] = &[
         "in = 1",
         1,
         "expected a path, a column, `not` or `(`, found `in`",
-        "a column of this name stands in backticks: `` `in` ``",
+        "a column of this name needs backticks: `` `in` ``",
     ),
     (
         "a like 'x%'",
@@ -245,17 +245,12 @@ const REFUSED: &[Refused] = &[
         "expected an operator, `in`, `between` or `is`, found `like`",
         "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`",
     ),
-    (
-        "a:b = 1",
-        2,
-        "expected an operator, `in`, `between` or `is`, found `:`",
-        "an odd name stands in backticks",
-    ),
+    ("a:b = 1", 2, "expected an operator, `in`, `between` or `is`, found `:`", "an odd name needs backticks"),
     (
         "a + 1 = 2",
         3,
         "expected an operator, `in`, `between` or `is`, found `+`",
-        "there is no arithmetic; an odd name stands in backticks",
+        "there is no arithmetic; an odd name needs backticks",
     ),
     (
         "`a = 1",
@@ -273,7 +268,7 @@ const REFUSED: &[Refused] = &[
         "a = “en”",
         5,
         "expected a number, a string, `true` or `false`, found `“en”`",
-        "strings stand in straight quotes, `'…'` or `\"…\"`",
+        "strings need straight quotes, `'…'` or `\"…\"`",
     ),
     ("a = 1.", 5, "expected a digit after the decimal point, found the end of the expression", ""),
     ("a = 01", 5, "expected a number without leading zeros, found `01`", ""),
@@ -281,7 +276,7 @@ const REFUSED: &[Refused] = &[
         "a = 10k",
         5,
         "expected a number, found `10k`",
-        "numbers are as in JSON; an instant, and any other text, stands in quotes",
+        "numbers are as in JSON; an instant or any other text needs quotes",
     ),
     (
         "@.a == 1",
@@ -289,9 +284,9 @@ const REFUSED: &[Refused] = &[
         "expected a path, a column, `not` or `(`, found `@`",
         "the record is `$`; `@` has a meaning within a filter only: `$.a[?@.b == 1]`",
     ),
-    ("$.a == en", 8, "expected a value, found `en`", "a string stands in quotes: `\"en\"`"),
+    ("$.a == en", 8, "expected a value, found `en`", "a string needs quotes: `\"en\"`"),
     ("$.a == ", 8, "expected a value after `==`, found the end of the expression", ""),
-    ("!$.a == 1", 6, "`!` cannot stand before a comparison", "put the comparison in parentheses: `!($.a …)`"),
+    ("!$.a == 1", 6, "`!` cannot precede a comparison", "put the comparison in parentheses: `!($.a …)`"),
     (
         "!$.a in (1)",
         6,
@@ -318,7 +313,7 @@ const REFUSED: &[Refused] = &[
         "$.a-b = 1",
         4,
         "expected `and`, `or` or the end of the expression, found `-`",
-        "a name with `-` in it stands in brackets and quotes: `['a-b']`",
+        "a name with `-` in it needs brackets and quotes: `['a-b']`",
     ),
     ("$.a[?@.b = 1]", 10, "expected an operator, `,` or `]`, found `=`", "equality is written `==`"),
     (
@@ -344,7 +339,7 @@ fn rendered() {
     assert_eq!(
         parse_predicate(text).expect_err(text).render(text),
         "error: expected a number, a string, `true` or `false`, found `nl`\n  lang in (\"en\", nl)\n                 ^^\n  \
-         help: a string stands in quotes: `\"nl\"`"
+         help: a string needs quotes: `\"nl\"`"
     );
 }
 

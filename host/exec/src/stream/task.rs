@@ -1,10 +1,11 @@
-//! The task of the workers: what they evaluate on the texts of inputs.
+//! The tasks of the workers: what they evaluate on the texts of inputs.
 
 use std::sync::Arc;
 
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
 use warpath_core::error::Error;
+use warpath_core::pool::stream::Turn;
 use warpath_lang::program::Program;
 
 use super::{Store, Stored};
@@ -12,11 +13,14 @@ use crate::input::Extract;
 use crate::input::{Buffers, Text};
 
 /// A task that is evaluated on all texts of some inputs.
-pub(super) trait Ask: Send + Sync + 'static {
+pub trait Task: Send + Sync + 'static {
     /// The result for one text.
-    type Answer: Send;
+    type Output: Send;
     /// The state of one thread.
     type Worker<'a>;
+
+    /// The backend that evaluates the task.
+    fn backend(&self) -> &dyn Backend;
 
     /// The buffers that texts are read into.
     fn buffers(&self) -> &Arc<Buffers>;
@@ -26,39 +30,52 @@ pub(super) trait Ask: Send + Sync + 'static {
         false
     }
 
-    /// Evaluates the task on one text. `worker` is the thread's number and its state, which is made when it
-    /// is first needed. With `surveyed`, only faults are looked for.
+    /// Evaluates the task on one text, in a thread whose state is made when it is first needed. `turn` has
+    /// the number of the part that the text belongs to. With `surveyed`, only faults are looked for.
     ///
     /// If nobody will read the text again, the implementation may [forget](Text::forget) it. The thread's
     /// next read then uses the same buffer, whose bytes are in its cache.
-    fn ask<'a>(
+    ///
+    /// # Errors
+    /// The error that ends the part.
+    fn evaluate<'a>(
         &'a self,
-        worker: (usize, &mut Option<Self::Worker<'a>>),
+        turn: Turn,
+        worker: &mut Option<Self::Worker<'a>>,
         text: &mut Text,
         surveyed: bool,
-    ) -> Result<Self::Answer, Error>;
+    ) -> Result<Self::Output, Error>;
 
     /// Evaluates the task on several texts, one by one or together. Pushes the results in order, up to the
     /// first error.
-    fn ask_all<'a>(
+    ///
+    /// # Errors
+    /// The error that ends the part.
+    fn evaluate_all<'a>(
         &'a self,
-        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        turn: Turn,
+        worker: &mut Option<Self::Worker<'a>>,
         texts: &mut [Text],
         surveyed: bool,
-        answers: &mut Vec<Self::Answer>,
+        results: &mut Vec<Self::Output>,
     ) -> Result<(), Error> {
         for text in texts {
-            answers.push(self.ask((number, worker), text, surveyed)?);
+            results.push(self.evaluate(turn, worker, text, surveyed)?);
         }
         Ok(())
     }
 
     /// Evaluates the task on a partition that is already indexed.
-    fn ask_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Self::Answer>, Error>;
+    ///
+    /// # Errors
+    /// The error that ends the part. [`Error::Internal`] if only programs are evaluated on such partitions.
+    fn evaluate_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Self::Output>, Error> {
+        Err(Error::Internal("only programs are evaluated over an index".into()))
+    }
 }
 
 /// The evaluation of a program.
-pub(super) struct ProgramTask {
+pub struct ProgramTask {
     pub backend: Arc<dyn Backend>,
     pub buffers: Arc<Buffers>,
     pub program: Program,
@@ -67,9 +84,13 @@ pub(super) struct ProgramTask {
     pub strict: bool,
 }
 
-impl Ask for ProgramTask {
-    type Answer = Answer;
+impl Task for ProgramTask {
+    type Output = Answer;
     type Worker<'a> = Box<dyn Worker + 'a>;
+
+    fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
 
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
@@ -79,9 +100,10 @@ impl Ask for ProgramTask {
         self.want.limit.is_some()
     }
 
-    fn ask<'a>(
+    fn evaluate<'a>(
         &'a self,
-        (number, worker): (usize, &mut Option<Self::Worker<'a>>),
+        turn: Turn,
+        worker: &mut Option<Self::Worker<'a>>,
         text: &mut Text,
         surveyed: bool,
     ) -> Result<Answer, Error> {
@@ -92,7 +114,7 @@ impl Ask for ProgramTask {
         } else {
             let made = match worker.take() {
                 Some(worker) => worker,
-                None => backend.worker(number)?,
+                None => backend.worker(turn.thread)?,
             };
             let worker = worker.insert(made);
             if let Some(packed) = text.as_packed()? {
@@ -113,7 +135,7 @@ impl Ask for ProgramTask {
         Ok(answer)
     }
 
-    fn ask_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answer>, Error> {
+    fn evaluate_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answer>, Error> {
         store.answer(at, &self.program, self.want)
     }
 }

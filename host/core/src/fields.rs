@@ -1,0 +1,44 @@
+//! Fields of binary files, read one after the other.
+
+/// The bytes whose fields are still to be read. Numbers are little-endian. Each method returns `None` if too
+/// few bytes are left.
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*bytes)
+    }
+
+    /// The next number of 32 bits.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    /// The next number of 64 bits.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    /// The next text, of `len` bytes; `None` also if it is not UTF-8.
+    pub fn text(&mut self, len: u64) -> Option<&'a str> {
+        let (bytes, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
+        self.0 = rest;
+        std::str::from_utf8(bytes).ok()
+    }
+
+    /// Skips the zeros up to a multiple of eight bytes; `None` also if they are not zeros. `start` is the
+    /// number of bytes at the beginning.
+    pub fn padding(&mut self, start: usize) -> Option<()> {
+        let len = (start - self.0.len()).next_multiple_of(8) - (start - self.0.len());
+        let (zeros, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        zeros.iter().all(|byte| *byte == 0).then_some(())
+    }
+
+    /// True if no bytes are left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

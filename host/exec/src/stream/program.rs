@@ -1,0 +1,168 @@
+//! The operator of programs, whose results are yielded as batches, as matches or as columns.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::vec;
+
+use warpath_backend::answer::{Answer, Want};
+use warpath_backend::columns::ColumnBatch;
+use warpath_core::error::{Error, InputError};
+use warpath_lang::program::Program;
+
+use super::batch::{self, Batch};
+use super::documents::Conductor;
+use super::hits::Matches;
+use super::jobs::{Jobs, LineJobs, SelectedJobs};
+use super::operator::{Operator, Part, Taken};
+use super::task::ProgramTask;
+use super::{Ordered, Plan, Running, Stats, Store, workers};
+use crate::document::Format;
+use crate::engine::{Chosen, OnError};
+use crate::input::{Extract, Source};
+use crate::request::Request;
+
+/// The results of a program over inputs, one batch for each partition. See
+/// [`Input::answers`](crate::operators::Input::answers).
+pub type Answers = Ordered<Programs<Option<Batch>>>;
+
+/// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
+pub type Hits = Ordered<Programs<Matches>>;
+
+/// The records of inputs as typed columns. See [`Input::columns`](crate::operators::Input::columns).
+///
+/// A batch has at least one row, and at most as many as a partition has; see
+/// [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size). Workers make batches in
+/// their own threads.
+pub type Columns = Ordered<Programs<ColumnBatches>>;
+
+/// The operator of programs. `F` is the form of the results, which is made from batches.
+pub struct Programs<F> {
+    on_error: OnError,
+    form: PhantomData<fn() -> F>,
+}
+
+/// The typed columns of a batch that have rows.
+pub struct ColumnBatches(Vec<ColumnBatch>);
+
+impl From<Batch> for ColumnBatches {
+    fn from(mut batch: Batch) -> Self {
+        let mut columns = batch.take_columns();
+        columns.retain(|columns| columns.rows > 0);
+        Self(columns)
+    }
+}
+
+impl IntoIterator for ColumnBatches {
+    type Item = ColumnBatch;
+    type IntoIter = vec::IntoIter<ColumnBatch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
+    type Task = ProgramTask;
+    type Items = F::IntoIter;
+
+    /// Makes a batch. If the engine fails at malformed records, the batch ends before the first of them.
+    fn take(&mut self, part: Part<Answer>) -> Taken<F::IntoIter> {
+        let Part { text, result: mut answer, origin, first_line } = part;
+        let first_line = match text.extract() {
+            // Selected lines count in their text alone.
+            Some(Extract::Lines(_)) => 0,
+            _ => first_line,
+        };
+        let fault = match self.on_error {
+            OnError::Fail => batch::cut_at_fault(&mut answer, &origin.name, first_line),
+            OnError::Skip => None,
+        };
+        let fault = fault.map(|fault| batch::located(fault, text.extract()));
+        let lines = answer.pieces.iter().map(|piece| u64::from(piece.lines)).sum::<u64>();
+        let counts = Stats {
+            // Elements of a document are not lines.
+            lines: if let Some(Extract::Elements(_)) = text.extract() { 0 } else { lines },
+            matches: answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>(),
+            skipped: answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum::<u64>(),
+            ..Stats::default()
+        };
+        let error = fault.clone().map(|fault| InputError::from(fault).into());
+        let batch = Batch::new(text, origin.name, answer, first_line, fault);
+        Taken { items: F::from(batch).into_iter(), lines, counts, error }
+    }
+}
+
+impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
+    pub(crate) fn start(input: Request, program: Program, want: Want) -> Self {
+        let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
+        Self::new(operator, start(input, program, want))
+    }
+
+    /// The results over a store. `index` describes it.
+    pub(crate) fn over(
+        (chosen, on_error): (Chosen, OnError),
+        store: Arc<dyn Store>,
+        index: String,
+        program: Program,
+        want: Want,
+    ) -> Self {
+        let operator = Programs { on_error, form: PhantomData };
+        Self::new(operator, run(chosen, Jobs::Store(store, 0), Some(index), program, want))
+    }
+}
+
+/// Starts the evaluation of a program.
+fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
+    let Request { engine, sources, index, selected, predicate } = input;
+    let program = match predicate {
+        Some(predicate) => program.matching(&predicate, want.needs_records())?,
+        None => program,
+    };
+    let plain_bytes = match &selected {
+        Some(selected) => selected.bytes(),
+        None => sources.iter().map(Source::plain_bytes).sum(),
+    };
+    let chosen = engine.choose_for(plain_bytes, &program)?;
+    if let Some(selected) = selected {
+        let said = selected.describe();
+        let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));
+        return run(chosen, parts, Some(said), program, want);
+    }
+    if engine.format() == Format::Json {
+        if index.is_some() {
+            return Err(Error::Usage(
+                "an index requires NDJSON input; this input is one JSON document".into(),
+            ));
+        }
+        let plan = chosen.plan();
+        let conductor = Conductor::new(sources, chosen, program, want);
+        return Ok(Running { plan, workers: None, conduct: Some(Box::new(conductor)) });
+    }
+    let said = match index.map(|index| index.use_for(&chosen, &program)).transpose()? {
+        Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), program, want),
+        Some((None, said)) => Some(said),
+        None => None,
+    };
+    let jobs = LineJobs::new(sources, chosen.partition_size)
+        .with_latency(chosen.max_latency)
+        .with_packed(chosen.backend.answers_packed());
+    run(chosen, Jobs::Lines(Box::new(jobs)), said, program, want)
+}
+
+/// Starts workers on a feed. `index` describes the index that it uses.
+fn run(
+    chosen: Chosen,
+    feed: Jobs,
+    index: Option<String>,
+    program: Program,
+    want: Want,
+) -> Result<Running<ProgramTask>, Error> {
+    let plan = chosen.plan();
+    // The host checks partitions that are indexed already, and programs that the host evaluates.
+    let is_read = index.is_none() || matches!(feed, Jobs::Selected(_));
+    let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
+    let plan = Plan { index, strict_on_device, ..plan };
+    let Chosen { backend, buffers, workers, strict, .. } = chosen;
+    let task = ProgramTask { backend, buffers, program, want, strict };
+    Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
+}

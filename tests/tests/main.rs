@@ -1,0 +1,41 @@
+//! All integration tests, in one program: what they share is compiled once, not once for each file.
+//!
+//! `cargo test -p warpath-tests --test suite NAME::` runs the tests of one file.
+
+mod arrow;
+mod backends;
+mod bad_input;
+mod bitmap_build;
+mod bitmap_device;
+mod bitmap_file;
+mod bitmap_query;
+mod bitmap_where;
+mod bitmaps;
+mod columns;
+mod comparisons;
+mod documents;
+mod emulator;
+mod fsst_column;
+mod fsst_device;
+mod fsst_match;
+mod gpu;
+mod grammar;
+mod index_files;
+mod loose;
+mod oracle;
+mod packed;
+mod plain;
+mod properties;
+mod ptx;
+mod regressions;
+mod resident;
+mod results;
+mod rfc9535;
+mod snapshots;
+mod streams;
+mod strict;
+mod strict_device;
+mod tape;
+mod trees;
+mod twigs;
+mod xml_device;
