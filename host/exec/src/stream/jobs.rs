@@ -269,7 +269,8 @@ impl Jobs {
         }
     }
 
-    /// Makes the parts grow, as in [`LineJobs::growing`]. Partitions of a store and documents keep their sizes.
+    /// Makes the parts grow, as in [`LineJobs::growing`]. Partitions of a store and documents keep their
+    /// sizes.
     pub fn growing(self) -> Self {
         match self {
             Self::Lines(jobs) => Self::Lines(Box::new(jobs.growing())),

@@ -12,7 +12,7 @@ use crate::input::Text;
 pub trait Operator {
     /// The task of the workers.
     type Task: Task;
-    /// What is yielded for one text.
+    /// The items that are yielded for one text.
     type Items: Iterator;
 
     /// Takes the result for the next text.
@@ -29,12 +29,12 @@ pub struct Part<R> {
     pub first_line: u64,
 }
 
-/// What an operator makes of the result for one text.
+/// An operator's items for one text, and its counts.
 pub struct Taken<I> {
     pub items: I,
     /// The number of lines by which the line numbers of the input go on.
     pub lines: u64,
-    /// What the statistics count: lines, matches and skipped records.
+    /// The counts for the statistics: lines, matches and skipped records.
     pub counts: Stats,
     /// The error that follows the items, if the results end there.
     pub error: Option<Error>,

@@ -142,8 +142,8 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
 }
 
 /// The subscriptions that the documents of inputs match, in their order. See
-/// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and a
-/// subscription.
+/// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and
+/// a subscription.
 pub type Filtering = Ordered<Subscriptions>;
 
 /// The operator of subscriptions.

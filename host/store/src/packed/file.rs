@@ -139,8 +139,8 @@ impl PackedFile {
         }
         // SAFETY: docs/packed-file.md forbids writes to a packed file while it is open, and Warpath itself
         // renames a new file over the old one. A process that writes nevertheless causes errors or another
-        // text, because each read checks its offsets again ([`PackedGroup`]); or a signal where the file becomes
-        // shorter.
+        // text, because each read checks its offsets again ([`PackedGroup`]); or a signal where the file
+        // becomes shorter.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
         Self::new(Bytes::Mapped(map), name)
