@@ -5,43 +5,8 @@
 //! need, and the sizes that must agree. The host checks these sizes before every launch, so that no kernel
 //! has to check them.
 //!
-//! The stages of one partition, in order:
-//!
-//! | kernel | reads | writes |
-//! |---|---|---|
-//! | [`LineStates`] | text | the state at the start of each tile whose line begins near the tile |
-//! | [`LineScan`] | the states of [`LineStates`] | the states of the other tiles |
-//! | [`StructureWrite`] | text, states | bitmaps; each tile's newlines, faulty lines and bracket kinds |
-//! | [`LineIndex`] | the tiles' newlines | the newline index |
-//! | [`KindCheck`] | the tiles' kinds | lines whose brackets do not match across tiles |
-//! | [`QuerySlots`], [`QuerySlotsLoose`] | text, index | one span per path and line (singular programs) |
-//! | [`SlotCompact`] | spans | dense lists of matches, path by path, and their bounds |
-//! | [`QueryCount`], [`QueryCountLoose`], [`CountScan`], [`QueryBounds`], [`QueryFill`] | text, index | every match: first counted, then written |
-//! | [`TextScan`], [`TextGather`] | text, matches | the text of the matches, one line each |
-//! | [`RecordCompact`], [`RecordRows`], [`ListOffsets`] | index, matches | the rows of columns |
-//! | [`ColumnRead`], [`CountScan`], [`ColumnGather`], [`ColumnFinish`] | text, rows | columns in Arrow's layout |
-//! | [`TapeWords`], [`TapeScan`] | text, string bitmap | the tokens of each word, and the sums before each stretch |
-//! | [`TapeLines`] | words and sums of the tape, newline index | matching brackets of lines that are not long; more faulty lines |
-//! | [`TapeMinima`], [`TapePieces`] | words and sums of the tape, newline index | matching brackets of long lines; more faulty lines |
-//! | [`TapeNodes`] | words, sums and brackets of the tape, newline index | trees; more faulty lines |
-//! | [`StrictCheck`] | text, string bitmap, newline index | lines whose strings and scalars are not strictly JSON |
-//! | [`TreeCount`], [`CountScan`], [`TreeFill`] | text, trees, program | every match: first counted, then written |
-//! | [`NamesCount`], [`CountScan`], [`NamesFill`] | text, trees, names | every match of paths `$..name`: first counted, then written |
-//! | [`BitmapRange`] | compressed bitmaps, program | the chunks of results, and their numbers of rows |
-//! | [`DecompressTiles`], or [`DecompressScan`] and [`DecompressWords`] | compressed bitmaps | their chunks |
-//! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
-//! | [`BinWords`] | the bin of each row | the chunks of bins |
-//! | [`CompressStarts`], [`CompressAtoms`] | chunks of bitmaps | compressed bitmaps |
-//! | [`FsstDecode`], [`FsstDecodeStrings`] | codes of strings, splits | the strings, and the offset of each |
-//! | [`FsstMeasure`], [`CountScan`] | codes of strings without splits | their splits |
-//! | [`FsstLengths`], [`CountScan`], [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | codes of strings | the strings, decoded by the methods of other projects |
-//! | [`FsstMatch`] | codes of strings, an automaton | the strings that match |
-//! | [`TwigOps`] | text, trees, names and values of twigs | records as operations |
-//! | [`XmlStates`], [`XmlEvents`] | text of XML | the starts and ends of tags, quotes and comments |
-//! | [`XmlNodes`], [`XmlOps`] | text of XML, its events, names and values of twigs | documents of XML as operations |
-//! | [`TwigMatch`] | documents as operations, twigs as bits | the twigs that match |
-//! | [`TwigSeed`] | documents as events, query nodes | the twigs that match, by the method of the paper |
-//! | [`Copy16`] | any bytes | a copy: the ceiling that benches compare with |
+//! The stages that launch the kernels are in `host/backend/src/device/stages.rs`. `docs/architecture.md` has
+//! them as a table, with the bytes that they move.
 
 mod bitmap;
 mod columns;

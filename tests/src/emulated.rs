@@ -24,8 +24,8 @@ struct Device {
     launches: AtomicU64,
     /// The number of queues that have been made from another queue.
     queues: AtomicU64,
-    /// The number of launches of each kernel.
-    kernels: Mutex<BTreeMap<&'static str, u64>>,
+    /// The kernels of all launches, in order.
+    kernels: Mutex<Vec<&'static str>>,
     /// The size in bytes of the largest array that has been copied to the device.
     largest_upload: AtomicU64,
     /// The bytes that have been copied to the device.
@@ -68,8 +68,20 @@ impl Emulated {
     /// # Panics
     /// If a launch has panicked.
     pub fn take_work(&self) -> (BTreeMap<&'static str, u64>, u64) {
-        let kernels = std::mem::take(&mut *self.0.kernels.lock().unwrap());
+        let mut kernels = BTreeMap::new();
+        for kernel in self.take_launches() {
+            *kernels.entry(kernel).or_default() += 1;
+        }
         (kernels, self.0.largest_upload.swap(0, Ordering::Relaxed))
+    }
+
+    /// Returns the kernels that were launched since the previous call, in order.
+    ///
+    /// # Panics
+    /// If a launch has panicked.
+    #[must_use]
+    pub fn take_launches(&self) -> Vec<&'static str> {
+        std::mem::take(&mut *self.0.kernels.lock().unwrap())
     }
 
     /// Returns the bytes that have been copied to the device since the previous call.
@@ -251,7 +263,7 @@ impl Accelerator for Emulated {
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
         let mut kernels = self.0.kernels.lock().map_err(|_| Error::Internal("a launch panicked".into()))?;
-        *kernels.entry(K::NAME).or_default() += 1;
+        kernels.push(K::NAME);
         drop(kernels);
         let launch = Launch::new(K::blocks(args), K::threads(args)).schedule(self.schedule());
         let mut ran = false;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
+use warpath::backend::{Backend, Evaluation, Kept, Stage, StructuralIndex, Worker};
 use warpath::{Error, Program};
 
 /// Keeps the text of the last query, and reuses it as long as the text is the same.
@@ -42,8 +42,8 @@ impl Backend for Resident {
     fn workers(&self, size: usize) -> usize {
         self.backend.workers(size)
     }
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.backend.stages(program)
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        self.backend.stages(evaluation)
     }
     fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Ok(Box::new(ResidentWorker(self)))

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, Stage, StructuralIndex, Worker};
+use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
 use warpath_shared::ir::MAX_PATHS;
@@ -136,7 +136,7 @@ impl Backend for Broken {
     fn partition_size(&self) -> usize {
         1 << 20
     }
-    fn stages(&self, _: &Program) -> Vec<Stage> {
+    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
         Vec::new()
     }
     fn workers(&self, _: usize) -> usize {

@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Together, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file, paths_of};
@@ -163,7 +163,7 @@ impl Backend for Silent {
     fn workers(&self, _: usize) -> usize {
         2
     }
-    fn stages(&self, _: &Program) -> Vec<Stage> {
+    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
         Vec::new()
     }
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {

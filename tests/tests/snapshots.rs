@@ -1,6 +1,7 @@
 //! Snapshots: indexes, trees, programs, results and refusals as text. One snapshot holds for every backend.
 //!
-//! `INSTA_UPDATE=always cargo test -p warpath-tests --test suite snapshots::` writes them again; read the difference.
+//! `INSTA_UPDATE=always cargo test -p warpath-tests --test suite snapshots::` writes them again. Read the
+//! difference.
 
 use std::fmt::Write;
 use std::io::Cursor;

@@ -14,7 +14,7 @@ use std::thread;
 
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, Limit, TextForm, Want, text};
-use warpath::backend::{Backend, Stage, StructuralIndex, Together, Worker};
+use warpath::backend::{Backend, Evaluation, Stage, StructuralIndex, Together, Worker};
 use warpath::columns::{OffsetWidth, Schema};
 use warpath::device::{Accelerator, Pipeline};
 use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Program, Query, Source};
@@ -342,7 +342,7 @@ impl Backend for Watched {
     fn workers(&self, _: usize) -> usize {
         4
     }
-    fn stages(&self, _: &Program) -> Vec<Stage> {
+    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
         Vec::new()
     }
     fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
@@ -775,8 +775,8 @@ impl Backend for Meeting {
     fn workers(&self, partition_size: usize) -> usize {
         self.0.workers(partition_size)
     }
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.0.stages(program)
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        self.0.stages(evaluation)
     }
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Ok(Box::new(MeetingWorker(self.0.worker(number)?, Some(&self.1))))

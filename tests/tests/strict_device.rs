@@ -4,6 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use anyhow::Result;
+use warpath::answer::Want;
 use warpath::device::Pipeline;
 use warpath::{Engine, OnError, Program, Query};
 use warpath_tests::emulated::Emulated;
@@ -95,7 +96,7 @@ fn a_device_checks_what_it_answers() -> Result<()> {
             }
             let (kernels, _) = device.take_work();
             assert_eq!(kernels.contains_key("strict_check"), by_device, "{path}: {kernels:?}");
-            let stages = engine.stages(&Program::new(&[query])?);
+            let stages = engine.stages(&Program::new(&[query])?, Want::default());
             let checked: Vec<_> = stages.iter().filter(|stage| stage.name == "validate").collect();
             assert_eq!(checked.len(), 1, "{stages:?}");
             assert_eq!(checked[0].place, if by_device { "device" } else { "cpu" });

@@ -24,7 +24,7 @@ use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime, Settings};
 use warpath::device::{Accelerator, Pipeline, TreeCut};
 use warpath::{Cpu, Program, Query};
-use warpath_shared::kernel::{Copy16, Copy16Args};
+use warpath_shared::kernel::{Copy16, Copy16Args, Kernel as _};
 use warpath_shared::units::TILE_BYTES;
 use warpath_tests::random::Rng;
 use warpath_tests::{oracle, trees};
@@ -82,7 +82,7 @@ fn main() -> Result<()> {
     let start = Instant::now();
     let cuda = cuda()?;
     // Waits for the context, and loads the copy kernel's module.
-    cuda.prepare::<Copy16>()?;
+    cuda.prepare(Copy16::NAME)?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
     let copy = copy_time(&cuda, text.len(), runs)?;

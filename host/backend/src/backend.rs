@@ -11,12 +11,13 @@ use warpath_store::packed::text::PackedText;
 
 use crate::answer::{Answer, LineFault, Want};
 use crate::bitmap::maker::BitmapMaker;
-use crate::cpu::HostIndex;
+use crate::cpu::{self, HostIndex};
 use crate::strict::Checked;
 use crate::twig::Documents;
 use crate::twig::standing::{CpuTwigs, TwigWorker};
 
 pub use crate::buffer::Buffer;
+pub use crate::stage::{Evaluation, Stage};
 pub use together::Together;
 
 /// A backend that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
@@ -53,23 +54,11 @@ pub trait Backend: Send + Sync {
 
     /// The stages of a [`twig_worker`](Self::twig_worker) for documents of a kind, in order, for `explain`.
     fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
-        let read = match documents {
-            Documents::Ndjson => "tokens, links and faults of each record (every worker)",
-            Documents::Json => "tokens, links and faults of each document (every worker)",
-            Documents::Xml => "elements, attributes and text of each document (every worker)",
-        };
-        let ask = "all subscriptions at once, by a bit for each node, on what their names and values touch";
-        vec![Stage::new("cpu", "tree", read), Stage::new("cpu", "twigs", ask)]
+        cpu::stages::of_documents(documents).into_iter().map(|row| row.stage(0)).collect()
     }
 
-    /// The stages of a worker for a program, in order, for `explain`.
-    fn stages(&self, program: &Program) -> Vec<Stage>;
-
-    /// The stages of a worker that also checks records by all of RFC 8259 and for UTF-8.
-    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
-        let what = "each record by RFC 8259, its bytes as UTF-8 (the worker that read it, on the host)";
-        [vec![Stage::new("cpu", "validate", what)], self.stages(program)].concat()
-    }
+    /// The stages of an evaluation, in order, for `explain`.
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage>;
 
     /// Returns whether the backend's workers check records strictly by other means than the host's own.
     fn checks_strictly(&self) -> bool {
@@ -232,23 +221,6 @@ pub struct Room {
     pub needed: u64,
     /// Bytes free.
     pub free: u64,
-}
-
-/// One stage of an evaluation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// The processor that runs the stage: `cpu` or `device`.
-    pub place: &'static str,
-    /// The name of the stage.
-    pub name: &'static str,
-    /// A description of the stage: for a device, the kernels.
-    pub what: String,
-}
-
-impl Stage {
-    pub(crate) fn new(place: &'static str, name: &'static str, what: impl Into<String>) -> Self {
-        Self { place, name, what: what.into() }
-    }
 }
 
 /// The structural index of one text. [`warpath_shared::index`] defines the bitmaps.

@@ -7,6 +7,7 @@ pub mod kept;
 mod plan;
 mod query;
 mod scan;
+pub(crate) mod stages;
 mod tape;
 mod valid;
 
@@ -18,7 +19,7 @@ use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
 use crate::answer::{Answer, Want};
-use crate::backend::{Backend, Kept, Stage, StructuralIndex, Worker};
+use crate::backend::{Backend, Evaluation, Kept, Stage, StructuralIndex, Worker};
 
 pub(crate) use kept::{HostIndex, finish};
 pub(crate) use tape::TapeMemory;
@@ -55,33 +56,9 @@ impl Backend for Cpu {
         Ok(Box::new(CpuWorker::default()))
     }
 
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        if program.needs_trees() {
-            return vec![
-                Stage::new("cpu", "trees", "tokens, links and faults of each record (every core)"),
-                Stage::new(
-                    "cpu",
-                    "query",
-                    "the program over each record's tree, in the same pass (every core)",
-                ),
-            ];
-        }
-        let levels = program.levels();
-        let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
-        if query::streams(program) {
-            let scan = "faults and names, in one pass over each record (every core)";
-            let rest =
-                format!("{bitmaps} for selectors other than names, and for records that are not regular");
-            return vec![
-                Stage::new("cpu", "scan", scan),
-                Stage::new("cpu", "index", rest),
-                Stage::new("cpu", "query", "the program over the indexed lines, in the same pass"),
-            ];
-        }
-        vec![
-            Stage::new("cpu", "index", format!("line starts, {bitmaps}, faults (every core)")),
-            Stage::new("cpu", "query", "the program over each record, in the same pass (every core)"),
-        ]
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        let levels = evaluation.program.levels();
+        stages::of_program(evaluation).into_iter().map(|row| row.stage(levels)).collect()
     }
 
     fn keep(&self, _number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {

@@ -12,9 +12,11 @@ mod index;
 mod kept;
 mod lines;
 mod memory;
+mod partition;
 pub mod pipeline;
 mod query;
 mod results;
+pub mod stages;
 mod tree;
 mod twig;
 mod twig_lines;
@@ -38,6 +40,7 @@ pub use twig_xml::{TwigXmlStage, XmlMatched};
 
 pub use warpath_core::plain::Plain;
 
+use self::stages::{DeviceStage, Of};
 use crate::buffer::Buffer;
 use warpath_core::error::Error;
 use warpath_shared::view::{View, ViewMut};
@@ -181,11 +184,12 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// If the buffer has fewer.
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut Self::Buffer<T>, len: usize) -> ViewMut<'a, T>;
 
-    /// Makes a kernel ready to launch, so that the first launch does not wait for its module.
+    /// Makes the kernel of a name ready to launch, so that the first launch does not wait for its module.
     ///
     /// # Errors
     /// [`Error::Device`].
-    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
+    fn prepare(&self, kernel: &'static str) -> Result<(), Error> {
+        let _ = kernel;
         Ok(())
     }
 
@@ -201,8 +205,13 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
 }
 
-/// Launches a kernel for a stage of this module. All stages launch through this function.
-fn launch<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
+fn launch_any<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
+    // SAFETY: as below
+    unsafe { device.launch::<K>(args) }
+}
+
+/// Launches a kernel of stage `S`. All stages launch through this function.
+fn launch<A: Accelerator, S: DeviceStage, K: Of<S>>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
     // SAFETY: the stages make their arguments only from views of their own device's buffers, which they
     // borrow exclusively. They launch in an order in which all that a kernel reads was copied, zeroed or
     // written before.

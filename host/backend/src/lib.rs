@@ -11,6 +11,7 @@
 //! | [`device`] | the stages of a partition over an `Accelerator` |
 //! | `cuda` | CUDA devices as accelerators |
 //! | [`tree`] | the tree of a document, made by scans |
+//! | [`stage`] | stages of evaluations as data |
 //! | [`strict`] | checks by all of RFC 8259 and RFC 3629 |
 //! | [`bitmap`] | expressions planned and evaluated over bitmap indexes |
 //! | [`twig`] | sets of twigs evaluated over documents |
@@ -24,6 +25,7 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod device;
+pub mod stage;
 pub mod strict;
 pub mod tree;
 pub mod twig;

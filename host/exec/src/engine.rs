@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use warpath_backend::answer::Want;
 use warpath_backend::backend::together::Together;
-use warpath_backend::backend::{Backend, Stage};
+use warpath_backend::backend::{Backend, Evaluation, Stage};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::twig::standing::Documents;
@@ -345,10 +346,10 @@ impl Engine {
         self.usual().name()
     }
 
-    /// The steps in which that backend evaluates a program.
+    /// The stages in which that backend evaluates a program over plain text, for these results.
     #[must_use]
-    pub fn stages(&self, program: &Program) -> Vec<Stage> {
-        if self.strict { self.usual().strict_stages(program) } else { self.usual().stages(program) }
+    pub fn stages(&self, program: &Program, want: Want) -> Vec<Stage> {
+        self.usual().stages(&Evaluation { strict: self.strict, ..Evaluation::new(program, want) })
     }
 
     /// The steps in which that backend matches documents against subscriptions.

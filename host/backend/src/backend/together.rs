@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
-use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
-use super::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
+use super::{Backend, Buffer, Evaluation, Kept, Room, Stage, StructuralIndex, Worker};
 use crate::bitmap::maker::BitmapMaker;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
@@ -74,12 +73,8 @@ impl Backend for Together {
         self.backends[0].twig_stages(documents)
     }
 
-    fn stages(&self, program: &Program) -> Vec<Stage> {
-        self.backends[0].stages(program)
-    }
-
-    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
-        self.backends[0].strict_stages(program)
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        self.backends[0].stages(evaluation)
     }
 
     fn checks_strictly(&self) -> bool {

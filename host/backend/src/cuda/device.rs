@@ -405,8 +405,8 @@ impl Accelerator for Cuda {
         unsafe { ViewMut::from_raw(buffer.bytes.start() as *mut T, len) }
     }
 
-    fn prepare<K: Kernel>(&self) -> Result<(), Error> {
-        self.enter()?.modules.function(K::NAME, self.device.settings.registers).map(drop)
+    fn prepare(&self, kernel: &'static str) -> Result<(), Error> {
+        self.enter()?.modules.function(kernel, self.device.settings.registers).map(drop)
     }
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use warpath_shared::wah::{chunks_for, last_chunk};
 use warpath_store::bitmap::bitmaps::BinNumber;
 
 use super::upload::Uploads;
-use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
 use crate::bitmap::run::{Outputs, outputs};
 
 /// Compressed bitmaps in device memory, in arrays that are kept between queries. They are copied through
@@ -267,7 +267,7 @@ impl<A: Accelerator> BitmapStage<A> {
             chunks,
             last: last_chunk(bitmaps.rows),
         };
-        launch::<A, BitmapRange>(device, &args)?;
+        launch::<A, stages::Range, BitmapRange>(device, &args)?;
         Ok(outputs)
     }
 
@@ -337,7 +337,7 @@ impl<A: Accelerator> BitmapStage<A> {
             first,
             stripe,
         };
-        launch::<A, DecompressTiles>(device, &args)
+        launch::<A, stages::DecompressByTiles, DecompressTiles>(device, &args)
     }
 
     fn decompress_by_scans(&mut self, bitmaps: &DeviceBitmaps<A>) -> Result<(), Error> {
@@ -352,7 +352,7 @@ impl<A: Accelerator> BitmapStage<A> {
                 look_back: scratch.start(device, atoms.div_ceil(SCAN_ATOMS))?,
                 words: len as u64,
             };
-            launch::<A, DecompressScan>(device, &args)?;
+            launch::<A, stages::DecompressByScans, DecompressScan>(device, &args)?;
         }
         let args = DecompressWordsArgs {
             atoms: device.view(bitmaps.atoms.get()?, atoms),
@@ -360,7 +360,7 @@ impl<A: Accelerator> BitmapStage<A> {
             firsts: device.view(firsts.get()?, tiles),
             words: device.view_mut(words.room(device, len)?, len),
         };
-        launch::<A, DecompressWords>(device, &args)
+        launch::<A, stages::DecompressByScans, DecompressWords>(device, &args)
     }
 
     /// Unites the columns that [`Self::decompress`] left on the device, each of `chunks` chunks, into the
@@ -374,7 +374,7 @@ impl<A: Accelerator> BitmapStage<A> {
         let (mut left, len) = (columns as u32, columns * chunks as usize);
         let hybrid = |words: &mut Slot<A, u64>, columns, stride, width, height| {
             let words = device.view_mut(words.get_mut()?, len);
-            launch::<A, HybridTiles>(
+            super::launch_any::<A, HybridTiles>(
                 device,
                 &HybridTilesArgs { words, chunks, columns, stride, width, height },
             )
@@ -383,7 +383,7 @@ impl<A: Accelerator> BitmapStage<A> {
             Method::Coa => {
                 while left > 1 {
                     let words = device.view_mut(words.get_mut()?, len);
-                    launch::<A, CoaLevel>(
+                    super::launch_any::<A, CoaLevel>(
                         device,
                         &CoaLevelArgs { words, chunks, columns: left, reserved: 0 },
                     )?;
@@ -473,7 +473,7 @@ impl<A: Accelerator> BitmapStage<A> {
                 look_back: scratch.start(device, len.div_ceil(COMPRESS_CHUNKS))?,
                 chunks,
             };
-            launch::<A, CompressStarts>(device, &args)?;
+            launch::<A, stages::Compress, CompressStarts>(device, &args)?;
         }
         let mut of_columns = vec![0; columns + 1];
         device.download(firsts.get()?, 0, &mut of_columns)?;
@@ -483,7 +483,7 @@ impl<A: Accelerator> BitmapStage<A> {
             starts: device.view(starts.get()?, count + 1),
             atoms: device.view_mut(atoms.room(device, count)?, count),
         };
-        launch::<A, CompressAtoms>(device, &args)?;
+        launch::<A, stages::Compress, CompressAtoms>(device, &args)?;
         let mut all = vec![0; count];
         device.download(atoms.get()?, 0, &mut all)?;
         let column = |ends: &[u32]| {
@@ -529,7 +529,7 @@ impl<A: Accelerator> BitmapStage<A> {
                 first,
                 count: some,
             };
-            launch::<A, BinWords>(device, &args)?;
+            launch::<A, stages::Bins, BinWords>(device, &args)?;
             all.extend(self.compress(some as usize, rows)?);
             first += some;
         }

@@ -25,7 +25,7 @@ use warpath_shared::view::View;
 use super::index::scan;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
-use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
 use crate::columns::{Column, Items, OffsetWidth, Offsets, Values};
 
 /// The most bytes of scratch for an item of a column: a row, a value, two offsets, and an unfinished number.
@@ -371,7 +371,10 @@ impl<A: Accelerator> ColumnStage<A> {
         let listed = device.view(source.found.records.get()?, records);
         if shape.singular {
             let rows = device.view_mut(self.rows.room(device, records)?, records);
-            launch::<A, RecordRows>(device, &RecordRowsArgs { found, records: listed, rows })?;
+            launch::<A, stages::Columns, RecordRows>(
+                device,
+                &RecordRowsArgs { found, records: listed, rows },
+            )?;
         } else {
             let large = shape.width == OffsetWidth::Large;
             let len = |yes: bool| if yes { records + 1 } else { 0 };
@@ -381,7 +384,7 @@ impl<A: Accelerator> ColumnStage<A> {
                 narrow: device.view_mut(self.narrow.room(device, len(!large))?, len(!large)),
                 wide: device.view_mut(self.wide.room(device, len(large))?, len(large)),
             };
-            launch::<A, ListOffsets>(device, &args)?;
+            launch::<A, stages::Columns, ListOffsets>(device, &args)?;
         }
         if shape.items.is_empty() {
             return Ok(0);
@@ -430,13 +433,19 @@ impl<A: Accelerator> ItemStage<A> {
             unfinished: device.view_mut(self.unfinished.room_zeroed(device, floats)?, floats),
             unfinished_count: device.view_mut(self.unfinished_count.get_mut()?, 1),
         };
-        launch::<A, ColumnRead>(device, &args)
+        launch::<A, stages::Values, ColumnRead>(device, &args)
     }
 
     /// Computes the byte offsets of rows that have been measured.
     fn scan_lengths(&mut self, device: &A, rows: Rows<'_>) -> Result<(), Error> {
         let Self { values, offsets, length_scan, .. } = self;
-        scan::<A, _, _, CountScan>(device, values.get()?, rows.len as usize, offsets, length_scan)
+        scan::<A, stages::Values, _, _, CountScan>(
+            device,
+            values.get()?,
+            rows.len as usize,
+            offsets,
+            length_scan,
+        )
     }
 
     /// Writes the bytes of rows that fit in the room. Returns the room, which is `expected` bytes or more.
@@ -461,8 +470,8 @@ impl<A: Accelerator> ItemStage<A> {
             bounds,
             byte_bounds: device.view_mut(self.byte_bounds.room(device, bound_count)?, bound_count),
         };
-        launch::<A, ColumnGather>(device, &args)?;
-        launch::<A, ColumnFinish>(device, &args)?;
+        launch::<A, stages::Values, ColumnGather>(device, &args)?;
+        launch::<A, stages::Values, ColumnFinish>(device, &args)?;
         Ok(room)
     }
 

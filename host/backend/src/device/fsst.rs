@@ -13,7 +13,7 @@ use warpath_store::fsst::Codes;
 use warpath_store::packed::text::PackedText;
 
 use super::upload::Uploads;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::{Accelerator, ScanScratch, Slot, launch, stages};
 use crate::buffer::Buffer;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
@@ -219,7 +219,7 @@ impl<A: Accelerator> PackedStage<A> {
         device.zero(room, codes.len(), padded)?;
         // SAFETY: the view has no elements.
         let no_offsets = unsafe { ViewMut::from_raw(std::ptr::NonNull::<u64>::dangling().as_ptr(), 0) };
-        launch::<A, FsstDecode>(
+        launch::<A, stages::Unpack, FsstDecode>(
             device,
             &FsstDecodeArgs {
                 codes: device.view(self.codes.get()?, padded),
@@ -332,14 +332,14 @@ impl<A: Accelerator> FsstStage<A> {
                         status: device.view_mut(status, 1),
                         len: codes.count as u64,
                     };
-                    launch::<A, FsstMeasure>(device, &args)?;
+                    launch::<A, stages::Splits, FsstMeasure>(device, &args)?;
                     let splits = self.splits.room(device, tiles + 1)?;
                     let args = ScanArgs {
                         input: device.view(lengths, tiles),
                         output: device.view_mut(splits, tiles + 1),
                         look_back: self.scratch.start(device, tiles)?,
                     };
-                    launch::<A, CountScan>(device, &args)?;
+                    launch::<A, stages::Splits, CountScan>(device, &args)?;
                     (device.view(splits, tiles + 1), device.view(first_strings, first_count))
                 };
                 let args = FsstDecodeArgs {
@@ -356,9 +356,9 @@ impl<A: Accelerator> FsstStage<A> {
                     block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
                 };
                 if strings {
-                    launch::<A, FsstDecodeStrings>(device, &args)
+                    launch::<A, stages::Strings, FsstDecodeStrings>(device, &args)
                 } else {
-                    launch::<A, FsstDecode>(device, &args)
+                    launch::<A, stages::Strings, FsstDecode>(device, &args)
                 }
             }
             Decoding::Ladder(Step::Stretches) => {
@@ -370,7 +370,7 @@ impl<A: Accelerator> FsstStage<A> {
                     offsets: device.view(outputs.get()?, codes.stretch_count),
                     out,
                 };
-                launch::<A, FsstBuffered>(device, &args)
+                super::launch_any::<A, FsstBuffered>(device, &args)
             }
             Decoding::Ladder(step) => {
                 let strings = codes.offset_count.saturating_sub(1);
@@ -381,20 +381,20 @@ impl<A: Accelerator> FsstStage<A> {
                     code_offsets,
                     lengths: device.view_mut(lengths, strings),
                 };
-                launch::<A, FsstLengths>(device, &args)?;
+                super::launch_any::<A, FsstLengths>(device, &args)?;
                 let args = ScanArgs {
                     input: device.view(lengths, strings),
                     output: device.view_mut(offsets, strings + 1),
                     look_back: self.scratch.start(device, strings)?,
                 };
-                launch::<A, CountScan>(device, &args)?;
+                launch::<A, stages::Splits, CountScan>(device, &args)?;
                 let offsets = device.view(offsets, strings + 1);
                 let args = FsstLadderArgs { codes: in_codes, table, code_offsets, offsets, out };
                 match step {
-                    Step::Bytes => launch::<A, FsstBytes>(device, &args),
-                    Step::Words => launch::<A, FsstWords>(device, &args),
-                    Step::Shared => launch::<A, FsstShared>(device, &args),
-                    Step::Buffered | Step::Stretches => launch::<A, FsstBuffered>(device, &args),
+                    Step::Bytes => super::launch_any::<A, FsstBytes>(device, &args),
+                    Step::Words => super::launch_any::<A, FsstWords>(device, &args),
+                    Step::Shared => super::launch_any::<A, FsstShared>(device, &args),
+                    Step::Buffered | Step::Stretches => super::launch_any::<A, FsstBuffered>(device, &args),
                 }
             }
         }

@@ -8,7 +8,7 @@ use warpath_shared::view::{View, ViewMut};
 use warpath_store::fsst::automaton::CodeAutomaton;
 
 use super::fsst::DeviceCodes;
-use super::{Accelerator, Slot, launch};
+use super::{Accelerator, Slot, launch, stages};
 
 /// The most strings of a launch: less than 2³¹, and whole words of the result.
 const MOST_STRINGS: usize = (1 << 31) - 64;
@@ -93,7 +93,7 @@ impl<A: Accelerator> FsstMatchStage<A> {
                     ViewMut::from_raw(faults.at(at, 1), 1),
                 )
             };
-            launch::<A, FsstMatch>(
+            launch::<A, stages::Like, FsstMatch>(
                 device,
                 &FsstMatchArgs { automaton, codes: words, offsets, matches, fault, codes_len },
             )?;

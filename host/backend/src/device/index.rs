@@ -21,6 +21,7 @@ use warpath_store::packed::text::PackedText;
 
 use super::fsst::PackedStage;
 use super::lines::Lines;
+use super::stages::{self, DeviceStage, Of};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
 use crate::answer::LineFault;
 use crate::backend::StructuralIndex;
@@ -280,7 +281,7 @@ impl<A: Accelerator> IndexStage<A> {
         device.zero(self.loose.room(device, fault_words)?, 0, fault_words)?;
 
         self.states.room(device, tiles)?;
-        launch::<A, LineStates>(
+        launch::<A, stages::Lines, LineStates>(
             device,
             &LineStatesArgs {
                 text: device.view(self.text.get()?, padded),
@@ -289,7 +290,7 @@ impl<A: Accelerator> IndexStage<A> {
             },
         )?;
         let look_back = self.line_scan.start(device, tiles)?;
-        launch::<A, LineScan>(
+        launch::<A, stages::Lines, LineScan>(
             device,
             &LineScanArgs {
                 states: device.view_mut(self.states.get_mut()?, tiles),
@@ -306,7 +307,7 @@ impl<A: Accelerator> IndexStage<A> {
         self.tile_faults.room(device, tile_faults)?;
         self.tile_loose.room(device, tile_faults)?;
         self.kinds.room(device, tiles)?;
-        launch::<A, StructureWrite>(
+        launch::<A, stages::Index, StructureWrite>(
             device,
             &StructureWriteArgs {
                 text: device.view(self.text.get()?, padded),
@@ -331,7 +332,7 @@ impl<A: Accelerator> IndexStage<A> {
         self.first_lines.room(device, tiles)?;
         self.line_starts.room(device, room.all + 1)?;
         let look_back = self.count_scan.start(device, tiles)?;
-        launch::<A, LineIndex>(
+        launch::<A, stages::Index, LineIndex>(
             device,
             &LineIndexArgs {
                 counts: device.view(self.counts.get()?, tiles),
@@ -351,7 +352,7 @@ impl<A: Accelerator> IndexStage<A> {
             },
         )?;
         let look_back = self.kind_scan.start(device, tiles)?;
-        launch::<A, KindCheck>(
+        launch::<A, stages::Kinds, KindCheck>(
             device,
             &KindCheckArgs {
                 kinds: device.view(self.kinds.get()?, tiles),
@@ -454,7 +455,7 @@ impl<A: Accelerator> IndexStage<A> {
     /// wait: the stage that makes the trees next returns whether there are suspected lines.
     pub fn check_strictly(&mut self, device: &A, shape: IndexShape) -> Result<(), Error> {
         let (TokenText { text, string, line_starts, len }, faulty) = self.tokens(device, shape)?;
-        launch::<A, StrictCheck>(
+        launch::<A, stages::Validate, StrictCheck>(
             device,
             &StrictCheckArgs { text, string, line_starts, faulty, len, reserved: 0 },
         )
@@ -481,8 +482,8 @@ impl<A: Accelerator> IndexStage<A> {
     }
 }
 
-/// Scans `input` with kernel `K` into `output`.
-pub(super) fn scan<A: Accelerator, I: Plain, T: Plain + Monoid, K>(
+/// Scans `input` with kernel `K` of stage `S` into `output`.
+pub(super) fn scan<A: Accelerator, S: DeviceStage, I: Plain, T: Plain + Monoid, K>(
     device: &A,
     input: &A::Buffer<I>,
     len: usize,
@@ -490,12 +491,12 @@ pub(super) fn scan<A: Accelerator, I: Plain, T: Plain + Monoid, K>(
     scratch: &mut ScanScratch<A, T>,
 ) -> Result<(), Error>
 where
-    K: for<'x> Kernel<Args<'x> = ScanArgs<'x, I, T>>,
+    K: Of<S> + for<'x> Kernel<Args<'x> = ScanArgs<'x, I, T>>,
 {
     let args = ScanArgs {
         input: device.view(input, len),
         output: device.view_mut(output.room(device, len + 1)?, len + 1),
         look_back: scratch.start(device, len)?,
     };
-    launch::<A, K>(device, &args)
+    launch::<A, S, K>(device, &args)
 }

@@ -19,9 +19,10 @@ use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 use super::Accelerator;
 use super::index::{Arrays, IndexShape};
 use super::lines::Lines;
-use super::pipeline::{Lane, Part, Task, Waits, answer_in_parts, is_within};
+use super::partition::{Lane, Part, Task, Waits, answer_in_parts, is_within};
 use crate::answer::{Answer, LineFault, Want};
 use crate::backend::Kept;
+use crate::stage::Evaluation;
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
 /// results are copied back.
@@ -120,13 +121,8 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
             // Trees are not kept. A query with too many cells is evaluated in parts, and each part needs an
             // index of its own.
-            return answer_in_parts(
-                queue,
-                stages,
-                Lines::Plain(text),
-                Task::new(program, self.most_cells),
-                want,
-            );
+            let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
+            return answer_in_parts(queue, stages, Lines::Plain(text), task);
         }
         // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
         // next partition replaced them.

@@ -5,32 +5,21 @@ use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
-use warpath_shared::check::{Fault, diagnose};
-use warpath_shared::kernel::{
-    CountScan, FilterCount, FilterFill, Kernel, KindCheck, LineIndex, LineScan, LineStates, NamesCount,
-    NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, SlotCompact,
-    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
-    TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
-};
-use warpath_shared::units::{Level, LineIx, PartOffset};
+use warpath_shared::units::Level;
 use warpath_store::packed::text::PackedText;
 
-use super::Accelerator;
-use super::columns::{ColumnsStage, ItemStage, Source};
-use super::index::{IndexShape, IndexStage};
 use super::kept::{KeptQueues, LARGEST_PARTITION, QUEUES, bytes_kept};
 use super::lines::Lines;
-use super::query::{Find, QueryStage};
-use super::results::Texts;
-use super::tree::{TreeCut, TreeStage, Trees};
+use super::partition::{Lane, Stages, Task, Waits, answer_in_parts};
+use super::tree::{TreeCut, Trees};
 use super::twig_worker::DeviceTwigs;
-use crate::answer::{Answer, LineFault, Piece, Want};
-use crate::backend::{Backend, Buffer, Kept, Room, Stage, StructuralIndex, Worker};
+use super::{Accelerator, stages};
+use crate::answer::{Answer, LineFault, Want};
+use crate::backend::{Backend, Buffer, Kept, Room, StructuralIndex, Worker};
 use crate::bitmap::maker::BitmapMaker;
-use crate::columns::ColumnBatch;
 use crate::cpu::Cpu;
+use crate::stage::{Evaluation, Stage};
 use crate::strict;
-use crate::tree::line_fault;
 use crate::twig::Documents;
 use crate::twig::standing::TwigWorker;
 
@@ -55,39 +44,6 @@ pub struct Pipeline<A: Accelerator> {
     most_cells: usize,
 }
 
-/// A queue with the buffers of its partition.
-pub(super) struct Lane<A: Accelerator> {
-    pub stages: Stages<A>,
-    pub queue: A,
-}
-
-impl<A: Accelerator> Lane<A> {
-    pub fn new(queue: A) -> Self {
-        Self { stages: Stages::default(), queue }
-    }
-}
-
-/// The stages of a partition, with their buffers.
-pub(super) struct Stages<A: Accelerator> {
-    pub index: IndexStage<A>,
-    pub query: QueryStage<A>,
-    columns: ColumnsStage<A>,
-    raw: ItemStage<A>,
-    tree: TreeStage<A>,
-}
-
-impl<A: Accelerator> Default for Stages<A> {
-    fn default() -> Self {
-        Self {
-            index: IndexStage::default(),
-            query: QueryStage::default(),
-            columns: ColumnsStage::default(),
-            raw: ItemStage::default(),
-            tree: TreeStage::default(),
-        }
-    }
-}
-
 /// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
 /// long path has, and as much again for line starts, matches and scratch.
 const DEVICE_BYTES_PER_BYTE: u64 = 4;
@@ -110,16 +66,6 @@ const LITTLE: u64 = 8;
 /// the device for each worker (counts, offsets, and two kept matches). A text with more cells, of very many
 /// paths and very short lines, is evaluated in parts.
 const MOST_CELLS: usize = 1 << 24;
-
-/// The offset at which to cut a text of several lines in two.
-fn line_near_the_middle(text: &[u8]) -> usize {
-    let middle = text.len() / 2;
-    let after = |at| at + 1;
-    match memchr::memchr(b'\n', &text[middle..text.len() - 1]) {
-        Some(at) => middle + at + 1,
-        None => memchr::memrchr(b'\n', &text[..middle]).map_or(text.len(), after),
-    }
-}
 
 impl<A: Accelerator> Pipeline<A> {
     /// Makes a pipeline over a device, and derives partitions and workers from its memory. Does not wait
@@ -232,63 +178,6 @@ impl<A: Accelerator> Pipeline<A> {
     }
 }
 
-/// Runs a task over a partition on a queue.
-pub(super) fn answer_in_parts<A: Accelerator>(
-    queue: &A,
-    stages: &mut Stages<A>,
-    text: Lines<'_>,
-    task: Task<'_>,
-    want: Want,
-) -> Result<Answer, Error> {
-    let program = task.program;
-    if program.has_patterns_at_run() {
-        let (mut cpu, text) = (Cpu.worker(0)?, text.bytes()?);
-        return if task.strict {
-            cpu.answer_strictly(text, program, want)
-        } else {
-            cpu.answer(text, program, want)
-        };
-    }
-    let mut pieces = Vec::new();
-    let _waits = Waits(queue);
-    let mut each = |part: Part<'_, A>| {
-        pieces.push(part.answer(queue, program, want)?);
-        Ok(())
-    };
-    // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue before.
-    match unsafe { stages.parts(queue, task, text, 0, &mut each) } {
-        Ok(()) => Ok(Answer { pieces }),
-        Err(error) => {
-            // The device only detects faulty codes. The host decodes them to find the exact error.
-            text.bytes()?;
-            Err(error)
-        }
-    }
-}
-
-/// Returns whether a text of this many lines has at most `most_cells` cells. One line is never cut.
-pub(super) fn is_within(most_cells: usize, program: &Program, lines: usize) -> bool {
-    lines <= 1 || program.paths() * lines <= most_cells
-}
-
-/// A guard that waits for a queue, however a function ends that gave a borrowed text to the queue.
-pub(super) struct Waits<'a, A: Accelerator>(pub &'a A);
-
-impl<A: Accelerator> Drop for Waits<'_, A> {
-    fn drop(&mut self) {
-        // After a failure nothing runs on the queue. The caller gets the error from another call.
-        let _ = self.0.wait();
-    }
-}
-
-/// The stage that makes trees, for `explain`.
-fn trees_stage() -> Stage {
-    let (tokens, long) = ([TapeWords::NAME, TapeScan::NAME], [TapeMinima::NAME, TapePieces::NAME]);
-    let (tokens, long) = (tokens.join(", "), long.join(", "));
-    let (lines, nodes) = (TapeLines::NAME, TapeNodes::NAME);
-    Stage::new("device", "trees", format!("{tokens}, {lines}, if lines are long {long}, and {nodes}"))
-}
-
 /// A worker with its queue.
 struct DeviceWorker<'a, A: Accelerator> {
     /// `Some` until the drop.
@@ -297,41 +186,25 @@ struct DeviceWorker<'a, A: Accelerator> {
     pipeline: &'a Pipeline<A>,
 }
 
-/// Prepares kernels that follow the index. Each of the first workers prepares some, while worker 0 prepares
-/// the index, which all need first.
-fn prepare<A: Accelerator>(queue: &A, number: usize, task: Task<'_>, want: Want) -> Result<(), Error> {
-    let (program, find) = (task.program, want.to_find());
-    match number {
-        4 if task.strict => queue.prepare::<TapeWords>(),
-        5 if task.strict => queue.prepare::<StrictCheck>(),
-        1 if program.is_singular() => queue.prepare::<QuerySlots>(),
-        1 if !program.names().is_empty() => queue.prepare::<NamesCount>(),
-        1 if program.needs_trees() => queue.prepare::<TreeCount>(),
-        2 if !program.names().is_empty() && find.matches => queue.prepare::<NamesFill>(),
-        2 if program.needs_trees() && find.matches => queue.prepare::<TreeFill>(),
-        4 if program.needs_trees() => queue.prepare::<TapeWords>(),
-        1 if !program.has_plain_filters() => queue.prepare::<FilterCount>(),
-        2 if !program.has_plain_filters() && find.matches => queue.prepare::<FilterFill>(),
-        1 => queue.prepare::<QueryCount>(),
-        2 if find.matches && !program.is_singular() => queue.prepare::<QueryFill>(),
-        3 if find.text.is_some() || find.records || !program.is_singular() => queue.prepare::<CountScan>(),
-        _ => Ok(()),
-    }
-}
-
 impl<A: Accelerator> DeviceWorker<'_, A> {
-    fn work(&mut self, text: Lines<'_>, task: Task<'_>, want: Want) -> Result<Answer, Error> {
+    /// Evaluates a text. Each of the first workers loads one module that follows the index, while worker 0
+    /// loads the index, which all need first.
+    fn work(&mut self, text: Lines<'_>, evaluation: Evaluation<'_>) -> Result<Answer, Error> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
         };
-        prepare(queue, self.number, task, want)?;
-        answer_in_parts(queue, stages, text, task, want)
+        if let Some(before) = self.number.checked_sub(1)
+            && let Some(kernel) = stages::to_prepare(&evaluation).get(before)
+        {
+            queue.prepare(kernel)?;
+        }
+        answer_in_parts(queue, stages, text, Task { evaluation, most_cells: self.pipeline.most_cells })
     }
 }
 
 impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        self.work(Lines::Plain(text), Task::new(program, self.pipeline.most_cells), want)
+        self.work(Lines::Plain(text), Evaluation::new(program, want))
     }
 
     fn answer_packed(
@@ -341,12 +214,11 @@ impl<A: Accelerator> Worker for DeviceWorker<'_, A> {
         want: Want,
         strict: bool,
     ) -> Result<Answer, Error> {
-        let task = Task::new(program, self.pipeline.most_cells);
-        self.work(Lines::Packed(text), if strict { task.strictly() } else { task }, want)
+        self.work(Lines::Packed(text), Evaluation { program, want, strict, packed: true })
     }
 
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        self.work(Lines::Plain(text), Task::new(program, self.pipeline.most_cells).strictly(), want)
+        self.work(Lines::Plain(text), Evaluation { strict: true, ..Evaluation::new(program, want) })
     }
 }
 
@@ -439,96 +311,16 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
-        let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
-        let index = format!("{}: string bitmap; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
-        let programs = TwigOps::NAME;
-        let asks = format!("{}: all subscriptions at once, by a bit for each node", TwigMatch::NAME);
-        let asks = Stage::new("device", "twigs", asks);
-        match documents {
-            Documents::Ndjson => vec![
-                Stage::new("device", "lines", lines),
-                Stage::new("device", "index", index),
-                trees_stage(),
-                Stage::new("cpu", "faults", "the lines that the kernels suspect, if there are any"),
-                Stage::new("device", "programs", format!("{programs}: each record as operations on twigs")),
-                asks,
-                Stage::new("cpu", "twigs", "records deeper than 16 levels, or that pass very many tests"),
-            ],
-            Documents::Xml => {
-                let kernels = [XmlStates::NAME, XmlEvents::NAME, XmlNodes::NAME].join(", ");
-                let ops = XmlOps::NAME;
-                let small = format!("{kernels}: tags, attributes and text of documents up to 128 KiB");
-                let others =
-                    "other documents, and those in which anything is out of the ordinary (every worker)";
-                vec![
-                    Stage::new("device", "xml", small),
-                    Stage::new("device", "programs", format!("{ops}: each document as operations on twigs")),
-                    Stage::new("cpu", "programs", others),
-                    asks,
-                    Stage::new("cpu", "twigs", "documents deeper than 16 levels"),
-                ]
-            }
-            Documents::Json => vec![
-                Stage::new("cpu", "programs", "each document as operations on twigs (every worker)"),
-                asks,
-                Stage::new("cpu", "twigs", "documents deeper than 16 levels"),
-            ],
-        }
+        stages::of_documents(documents).into_iter().map(|row| row.stage(0)).collect()
     }
 
-    fn stages(&self, program: &Program) -> Vec<Stage> {
+    fn stages(&self, evaluation: &Evaluation<'_>) -> Vec<Stage> {
+        let program = evaluation.program;
         if program.has_patterns_at_run() {
             // Patterns are compiled on the host, and this one is known only during the evaluation.
-            return Cpu.stages(program);
+            return Cpu.stages(evaluation);
         }
-        let levels = program.levels();
-        let bitmaps = format!("{levels} leveled bitmap{}", if levels == 1 { "" } else { "s" });
-        let lines = format!("{}, and if lines are long {}", LineStates::NAME, LineScan::NAME);
-        let index =
-            format!("{}: string bitmap, {bitmaps}; {}: line starts", StructureWrite::NAME, LineIndex::NAME);
-        let counts = [CountScan::NAME, QueryBounds::NAME].join(", ");
-        let query = if !program.names().is_empty() {
-            format!("{}, {counts}, and for the matches {}", NamesCount::NAME, NamesFill::NAME)
-        } else if program.needs_trees() {
-            format!("{}, {counts}, and for the matches {}", TreeCount::NAME, TreeFill::NAME)
-        } else if program.is_singular() {
-            let (plain, loose) = (QuerySlots::NAME, QuerySlotsLoose::NAME);
-            format!("{plain}, for loose lines {loose}, {}", SlotCompact::NAME)
-        } else if !program.has_plain_filters() {
-            format!("{}, {counts}, and for the matches {}", FilterCount::NAME, FilterFill::NAME)
-        } else {
-            let (plain, loose) = (QueryCount::NAME, QueryCountLoose::NAME);
-            format!("{plain}, for loose lines {loose}, {counts}, and for the matches {}", QueryFill::NAME)
-        };
-        let suspects = "the lines that the kernels suspect, if there are any";
-        let mut stages = vec![
-            Stage::new("device", "lines", lines),
-            Stage::new("device", "index", index),
-            Stage::new("device", "faults", KindCheck::NAME),
-        ];
-        if program.needs_trees() {
-            stages.push(trees_stage());
-        }
-        stages.push(Stage::new("cpu", "faults", suspects));
-        stages.push(Stage::new("device", "query", query));
-        stages
-    }
-
-    fn strict_stages(&self, program: &Program) -> Vec<Stage> {
-        if program.has_patterns_at_run() {
-            return Cpu.strict_stages(program);
-        }
-        let mut stages = Backend::stages(self, program);
-        let what = format!("{}: what strings and scalars consist of, and UTF-8", StrictCheck::NAME);
-        // Validation comes after the index and before the trees. The trees check tokens against the grammar,
-        // even if the program needs no trees.
-        let at = stages.iter().position(|stage| stage.name == "trees" || stage.place == "cpu");
-        let at = at.unwrap_or(stages.len());
-        stages.insert(at, Stage::new("device", "validate", what));
-        if !program.needs_trees() {
-            stages.insert(at + 1, trees_stage());
-        }
-        stages
+        stages::of_program(evaluation).into_iter().map(|row| row.stage(program.levels())).collect()
     }
 
     fn checks_strictly(&self) -> bool {
@@ -536,8 +328,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let text = Lines::Plain(text);
-        answer_in_parts(&self.device, &mut self.stages(), text, Task::new(program, self.most_cells), want)
+        let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
+        answer_in_parts(&self.device, &mut self.stages(), Lines::Plain(text), task)
     }
 
     fn index(&self, text: &[u8], levels: Level) -> Result<StructuralIndex, Error> {
@@ -554,155 +346,5 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         unsafe { index.load(&self.device, text) }?;
         let shape = index.build(&self.device, levels)?;
         index.download(&self.device, text, shape)
-    }
-}
-
-/// One program, to be run over partitions.
-#[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
-    program: &'a Program,
-    /// The most cells, of a path and a line each, that are evaluated at once.
-    most_cells: usize,
-    /// `true` to check records by all of RFC 8259 and for UTF-8.
-    strict: bool,
-}
-
-impl<'a> Task<'a> {
-    /// A task for a program, with a limit of cells at once.
-    pub fn new(program: &'a Program, most_cells: usize) -> Self {
-        Self { program, most_cells, strict: false }
-    }
-
-    /// Returns the task with strict checks.
-    fn strictly(self) -> Self {
-        Self { strict: true, ..self }
-    }
-}
-
-/// A part of a partition that is indexed and checked on the device. The program is on the device too.
-pub(super) struct Part<'a, A: Accelerator> {
-    pub stages: &'a mut Stages<A>,
-    pub text: Lines<'a>,
-    pub base: usize,
-    pub shape: IndexShape,
-    /// The number of nodes of the trees, if the program needs trees.
-    pub nodes: Option<usize>,
-    pub faults: Vec<LineFault>,
-}
-
-impl<A: Accelerator> Part<'_, A> {
-    /// Runs the program that was sent to the device.
-    pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
-        let Self { stages: Stages { index, query, columns, raw, tree }, text, base, shape, nodes, faults } =
-            self;
-        let cut = faults.first().map(|fault| fault.line);
-        let Want { matches, records, .. } = want.to_find();
-        let find = Find { matches, records, any_loose: shape.any_loose, cut };
-        let indexed = index.indexed(device, shape)?;
-        let trees = match nodes {
-            Some(nodes) => Some(tree.trees(device, &indexed, nodes)?),
-            None => None,
-        };
-        let bounds = query.find(device, indexed, trees, program, find)?;
-        let found = query.found();
-        let texts = match want.text {
-            Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
-            None => Texts::default(),
-        };
-        let mut piece = Piece {
-            base: base as PartOffset,
-            lines: shape.lines as LineIx,
-            counts: bounds.counts(),
-            counts_before_fault: bounds.counts_before_cut(),
-            matches: if want.matches || want.rows.is_some() {
-                found.matches(device, &bounds)?
-            } else {
-                Vec::new()
-            },
-            texts: texts.texts,
-            texts_before_fault: texts.before_fault,
-            faults,
-            ..Piece::default()
-        };
-        if find.records {
-            let rows = bounds.records;
-            // A caller that wants only columns needs the record numbers only to cut columns off before a
-            // fault.
-            if want.records || want.rows.is_some() || !piece.faults.is_empty() {
-                piece.records = found.records(device, rows)?;
-            }
-            if let Some(width) = want.columns {
-                let source = Source { text, indexed, found, bounds: &bounds };
-                let columns = columns.columns(device, &source, program.columns(), rows, width)?;
-                piece.columns = ColumnBatch { rows, columns };
-                piece.columns_before_fault = piece.records_before_fault();
-            }
-        }
-        if let Some(form) = want.rows {
-            // The part's text begins at offset `base` of the partition, so rows are written with base 0.
-            let base = std::mem::take(&mut piece.base);
-            piece.write_rows(text.bytes()?, program, form);
-            piece.base = base;
-        }
-        piece.keep(want);
-        Ok(piece)
-    }
-}
-
-impl<A: Accelerator> Stages<A> {
-    /// Indexes and checks the text that is on the device. The index holds the suspected lines.
-    fn check_strictly(&mut self, device: &A) -> Result<IndexShape, Error> {
-        let mut shape = self.index.build(device, 0)?;
-        self.index.check_strictly(device, shape)?;
-        self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
-        Ok(shape)
-    }
-
-    /// Calls `each` on a text that begins at `base` of a partition. A text with more than `most_cells` cells,
-    /// of a path and a line each, is passed in parts, in order.
-    ///
-    /// # Safety
-    /// The text stays alive and unchanged until the device has been waited for.
-    unsafe fn parts(
-        &mut self,
-        device: &A,
-        task: Task<'_>,
-        text: Lines<'_>,
-        base: usize,
-        each: &mut dyn FnMut(Part<'_, A>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        if text.len()? == 0 {
-            return Ok(());
-        }
-        // SAFETY: the caller guarantees the same for the whole text.
-        unsafe {
-            match text {
-                Lines::Plain(text) => self.index.load(device, text),
-                Lines::Packed(text) => self.index.load_packed(device, text),
-            }
-        }?;
-        let mut shape = self.index.build(device, task.program.levels())?;
-        if !is_within(task.most_cells, task.program, shape.lines) {
-            let text = text.bytes()?;
-            let (first, second) = text.split_at(line_near_the_middle(text));
-            // SAFETY: both are parts of the text, for which the caller guarantees it.
-            return unsafe {
-                self.parts(device, task, Lines::Plain(first), base, each)?;
-                self.parts(device, task, Lines::Plain(second), base + first.len(), each)
-            };
-        }
-        let mut nodes = None;
-        let mut fault: fn(&[u8]) -> Option<Fault> = diagnose;
-        if task.strict {
-            self.index.check_strictly(device, shape)?;
-        }
-        if task.strict || task.program.needs_trees() {
-            let made = self.tree.build(device, &mut self.index, &mut shape, TreeCut::default())?;
-            nodes = task.program.needs_trees().then_some(made);
-            fault = if task.strict { strict::line_fault } else { line_fault };
-        }
-        let faults = self.index.judge(device, text, shape, fault)?;
-        self.query.send(device, task.program)?;
-        each(Part { stages: self, text, base, shape, nodes, faults })
     }
 }

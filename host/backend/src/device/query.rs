@@ -13,7 +13,8 @@ use warpath_shared::units::LineIx;
 
 use super::index::scan;
 use super::results::{Bounds, ResultsStage};
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::stages::Form;
+use super::{Accelerator, ScanScratch, Slot, launch, stages};
 
 /// A program on the device.
 struct Sent<A: Accelerator> {
@@ -124,10 +125,9 @@ impl<A: Accelerator> QueryStage<A> {
         if find.records {
             self.found.list_records(device, indexed)?;
         }
-        if program.is_singular() {
-            self.slots(device, indexed, program, find)
-        } else {
-            self.counts(device, indexed, trees, program, find)
+        match Form::of(program) {
+            Form::Slots => self.slots(device, indexed, program, find),
+            _ => self.counts(device, indexed, trees, program, find),
         }
     }
 
@@ -148,9 +148,9 @@ impl<A: Accelerator> QueryStage<A> {
         let view = self.program.view(device, program)?;
         let buffer = self.slots.room(device, len)?;
         let args = QuerySlotsArgs { indexed, program: view, slots: device.view_mut(buffer, len) };
-        launch::<A, QuerySlots>(device, &args)?;
+        launch::<A, stages::Slots, QuerySlots>(device, &args)?;
         if find.any_loose {
-            launch::<A, QuerySlotsLoose>(device, &args)?;
+            launch::<A, stages::Slots, QuerySlotsLoose>(device, &args)?;
         }
 
         // The slots of one path always fit the first guess. The slots of many paths may all be full, but
@@ -167,7 +167,7 @@ impl<A: Accelerator> QueryStage<A> {
                 lines: lines as LineIx,
                 cut: find.cut.unwrap_or(0),
             };
-            launch::<A, SlotCompact>(device, &args)?;
+            launch::<A, stages::Slots, SlotCompact>(device, &args)?;
             let bounds = found.bounds(device, program.paths(), find)?;
             if !find.matches || bounds.total()? <= room {
                 return Ok(bounds);
@@ -185,39 +185,40 @@ impl<A: Accelerator> QueryStage<A> {
         program: &Program,
         find: Find,
     ) -> Result<Bounds, Error> {
+        let form = Form::of(program);
+        let trees = || trees.ok_or_else(|| Error::Internal("a program without its trees".into()));
         let (lines, len) = (indexed.lines(), program.paths() * indexed.lines());
         let Self { program: sent, counts, kept, offsets, count_scan, found, .. } = self;
-        let program_view = sent.view(device, program)?;
+        let (program_view, names) = (sent.view(device, program)?, program.names().len());
         device.zero(counts.room(device, len)?, 0, len)?;
         let kept_len = if find.matches { kept_of_each(len) * len } else { 0 };
         let to = device.view_mut(counts.get_mut()?, len);
         let keep = device.view_mut(kept.room(device, kept_len)?, kept_len);
-        if let Some(trees) = trees {
-            match program.names() {
-                [] => {
-                    let args = TreeCountArgs { trees, program: program_view, counts: to, kept: keep };
-                    launch::<A, TreeCount>(device, &args)?;
-                }
-                names => {
-                    let names = device.view(sent.names.get()?, names.len());
-                    let (program, exact) = (program_view, !find.any_loose as u32);
-                    let args =
-                        NamesCountArgs { trees, program, names, counts: to, kept: keep, exact, reserved: 0 };
-                    launch::<A, NamesCount>(device, &args)?;
-                }
+        match form {
+            Form::Names => {
+                let (trees, program, exact) = (trees()?, program_view, !find.any_loose as u32);
+                let names = device.view(sent.names.get()?, names);
+                let args =
+                    NamesCountArgs { trees, program, names, counts: to, kept: keep, exact, reserved: 0 };
+                launch::<A, stages::NameCounts, NamesCount>(device, &args)?;
             }
-        } else {
-            let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
-            if !program.has_plain_filters() {
-                launch::<A, FilterCount>(device, &args)?;
-            } else {
-                launch::<A, QueryCount>(device, &args)?;
-                if find.any_loose {
-                    launch::<A, QueryCountLoose>(device, &args)?;
+            Form::Trees => {
+                let args = TreeCountArgs { trees: trees()?, program: program_view, counts: to, kept: keep };
+                launch::<A, stages::TreeCounts, TreeCount>(device, &args)?;
+            }
+            Form::Slots | Form::Counts | Form::Filters => {
+                let args = QueryCountArgs { indexed, program: program_view, counts: to, kept: keep };
+                if form == Form::Filters {
+                    launch::<A, stages::FilterCounts, FilterCount>(device, &args)?;
+                } else {
+                    launch::<A, stages::Counts, QueryCount>(device, &args)?;
+                    if find.any_loose {
+                        launch::<A, stages::Counts, QueryCountLoose>(device, &args)?;
+                    }
                 }
             }
         }
-        scan::<A, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
+        scan::<A, stages::Offsets, _, _, CountScan>(device, counts.get()?, len, offsets, count_scan)?;
 
         let bounds = bounds_for(program.paths());
         let args = QueryBoundsArgs {
@@ -226,7 +227,7 @@ impl<A: Accelerator> QueryStage<A> {
             lines: lines as LineIx,
             cut: find.cut.unwrap_or(0),
         };
-        launch::<A, QueryBounds>(device, &args)?;
+        launch::<A, stages::Offsets, QueryBounds>(device, &args)?;
         let bounds = found.bounds(device, program.paths(), find)?;
         let total = bounds.total()?;
         if find.matches && total > 0 {
@@ -234,21 +235,24 @@ impl<A: Accelerator> QueryStage<A> {
             let kept = device.view(kept.get()?, kept_len);
             let offsets = device.view_mut(offsets.get_mut()?, len + 1);
             let matches = device.view_mut(found.matches.room(device, total)?, total);
-            let (plain, names) = (program.has_plain_filters(), !program.names().is_empty());
             let program = program_view;
-            if let Some(trees) = trees {
-                let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
-                if names {
-                    launch::<A, NamesFill>(device, &args)?;
-                } else {
-                    launch::<A, TreeFill>(device, &args)?;
+            match form {
+                Form::Names | Form::Trees => {
+                    let trees = trees()?;
+                    let args = TreeFillArgs { trees, program, counts: counted, kept, offsets, matches };
+                    if form == Form::Names {
+                        launch::<A, stages::NameFills, NamesFill>(device, &args)?;
+                    } else {
+                        launch::<A, stages::TreeFills, TreeFill>(device, &args)?;
+                    }
                 }
-            } else {
-                let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
-                if plain {
-                    launch::<A, QueryFill>(device, &args)?;
-                } else {
-                    launch::<A, FilterFill>(device, &args)?;
+                Form::Slots | Form::Counts | Form::Filters => {
+                    let args = QueryFillArgs { indexed, program, counts: counted, kept, offsets, matches };
+                    if form == Form::Filters {
+                        launch::<A, stages::FilterFills, FilterFill>(device, &args)?;
+                    } else {
+                        launch::<A, stages::Fill, QueryFill>(device, &args)?;
+                    }
                 }
             }
         }

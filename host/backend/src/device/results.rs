@@ -11,7 +11,7 @@ use warpath_shared::units::LineIx;
 use super::columns::ItemStage;
 use super::index::scan;
 use super::query::Find;
-use super::{Accelerator, Downloads, ScanScratch, Slot, launch};
+use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
 use crate::answer::TextForm;
 
 /// The matches of a partition on the device, path by path, and the text and lists made of them there.
@@ -147,7 +147,7 @@ impl<A: Accelerator> ResultsStage<A> {
     fn make_text(&mut self, device: &A, indexed: Indexed<'_>, bounds: &Bounds) -> Result<Bounds, Error> {
         let (len, total) = (bounds_for(bounds.paths()), bounds.total()?);
         let Self { matches, offsets, text_scan, text, text_bounds, .. } = self;
-        scan::<A, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
+        scan::<A, stages::Text, _, _, TextScan>(device, matches.get()?, total, offsets, text_scan)?;
         // Only the device knows the length of the text. If the guess was too short, the loop runs again with
         // enough room.
         let mut room = (text.capacity() / GATHER_TILE * GATHER_TILE).max(GATHER_TILE);
@@ -160,7 +160,7 @@ impl<A: Accelerator> ResultsStage<A> {
                 text_bounds: device.view_mut(text_bounds.room(device, len)?, len),
                 out: device.view_mut(text.room(device, room)?, room),
             };
-            launch::<A, TextGather>(device, &args)?;
+            launch::<A, stages::Text, TextGather>(device, &args)?;
             let mut values = vec![0; len];
             device.download(text_bounds.get()?, 0, &mut values)?;
             let bounds = Bounds { values, ..*bounds };
@@ -181,7 +181,7 @@ impl<A: Accelerator> ResultsStage<A> {
             count: device.view_mut(self.record_count.room(device, 1)?, 1),
             look_back: self.record_scan.start_tiles(device, compact_tiles(lines))?,
         };
-        launch::<A, RecordCompact>(device, &args)
+        launch::<A, stages::ListRecords, RecordCompact>(device, &args)
     }
 
     /// Copies back the first `count` lines that [`list_records`](Self::list_records) listed.

@@ -14,7 +14,7 @@ use warpath_shared::units::{Depth, WORD_BYTES};
 use super::index::{IndexShape, IndexStage, TokenText, scan};
 use super::lines::Lines;
 use super::memory::Downloads;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::{Accelerator, ScanScratch, Slot, launch, stages};
 use crate::answer::LineFault;
 
 /// Bytes of text for each node in the initial room. The first text with more nodes is read twice.
@@ -138,9 +138,9 @@ impl<A: Accelerator> TreeStage<A> {
             len: text.len,
             reserved: 0,
         };
-        launch::<A, TapeWords>(device, &args)?;
+        launch::<A, stages::MakeTrees, TapeWords>(device, &args)?;
         let Self { sums, before, sum_scan, .. } = self;
-        scan::<A, _, _, TapeScan>(device, sums.get()?, stretches, before, sum_scan)?;
+        scan::<A, stages::MakeTrees, _, _, TapeScan>(device, sums.get()?, stretches, before, sum_scan)?;
         Ok(stretches)
     }
 
@@ -181,14 +181,17 @@ impl<A: Accelerator> TreeStage<A> {
                 longest: cut.longest,
                 reserved: 0,
             };
-            launch::<A, TapeLines>(device, &args)?;
+            launch::<A, stages::MakeTrees, TapeLines>(device, &args)?;
         }
         let status = device.view(status.get()?, TAPE_STATUS_WORDS);
         {
             let [first, second] = &mut *groups;
             let groups =
                 [device.view_mut(first.get_mut()?, lens[0]), device.view_mut(second.get_mut()?, lens[1])];
-            launch::<A, TapeMinima>(device, &TapeMinimaArgs { before, least, groups, status })?;
+            launch::<A, stages::MakeTrees, TapeMinima>(
+                device,
+                &TapeMinimaArgs { before, least, groups, status },
+            )?;
         }
         let [first, second] = &*groups;
         let groups = [device.view(first.get()?, lens[0]), device.view(second.get()?, lens[1])];
@@ -205,7 +208,7 @@ impl<A: Accelerator> TreeStage<A> {
             longest: cut.longest,
             piece: cut.piece,
         };
-        launch::<A, TapePieces>(device, &args)?;
+        launch::<A, stages::MakeTrees, TapePieces>(device, &args)?;
         let args = TapeNodesArgs {
             outline,
             line_starts,
@@ -214,7 +217,7 @@ impl<A: Accelerator> TreeStage<A> {
             nodes: device.view_mut(nodes.room(device, room.nodes)?, room.nodes),
             faulty,
         };
-        launch::<A, TapeNodes>(device, &args)
+        launch::<A, stages::MakeTrees, TapeNodes>(device, &args)
     }
 
     /// An indexed partition with its trees of `nodes` nodes, in the form that the query kernels read.

@@ -9,7 +9,7 @@ use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::tree::{TreeCut, TreeStage};
 use super::twig::GroupStage;
-use super::{Accelerator, Slot, launch};
+use super::{Accelerator, Slot, launch, stages};
 use crate::answer::LineFault;
 use crate::tree::line_fault;
 use crate::twig::encode::Compiled;
@@ -175,13 +175,13 @@ impl<A: Accelerator> TwigLinesStage<A> {
             unfit_count: device.view_mut(self.unfit_count.get_mut()?, 1),
             ops_a_node: self.ops_a_node as u64,
         };
-        launch::<A, TwigOps>(device, &args)?;
+        launch::<A, stages::TwigPrograms, TwigOps>(device, &args)?;
         self.room = self.room.max(bytes / BYTES_OF_A_MATCH);
         let (ops, lines) = (device.view(self.ops.get()?, ops), device.view(self.tasks.get()?, shape.lines));
         let mut unfit = [0];
         let numbers = &mut [(&self.unfit_count, &mut unfit[..])];
         self.groups.ask(device, &mut self.room, matched, numbers, |groups| {
-            launch::<A, TwigMatch>(device, &groups.args(device, ops, lines, 0)?)
+            launch::<A, stages::Twigs, TwigMatch>(device, &groups.args(device, ops, lines, 0)?)
         })?;
         Ok(unfit[0] as usize)
     }

@@ -13,7 +13,7 @@ use warpath_shared::xml::{MAX_XML_BYTES, XmlEvent, XmlMap};
 
 use super::dictionary::DictionaryStage;
 use super::twig::GroupStage;
-use super::{Accelerator, ScanScratch, Slot, launch};
+use super::{Accelerator, ScanScratch, Slot, launch, stages};
 use crate::twig::encode::Compiled;
 use crate::twig::names::Names;
 
@@ -211,7 +211,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
         };
         let look_back = self.map_scan.start(device, words)?;
         let states = device.view_mut(self.states.get_mut()?, words);
-        launch::<A, XmlStates>(device, &XmlStatesArgs { batch, states, look_back })?;
+        launch::<A, stages::Xml, XmlStates>(device, &XmlStatesArgs { batch, states, look_back })?;
         let args = XmlEventsArgs {
             batch,
             states: device.view(self.states.get()?, words),
@@ -220,7 +220,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
             fitness: device.view_mut(self.fitness.get_mut()?, documents),
             look_back: self.count_scan.start(device, words)?,
         };
-        launch::<A, XmlEvents>(device, &args)?;
+        launch::<A, stages::Xml, XmlEvents>(device, &args)?;
         let args = XmlNodesArgs {
             batch,
             dictionary: self.dictionary.view(device)?,
@@ -229,7 +229,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
             nodes: device.view_mut(self.nodes.get_mut()?, room),
             fitness: device.view_mut(self.fitness.get_mut()?, documents),
         };
-        launch::<A, XmlNodes>(device, &args)
+        launch::<A, stages::Xml, XmlNodes>(device, &args)
     }
 
     /// Makes programs of documents whose events are known, and runs them. Returns the number of events. If
@@ -260,7 +260,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
             ops_an_event: self.ops_an_event as u32,
             threads_a_document: (WRITERS / documents).clamp(1, 32).next_power_of_two() as u32,
         };
-        launch::<A, XmlOps>(device, &args)?;
+        launch::<A, stages::XmlPrograms, XmlOps>(device, &args)?;
         let (ops, tasks) = (device.view(self.ops.get()?, ops), device.view(self.tasks.get()?, documents));
         let mut count = [0];
         let numbers = &mut [(&self.count, &mut count[..]), (&self.fitness, fitness)];
@@ -268,7 +268,7 @@ impl<A: Accelerator> TwigXmlStage<A> {
             if groups.is_empty() {
                 return Ok(());
             }
-            launch::<A, TwigMatch>(device, &groups.args(device, ops, tasks, 0)?)
+            launch::<A, stages::Twigs, TwigMatch>(device, &groups.args(device, ops, tasks, 0)?)
         })?;
         Ok(count[0] as usize)
     }

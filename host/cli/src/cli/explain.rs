@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use indicatif::BinaryBytes;
+use warpath::answer::{TextForm, Want};
 use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
@@ -64,6 +65,16 @@ fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainA
     }
     text
 }
+
+/// The results of `query`, for which stages are shown.
+const AS_TEXT: Want = Want {
+    matches: false,
+    records: false,
+    text: Some(TextForm::Json),
+    rows: None,
+    columns: None,
+    limit: None,
+};
 
 /// The stage of the strict check with an index file. The index file has the faults of the basic check only.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
@@ -151,7 +162,7 @@ fn explain(
             }
         };
         stage("cpu", "read", read);
-        for Stage { place, name, what } in engine.stages(asked) {
+        for Stage { place, name, what } in engine.stages(asked, AS_TEXT) {
             stage(place, name, &what);
         }
     }

@@ -29,12 +29,12 @@ pub struct Part<R> {
     pub first_line: u64,
 }
 
-/// An operator's items for one text, and its counts.
+/// The items of one text, with their effect on the run.
 pub struct Taken<I> {
     pub items: I,
     /// The number of lines by which the line numbers of the input go on.
     pub lines: u64,
-    /// The counts for the statistics: lines, matches and skipped records.
+    /// The additions to the statistics: lines, matches and skipped records.
     pub counts: Stats,
     /// The error that follows the items, if the results end there.
     pub error: Option<Error>,
