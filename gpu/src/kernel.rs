@@ -1,17 +1,17 @@
-//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`].
+//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`]. Those
+//! in `rival` are no part of the product.
 
 mod bitmap;
 mod columns;
-mod copy;
 mod faulty;
 mod fsst;
-mod fsst_ladder;
 mod fsst_match;
 mod index;
 mod kind;
 mod line;
 mod query;
 mod results;
+mod rival;
 mod scan;
 mod strict;
 mod structure;
@@ -20,15 +20,12 @@ mod tape_nodes;
 mod tree_query;
 mod twig;
 mod twig_ops;
-mod twig_seed;
 mod wah;
 mod xml;
 
-pub use bitmap::{bitmap_range, decompress_tiles};
+pub use bitmap::bitmap_range;
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
-pub use copy::copy_16;
-pub use fsst::{fsst_decode, fsst_decode_strings, fsst_measure};
-pub use fsst_ladder::{fsst_buffered, fsst_bytes, fsst_lengths, fsst_shared, fsst_words};
+pub use fsst::{fsst_decode, fsst_decode_strings};
 pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;
@@ -37,6 +34,10 @@ pub use query::{
     filter_count, filter_fill, query_count, query_count_loose, query_fill, query_slots, query_slots_loose,
 };
 pub use results::{query_bounds, slot_compact, text_gather};
+pub use rival::{
+    coa_level, copy_16, decompress_scan, decompress_tiles, decompress_words, fsst_buffered, fsst_bytes,
+    fsst_lengths, fsst_shared, fsst_words, hybrid_tiles, twig_seed,
+};
 pub use scan::{count_scan, text_scan};
 pub use strict::strict_check;
 pub use structure::structure_write;
@@ -45,8 +46,5 @@ pub use tape_nodes::tape_nodes;
 pub use tree_query::{names_count, names_fill, tree_count, tree_fill};
 pub use twig::twig_match;
 pub use twig_ops::twig_ops;
-pub use twig_seed::twig_seed;
-pub use wah::{
-    bin_words, coa_level, compress_atoms, compress_starts, decompress_scan, decompress_words, hybrid_tiles,
-};
+pub use wah::{bin_words, compress_atoms, compress_starts};
 pub use xml::{xml_events, xml_nodes, xml_ops, xml_states};

@@ -6,11 +6,11 @@
 //! has to check them.
 //!
 //! The stages that launch the kernels are in `host/backend/src/device/stages.rs`. `docs/architecture.md` has
-//! them as a table, with the bytes that they move.
+//! them as a table, with the bytes that they move. The kernels of rivals have a table of their own,
+//! [`RIVALS`]. The product does not contain them.
 
 mod bitmap;
 mod columns;
-mod copy;
 mod fsst;
 mod fsst_match;
 mod index;
@@ -18,6 +18,7 @@ mod launch;
 mod line;
 mod query;
 mod results;
+mod rivals;
 mod scan;
 mod strict;
 mod table;
@@ -27,20 +28,16 @@ mod twig;
 mod xml;
 
 pub use bitmap::{
-    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COA_WORDS, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs,
-    Columns, CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan,
-    DecompressScanArgs, DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs,
-    EXPAND_WORDS, HybridTiles, HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, Columns, CompressAtoms,
+    CompressAtomsArgs, CompressStarts, CompressStartsArgs,
 };
 pub use columns::{
     ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
     PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
 };
-pub use copy::{Copy16, Copy16Args};
 pub use fsst::{
-    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstBuffered,
-    FsstBytes, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs,
-    FsstMeasure, FsstMeasureArgs, FsstShared, FsstWords, block_splits,
+    FSST_ESCAPE, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs,
+    FsstDecodeStrings, block_splits,
 };
 pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use index::{
@@ -60,9 +57,15 @@ pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
+pub use rivals::{
+    COA_WORDS, CoaLevel, CoaLevelArgs, Copy16, Copy16Args, DecompressScan, DecompressScanArgs,
+    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, FsstBuffered,
+    FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords, HybridTiles,
+    HybridTilesArgs, MAX_THREADS, SCAN_ATOMS, TwigSeed, TwigSeedArgs,
+};
 pub use scan::{CountScan, LookBack, ScanArgs, TapeScan, TextScan, scan_tiles};
 pub use strict::{StrictCheck, StrictCheckArgs};
-pub use table::KERNELS;
+pub use table::{KERNELS, RIVALS};
 pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeBrackets, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs,
     TapeNodes, TapeNodesArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,
@@ -71,10 +74,7 @@ pub use tree_query::{
     NAMES_TILE, NamesCount, NamesCountArgs, NamesFill, TreeCount, TreeCountArgs, TreeFill, TreeFillArgs,
     Trees,
 };
-pub use twig::{
-    TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs, TwigSeed,
-    TwigSeedArgs,
-};
+pub use twig::{TWIG_OPS_THREADS, TWIG_WARPS, TwigGroups, TwigMatch, TwigMatchArgs, TwigOps, TwigOpsArgs};
 pub use xml::{
     XML_OPS_THREADS, XmlBatch, XmlEvents, XmlEventsArgs, XmlNodes, XmlNodesArgs, XmlOps, XmlOpsArgs,
     XmlStates, XmlStatesArgs, fitness,

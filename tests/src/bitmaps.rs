@@ -7,7 +7,8 @@ use warpath::bitmap::StoredValues;
 use warpath::bitmap::column::{Bin, Holds, Scalar};
 use warpath::bitmap::run::{Outputs, run};
 use warpath::bitmap::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
-use warpath::device::{Accelerator, BitmapStage, Decompression, DeviceBitmaps, Method};
+use warpath::device::{Accelerator, BitmapStage, DeviceBitmaps};
+use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
 
@@ -240,11 +241,11 @@ impl Case {
         Ok(())
     }
 
-    /// Checks a device's decompression, and the methods of the paper, against the oracle.
+    /// Checks decompression on a device, and the unions of rivals, against the oracle.
     ///
     /// # Errors
     /// A difference between their results, or an error of the device.
-    pub fn check_methods<A: Accelerator>(&self, stage: &mut BitmapStage<A>, shape: (u32, u32)) -> Result<()> {
+    pub fn check_unions<A: Accelerator>(&self, stage: &mut UnionStage<A>, shape: (u32, u32)) -> Result<()> {
         let rows = self.columns[0].len();
         let chunks_of = chunks_for(rows as u64);
         let bitmaps = DeviceBitmaps::new(stage.device(), &self.bitmaps())?;
@@ -256,22 +257,26 @@ impl Case {
         let union = chunks(&union);
         let (width, height) = shape;
         for how in [Decompression::Scans, Decompression::Tiles] {
-            for method in [
-                Method::Coa,
-                Method::Roa,
-                Method::IdealHybrid,
-                Method::Hybrid { width, height },
-                Method::for_columns(self.columns.len()),
+            for reduction in [
+                Reduction::Coa,
+                Reduction::Roa,
+                Reduction::IdealHybrid,
+                Reduction::Hybrid { width, height },
+                Reduction::for_columns(self.columns.len()),
             ] {
                 stage.decompress(&bitmaps, how)?;
                 ensure!(stage.words(all.len())? == all, "{how:?} of {rows} rows");
-                stage.unite(self.columns.len(), chunks_of, method)?;
-                ensure!(stage.words(union.len())? == union, "{method:?} of {} columns", self.columns.len());
+                stage.unite(self.columns.len(), chunks_of, reduction)?;
+                ensure!(
+                    stage.words(union.len())? == union,
+                    "{reduction:?} of {} columns",
+                    self.columns.len()
+                );
             }
         }
         for stripe in [1, 129, 400] {
             let mut striped = Vec::new();
-            stage.unite_in_stripes(&bitmaps, stripe, Method::IdealHybrid, Some(&mut striped))?;
+            stage.unite_in_stripes(&bitmaps, stripe, Reduction::IdealHybrid, Some(&mut striped))?;
             ensure!(striped == union, "in stripes of {stripe} chunks");
         }
         Ok(())
@@ -304,7 +309,7 @@ pub fn check_bins<A: Accelerator>(
     Ok(())
 }
 
-/// Checks all bitmap operations of a device over random columns.
+/// Checks all bitmap operations of a device over random columns, and those of rivals.
 ///
 /// # Errors
 /// A difference from the oracle, or an error of the device.
@@ -323,7 +328,7 @@ pub fn suite<A: Accelerator>(
         case.check_program(stage, &program)?;
         if round % 3 == 0 {
             let shape = [(1, 1), (1, 32), (2, 8), (3, 5), (4, 64), (8, 2), (32, 32)][rng.below(7)];
-            case.check_methods(stage, shape)?;
+            case.check_unions(&mut UnionStage::new(stage.device().queue()?), shape)?;
             let bins = 1 + rng.below(40) as u32;
             check_bins(stage, rng, count, bins)?;
         }

@@ -9,9 +9,9 @@ use cuda_std::emulator::{self, Launch, Schedule};
 use warpath::backend::Buffer;
 pub use warpath::device::{Accelerator, Plain};
 use warpath::{DeviceError, Error};
-use warpath_shared::for_each_kernel;
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
+use warpath_shared::{for_each_kernel, for_each_rival};
 
 /// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same
 /// time, each in its caller's thread. Each operation of a queue has finished when its function returns.
@@ -283,6 +283,7 @@ impl Accelerator for Emulated {
             };
         }
         for_each_kernel!(run_it);
+        for_each_rival!(run_it);
         if ran { Ok(()) } else { Err(Error::Internal(format!("no kernel `{}`", K::NAME))) }
     }
 }

@@ -1,7 +1,10 @@
 //! Strings as FSST codes: checks a device's decoding against the rule, string by string.
 
-use warpath::device::{Accelerator, CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+use std::fmt::Debug;
+
+use warpath::device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
 use warpath::fsst::Codes;
+use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 
 use crate::random::Rng;
@@ -115,40 +118,9 @@ impl Case {
             len: self.text.len() as u64,
         }
     }
-
-    /// Returns the code offsets and the output offsets of stretches of about `of` codes. No stretch begins
-    /// right after an escape.
-    #[must_use]
-    pub fn stretches(&self, of: usize) -> (Vec<u64>, Vec<u64>) {
-        let (mut begins, mut outputs) = (Vec::new(), Vec::new());
-        let (mut at, mut end, mut next) = (0, 0, 0);
-        while at < self.codes.len() {
-            if at >= next {
-                begins.push(at as u64);
-                outputs.push(end);
-                next = at + of;
-            }
-            let (_, len, taken) = self.table.step(&self.codes, at).unwrap();
-            (at, end) = (at + taken, end + u64::from(len));
-        }
-        begins.push(at as u64);
-        outputs.push(end);
-        (begins, outputs)
-    }
 }
 
-/// All ways to decode.
-pub const WAYS: [Decoding; 7] = [
-    Decoding::Splits,
-    Decoding::Measured,
-    Decoding::Ladder(Step::Bytes),
-    Decoding::Ladder(Step::Words),
-    Decoding::Ladder(Step::Shared),
-    Decoding::Ladder(Step::Buffered),
-    Decoding::Ladder(Step::Stretches),
-];
-
-/// Decodes a case in every way, and compares each output with the case.
+/// Decodes a case in every way, by rivals too, and compares each output with the case.
 ///
 /// # Errors
 /// An error of the device.
@@ -162,27 +134,26 @@ pub fn check<A: Accelerator>(
     name: &str,
 ) -> anyhow::Result<()> {
     on_device.load(stage.device(), &case.codes())?;
-    let (begins, outputs) = case.stretches(64);
-    on_device.set_stretches(stage.device(), &begins, &outputs)?;
     // Vary the number of splits that a block decodes.
     stage.set_block_splits(1 + case.codes.len() as u64 % 4);
-    for way in WAYS {
-        if case.codes.is_empty() && way == Decoding::Ladder(Step::Stretches) {
-            continue;
-        }
-        stage.decode(on_device, way)?;
-        assert_eq!(stage.fault()?, None, "{name}, {way:?}");
-        let (text, offsets) = stage.download()?;
+    let same = |(text, offsets): (Vec<u8>, Vec<u64>), way: &dyn Debug, has_offsets: bool| {
         let differs = text.iter().zip(&case.text).position(|(have, want)| have != want);
         assert_eq!((differs, text.len()), (None, case.text.len()), "{name}, {way:?}: bytes");
-        if way != Decoding::Ladder(Step::Stretches) {
-            assert_eq!(offsets, case.offsets, "{name}, {way:?}: offsets");
-        }
+        assert!(!has_offsets || offsets == case.offsets, "{name}, {way:?}: offsets");
+    };
+    stage.decode(on_device)?;
+    assert_eq!(stage.fault()?, None, "{name}");
+    same(stage.download()?, &"splits", true);
+    let mut ladder = LadderStage::new(stage.device().queue()?);
+    for step in Step::ALL {
+        ladder.load(&case.codes(), step)?;
+        ladder.decode()?;
+        same(ladder.download()?, &step, step != Step::Stretches);
     }
     // Decode the codes again as one text.
     stage.set_block_splits(1 + case.text.len() as u64 % 4);
     on_device.load(stage.device(), &Codes { offsets: &[], first_strings: &[], ..case.codes() })?;
-    stage.decode(on_device, Decoding::Splits)?;
+    stage.decode(on_device)?;
     assert_eq!(stage.fault()?, None, "{name}, as a text");
     assert_eq!(stage.download()?.0, case.text, "{name}, as a text");
     Ok(())
@@ -200,50 +171,41 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
     let mut on_device = DeviceCodes::default();
     let table = table(rng, 200, 8);
     let case = Case::random(rng, table, 300, 40, 30);
-    let mut tell = |codes: &[u8], splits: &[Split], offsets: &[u64], len, way| -> anyhow::Result<_> {
-        let firsts =
-            if offsets.is_empty() || splits.is_empty() { Vec::new() } else { firsts(offsets, codes.len()) };
+    let mut tell = |codes: &[u8], splits: &[Split], offsets: &[u64], len| -> anyhow::Result<_> {
+        let firsts = if offsets.is_empty() { Vec::new() } else { firsts(offsets, codes.len()) };
         let codes = Codes { table: &case.table, codes, splits, first_strings: &firsts, offsets, len };
         on_device.load(stage.device(), &codes)?;
-        stage.decode(&on_device, way)?;
+        stage.decode(&on_device)?;
         Ok(stage.fault()?)
     };
     let (codes, splits, offsets, len) =
         (&case.codes[..], &case.splits[..], &case.code_offsets[..], case.text.len() as u64);
-    for way in [Decoding::Splits, Decoding::Measured] {
-        assert_eq!(tell(codes, splits, offsets, len, way)?, None);
-        // A code of no symbol, at the first symbol, in the middle, and at the last.
-        let is_symbol = |at: &usize| codes[*at] != ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok();
-        let symbols: Vec<usize> = (0..codes.len()).filter(is_symbol).collect();
-        for at in [symbols[0], symbols[symbols.len() / 2], symbols[symbols.len() - 1]] {
-            let mut altered = codes.to_vec();
-            altered[at] = 230;
-            assert_eq!(
-                tell(&altered, splits, offsets, len, way)?,
-                Some(CodesFault::Unknown),
-                "{way:?}: code {at} of {}",
-                codes.len()
-            );
-        }
-        // An escape as the last code of all, and as the last code of a string.
+    assert_eq!(tell(codes, splits, offsets, len)?, None);
+    // A code of no symbol, at the first symbol, in the middle, and at the last.
+    let is_symbol = |at: &usize| codes[*at] != ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok();
+    let symbols: Vec<usize> = (0..codes.len()).filter(is_symbol).collect();
+    for at in [symbols[0], symbols[symbols.len() / 2], symbols[symbols.len() - 1]] {
         let mut altered = codes.to_vec();
-        let last = altered.len() - 1;
-        if case.table.decoded_len(&codes[..last]).is_ok() {
-            altered[last] = ESCAPE;
-            assert!(tell(&altered, splits, offsets, len, way)?.is_some());
-        }
-        let escape = (0..codes.len() - 1)
-            .find(|at| codes[*at] == ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok());
-        let mut moved = offsets.to_vec();
-        let string = moved.partition_point(|offset| *offset <= escape.unwrap() as u64);
-        moved[string] = escape.unwrap() as u64 + 1;
-        moved[..string].iter_mut().for_each(|offset| *offset = (*offset).min(escape.unwrap() as u64 + 1));
-        assert_eq!(tell(codes, splits, &moved, len, way)?, Some(CodesFault::Escape));
-        // A wrong length.
-        if way == Decoding::Measured {
-            assert_eq!(tell(codes, &[], offsets, len - 1, way)?, Some(CodesFault::Splits));
-        }
+        altered[at] = 230;
+        let told = tell(&altered, splits, offsets, len)?;
+        assert_eq!(told, Some(CodesFault::Unknown), "code {at} of {}", codes.len());
     }
+    // An escape as the last code of all, and as the last code of a string.
+    let mut altered = codes.to_vec();
+    let last = altered.len() - 1;
+    if case.table.decoded_len(&codes[..last]).is_ok() {
+        altered[last] = ESCAPE;
+        assert!(tell(&altered, splits, offsets, len)?.is_some());
+    }
+    let escape =
+        (0..codes.len() - 1).find(|at| codes[*at] == ESCAPE && case.table.decoded_len(&codes[..*at]).is_ok());
+    let mut moved = offsets.to_vec();
+    let string = moved.partition_point(|offset| *offset <= escape.unwrap() as u64);
+    moved[string] = escape.unwrap() as u64 + 1;
+    moved[..string].iter_mut().for_each(|offset| *offset = (*offset).min(escape.unwrap() as u64 + 1));
+    assert_eq!(tell(codes, splits, &moved, len)?, Some(CodesFault::Escape));
+    // A wrong length.
+    assert_eq!(tell(codes, splits, offsets, len - 1)?, Some(CodesFault::Splits));
     for at in 0..splits.len() {
         let bits = splits[at].0;
         for altered in [bits ^ 1 << 63, bits + 1, bits.wrapping_sub(1), bits + (1 << 40), u64::MAX, 1 << 63] {
@@ -251,24 +213,17 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
             splits[at] = Split(altered);
             for offsets in [offsets, &[]] {
                 if altered != bits {
-                    let told = tell(codes, &splits, offsets, len, Decoding::Splits)?;
                     // With a wrong split, an escaped byte may be read as a symbol, and a symbol as an escaped
                     // byte.
-                    assert!(
-                        told.is_some_and(|fault| fault != CodesFault::Far),
-                        "split {at}: {altered:x}: {told:?}"
-                    );
+                    let told = tell(codes, &splits, offsets, len)?;
+                    assert!(told.is_some(), "split {at}: {altered:x}");
                 }
             }
         }
     }
-    // Only 255s: without splits, the decoder would have to look too far back to know if one is an escape.
-    let strings = [vec![ESCAPE; 40 << 11]];
-    let many = Case::new(case.table, &strings);
-    let told =
-        tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Measured)?;
-    assert_eq!(told, Some(CodesFault::Far));
-    let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64, Decoding::Splits)?;
+    // Splits of only 255s: each split says whether its first code is an escape.
+    let many = Case::new(case.table, &[vec![ESCAPE; 40 << 11]]);
+    let told = tell(&many.codes, &many.splits, &many.code_offsets, many.text.len() as u64)?;
     assert_eq!(told, None);
     Ok(())
 }

@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use anyhow::ensure;
-use warpath::device::{Accelerator, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks};
+use warpath::device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
 use warpath::twig::encode::{Compiled, Encoder};
 use warpath::twig::names::Names;
-use warpath::twig::seed::SeedQueries;
 use warpath::twig::{Events, Twig, TwigIx, TwigSet, json, xml};
+use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 
 use crate::random::Rng;
 
@@ -430,7 +430,7 @@ pub fn suite<A: Accelerator>(
         }
         if is_seed {
             for (queues, one) in [(1, true), (3, false)] {
-                let mut stage = TwigSeedStage::new(device, &seed_queries, queues)?;
+                let mut stage = SeedStage::new(device, &seed_queries, queues)?;
                 let found = stage.run(&events.events, &events.documents, one)?;
                 let nodes = seed_queries.personalities.len();
                 for (number, text) in texts.iter().enumerate() {

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use warpath::bitmap::run::ones;
 use warpath::bitmap::wah::{WahBuf, tile_starts};
-use warpath::device::{BitmapStage, DeviceBitmaps, Method};
+use warpath::device::{BitmapStage, DeviceBitmaps};
+use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, ProgramFault, TILE_CHUNKS, TileStart, check};
 use warpath_shared::wah::ops::Op;
 use warpath_shared::wah::{ALL, Atom, CHUNK_ROWS, MAX_FILL, Wah, WahFault, chunks_for, last_chunk};
@@ -214,11 +215,11 @@ fn fills_slide_over_a_tile() {
 
 /// W14, by the paper's table 2.
 #[test]
-fn methods_are_chosen_by_columns() {
-    assert_eq!(Method::for_columns(2), Method::Coa);
-    assert_eq!([3, 64, 1024].map(Method::for_columns), [Method::IdealHybrid; 3]);
-    assert_eq!([1025, 2048].map(Method::for_columns), [Method::Roa; 2]);
-    assert_eq!(Method::for_columns(2049), Method::Hybrid { width: 32, height: 32 });
+fn reductions_are_chosen_by_columns() {
+    assert_eq!(Reduction::for_columns(2), Reduction::Coa);
+    assert_eq!([3, 64, 1024].map(Reduction::for_columns), [Reduction::IdealHybrid; 3]);
+    assert_eq!([1025, 2048].map(Reduction::for_columns), [Reduction::Roa; 2]);
+    assert_eq!(Reduction::for_columns(2049), Reduction::Hybrid { width: 32, height: 32 });
 }
 
 /// W11, W12: more columns than a block has threads, and more than two rounds of tiles.
@@ -226,14 +227,14 @@ fn methods_are_chosen_by_columns() {
 fn many_columns() {
     let rng = &mut Rng::new(9);
     let case = Case::random(rng, 130, 100);
-    case.check_methods(&mut stage(), (3, 2)).unwrap();
+    let mut stage = UnionStage::new(Emulated::default());
+    case.check_unions(&mut stage, (3, 2)).unwrap();
     let wide = Case::random(rng, 2049, 64);
-    let mut stage = stage();
     let bitmaps = DeviceBitmaps::new(stage.device(), &wide.bitmaps()).unwrap();
-    stage.decompress(&bitmaps, warpath::device::Decompression::Tiles).unwrap();
-    assert!(stage.unite(2049, 2, Method::Roa).is_err());
-    assert!(stage.unite(2049, 2, Method::Hybrid { width: 64, height: 64 }).is_err());
-    stage.unite(2049, 2, Method::for_columns(2049)).unwrap();
+    stage.decompress(&bitmaps, Decompression::Tiles).unwrap();
+    assert!(stage.unite(2049, 2, Reduction::Roa).is_err());
+    assert!(stage.unite(2049, 2, Reduction::Hybrid { width: 64, height: 64 }).is_err());
+    stage.unite(2049, 2, Reduction::for_columns(2049)).unwrap();
     let mut union = vec![false; 64];
     for column in &wide.columns {
         union.iter_mut().zip(column).for_each(|(union, one)| *union |= one);

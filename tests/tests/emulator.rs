@@ -13,16 +13,17 @@ use warpath::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
 use warpath::plain::Plain;
 use warpath::{Error, Program, Query};
 use warpath_gpu::kernel;
+use warpath_rivals::copy::CopyStage;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    self as kernel_status, ANY_FAULTY, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed,
-    KERNELS, Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates,
-    LineStatesArgs, LookBack, MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, STATUS_WORDS, ScanArgs, Span,
-    StructureWrite, StructureWriteArgs, TapeBrackets, TapeOutline, TapePieces, TapePiecesArgs, TileKinds,
-    TileLines, scan_tiles,
+    self as kernel_status, ANY_FAULTY, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed, KERNELS, Kernel,
+    KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs, LookBack,
+    MOST_LINES_OF_A_TILE, QuerySlots, QuerySlotsArgs, RIVALS, STATUS_WORDS, ScanArgs, Span, StructureWrite,
+    StructureWriteArgs, TapeBrackets, TapeOutline, TapePieces, TapePiecesArgs, TileKinds, TileLines,
+    scan_tiles,
 };
 use warpath_shared::tree::brackets::{Closed, Top};
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
@@ -125,19 +126,13 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
         pipeline.answer(data::file("people.ndjson"), &Program::new(&[Query::compile(path)?])?, want)?;
     }
     pipeline.strict_faults(data::file("people.ndjson"))?;
-    // No stage of the pipeline: it is there for benches to compare with.
     let device = pipeline.device();
     let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    let (mut from, mut to) = (device.alloc(text.len())?, device.alloc::<u8>(text.len())?);
-    device.upload(&mut from, 0, &text)?;
-    let args = Copy16Args { from: device.view(&from, text.len()), to: device.view_mut(&mut to, text.len()) };
-    // SAFETY: both views are this device's, and the first has been written.
-    unsafe { device.launch::<Copy16>(&args) }?;
-    let mut copied = vec![0; text.len()];
-    device.download(&to, 0, &mut copied)?;
-    assert!(copied == text, "the copy differs");
+    let mut copy = CopyStage::new(device.queue()?, &text)?;
+    copy.run()?;
+    assert!(copy.download()? == text, "the copy differs");
 
-    // Those of bitmaps, of compressed strings and of twigs are no stages of it either.
+    // Bitmaps, compressed strings and twigs have stages of their own, and so have rivals.
     let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
     bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
@@ -147,7 +142,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
-    let mut table: Vec<&str> = KERNELS.iter().map(|(name, _)| *name).collect();
+    let mut table: Vec<&str> = KERNELS.iter().chain(RIVALS).map(|(kernel, _)| *kernel).collect();
     table.sort_unstable();
     assert_eq!(ran, table);
     Ok(())

@@ -16,7 +16,7 @@ use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::value::ColumnValues;
 use warpath::bitmap::wah::WahBuf;
 use warpath::bitmap::{BitmapIndex, Built};
-use warpath::device::{Decoding, DeviceCodes, FsstMatchStage, FsstStage};
+use warpath::device::{DeviceCodes, FsstMatchStage, FsstStage};
 use warpath::fsst::{CodeAutomaton, CodeFault, Pattern, StringColumn, StringKind, Strings, Table, splits};
 use warpath::{ColumnError, Error};
 use warpath_shared::fsst::Split;
@@ -544,7 +544,7 @@ fn a_device_decodes_and_asks_as_the_cpu_does() -> Result<()> {
         let mut codes = DeviceCodes::default();
         codes.load(&device, &column.codes())?;
         let mut decode = FsstStage::new(device.clone());
-        decode.decode(&codes, Decoding::Splits)?;
+        decode.decode(&codes)?;
         ensure!(decode.fault()?.is_none());
         let Strings { values, offsets, .. } = column.decode()?;
         ensure!(decode.download()? == (values, offsets), "{count}");
@@ -579,8 +579,8 @@ fn a_device_tells_the_first_fault_of_all_launches() -> Result<()> {
         let codes = warpath::fsst::Codes {
             table: &table,
             codes: &codes,
-            splits: &[],
-            first_strings: &[],
+            splits: &[Split::new(0, false), Split::new(2_000, false)],
+            first_strings: &[0],
             offsets: &offsets,
             len: 2_000,
         };

@@ -1,37 +1,57 @@
 //! Checks that the committed PTX is the build of the sources, and that it has the interface that the host
 //! expects.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath_shared::kernel::KERNELS;
+use warpath::cuda::MODULES;
+use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
+
+/// A folder of committed PTX, and the kernels that it has.
+struct Folder {
+    path: &'static str,
+    kernels: &'static [(&'static str, &'static str)],
+}
+
+const FOLDERS: [Folder; 2] =
+    [Folder { path: "gpu/ptx", kernels: KERNELS }, Folder { path: "benches/rivals/ptx", kernels: RIVALS }];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The modules that the kernels are in.
-fn modules_of_kernels() -> Vec<&'static str> {
-    let mut modules: Vec<&str> = KERNELS.iter().map(|(_, module)| *module).collect();
-    modules.sort_unstable();
-    modules.dedup();
-    modules
+impl Folder {
+    /// The modules that the kernels are in.
+    fn modules(&self) -> Vec<&'static str> {
+        let mut modules: Vec<&str> = self.kernels.iter().map(|(_, module)| *module).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        modules
+    }
+
+    /// Each committed file: its name, its text and its header.
+    fn committed(&self) -> Result<Vec<(String, String, Header)>> {
+        let read = |(arch, module): (&Arch, &str)| {
+            let name = format!("{module}.{arch}.ptx");
+            let file = root().join(self.path).join(&name);
+            let text = fs::read_to_string(file).with_context(|| name.clone())?;
+            let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
+            Ok((name, text, header))
+        };
+        let of_arch = |arch| self.modules().into_iter().map(move |module| (arch, module));
+        Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
+    }
 }
 
-/// Each committed file: its name, its text and its header.
+/// The files of both folders.
 fn committed() -> Result<Vec<(String, String, Header)>> {
-    let read = |(arch, module): (&Arch, &str)| {
-        let name = format!("{module}.{arch}.ptx");
-        let text = fs::read_to_string(root().join("gpu/ptx").join(&name)).with_context(|| name.clone())?;
-        let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
-        Ok((name, text, header))
-    };
-    let of_arch = |arch| modules_of_kernels().into_iter().map(move |module| (arch, module));
-    Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
+    let [product, rivals] = &FOLDERS;
+    Ok([product.committed()?, rivals.committed()?].concat())
 }
 
 #[test]
@@ -44,23 +64,36 @@ fn the_committed_ptx_was_made_from_these_sources() -> Result<()> {
 }
 
 #[test]
-fn the_folder_holds_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(root().join("gpu/ptx"))? {
-        found.push(entry?.file_name().to_string_lossy().into_owned());
+fn the_folders_hold_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
+    for folder in FOLDERS {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(root().join(folder.path))? {
+            found.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        found.sort();
+        let mut want: Vec<String> = folder.committed()?.into_iter().map(|(name, ..)| name).collect();
+        want.sort();
+        assert_eq!(found, want);
     }
-    found.sort();
-    let mut want: Vec<String> = committed()?.into_iter().map(|(name, ..)| name).collect();
-    want.sort();
-    assert_eq!(found, want);
     Ok(())
+}
+
+#[test]
+fn the_product_has_no_kernel_of_a_rival() {
+    let product: HashSet<&str> = KERNELS.iter().flat_map(|(kernel, module)| [*kernel, *module]).collect();
+    for (kernel, module) in RIVALS {
+        assert!(!product.contains(kernel) && !product.contains(module), "{kernel}, {module}");
+        for embedded in MODULES {
+            assert!(!embedded.ptx.contains(&format!(".entry {kernel}(")), "{kernel} in {}", embedded.name);
+        }
+    }
 }
 
 #[test]
 fn every_entry_has_a_kernel_and_every_kernel_an_entry() -> Result<()> {
     for (name, text, header) in committed()? {
         let module = header.module.with_context(|| format!("{name} names no module"))?;
-        let of_module = KERNELS.iter().filter(|(_, of)| *of == module);
+        let of_module = KERNELS.iter().chain(RIVALS).filter(|(_, of)| *of == module);
         let mut want: Vec<&str> = of_module.map(|(kernel, _)| *kernel).collect();
         want.sort_unstable();
         let mut report = Report::read(&text);

@@ -7,7 +7,57 @@
 //! | module | contents |
 //! |---|---|
 //! | [`yfilter`] | standing queries as one automaton for all paths: YFilter, the rival of twigs on CPUs |
-//! | [`unions`] | unions of compressed bitmaps, two at a time: one after the other, or in pairs level by level |
+//! | [`twig_seed`] | the kernel of the paper on twigs, the rival of twigs on devices |
+//! | [`unions`] | unions of compressed bitmaps: on CPUs two at a time, on devices by reductions |
+//! | [`ladder`] | strings of FSST decoded on a device, a thread a string |
+//! | [`copy`] | a copy on a device, the ceiling of other kernels |
+//!
+//! Kernels of rivals are in `gpu/src/kernel/rival`, compiled with the product's kernels. Their PTX is
+//! embedded here alone. A device that launches them is opened by [`cuda()`].
 
+pub mod copy;
+pub mod ladder;
+pub mod twig_seed;
 pub mod unions;
 pub mod yfilter;
+
+use warpath::Error;
+use warpath::cuda::{Cuda, KernelModule, Settings};
+use warpath::device::Accelerator;
+use warpath_shared::for_each_rival;
+use warpath_shared::kernel::{self, Kernel};
+
+macro_rules! modules {
+    ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
+        &[$(KernelModule {
+            name: stringify!($module),
+            kernels: &[$(kernel::$kernel::NAME),+],
+            ptx: include_str!(concat!("../ptx/", stringify!($module), ".sm_75.ptx")),
+            loading: concat!("module ", stringify!($module)),
+        }),*]
+    };
+}
+
+/// The modules of rivals' kernels.
+pub const MODULES: &[KernelModule] = for_each_rival!(modules);
+
+/// Opens the CUDA device of this number. It has the kernels of rivals beside the product's.
+///
+/// # Errors
+/// As for [`Cuda::new`].
+pub fn cuda(number: usize) -> Result<Cuda, Error> {
+    Cuda::with_settings(number, settings())
+}
+
+/// The default settings of a device, with the kernels of rivals.
+#[must_use]
+pub fn settings() -> Settings {
+    Settings { more_modules: MODULES, ..Settings::default() }
+}
+
+/// Launches a kernel for a stage of this crate. All stages launch through this function.
+fn launch<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
+    // SAFETY: the stages make their arguments only from views of their own device's buffers, which they
+    // borrow. They launch in an order in which all that a kernel reads was copied, zeroed or written before.
+    unsafe { device.launch::<K>(args) }
+}

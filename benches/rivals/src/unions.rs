@@ -1,7 +1,8 @@
-//! Unions by set algebra on two compressed bitmaps at a time. Systems of bitmap indexes evaluate range
-//! queries on processors in this way.
+//! Unions by the methods of Nelson, Sorenson, Myre, Sawin and Chiu (2019): on CPUs here, and on a
+//! [device](UnionStage).
 //!
-//! Both methods are those of Nelson, Sorenson, Myre, Sawin and Chiu (2019, sections 2.1 and 3.2).
+//! On CPUs, they are set algebra on two compressed bitmaps at a time (sections 2.1 and 3.2). Systems of
+//! bitmap indexes evaluate range queries in this way.
 //!
 //! ```text
 //! iterative           pairwise, of 5 columns: level by level, the pairs of a level side by side
@@ -10,9 +11,13 @@
 //! r = r ∪ a₂ …        c₀ b₁            c₀ ∪ b₁
 //! ```
 
+mod device;
+
 use warpath::bitmap::wah::{Builder, WahBuf};
 use warpath_shared::wah::Wah;
 use warpath_shared::wah::ops::Op;
+
+pub use device::{Decompression, Reduction, UnionStage};
 
 /// The union of bitmaps with equal numbers of rows, one after the other. The union of no bitmaps has no rows.
 ///

@@ -86,7 +86,7 @@ fn main() -> Result<()> {
     if let [file, expression] = &cli.range[..] {
         return range(&cli, file, expression);
     }
-    let settings = Settings { registers: cli.registers, ..Settings::default() };
+    let settings = Settings { registers: cli.registers, ..warpath_rivals::settings() };
     let cuda = cli.cuda.map(|number| Cuda::with_settings(number, settings)).transpose()?.map(Rc::new);
     let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
     println!("{}", results.machine);

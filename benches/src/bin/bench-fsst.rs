@@ -14,17 +14,15 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
+use warpath::Error;
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, Decoding, DeviceCodes, FsstMatchStage, FsstStage, Step};
+use warpath::device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
 use warpath::fsst::Codes;
 use warpath::fsst::{CodeAutomaton, Pattern, StringColumn, StringKind};
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::harness::machine;
-use warpath_shared::kernel::{Copy16, Copy16Args};
-use warpath_shared::units::TILE_BYTES;
-
-/// Codes of a stretch of the split kernel.
-const STRETCH_CODES: usize = 64;
+use warpath_rivals::copy::CopyStage;
+use warpath_rivals::ladder::{LadderStage, Step};
 
 /// Times string columns on a device.
 #[derive(Parser)]
@@ -69,7 +67,7 @@ fn main() -> Result<()> {
     let cli = Cli::parse();
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
-    let cuda = Cuda::new(cli.cuda)?;
+    let cuda = warpath_rivals::cuda(cli.cuda)?;
     for name in &cli.data {
         bench(&cli, &cuda, name, &make(name, cli.strings)?)?;
     }
@@ -106,45 +104,34 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
             "  {what:44} {milliseconds:9.3} ms, {rate:7.1} GB/s, {part:5.1} % of what the copy moves{kernels}"
         );
     };
+    let text = Codes { offsets: &[], first_strings: &[], ..codes };
+    let ways = [("splits, as one text", text), ("splits, and where strings begin", codes)];
     let mut stage = FsstStage::new(cuda.queue()?);
     let mut on_device = DeviceCodes::default();
-    let text = Codes { offsets: &[], first_strings: &[], ..codes };
-    let strings_by = |way| ("strings", codes, way);
-    let ways = [
-        ("splits, as one text", ("text", text, Decoding::Splits)),
-        ("splits, and where strings begin", strings_by(Decoding::Splits)),
-        ("without splits: measured first", strings_by(Decoding::Measured)),
-        ("ladder: bytes", strings_by(Decoding::Ladder(Step::Bytes))),
-        ("ladder: codes by 8 bytes", strings_by(Decoding::Ladder(Step::Words))),
-        ("ladder: table in shared memory", strings_by(Decoding::Ladder(Step::Shared))),
-        ("ladder: output by 16 bytes", strings_by(Decoding::Ladder(Step::Buffered))),
-        ("ladder: stretches of 64 codes", strings_by(Decoding::Ladder(Step::Stretches))),
-    ];
-    for (what, (_, codes, way)) in ways {
+    for (what, codes) in ways {
         on_device.load(stage.device(), &codes)?;
-        if way == Decoding::Ladder(Step::Stretches) {
-            let (begins, outputs) = stretches(&codes);
-            on_device.set_stretches(stage.device(), &begins, &outputs)?;
-        }
-        let (mut times, mut last) = (Vec::new(), Vec::new());
-        for _ in 0..cli.runs {
-            stage.device().wait()?;
-            stage.device().start_timeline();
-            stage.decode(&on_device, way)?;
-            let (kernels, total) = stage.device().take_timeline()?;
-            times.push(f64::from(total));
-            last = kernels;
-        }
+        let (milliseconds, kernels) =
+            time(cli, &mut stage, FsstStage::device, |stage| stage.decode(&on_device))?;
         ensure!(stage.fault()?.is_none(), "{what}: {:?}", stage.fault()?);
         let (made, places) = stage.download()?;
         ensure!(made == *values, "{what}: other bytes");
-        if !codes.offsets.is_empty() && way != Decoding::Ladder(Step::Stretches) {
-            ensure!(places == *offsets, "{what}: strings elsewhere");
-        }
-        let kernels: Vec<String> =
-            last.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-        let kernels = if kernels.len() > 1 { format!(" ({})", kernels.join(", ")) } else { String::new() };
-        show(what, median(times.split_off(1)), &kernels);
+        ensure!(codes.offsets.is_empty() || places == *offsets, "{what}: strings elsewhere");
+        show(what, milliseconds, &kernels);
+    }
+    let mut stage = LadderStage::new(cuda.queue()?);
+    for (what, step) in [
+        ("ladder: bytes", Step::Bytes),
+        ("ladder: codes by 8 bytes", Step::Words),
+        ("ladder: table in shared memory", Step::Shared),
+        ("ladder: output by 16 bytes", Step::Buffered),
+        ("ladder: stretches of 64 codes", Step::Stretches),
+    ] {
+        stage.load(&codes, step)?;
+        let (milliseconds, kernels) = time(cli, &mut stage, LadderStage::device, LadderStage::decode)?;
+        let (made, places) = stage.download()?;
+        ensure!(made == *values, "{what}: other bytes");
+        ensure!(step == Step::Stretches || places == *offsets, "{what}: strings elsewhere");
+        show(what, milliseconds, &kernels);
     }
     let mut times = Vec::new();
     for _ in 0..cli.runs.min(5) {
@@ -158,6 +145,29 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         patterns(cli, cuda, &column)?;
     }
     Ok(())
+}
+
+/// The median milliseconds of a stage's work without the first run, and the times of its kernels if they are
+/// several.
+fn time<S>(
+    cli: &Cli,
+    stage: &mut S,
+    device: impl Fn(&S) -> &Cuda,
+    mut work: impl FnMut(&mut S) -> Result<(), Error>,
+) -> Result<(f64, String)> {
+    let (mut times, mut last) = (Vec::new(), Vec::new());
+    for _ in 0..cli.runs {
+        device(stage).wait()?;
+        device(stage).start_timeline();
+        work(stage)?;
+        let (kernels, total) = device(stage).take_timeline()?;
+        times.push(f64::from(total));
+        last = kernels;
+    }
+    let kernels: Vec<String> =
+        last.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
+    let kernels = if kernels.len() > 1 { format!(" ({})", kernels.join(", ")) } else { String::new() };
+    Ok((median(times.split_off(1)), kernels))
 }
 
 /// Measures patterns over codes, on the device and on the CPU. Rates are of uncompressed strings.
@@ -174,21 +184,15 @@ fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     ];
     for (what, pattern) in asked {
         let automaton = CodeAutomaton::new(&pattern, column.table())?;
-        let mut times = Vec::new();
-        for _ in 0..cli.runs {
-            stage.device().wait()?;
-            stage.device().start_timeline();
-            stage.matches(&automaton, &on_device)?;
-            let (_, total) = stage.device().take_timeline()?;
-            times.push(f64::from(total));
-        }
+        let (milliseconds, _) =
+            time(cli, &mut stage, FsstMatchStage::device, |stage| stage.matches(&automaton, &on_device))?;
         ensure!(stage.fault()?.is_none(), "{what}: a fault");
         let have = column.without_nulls(stage.download()?);
         let start = Instant::now();
         let want = column.matches(&pattern)?;
         let cpu = start.elapsed().as_secs_f64() * 1e3;
         ensure!(have == want, "{what}: other strings");
-        let (milliseconds, bytes) = (median(times.split_off(1)), column.bytes() as f64);
+        let bytes = column.bytes() as f64;
         println!(
             "  {what:44} {milliseconds:9.3} ms, {:7.1} GB/s of strings; CPU {cpu:.1} ms; {} match",
             bytes / milliseconds / 1e6,
@@ -198,42 +202,15 @@ fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     Ok(())
 }
 
-/// The code offsets and output offsets of stretches of about equal length. No stretch begins right after an
-/// escape.
-fn stretches(codes: &Codes<'_>) -> (Vec<u64>, Vec<u64>) {
-    let (mut begins, mut outputs) = (Vec::new(), Vec::new());
-    let (mut at, mut end, mut next) = (0, 0, 0);
-    while let Some((_, len, taken)) =
-        (at < codes.codes.len()).then(|| codes.table.step(codes.codes, at)).and_then(Result::ok)
-    {
-        if at >= next {
-            begins.push(at as u64);
-            outputs.push(end);
-            next = at + STRETCH_CODES;
-        }
-        (at, end) = (at + taken, end + u64::from(len));
-    }
-    begins.push(at as u64);
-    outputs.push(end);
-    (begins, outputs)
-}
-
 /// Milliseconds that the copy kernel takes for the strings.
 fn copy(cuda: &Cuda, values: &[u8], runs: usize) -> Result<f64> {
-    let len = values.len().next_multiple_of(TILE_BYTES);
-    let (mut from, mut to) = (cuda.alloc::<u8>(len)?, cuda.alloc::<u8>(len)?);
-    cuda.zero(&mut from, values.len(), len)?;
-    cuda.upload(&mut from, 0, values)?;
+    let mut stage = CopyStage::new(cuda.queue()?, values)?;
     let mut times = Vec::new();
     for _ in 0..runs {
-        cuda.start_timeline();
-        let args = Copy16Args { from: cuda.view(&from, len), to: cuda.view_mut(&mut to, len) };
-        // SAFETY: both views are this device's, the first has been written, and there is no other thread.
-        unsafe { cuda.launch::<Copy16>(&args) }?;
-        times.push(f64::from(cuda.take_timeline()?.1));
+        stage.device().start_timeline();
+        stage.run()?;
+        times.push(f64::from(stage.device().take_timeline()?.1));
     }
-    let mut copied = vec![0; values.len()];
-    cuda.download(&to, 0, &mut copied)?;
-    ensure!(copied == values, "the copy kernel does not copy");
+    ensure!(stage.download()? == values, "the copy kernel does not copy");
     Ok(median(times.split_off(1)))
 }

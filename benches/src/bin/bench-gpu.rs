@@ -24,8 +24,8 @@ use warpath::columns::{ColumnType, Schema};
 use warpath::cuda::{Cuda, KernelTime, Settings};
 use warpath::device::{Accelerator, Pipeline, TreeCut};
 use warpath::{Cpu, Program, Query};
-use warpath_shared::kernel::{Copy16, Copy16Args, Kernel as _};
-use warpath_shared::units::TILE_BYTES;
+use warpath_rivals::copy::CopyStage;
+use warpath_shared::kernel::{Copy16, Kernel as _};
 use warpath_tests::random::Rng;
 use warpath_tests::{oracle, trees};
 
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
             _ => rest.push(arg),
         }
     }
-    let cuda = || Cuda::with_settings(device, Settings { registers, ..Settings::default() });
+    let cuda = || Cuda::with_settings(device, Settings { registers, ..warpath_rivals::settings() });
     if of_strict {
         let pipeline = Pipeline::new(cuda()?)?;
         for file in &rest {
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     cuda.prepare(Copy16::NAME)?;
     println!("{}: context and module in {:.0} ms", cuda.name(), start.elapsed().as_secs_f64() * 1e3);
     println!("{file}: {} bytes", text.len());
-    let copy = copy_time(&cuda, text.len(), runs)?;
+    let copy = copy_time(&cuda, &text, runs)?;
     let line = |name: &str, milliseconds, moved| print_line(name, milliseconds, moved, (bytes, copy));
     line("copy kernel", copy, 2.0 * bytes);
 
@@ -201,7 +201,7 @@ fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, c
     let containers = got.nodes.iter().filter(|node| node.is_container()).count() as f64;
     let nodes = got.nodes.len() as f64;
     println!("{name}: {nodes} values");
-    let copy = copy_time(pipeline.device(), text.len(), runs)?;
+    let copy = copy_time(pipeline.device(), text, runs)?;
     let line = |name: &str, milliseconds, moved| {
         print_line(&format!("    {name}"), milliseconds, moved, (bytes, copy));
     };
@@ -244,7 +244,7 @@ fn strict_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize)
     let faults = pipeline.strict_faults(text)?;
     ensure!(faults == warpath::strict::faults(text), "{name}: faults differ from the host's");
     println!("{name}: {} bytes, {} faulty lines", text.len(), faults.len());
-    let copy = copy_time(pipeline.device(), text.len(), runs)?;
+    let copy = copy_time(pipeline.device(), text, runs)?;
     let line = |name: &str, milliseconds, moved| {
         print_line(&format!("    {name}"), milliseconds, moved, (bytes, copy));
     };
@@ -363,26 +363,18 @@ fn median(times: impl IntoIterator<Item = f32>) -> f32 {
     times[times.len() / 2]
 }
 
-/// The median time in which the copy kernel copies as many bytes as the text has, checked.
-fn copy_time(cuda: &Cuda, len: usize, runs: usize) -> Result<f32> {
-    let len = len.next_multiple_of(TILE_BYTES);
-    let (mut from, mut to) = (cuda.alloc::<u8>(len)?, cuda.alloc::<u8>(len)?);
-    let sample: Vec<u8> = (0..TILE_BYTES).map(|i| (i * 31 % 251) as u8).collect();
-    cuda.zero(&mut from, 0, len)?;
-    cuda.upload(&mut from, len - TILE_BYTES, &sample)?;
+/// The median time in which the copy kernel copies the text, checked.
+fn copy_time(cuda: &Cuda, text: &[u8], runs: usize) -> Result<f32> {
+    let mut stage = CopyStage::new(cuda.queue()?, text)?;
     let mut times = Vec::new();
     for run in 0..runs + WARM_UP {
-        cuda.start_timeline();
-        let args = Copy16Args { from: cuda.view(&from, len), to: cuda.view_mut(&mut to, len) };
-        // SAFETY: both views are this device's, the first has been written, and there is no other thread.
-        unsafe { cuda.launch::<Copy16>(&args) }?;
-        let (_, total) = cuda.take_timeline()?;
+        stage.device().start_timeline();
+        stage.run()?;
+        let (_, total) = stage.device().take_timeline()?;
         if run >= WARM_UP {
             times.push(total);
         }
     }
-    let mut copied = vec![0; TILE_BYTES];
-    cuda.download(&to, len - TILE_BYTES, &mut copied)?;
-    ensure!(copied == sample, "the copy kernel does not copy");
+    ensure!(stage.download()? == text, "the copy kernel does not copy");
     Ok(median(times))
 }

@@ -31,16 +31,16 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, TwigLinesStage, TwigSeedStage, TwigStage, TwigTasks, TwigXmlStage};
+use warpath::device::{Accelerator as _, TwigLinesStage, TwigStage, TwigTasks, TwigXmlStage};
 use warpath::plain::{bytes, elements};
 use warpath::twig::encode::{Compiled, Encoder};
 use warpath::twig::names::Names;
-use warpath::twig::seed::SeedQueries;
 use warpath::twig::{Events, Name, Twig, TwigIx, TwigSet, Value, json, xml};
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::twigs::{self, Twigs};
 use warpath_benches::generate::{Shape, dblp, write_ndjson_with_threads};
 use warpath_benches::harness::machine;
+use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 use warpath_rivals::yfilter::YFilter;
 
 /// The number of queues over which the paper's kernel is spread. The paper uses streams in this way.
@@ -103,7 +103,7 @@ fn main() -> Result<()> {
     let cli = Cli::parse();
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
-    let cuda = cli.cuda.map(Cuda::new).transpose()?;
+    let cuda = cli.cuda.map(warpath_rivals::cuda).transpose()?;
     let bench = Bench { cli: &cli, cuda: cuda.as_ref(), machine: machine::describe() };
     let counts = [32, 64, 128, 256, 512, 1024, 2048];
     for chart in &cli.charts {
@@ -389,7 +389,7 @@ impl Bench<'_> {
         let mut locked = cuda.host_buffer(paper.events.len())?;
         locked.copy_from_slice(&paper.events);
         for (what, queues, one) in [("paper's, streams", STREAMS, false), ("paper's, one launch", 1, true)] {
-            let mut stage = TwigSeedStage::new(cuda, &seed, queues)?;
+            let mut stage = SeedStage::new(cuda, &seed, queues)?;
             let (seconds, found) = self.time(|| {
                 let matches = stage.run(&locked, &paper.documents, one)?;
                 let mut pairs = Vec::new();

@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::Result;
 use warpath::bitmap::wah::{Bitmap, tile_starts};
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, BitmapStage, Decompression, DeviceBitmaps, Method as Reduction};
+use warpath::device::{Accelerator as _, BitmapStage, DeviceBitmaps};
+use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, TileStart};
 use warpath_shared::wah::{Wah, chunks_for};
 
@@ -74,7 +75,7 @@ pub fn all(cuda: &Rc<Cuda>) -> Vec<Candidate> {
 }
 
 struct OnDevice<'a> {
-    stage: BitmapStage<Cuda>,
+    stage: Stage,
     bitmaps: DeviceBitmaps<Cuda>,
     columns: Vec<Wah<'a>>,
     tiles: Vec<Vec<TileStart>>,
@@ -84,6 +85,21 @@ struct OnDevice<'a> {
     chunks: u64,
     /// The union, on the host.
     union: Vec<u64>,
+}
+
+/// The stage that makes the union. The bitmaps are in the memory of its queue.
+enum Stage {
+    Ours(BitmapStage<Cuda>),
+    Rival(UnionStage<Cuda>),
+}
+
+impl Stage {
+    fn device(&self) -> &Cuda {
+        match self {
+            Self::Ours(stage) => stage.device(),
+            Self::Rival(stage) => stage.device(),
+        }
+    }
 }
 
 fn ones(chunks: &[u64]) -> u64 {
@@ -103,7 +119,10 @@ impl<'a> OnDevice<'a> {
         let tiles: Vec<Vec<TileStart>> = columns.iter().map(|column| tile_starts(*column)).collect();
         let any = Instr::new(OpCode::Any, 0, columns.len() as u32);
         let program = vec![any, Instr::new(OpCode::Store, 0, 0)];
-        let stage = BitmapStage::new(cuda.queue()?);
+        let stage = match how {
+            How::Tiles => Stage::Ours(BitmapStage::new(cuda.queue()?)),
+            How::Reduced(..) | How::InStripes => Stage::Rival(UnionStage::new(cuda.queue()?)),
+        };
         let chunks = chunks_for(workload.table.rows);
         let bitmaps = DeviceBitmaps::default();
         let mut method =
@@ -119,18 +138,23 @@ impl<'a> OnDevice<'a> {
         Ok(bitmaps.load(stage.device(), &all)?)
     }
 
+    /// Chunks of a column in one stripe.
+    fn stripe(&self) -> u64 {
+        (STRIPE_BYTES / 8 / self.columns.len()) as u64
+    }
+
     fn launch(&mut self) -> Result<()> {
+        let stripe = self.stripe();
         let Self { stage, bitmaps, columns, program, chunks, .. } = self;
-        match self.how {
-            How::Tiles => drop(stage.launch_range(bitmaps, program, true)?),
-            How::Reduced(decompression, reduction) => {
+        match (stage, self.how) {
+            (Stage::Ours(stage), _) => drop(stage.launch_range(bitmaps, program, true)?),
+            (Stage::Rival(stage), How::Reduced(decompression, reduction)) => {
                 if let Some(decompression) = decompression {
                     stage.decompress(bitmaps, decompression)?;
                 }
                 stage.unite(columns.len(), *chunks, reduction)?;
             }
-            How::InStripes => {
-                let stripe = (STRIPE_BYTES / 8 / columns.len()) as u64;
+            (Stage::Rival(stage), _) => {
                 stage.unite_in_stripes(bitmaps, stripe, Reduction::IdealHybrid, None)?;
             }
         }
@@ -142,43 +166,45 @@ impl Method for OnDevice<'_> {
     fn run(&mut self) -> Result<Ran> {
         if self.place == Place::Copied {
             self.load()?;
-            if let How::Tiles = self.how {
-                let mut outputs = self.stage.range(&self.bitmaps, &self.program, true)?;
+            if let Stage::Ours(stage) = &mut self.stage {
+                let mut outputs = stage.range(&self.bitmaps, &self.program, true)?;
                 self.union = outputs.chunks.swap_remove(0);
                 return Ok(Ran::counted(outputs.counts[0]));
             }
             self.launch()?;
-            self.union = self.stage.words(self.chunks as usize)?;
+            if let Stage::Rival(stage) = &self.stage {
+                self.union = stage.words(self.chunks as usize)?;
+            }
             return Ok(Ran::counted(ones(&self.union)));
         }
-        if let How::Reduced(None, _) = self.how {
-            self.stage.decompress(&self.bitmaps, Decompression::Tiles)?;
+        if let (Stage::Rival(stage), How::Reduced(None, _)) = (&mut self.stage, self.how) {
+            stage.decompress(&self.bitmaps, Decompression::Tiles)?;
         }
         self.stage.device().wait()?;
         self.stage.device().start_timeline();
         self.launch()?;
         let (_, milliseconds) = self.stage.device().take_timeline()?;
-        // What is counted is what stays on the device, and that by the host, which is not timed.
         let union = self.union()?;
         Ok(Ran { count: ones(&union), time: Some(Duration::from_secs_f64(f64::from(milliseconds) / 1e3)) })
     }
 
     fn union(&mut self) -> Result<Vec<u64>> {
-        Ok(match (self.place, self.how) {
-            (Place::Copied, _) => self.union.clone(),
-            (_, How::InStripes) => {
-                // Of each stripe only the last is left: once more, with all of them taken.
-                let mut union = Vec::new();
-                let stripe = (STRIPE_BYTES / 8 / self.columns.len()) as u64;
-                self.stage.unite_in_stripes(
-                    &self.bitmaps,
-                    stripe,
-                    Reduction::IdealHybrid,
-                    Some(&mut union),
-                )?;
-                union
+        if self.place == Place::Copied {
+            return Ok(self.union.clone());
+        }
+        let stripe = self.stripe();
+        match (&mut self.stage, self.how) {
+            // The kernel runs once more, untimed, and its result is copied back.
+            (Stage::Ours(stage), _) => {
+                Ok(stage.range(&self.bitmaps, &self.program, true)?.chunks.swap_remove(0))
             }
-            _ => self.stage.words(self.chunks as usize)?,
-        })
+            // Of each stripe only the last is left: once more, with all of them taken.
+            (Stage::Rival(stage), How::InStripes) => {
+                let mut union = Vec::new();
+                stage.unite_in_stripes(&self.bitmaps, stripe, Reduction::IdealHybrid, Some(&mut union))?;
+                Ok(union)
+            }
+            (Stage::Rival(stage), _) => Ok(stage.words(self.chunks as usize)?),
+        }
     }
 }

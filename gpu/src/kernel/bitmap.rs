@@ -1,5 +1,4 @@
-//! Programs over compressed bitmaps ([`warpath_shared::bitmap`]), one tile of 128 chunks a block; and the
-//! decompression of the same tiles, one warp a tile.
+//! Programs over compressed bitmaps ([`warpath_shared::bitmap`]), one tile of 128 chunks a block.
 //!
 //! *Threads*: a block of four warps a tile. Each warp adds every fourth column. Lane *l* holds the tile's
 //! chunks *l*, *l* + 32, *l* + 64 and *l* + 96 in registers; 1 KiB of shared memory a warp takes the chunks
@@ -44,21 +43,21 @@ use cuda_std::warp::{
 };
 use cuda_std::wide::{U32x4, load_readonly_64};
 use warpath_shared::bitmap::{MAX_STACK, OpCode, TILE_CHUNKS, rows_of, tiles_for};
-use warpath_shared::kernel::{BitmapRangeArgs, Columns, DecompressTilesArgs};
+use warpath_shared::kernel::{BitmapRangeArgs, Columns};
 use warpath_shared::wah::{self, Atom};
 
 use crate::coop::LANES;
 use crate::coop::warp::ALL;
 
 /// Warps of a block.
-const WARPS: u32 = 4;
+pub(super) const WARPS: u32 = 4;
 /// Columns that a warp adds before all warps combine their chunks.
 const ROUND: u32 = 2;
 /// Chunks of a tile that a lane has.
-const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
+pub(super) const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
 
 /// A lane's chunks of a tile: `lane + 32 j`.
-type Part = [u64; PARTS];
+pub(super) type Part = [u64; PARTS];
 
 /// The atoms of a column that overlap a tile, in 16 bytes: the index of the first, in two halves; their
 /// number; and the number of the first atom's chunks that are before the tile.
@@ -67,20 +66,20 @@ type Overlap = U32x4;
 /// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
 /// Elements that the warps of a block have of each array.
-const SCATTERED: usize = (WARPS * TILE_CHUNKS) as usize;
-const NOTED: usize = WARPS as usize * OVERLAPS;
+pub(super) const SCATTERED: usize = (WARPS * TILE_CHUNKS) as usize;
+pub(super) const NOTED: usize = WARPS as usize * OVERLAPS;
 
 /// A tile, from the view of one of the warps that work on it.
-struct Tile<'a> {
+pub(super) struct Tile<'a> {
     columns: Columns<'a>,
     number: u64,
     /// Tiles of each column.
     tiles: u64,
     /// The number of its chunks, and the rows of its last chunk.
-    chunks: u32,
+    pub(super) chunks: u32,
     last: u64,
     /// The chunks of this warp, added in any order.
-    scattered: Shared<u64>,
+    pub(super) scattered: Shared<u64>,
     /// The chunks of all warps, in the same form.
     all: Shared<u64>,
     /// The overlaps of the columns that this warp adds next.
@@ -90,7 +89,7 @@ struct Tile<'a> {
 }
 
 #[inline(always)]
-fn load(columns: &Columns<'_>, at: u64) -> u64 {
+pub(super) fn load(columns: &Columns<'_>, at: u64) -> u64 {
     // SAFETY: no thread writes atoms during a launch, and `at` checks the index in the emulated run of the
     // same kernel.
     unsafe { load_readonly_64(columns.atoms.at(at as usize, 1)) }
@@ -104,7 +103,7 @@ fn excess(atom: u64, skip: u32) -> u32 {
 
 impl<'a> Tile<'a> {
     #[inline(always)]
-    fn new(
+    pub(super) fn new(
         columns: Columns<'a>,
         number: u64,
         (chunks, last): (u64, u64),
@@ -128,7 +127,7 @@ impl<'a> Tile<'a> {
     }
 
     #[inline(always)]
-    fn chunk(&self, j: usize) -> u32 {
+    pub(super) fn chunk(&self, j: usize) -> u32 {
         self.lane + j as u32 * LANES
     }
 
@@ -140,7 +139,7 @@ impl<'a> Tile<'a> {
 
     /// The atoms of a column that overlap the tile.
     #[inline(always)]
-    fn overlap(&self, column: u32) -> Overlap {
+    pub(super) fn overlap(&self, column: u32) -> Overlap {
         let at = (column as u64 * (self.tiles + 1) + self.number) as usize;
         let (here, next) = (self.columns.tiles.get(at), self.columns.tiles.get(at + 1));
         let first = self.columns.columns.get(column as usize) + here.atom as u64;
@@ -158,7 +157,7 @@ impl<'a> Tile<'a> {
 
     /// The atoms of an overlap.
     #[inline(always)]
-    fn atoms(&self, overlap: Overlap) -> Part {
+    pub(super) fn atoms(&self, overlap: Overlap) -> Part {
         let first = (overlap.0[0] as u64 | (overlap.0[1] as u64) << 32) + self.lane as u64;
         let mut atoms = Part::default();
         for j in 0..PARTS {
@@ -174,7 +173,7 @@ impl<'a> Tile<'a> {
     /// # Safety
     /// All lanes call it together.
     #[inline(always)]
-    unsafe fn add(&self, overlap: Overlap, atoms: Part, part: &mut Part) {
+    pub(super) unsafe fn add(&self, overlap: Overlap, atoms: Part, part: &mut Part) {
         if overlap.0[2] == self.chunks {
             for j in 0..PARTS {
                 part[j] |= Atom(atoms[j]).chunk();
@@ -249,7 +248,7 @@ impl<'a> Tile<'a> {
     /// # Safety
     /// The caller has called [`Self::add`], or a barrier of the warp, after the last write.
     #[inline(always)]
-    unsafe fn gather(&self, part: &mut Part) {
+    pub(super) unsafe fn gather(&self, part: &mut Part) {
         for j in 0..PARTS {
             // SAFETY: the offset is within the tile, and each write to it came before the barrier.
             part[j] |= unsafe { self.scattered.offset(self.chunk(j)).read() };
@@ -442,52 +441,5 @@ unsafe fn store(args: &BitmapRangeArgs<'_>, tile: &Tile<'_>, output: u32, part: 
     if tile.lane == 0 && ones != 0 {
         // SAFETY: `at` checks the index, and counts are changed only by atomic additions during the launch.
         unsafe { atomic_fetch_add_u64_relaxed_device(args.counts.at(output as usize, 1), ones as u64) };
-    }
-}
-
-/// Decompresses tiles of columns.
-///
-/// # Safety
-/// Launched as [`DecompressTiles`](warpath_shared::kernel::DecompressTiles) says, with sizes that its check
-/// accepts.
-#[kernel]
-pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
-    let scattered = Shared::new(shared_array![u64; SCATTERED]);
-    let overlaps = Shared::new(shared_array![U32x4; NOTED]);
-    let warp = block_idx_x() as u64 * WARPS as u64 + (thread_idx_x() / LANES) as u64;
-    let tiles = tiles_for(args.stripe);
-    let column = (warp / tiles) as u32;
-    if column as usize >= args.columns.columns.len() {
-        return;
-    }
-    let within = warp % tiles;
-    let tile = Tile::new(args.columns, args.first + within, (args.chunks, wah::ALL), scattered, overlaps);
-    let mut part = Part::default();
-    let overlap = tile.overlap(column);
-    if overlap.0[2] == 1 {
-        let chunk = Atom(load(&args.columns, overlap.0[0] as u64 | (overlap.0[1] as u64) << 32)).chunk();
-        for j in 0..PARTS {
-            part[j] = chunk;
-        }
-    } else {
-        for j in 0..PARTS {
-            // SAFETY: the element is this lane's own before the barrier.
-            unsafe { tile.scattered.offset(tile.chunk(j)).write(0) };
-        }
-        // SAFETY: blocks are whole warps, and `column` and `overlap` are the same in all lanes, so all lanes
-        // are here.
-        unsafe {
-            sync_warp(ALL);
-            tile.add(overlap, tile.atoms(overlap), &mut part);
-            tile.gather(&mut part);
-        }
-    }
-    for j in 0..PARTS {
-        if tile.chunk(j) < tile.chunks {
-            let at = column as u64 * args.stripe + within * TILE_CHUNKS as u64 + tile.chunk(j) as u64;
-            // SAFETY: one warp stores each tile, and its lanes take different chunks, so each chunk has one
-            // writer.
-            unsafe { args.words.set(at as usize, part[j]) };
-        }
     }
 }

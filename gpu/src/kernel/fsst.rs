@@ -25,17 +25,15 @@
 //! output in neighbouring aligned vectors of 16 bytes, and the ends byte by byte.
 //!
 //! Strings come last. One thread finds the offset of one string that begins in the split: it adds the lengths
-//! of the codes before the string to the offset of their lane. Without splits, [`fsst_measure`] finds the
-//! output length of each split, and [`count_scan`](super::count_scan) its offset. The codes are then read
-//! twice, but the output, which is longer, is written once.
+//! of the codes before the string to the offset of their lane.
 //!
 //! *Overflow*: codes and splits may come from anybody. Nothing is written of a split whose lengths do not add
 //! up to its declared length, or that does not fit. The length of a lane's output is a sum of at most 8 a
 //! code, so shared memory has room for any codes.
 //!
 //! *Cost*: the codes are read once, and the output is written once. For 10 million URLs (611 MB, 177 million
-//! codes) this would take 0.20 ms at the 4.0 TB/s of a copy kernel. On an H200 the kernel takes 0.39 ms, 0.45
-//! with the offsets of strings, and 0.62 without splits. It is bound by shared memory: `ncu` reports that
+//! codes) this would take 0.20 ms at the 4.0 TB/s of a copy kernel. On an H200 the kernel takes 0.39 ms, and
+//! 0.45 with the offsets of strings. It is bound by shared memory: `ncu` reports that
 //! pipe busy for 91 % of the time. A warp's 512 codes take 228 wavefronts: 80 of them because lanes look up
 //! symbols and lengths in the same bank, and 30 because lanes store to the same bank. A warp runs 842
 //! instructions for them, at an IPC of 3.0 of 4 (docs/performance.md).
@@ -60,19 +58,17 @@ use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
 use cuda_std::warp::{
-    sync_warp, warp_reduce_add, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_any,
-    warp_vote_ballot,
+    sync_warp, warp_shuffle_down, warp_shuffle_idx, warp_shuffle_up, warp_vote_any, warp_vote_ballot,
 };
 use cuda_std::wide::{U32x4, U64x2, load_readonly_16, load_readonly_64, store_global_16};
 use warpath_shared::fsst::{SPLIT_CODES, Split, UNKNOWN_LEN, bytes_of};
 use warpath_shared::kernel::{
-    FSST_ESCAPE, FSST_FAR, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecodeArgs,
-    FsstMeasureArgs,
+    FSST_ESCAPE, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecodeArgs,
 };
 use warpath_shared::view::{View, ViewMut};
 
+use crate::coop::LANES;
 use crate::coop::warp::ALL;
-use crate::coop::{LANES, search};
 
 /// Warps of a block.
 const WARPS: usize = FSST_THREADS / LANES as usize;
@@ -83,9 +79,6 @@ const VECTOR: u32 = 16;
 /// Words of output that a warp has room for: 8 bytes a code, and the part of the first vector before the
 /// output begins.
 const STAGING: usize = WARP_CODES + 2;
-/// The distance over which a warp without splits looks back for a code that is not 255. Every warp looks back
-/// by itself, so this limit bounds the cost of codes that are all 255.
-const FARTHEST: usize = 64 << 10;
 
 /// Entries of a table in shared memory: the symbols of 256 codes, then the 256 bytes, each for itself. So a
 /// code that is a byte is looked up like the others, 256 entries further on.
@@ -136,8 +129,7 @@ struct Loaded {
     bytes: u32,
     /// True if the code after those of the warp is a byte.
     pending: bool,
-    /// [`FSST_ESCAPE`] if the last code of all is an escape; [`FSST_FAR`] if the search for the kind of the
-    /// first code reached its limit.
+    /// [`FSST_ESCAPE`] if the last code of all is an escape.
     wrong: u32,
 }
 
@@ -242,44 +234,33 @@ fn load(codes: View<'_, u8>, at: usize) -> [u64; 2] {
     U64x2::from(unsafe { load_readonly_16(codes.at(at, FSST_THREAD_CODES).cast()) }).0
 }
 
-/// Returns whether the code at `start`, the first of a warp, is the byte after an escape. `first` is the same
-/// fact for the code at `limit`. Returns `None` if the search would go further back than [`FARTHEST`]. All
-/// lanes read the same codes.
+/// Returns whether the first code of a warp is the byte after an escape. `first` is the same fact for the
+/// first code of its split. All lanes read the same codes.
 #[inline(always)]
-fn pending_at(codes: View<'_, u8>, start: usize, limit: usize, first: bool) -> Option<bool> {
-    let mut at = start;
-    while at > limit {
-        if start - at >= FARTHEST {
-            return None;
-        }
+fn pending_at(codes: View<'_, u8>, place: Place, first: bool) -> bool {
+    let mut at = place.start;
+    while at > place.split {
         at -= FSST_THREAD_CODES;
         let escapes = escapes(load(codes, at));
         if escapes != ALL_ESCAPES {
-            return Some(run_at_end(escapes) & 1 != 0);
+            return run_at_end(escapes) & 1 != 0;
         }
     }
-    Some(first)
+    first
 }
 
 impl Loaded {
-    /// Examines a lane's codes. No code before `limit` is needed, and `first` is true if the code there is a
-    /// byte.
+    /// Examines a lane's codes. `first` is true if the first code of the split is a byte.
     ///
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    unsafe fn new(
-        words: [u64; 2],
-        codes: View<'_, u8>,
-        len: usize,
-        place: Place,
-        (limit, first): (usize, bool),
-    ) -> Self {
-        let carried = pending_at(codes, place.start, limit, first);
+    unsafe fn new(words: [u64; 2], codes: View<'_, u8>, len: usize, place: Place, first: bool) -> Self {
+        let carried = pending_at(codes, place, first);
         let count = len.saturating_sub(place.at).min(FSST_THREAD_CODES) as u32;
         // Codes after the last do not exist.
         let escapes = escapes(words) & below(count) as u32;
-        // SAFETY: the caller brings all lanes, and `start`, `limit` and `first` are the same in them, so
+        // SAFETY: the caller brings all lanes, and `start`, `split` and `first` are the same in them, so
         // `pending_at` diverges in none.
         let (told, odd) = unsafe {
             let odd = run_at_end(escapes) & 1 != 0;
@@ -288,13 +269,11 @@ impl Loaded {
         // The nearest lane to the left that is not all escapes.
         let pending_of = |lane: u32| {
             let left = told & below(lane) as u32;
-            if left == 0 { carried == Some(true) } else { odd >> (31 - left.leading_zeros()) & 1 != 0 }
+            if left == 0 { carried } else { odd >> (31 - left.leading_zeros()) & 1 != 0 }
         };
         let bytes = bytes_of(escapes, pending_of(place.lane)) & below(count) as u32;
-        let mut wrong = if carried.is_none() { FSST_FAR } else { 0 };
-        if count > 0 && place.at + count as usize == len && (escapes & !bytes) >> (count - 1) != 0 {
-            wrong |= FSST_ESCAPE;
-        }
+        let is_cut = count > 0 && place.at + count as usize == len && (escapes & !bytes) >> (count - 1) != 0;
+        let wrong = if is_cut { FSST_ESCAPE } else { 0 };
         Self { words, count, bytes, pending: pending_of(LANES), wrong }
     }
 }
@@ -545,11 +524,9 @@ unsafe fn decode_split<const STRINGS: bool>(
     // SAFETY: `at` checks the index, and nothing writes the splits during the launch.
     let split = |index: usize| Split(unsafe { load_readonly_64(args.splits.at(index, 1)) });
     let (here, next) = (split(tile), split(tile + 1));
-    let is_told = args.are_measured == 0;
-    let known = if is_told { (place.split, here.behind_escape()) } else { (0, false) };
     // SAFETY: the caller brings all threads of whole warps, and no branch above depends on the lane, so all
     // lanes are here.
-    let loaded = unsafe { Loaded::new(*words, args.codes, len, place, known) };
+    let loaded = unsafe { Loaded::new(*words, args.codes, len, place, here.behind_escape()) };
     sync_threads();
     // SAFETY: the table was written before the barrier.
     let mut codes = unsafe { Lane::new(&loaded, memory.lens) };
@@ -585,7 +562,7 @@ unsafe fn decode_split<const STRINGS: bool>(
     let is_pending = next.behind_escape();
     let is_wrong = (tile == 0 && here.0 != 0)
         || (is_last && is_pending)
-        || (is_told && !is_last && place.warp as usize == WARPS - 1 && loaded.pending != is_pending);
+        || (!is_last && place.warp as usize == WARPS - 1 && loaded.pending != is_pending);
     let fits = base <= end && end <= args.out.len() as u64 && end.wrapping_sub(base) == of_split as u64;
     if !fits || is_wrong {
         wrong |= FSST_SPLITS;
@@ -677,55 +654,4 @@ pub unsafe fn fsst_decode_strings(args: FsstDecodeArgs<'_>) {
     // SAFETY: no branch comes before this call, so all threads are here. The shared memory is this block's
     // own.
     unsafe { decode::<true>(&args, memory!()) };
-}
-
-/// Writes the output length of each split, and the first string that begins in it.
-///
-/// # Safety
-/// Launched as [`FsstMeasure`](warpath_shared::kernel::FsstMeasure) says, with sizes that its check accepts.
-#[kernel]
-pub unsafe fn fsst_measure(args: FsstMeasureArgs<'_>) {
-    let lens = Shared::new(shared_array![u64; ENTRIES / 8]).cast();
-    let totals = Shared::new(shared_array![u32; WARPS]);
-    let place = Place::new(block_idx_x() as usize);
-    let words = load(args.codes, place.at);
-    // SAFETY: blocks are whole warps, and no branch comes before this call, so all lanes are here.
-    let loaded = unsafe { Loaded::new(words, args.codes, args.len as usize, place, (0, false)) };
-    put_lens(args.table, lens);
-    sync_threads();
-    // SAFETY: the table was written before the barrier.
-    let total = unsafe { Lane::new(&loaded, lens) }.total;
-    let wrong = loaded.wrong | if total >= UNKNOWN_LEN as u32 { FSST_UNKNOWN } else { 0 };
-    // SAFETY: no thread has returned, and the branches above have joined, so all lanes are here.
-    let total = unsafe { warp_reduce_add(ALL, total) };
-    if place.lane == 0 {
-        // SAFETY: only lane 0 of each warp writes its element, before the barrier.
-        unsafe { totals.offset(place.warp).write(total) };
-    }
-    sync_threads();
-    let tile = block_idx_x() as usize;
-    if place.warp == 0 {
-        let mut of_split = 0;
-        let mut i = 0;
-        while i < WARPS as u32 {
-            // SAFETY: the totals were written before the barrier.
-            of_split += unsafe { totals.offset(i).read() } as u64;
-            i += 1;
-        }
-        let mut first = 0;
-        if place.split > 0 {
-            let before = place.split as u64 - 1;
-            // SAFETY: `warp` and `split` are the same in all lanes, so all lanes are here. Offsets begin with
-            // 0 and end with the length, which is above all codes.
-            first = unsafe { search::by_warp(args.code_offsets, before, place.lane) } + 1;
-        }
-        if place.lane == 0 {
-            // SAFETY: only lane 0 of the block's first warp writes, and the split is the block's own.
-            unsafe {
-                args.lengths.set(tile, of_split);
-                args.first_strings.set(tile, first as u64);
-            }
-        }
-    }
-    report(args.status, wrong);
 }

@@ -28,13 +28,13 @@ use std::time::{Duration, Instant};
 
 use warpath_shared::kernel::Kernel;
 
-pub use bitmap::{BitmapStage, Decompression, DeviceBitmaps, Method};
-pub use fsst::{CodesFault, Decoding, DeviceCodes, FsstStage, Step};
+pub use bitmap::{BitmapStage, DeviceBitmaps};
+pub use fsst::{CodesFault, DeviceCodes, FsstStage};
 pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use tree::{TreeCut, Trees};
-pub use twig::{TwigSeedStage, TwigStage, TwigTasks};
+pub use twig::{TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};
 pub use twig_xml::{TwigXmlStage, XmlMatched};
 
@@ -203,11 +203,6 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`Error::Internal`] for sizes that do not agree, [`Error::Device`] if the launch fails.
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error>;
-}
-
-fn launch_any<A: Accelerator, K: Kernel>(device: &A, args: &K::Args<'_>) -> Result<(), Error> {
-    // SAFETY: as below
-    unsafe { device.launch::<K>(args) }
 }
 
 /// Launches a kernel of stage `S`. All stages launch through this function.

@@ -26,7 +26,6 @@
 //! | [`set`]; `layout`, `group`, `rows`, `values` | many twigs evaluated at once, with one bit for each node; the layout of the bits; the rows of bits that pass a test |
 //! | `resolve`, `matcher` | the effect of an event on the bits |
 //! | [`encode`], [`names`] | twigs and documents as arrays for a device |
-//! | [`seed`] | a baseline from the literature: the kernel of the paper, on a device |
 //! | [`subscriptions`] | subscription files |
 //! | [`standing`] | subscriptions that streams are matched against, and that may change meanwhile |
 //! | [`xml`], [`json`] | the events of a document |
@@ -39,7 +38,6 @@ mod matcher;
 pub mod names;
 mod resolve;
 mod rows;
-pub mod seed;
 pub mod set;
 pub mod standing;
 pub mod subscriptions;

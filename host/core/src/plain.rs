@@ -49,7 +49,6 @@ plain!(
     warpath_shared::twig::dictionary::TagPlace,
     warpath_shared::twig::dictionary::TestList,
     warpath_shared::twig::dictionary::ValueTest,
-    warpath_shared::twig::seed::Personality,
 );
 
 /// A view of bytes, such as pinned memory, as elements: as many as are whole. `None` where the first byte is

@@ -15,9 +15,6 @@ pub const FSST_ESCAPE: u32 = 2;
 /// The bit of [`FsstDecodeArgs::status`] that is set if splits contradict the codes, or if the decoded bytes
 /// do not fit.
 pub const FSST_SPLITS: u32 = 4;
-/// The bit of [`FsstDecodeArgs::status`] that is set if codes without splits have a run of 255s that is too
-/// long. The kernel does not search far enough to interpret such a run. The codes may be valid.
-pub const FSST_FAR: u32 = 8;
 
 const _: () = assert!(FSST_THREADS * FSST_THREAD_CODES == SPLIT_CODES);
 
@@ -68,9 +65,6 @@ pub struct FsstDecodeArgs<'a> {
     pub status: ViewMut<'a, u32>,
     /// The number of codes.
     pub len: u64,
-    /// Not 0 if [`FsstMeasure`] and a scan made the splits. Such splits do not state whether their first code
-    /// is after an escape.
-    pub are_measured: u64,
     /// The number of splits that a block decodes, one after the other: at least 1 ([`block_splits`]).
     pub block_splits: u64,
 }
@@ -78,7 +72,11 @@ pub struct FsstDecodeArgs<'a> {
 impl FsstDecodeArgs<'_> {
     fn check(&self, kernel: &'static str, strings: bool) -> Result<(), SizeError> {
         let sizes = Sizes(kernel);
-        let tiles = check_codes(&sizes, self.codes, self.table, self.len)?;
+        let tiles = self.codes.len() / SPLIT_CODES;
+        sizes.at_least("codes ≥ 1", self.len as usize, 1)?;
+        sizes.equal("splits × 2048 = codes", tiles, (self.len as usize).div_ceil(SPLIT_CODES))?;
+        sizes.equal("codes = whole splits", self.codes.len() % SPLIT_CODES, 0)?;
+        sizes.equal("table", self.table.len(), TABLE_WORDS)?;
         sizes.at_least("splits of a block ≥ 1", self.block_splits as usize, 1)?;
         sizes.equal("status = 1", self.status.len(), 1)?;
         sizes.equal("offsets = code offsets", self.offsets.len(), self.code_offsets.len())?;
@@ -88,21 +86,6 @@ impl FsstDecodeArgs<'_> {
         }
         sizes.equal("splits + 1", self.splits.len(), tiles + 1)
     }
-}
-
-/// Checks the relations of all kernels that read codes by splits. Returns the number of splits.
-fn check_codes(
-    sizes: &Sizes,
-    codes: View<'_, u8>,
-    table: View<'_, u64>,
-    len: u64,
-) -> Result<usize, SizeError> {
-    let tiles = codes.len() / SPLIT_CODES;
-    sizes.at_least("codes ≥ 1", len as usize, 1)?;
-    sizes.equal("splits × 2048 = codes", tiles, (len as usize).div_ceil(SPLIT_CODES))?;
-    sizes.equal("codes = whole splits", codes.len() % SPLIT_CODES, 0)?;
-    sizes.equal("table", table.len(), TABLE_WORDS)?;
-    Ok(tiles)
 }
 
 macro_rules! decode {
@@ -125,145 +108,3 @@ macro_rules! decode {
 
 decode!(FsstDecode, "fsst_decode", false);
 decode!(FsstDecodeStrings, "fsst_decode_strings", true);
-
-/// Measures the output of each split and finds the first string that begins in it, for codes without splits.
-/// One block per split.
-pub struct FsstMeasure;
-
-/// Arguments of [`FsstMeasure`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct FsstMeasureArgs<'a> {
-    /// See [`FsstDecodeArgs::codes`].
-    pub codes: View<'a, u8>,
-    /// See [`FsstDecodeArgs::table`].
-    pub table: View<'a, u64>,
-    /// See [`FsstDecodeArgs::code_offsets`].
-    pub code_offsets: View<'a, u64>,
-    /// The length of the output of each split.
-    pub lengths: ViewMut<'a, u64>,
-    /// For each split, the first string that begins in the split or after it.
-    pub first_strings: ViewMut<'a, u64>,
-    /// See [`FsstDecodeArgs::status`].
-    pub status: ViewMut<'a, u32>,
-    /// The number of codes.
-    pub len: u64,
-}
-
-// SAFETY: the entry in `gpu/src/kernel/fsst.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
-unsafe impl Kernel for FsstMeasure {
-    type Args<'a> = FsstMeasureArgs<'a>;
-    const NAME: &'static str = "fsst_measure";
-    const THREADS: usize = FSST_THREADS;
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.codes.len() / SPLIT_CODES) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let sizes = Sizes(Self::NAME);
-        let tiles = check_codes(&sizes, args.codes, args.table, args.len)?;
-        sizes.at_least("code offsets ≥ 2", args.code_offsets.len(), 2)?;
-        sizes.equal("lengths = splits", args.lengths.len(), tiles)?;
-        sizes.equal("first strings = splits", args.first_strings.len(), tiles)?;
-        sizes.equal("status = 1", args.status.len(), 1)
-    }
-}
-
-/// Counts the bytes of each string: the first step of the ladder. One thread per string.
-pub struct FsstLengths;
-
-/// Arguments of [`FsstLengths`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct FsstLengthsArgs<'a> {
-    /// See [`FsstDecodeArgs::codes`].
-    pub codes: View<'a, u8>,
-    /// See [`FsstDecodeArgs::table`].
-    pub table: View<'a, u64>,
-    /// See [`FsstDecodeArgs::code_offsets`].
-    pub code_offsets: View<'a, u64>,
-    /// The number of bytes of each string.
-    pub lengths: ViewMut<'a, u64>,
-}
-
-/// The first step of the ladder that decodes: one thread per string, by single bytes.
-///
-/// The ladder is from an article about such kernels (docs/fsst.md), with one kernel per step. [`FsstDecode`]
-/// is compared with it.
-pub struct FsstBytes;
-/// The step of the ladder that loads codes by 8 bytes.
-pub struct FsstWords;
-/// The step of the ladder that also has the table in shared memory.
-pub struct FsstShared;
-/// The last steps of the ladder: codes are loaded by 8 bytes; the output is gathered in registers, and stored
-/// by 16 bytes. The very last step runs over stretches of equal length, found beforehand, in place of
-/// strings.
-pub struct FsstBuffered;
-
-/// Arguments of the ladder.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct FsstLadderArgs<'a> {
-    /// See [`FsstDecodeArgs::codes`].
-    pub codes: View<'a, u8>,
-    /// See [`FsstDecodeArgs::table`].
-    pub table: View<'a, u64>,
-    /// The offset in the codes at which each string or stretch begins, and at the end the number of codes.
-    /// None begins after an escape.
-    pub code_offsets: View<'a, u64>,
-    /// The offset of each string or stretch in the output. The caller guarantees that the decoded strings
-    /// have these lengths: the kernels do not check them.
-    pub offsets: View<'a, u64>,
-    /// The output: 16-byte aligned.
-    pub out: ViewMut<'a, u8>,
-}
-
-/// Threads of a block of the ladder.
-const LADDER_THREADS: usize = 128;
-
-macro_rules! ladder {
-    ($($kernel:ident, $name:literal;)*) => {$(
-        // SAFETY: the entry in `gpu/src/kernel/fsst_ladder.rs` takes one `Args` by value. It stays within its
-        // views for arguments that `check` accepts.
-        unsafe impl Kernel for $kernel {
-            type Args<'a> = FsstLadderArgs<'a>;
-            const NAME: &'static str = $name;
-            const THREADS: usize = LADDER_THREADS;
-            fn blocks(args: &Self::Args<'_>) -> u32 {
-                (args.code_offsets.len() - 1).div_ceil(LADDER_THREADS) as u32
-            }
-            fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-                let sizes = Sizes(Self::NAME);
-                sizes.at_least("code offsets ≥ 2", args.code_offsets.len(), 2)?;
-                sizes.equal("offsets = code offsets", args.offsets.len(), args.code_offsets.len())?;
-                sizes.equal("table", args.table.len(), TABLE_WORDS)?;
-                sizes.equal("codes = whole splits", args.codes.len() % SPLIT_CODES, 0)
-            }
-        }
-    )*};
-}
-
-ladder! {
-    FsstBytes, "fsst_bytes";
-    FsstWords, "fsst_words";
-    FsstShared, "fsst_shared";
-    FsstBuffered, "fsst_buffered";
-}
-
-// SAFETY: the entry in `gpu/src/kernel/fsst_ladder.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
-unsafe impl Kernel for FsstLengths {
-    type Args<'a> = FsstLengthsArgs<'a>;
-    const NAME: &'static str = "fsst_lengths";
-    const THREADS: usize = LADDER_THREADS;
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        args.lengths.len().div_ceil(LADDER_THREADS) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let sizes = Sizes(Self::NAME);
-        sizes.at_least("lengths ≥ 1", args.lengths.len(), 1)?;
-        sizes.equal("code offsets = lengths + 1", args.code_offsets.len(), args.lengths.len() + 1)?;
-        sizes.equal("table", args.table.len(), TABLE_WORDS)?;
-        sizes.equal("codes = whole splits", args.codes.len() % SPLIT_CODES, 0)
-    }
-}

@@ -1,8 +1,8 @@
-//! The table of all kernels.
+//! The tables of all kernels.
 
 use super::*;
 
-/// Calls a macro with every kernel of the project, as `module: (Type, function), ...;`. The kernels of a
+/// Calls a macro with every kernel of the product, as `module: (Type, function), ...;`. The kernels of a
 /// module are loaded together, when the first of them is launched.
 #[macro_export]
 macro_rules! for_each_kernel {
@@ -33,19 +33,27 @@ macro_rules! for_each_kernel {
             names: (NamesCount, names_count), (NamesFill, names_fill);
             bitmap: (BitmapRange, bitmap_range);
             wah:
-                (DecompressTiles, decompress_tiles), (DecompressScan, decompress_scan),
-                (DecompressWords, decompress_words), (CoaLevel, coa_level), (HybridTiles, hybrid_tiles),
                 (BinWords, bin_words), (CompressStarts, compress_starts), (CompressAtoms, compress_atoms);
-            fsst:
-                (FsstDecode, fsst_decode), (FsstDecodeStrings, fsst_decode_strings),
-                (FsstMeasure, fsst_measure);
-            fsst_ladder:
-                (FsstLengths, fsst_lengths), (FsstBytes, fsst_bytes), (FsstWords, fsst_words),
-                (FsstShared, fsst_shared), (FsstBuffered, fsst_buffered);
+            fsst: (FsstDecode, fsst_decode), (FsstDecodeStrings, fsst_decode_strings);
             fsst_match: (FsstMatch, fsst_match);
             twig_ops: (TwigOps, twig_ops);
             xml: (XmlStates, xml_states), (XmlEvents, xml_events), (XmlNodes, xml_nodes), (XmlOps, xml_ops);
             twig: (TwigMatch, twig_match);
+        }
+    };
+}
+
+/// Calls a macro with every kernel of rivals, in the form of [`for_each_kernel!`](crate::for_each_kernel).
+#[macro_export]
+macro_rules! for_each_rival {
+    ($callback:ident) => {
+        $callback! {
+            unions:
+                (DecompressTiles, decompress_tiles), (DecompressScan, decompress_scan),
+                (DecompressWords, decompress_words), (CoaLevel, coa_level), (HybridTiles, hybrid_tiles);
+            fsst_ladder:
+                (FsstLengths, fsst_lengths), (FsstBytes, fsst_bytes), (FsstWords, fsst_words),
+                (FsstShared, fsst_shared), (FsstBuffered, fsst_buffered);
             twig_seed: (TwigSeed, twig_seed);
             copy: (Copy16, copy_16);
         }
@@ -58,5 +66,8 @@ macro_rules! names_and_modules {
     };
 }
 
-/// The name of every kernel, and the module that contains it.
+/// The name of every kernel of the product, and the module that contains it.
 pub const KERNELS: &[(&str, &str)] = for_each_kernel!(names_and_modules);
+
+/// The name of every kernel of rivals, and the module that contains it.
+pub const RIVALS: &[(&str, &str)] = for_each_rival!(names_and_modules);

@@ -3,7 +3,6 @@
 use super::launch::{Kernel, SizeError, Sizes};
 use super::tree_query::Trees;
 use crate::twig::dictionary::Dictionary;
-use crate::twig::seed::{BLOCK, Personality};
 use crate::twig::{FarBit, GROUP_WORDS, GroupPlace, Matched, Op, Task, mask};
 use crate::view::{View, ViewMut};
 
@@ -157,46 +156,5 @@ unsafe impl Kernel for TwigMatch {
         sizes.equal("words = whole rows", args.groups.words.len() % GROUP_WORDS, 0)?;
         sizes.equal("kept = whole groups", args.kept.len() % (GROUP_WORDS * groups), 0)?;
         sizes.equal("count = 1", args.count.len(), 1)
-    }
-}
-
-/// The kernel of Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering
-/// Using GPUs" (EDBT 2013), as a rival.
-///
-/// One block per 256 query nodes, with one thread for each node, over all events of one document after the
-/// other.
-pub struct TwigSeed;
-
-/// Arguments of [`TwigSeed`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct TwigSeedArgs<'a> {
-    /// The query nodes, [`BLOCK`] per block. A thread without a query node has a root without children.
-    pub personalities: View<'a, Personality>,
-    /// The events of all documents. A document has at most [`crate::twig::seed::LEVELS`] − 1 levels.
-    pub events: View<'a, u8>,
-    /// The offset of each document's first event, and at the end one past the last event.
-    pub documents: View<'a, u32>,
-    /// One byte for each document and query node, set if the node is a root and matches.
-    pub matches: ViewMut<'a, u8>,
-}
-
-// SAFETY: the entry in `gpu/src/kernel/twig_seed.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
-unsafe impl Kernel for TwigSeed {
-    type Args<'a> = TwigSeedArgs<'a>;
-    const NAME: &'static str = "twig_seed";
-    const THREADS: usize = BLOCK;
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.personalities.len() / BLOCK * (args.documents.len() - 1)) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let (sizes, nodes) = (Sizes(Self::NAME), args.personalities.len());
-        sizes.at_least("query nodes ≥ 256", nodes, BLOCK)?;
-        sizes.equal("query nodes = whole blocks", nodes % BLOCK, 0)?;
-        sizes.at_least("documents ≥ 1", args.documents.len(), 2)?;
-        let documents = args.documents.len() - 1;
-        sizes.at_least("2³¹ > blocks", (1 << 31) - 1, nodes / BLOCK * documents)?;
-        sizes.equal("matches = query nodes × documents", args.matches.len(), nodes * documents)
     }
 }

@@ -8,13 +8,14 @@ use std::{
 };
 
 use cuda_builder::{Arch, CudaBuilder, Ptx, Report, parse_header};
-use warpath_shared::kernel::KERNELS;
+use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const USAGE: &str = "\
 usage: cargo run -p warpath-cuda-builder -- build|check [--arch sm_XX]... [--root DIR]
        cargo run -p warpath-cuda-builder -- cubins --ptxas PROGRAM --out DIR [--arch sm_XX]... [--root DIR]
 
-build   compile gpu/ and write gpu/ptx/<module>.<arch>.ptx, a file for each module of `for_each_kernel!`
+build   compile gpu/ and write gpu/ptx/<module>.<arch>.ptx, a file for each module of `for_each_kernel!`, and
+        benches/rivals/ptx/<module>.<arch>.ptx, a file for each module of `for_each_rival!`
 check   compile gpu/ and compare with what is there; exit status 1 if it differs
 cubins  have NVIDIA's assembler make DIR/<module>.<arch>.cubin of the PTX that is there; print sizes and times
 
@@ -69,7 +70,9 @@ fn main() -> ExitCode {
     if good {
         return ExitCode::SUCCESS;
     }
-    eprintln!("ptx: run `cargo run -p warpath-cuda-builder -- build` and commit gpu/ptx");
+    eprintln!(
+        "ptx: run `cargo run -p warpath-cuda-builder -- build` and commit gpu/ptx and benches/rivals/ptx"
+    );
     ExitCode::FAILURE
 }
 
@@ -113,42 +116,63 @@ fn workspace_root() -> Result<PathBuf, String> {
     manifest.parent().map(Path::to_owned).ok_or_else(|| "the current folder is in no workspace".to_owned())
 }
 
-/// The modules of `for_each_kernel!`, in the order of their first kernels, with their kernels' names.
-fn modules() -> Vec<(&'static str, Vec<&'static str>)> {
-    let mut modules: Vec<(&str, Vec<&str>)> = Vec::new();
-    for &(kernel, module) in KERNELS {
-        match modules.iter_mut().find(|(name, _)| *name == module) {
-            Some((_, kernels)) => kernels.push(kernel),
-            None => modules.push((module, vec![kernel])),
-        }
-    }
-    modules
+/// The folders of PTX, each with the names of its kernels and their modules.
+const FOLDERS: [(&str, &[(&str, &str)]); 2] = [("gpu/ptx", KERNELS), ("benches/rivals/ptx", RIVALS)];
+
+/// A group of kernels that are loaded together.
+struct Module {
+    folder: &'static str,
+    name: &'static str,
+    kernels: Vec<&'static str>,
 }
 
-/// Compiles the kernels, and returns each module with the name of its file.
+impl Module {
+    /// All modules, in the order of their first kernels.
+    fn all() -> Vec<Self> {
+        let mut modules: Vec<Self> = Vec::new();
+        for (folder, kernels) in FOLDERS {
+            for &(kernel, name) in kernels {
+                match modules.iter_mut().find(|module| module.name == name) {
+                    Some(module) => module.kernels.push(kernel),
+                    None => modules.push(Self { folder, name, kernels: vec![kernel] }),
+                }
+            }
+        }
+        modules
+    }
+
+    /// The path of its file in the workspace.
+    fn file(&self, arch: Arch) -> String {
+        format!("{}/{}.{arch}.ptx", self.folder, self.name)
+    }
+}
+
+/// Compiles the kernels, and returns each module with the path of its file.
 fn compile(root: &Path, arch: Arch) -> Result<Vec<(String, Ptx)>, String> {
     let ptx = CudaBuilder::new(root.join("gpu")).arch(arch).compile().map_err(|error| error.to_string())?;
-    let parts = ptx.split(&modules()).map_err(|error| error.to_string())?;
-    let named =
-        |(part, (module, _)): (Ptx, (&str, Vec<&str>))| (format!("gpu/ptx/{module}.{arch}.ptx"), part);
-    Ok(parts.into_iter().zip(modules()).map(named).collect())
+    let modules = Module::all();
+    let names: Vec<_> = modules.iter().map(|module| (module.name, module.kernels.clone())).collect();
+    let parts = ptx.split(&names).map_err(|error| error.to_string())?;
+    Ok(modules.iter().map(|module| module.file(arch)).zip(parts).collect())
 }
 
-/// The files of an architecture in `gpu/ptx` that belong to no module.
+/// The files of an architecture that belong to no module.
 fn left_over(root: &Path, arch: Arch) -> Result<Vec<String>, String> {
-    let folder = root.join("gpu/ptx");
-    let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(format!("{}: {error}", folder.display())),
-    };
+    let modules: Vec<String> = Module::all().iter().map(|module| module.file(arch)).collect();
     let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| format!("{}: {error}", folder.display()))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let module = name.strip_suffix(&format!(".{arch}.ptx"));
-        if module.is_some_and(|module| !KERNELS.iter().any(|(_, of)| *of == module)) {
-            names.push(format!("gpu/ptx/{name}"));
+    for (folder, _) in FOLDERS {
+        let path = root.join(folder);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| format!("{}: {error}", path.display()))?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if name.ends_with(&format!(".{arch}.ptx")) && !modules.contains(&name) {
+                names.push(name);
+            }
         }
     }
     names.sort();
@@ -201,8 +225,8 @@ fn cubins(root: &Path, arch: Arch, ptxas: &Path, out: &Path) -> Result<(), Strin
     let from = Arch::COMMITTED.iter().rev().find(|from| **from <= arch);
     let from = from.ok_or_else(|| format!("no committed PTX is for {arch} or an older architecture"))?;
     let mut all = 0;
-    for (module, _) in modules() {
-        let ptx = root.join(format!("gpu/ptx/{module}.{from}.ptx"));
+    for module in Module::all() {
+        let (ptx, module) = (root.join(module.file(*from)), module.name);
         let cubin = out.join(format!("{module}.{arch}.cubin"));
         let started = Instant::now();
         let run = Command::new(ptxas).arg(format!("-arch={arch}")).arg(&ptx).arg("-o").arg(&cubin).output();

@@ -15,7 +15,7 @@ use warpath_core::error::{DeviceError, Error};
 
 use super::calls::failed;
 use super::memory::Pool;
-use super::modules::{LEAST_CAPABILITY, Loaded};
+use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 
 /// A short description of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +114,8 @@ pub struct Settings {
     /// The most registers a thread that kernels are compiled to. Benches set it, to measure what more threads
     /// at once are worth.
     pub registers: Option<u32>,
+    /// Modules beside the product's. Benches and tests add the kernels of rivals.
+    pub more_modules: &'static [KernelModule],
 }
 
 /// A CUDA device. All its queues share its context and modules.
@@ -156,7 +158,8 @@ impl Opened {
             ArrayMemory::Pooled => Pool::new(device, &context)?.map(Arc::new),
             ArrayMemory::Allocated => None,
         };
-        Ok(Self { modules: Loaded::default(), pool, context, took: since.elapsed(), ready: Instant::now() })
+        let modules = Loaded::new(settings.more_modules);
+        Ok(Self { modules, pool, context, took: since.elapsed(), ready: Instant::now() })
     }
 }
 

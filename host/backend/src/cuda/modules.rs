@@ -4,6 +4,7 @@
 //! together. The driver caches the result on disk, so later loads take milliseconds. A query needs two or
 //! three modules.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,16 +19,16 @@ use warpath_shared::kernel::{self, Kernel};
 pub(super) const LEAST_CAPABILITY: i32 = 75;
 
 /// A group of kernels that are loaded together, as PTX.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelModule {
-    /// The module's name, as in `for_each_kernel!`.
+    /// The module's name, as in the table of its kernels.
     pub name: &'static str,
     /// The names of the module's kernels: the entries that the PTX must have.
     pub kernels: &'static [&'static str],
     /// The PTX text.
     pub ptx: &'static str,
     /// The name of its load step in the times of the set-up.
-    loading: &'static str,
+    pub loading: &'static str,
 }
 
 macro_rules! modules {
@@ -41,44 +42,52 @@ macro_rules! modules {
     };
 }
 
-/// The modules of all kernels.
+/// The modules of the product's kernels.
 pub const MODULES: &[KernelModule] = for_each_kernel!(modules);
 
-/// The modules of one context that are loaded so far.
-#[derive(Default)]
+/// The modules of one context, loaded or not.
 pub(super) struct Loaded {
-    modules: [Slot; MODULES.len()],
+    slots: Vec<Slot>,
+    /// The position of each kernel's module.
+    of_kernels: HashMap<&'static str, usize>,
 }
 
-#[derive(Default)]
 struct Slot {
+    of: &'static KernelModule,
     module: OnceLock<(Module, Duration)>,
     /// Held by the thread that loads the module.
     loading: Mutex<()>,
 }
 
 impl Loaded {
+    /// The product's modules, and more modules after them. None is loaded yet.
+    pub fn new(more: &'static [KernelModule]) -> Self {
+        let slot = |of| Slot { of, module: OnceLock::new(), loading: Mutex::default() };
+        let slots: Vec<Slot> = MODULES.iter().chain(more).map(slot).collect();
+        let kernels = |(at, slot): (usize, &Slot)| slot.of.kernels.iter().map(move |kernel| (*kernel, at));
+        let of_kernels = slots.iter().enumerate().flat_map(kernels).collect();
+        Self { slots, of_kernels }
+    }
+
     /// Returns a kernel, and loads its module first if necessary, with at most `registers` registers a
     /// thread. Other threads that need the same module wait for the load. The context must be current on this
     /// thread.
     pub fn function(&self, kernel: &'static str, registers: Option<u32>) -> Result<Function<'_>, Error> {
-        let at = MODULES.iter().position(|module| module.kernels.contains(&kernel));
-        let Some(at) = at else {
+        let Some(at) = self.of_kernels.get(kernel) else {
             return Err(Error::Internal(format!("no module has the kernel `{kernel}`")));
         };
-        let module = self.modules[at].get(&MODULES[at], registers)?;
-        module.get_function(kernel).map_err(|error| failed(kernel, &MODULES[at], error))
+        let slot = &self.slots[*at];
+        slot.get(registers)?.get_function(kernel).map_err(|error| failed(kernel, slot.of, error))
     }
 
     /// The load time of each loaded module.
     pub fn times(&self) -> Vec<(&'static str, Duration)> {
-        let all = self.modules.iter().zip(MODULES);
-        all.filter_map(|(slot, module)| Some((module.loading, slot.module.get()?.1))).collect()
+        self.slots.iter().filter_map(|slot| Some((slot.of.loading, slot.module.get()?.1))).collect()
     }
 }
 
 impl Slot {
-    fn get(&self, of: &KernelModule, registers: Option<u32>) -> Result<&Module, Error> {
+    fn get(&self, registers: Option<u32>) -> Result<&Module, Error> {
         if let Some((module, _)) = self.module.get() {
             return Ok(module);
         }
@@ -90,8 +99,8 @@ impl Slot {
         let since = Instant::now();
         let options: Vec<ModuleJitOption> =
             registers.map(ModuleJitOption::MaxRegisters).into_iter().collect();
-        let module =
-            Module::from_ptx(of.ptx, &options).map_err(|error| failed("cuModuleLoadDataEx", of, error))?;
+        let module = Module::from_ptx(self.of.ptx, &options)
+            .map_err(|error| failed("cuModuleLoadDataEx", self.of, error))?;
         Ok(&self.module.get_or_init(|| (module, since.elapsed())).0)
     }
 }

@@ -1,17 +1,14 @@
-//! Bitmaps on a device: programs over compressed bitmaps, the paper's methods for comparison, and the making
-//! of bitmaps.
+//! Bitmaps on a device: programs over compressed bitmaps, and the making of bitmaps.
 
 use std::ops::Range;
 
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::wah::{Bitmap, WahBuf};
-use warpath_shared::bitmap::{Instr, TILE_CHUNKS, TileStart, tiles_for};
+use warpath_shared::bitmap::{Instr, TileStart, tiles_for};
 use warpath_shared::kernel::{
-    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, CoaLevel, CoaLevelArgs, Columns,
-    CompressAtoms, CompressAtomsArgs, CompressStarts, CompressStartsArgs, DecompressScan, DecompressScanArgs,
-    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, HybridTiles,
-    HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
+    BinWords, BinWordsArgs, BitmapRange, BitmapRangeArgs, COMPRESS_CHUNKS, Columns, CompressAtoms,
+    CompressAtomsArgs, CompressStarts, CompressStartsArgs,
 };
 use warpath_shared::wah::{chunks_for, last_chunk};
 use warpath_store::bitmap::bitmaps::BinNumber;
@@ -45,46 +42,6 @@ impl<A: Accelerator> Default for DeviceBitmaps<A> {
     }
 }
 
-/// A method of the paper to reduce decompressed columns to their union.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Column-oriented access.
-    Coa,
-    /// Row-oriented access, for at most 2,048 columns.
-    Roa,
-    /// Blocks of *k* × *j* threads over 2*k* columns and *j* rows of words.
-    Hybrid {
-        /// *k*
-        width: u32,
-        /// *j*
-        height: u32,
-    },
-    /// The hybrid whose blocks span all columns, at most 2,048. It needs no second round.
-    IdealHybrid,
-}
-
-impl Method {
-    /// The method of the paper's table 2 for this number of columns. Two columns are a point query.
-    #[must_use]
-    pub fn for_columns(columns: usize) -> Self {
-        match columns {
-            0..=2 => Self::Coa,
-            3..=1024 => Self::IdealHybrid,
-            1025..=2048 => Self::Roa,
-            _ => Self::Hybrid { width: 32, height: 32 },
-        }
-    }
-}
-
-/// The way in which columns are decompressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decompression {
-    /// Scans of the atoms, then one thread for each word: the paper's DecompressVector.
-    Scans,
-    /// The stored starts of tiles.
-    Tiles,
-}
-
 /// Bytes of chunks of bins that are made and compressed at once. The chunks of all columns do not fit in a
 /// device's memory. More at once are not faster. For 32 million rows this is 66 bins; the kernels of each
 /// such group read and write 1 GB or more, so the launches take almost no part of the time.
@@ -97,16 +54,11 @@ pub struct BitmapStage<A: Accelerator> {
     words: Slot<A, u64>,
     counts: Slot<A, u64>,
     starts: Slot<A, u32>,
-    firsts: Slot<A, u32>,
+    ends: Slot<A, u32>,
     scratch: ScanScratch<A, u64>,
     atoms: Slot<A, u64>,
     bins: Slot<A, u32>,
     uploads: Uploads,
-}
-
-/// The smallest power of two that is not less than `at_least`.
-fn two_to(at_least: u32) -> u32 {
-    at_least.max(1).next_power_of_two()
 }
 
 impl<A: Accelerator> DeviceBitmaps<A> {
@@ -209,7 +161,17 @@ impl<A: Accelerator> DeviceBitmaps<A> {
         self.lens[2]
     }
 
-    fn view(&self, device: &A) -> Result<Columns<'_>, Error> {
+    /// The number of rows of each bitmap.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The bitmaps as an argument of kernels.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no room for bitmaps yet.
+    pub fn view(&self, device: &A) -> Result<Columns<'_>, Error> {
         Ok(Columns {
             atoms: device.view(self.atoms.get()?, self.lens[0]),
             tiles: device.view(self.tiles.get()?, self.lens[1]),
@@ -228,7 +190,7 @@ impl<A: Accelerator> BitmapStage<A> {
             words: Slot::default(),
             counts: Slot::default(),
             starts: Slot::default(),
-            firsts: Slot::default(),
+            ends: Slot::default(),
             scratch: ScanScratch::default(),
             atoms: Slot::default(),
             bins: Slot::default(),
@@ -311,172 +273,27 @@ impl<A: Accelerator> BitmapStage<A> {
         downloads.run()
     }
 
-    /// Decompresses bitmaps. Their chunks stay on the device. Does not wait.
-    ///
-    /// # Errors
-    /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
-    pub fn decompress(&mut self, bitmaps: &DeviceBitmaps<A>, how: Decompression) -> Result<(), Error> {
-        match how {
-            Decompression::Scans => self.decompress_by_scans(bitmaps),
-            Decompression::Tiles => self.decompress_stripe(bitmaps, 0, chunks_for(bitmaps.rows)),
-        }
-    }
-
-    fn decompress_stripe(
-        &mut self,
-        bitmaps: &DeviceBitmaps<A>,
-        first: u64,
-        stripe: u64,
-    ) -> Result<(), Error> {
-        let Self { device, words, .. } = self;
-        let len = bitmaps.columns() * stripe as usize;
-        let args = DecompressTilesArgs {
-            columns: bitmaps.view(device)?,
-            words: device.view_mut(words.room(device, len)?, len),
-            chunks: chunks_for(bitmaps.rows),
-            first,
-            stripe,
-        };
-        launch::<A, stages::DecompressByTiles, DecompressTiles>(device, &args)
-    }
-
-    fn decompress_by_scans(&mut self, bitmaps: &DeviceBitmaps<A>) -> Result<(), Error> {
-        let Self { device, words, starts, firsts, scratch, .. } = self;
-        let (len, atoms) = (bitmaps.columns() * chunks_for(bitmaps.rows) as usize, bitmaps.lens[0]);
-        let tiles = len.div_ceil(EXPAND_WORDS);
-        {
-            let args = DecompressScanArgs {
-                atoms: device.view(bitmaps.atoms.get()?, atoms),
-                starts: device.view_mut(starts.room(device, atoms)?, atoms),
-                firsts: device.view_mut(firsts.room(device, tiles)?, tiles),
-                look_back: scratch.start(device, atoms.div_ceil(SCAN_ATOMS))?,
-                words: len as u64,
-            };
-            launch::<A, stages::DecompressByScans, DecompressScan>(device, &args)?;
-        }
-        let args = DecompressWordsArgs {
-            atoms: device.view(bitmaps.atoms.get()?, atoms),
-            starts: device.view(starts.get()?, atoms),
-            firsts: device.view(firsts.get()?, tiles),
-            words: device.view_mut(words.room(device, len)?, len),
-        };
-        launch::<A, stages::DecompressByScans, DecompressWords>(device, &args)
-    }
-
-    /// Unites the columns that [`Self::decompress`] left on the device, each of `chunks` chunks, into the
-    /// first of them. Does not wait.
-    ///
-    /// # Errors
-    /// [`Error::Device`]. [`Error::Usage`] for more columns than the method supports, and for a tile of more
-    /// than 1,024 threads.
-    pub fn unite(&mut self, columns: usize, chunks: u64, method: Method) -> Result<(), Error> {
-        let Self { device, words, .. } = self;
-        let (mut left, len) = (columns as u32, columns * chunks as usize);
-        let hybrid = |words: &mut Slot<A, u64>, columns, stride, width, height| {
-            let words = device.view_mut(words.get_mut()?, len);
-            super::launch_any::<A, HybridTiles>(
-                device,
-                &HybridTilesArgs { words, chunks, columns, stride, width, height },
-            )
-        };
-        match method {
-            Method::Coa => {
-                while left > 1 {
-                    let words = device.view_mut(words.get_mut()?, len);
-                    super::launch_any::<A, CoaLevel>(
-                        device,
-                        &CoaLevelArgs { words, chunks, columns: left, reserved: 0 },
-                    )?;
-                    left = left.div_ceil(2);
-                }
-                Ok(())
-            }
-            Method::Roa | Method::IdealHybrid if left > 2 * MAX_THREADS => {
-                Err(Error::Usage(format!("{left} columns are more than the 2048 that one block spans")))
-            }
-            Method::Roa => hybrid(words, left, 1, left.div_ceil(2), 1),
-            Method::IdealHybrid => {
-                let width = two_to(left.div_ceil(2));
-                hybrid(words, left, 1, width, MAX_THREADS / width)
-            }
-            Method::Hybrid { width, height } => {
-                if width == 0 || height == 0 || u64::from(width) * u64::from(height) > u64::from(MAX_THREADS)
-                {
-                    return Err(Error::Usage(format!(
-                        "a tile has 1 to 1024 threads, not {width} × {height}"
-                    )));
-                }
-                let mut stride = 1;
-                while stride == 1 || left > 1 {
-                    hybrid(words, left, stride, width, height)?;
-                    left = left.div_ceil(2 * width);
-                    stride *= 2 * width;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Decompresses bitmaps and unites them, stripe by stripe of about `stripe` chunks, so that the
-    /// decompressed words stay in the cache. Only the union of the last stripe stays on the device. The
-    /// unions of all stripes are appended to `to` if it is given. A stripe is whole tiles.
-    ///
-    /// # Errors
-    /// As for [`Self::decompress`] and [`Self::unite`].
-    pub fn unite_in_stripes(
-        &mut self,
-        bitmaps: &DeviceBitmaps<A>,
-        stripe: u64,
-        method: Method,
-        mut to: Option<&mut Vec<u64>>,
-    ) -> Result<(), Error> {
-        let chunks = chunks_for(bitmaps.rows);
-        let tiles = stripe.div_ceil(u64::from(TILE_CHUNKS)).max(1);
-        let mut first = 0;
-        while first * u64::from(TILE_CHUNKS) < chunks {
-            let len = (chunks - first * u64::from(TILE_CHUNKS)).min(tiles * u64::from(TILE_CHUNKS));
-            self.decompress_stripe(bitmaps, first, len)?;
-            self.unite(bitmaps.columns(), len, method)?;
-            if let Some(to) = &mut to {
-                to.extend(self.words(len as usize)?);
-            }
-            first += tiles;
-        }
-        Ok(())
-    }
-
-    /// Copies back the first words that are on the device: a union, or decompressed columns one after the
-    /// other.
-    ///
-    /// # Errors
-    /// [`Error::Device`].
-    pub fn words(&self, len: usize) -> Result<Vec<u64>, Error> {
-        let mut words = vec![0; len];
-        self.device.download(self.words.get()?, 0, &mut words)?;
-        Ok(words)
-    }
-
     /// Compresses chunks of columns that are on the device one after the other, for example the results of
     /// [`Self::launch_range`]. Waits twice, first for the number of atoms.
     ///
     /// # Errors
     /// [`Error::Device`]; [`Error::Internal`] for 2³² chunks or more.
     pub fn compress(&mut self, columns: usize, rows: u64) -> Result<Vec<WahBuf>, Error> {
-        let Self { device, words, starts, firsts, scratch, atoms, .. } = self;
+        let Self { device, words, starts, ends, scratch, atoms, .. } = self;
         let chunks = chunks_for(rows);
         let len = columns * chunks as usize;
         {
             let args = CompressStartsArgs {
                 words: device.view(words.get()?, len),
                 starts: device.view_mut(starts.room(device, len + 1)?, len + 1),
-                columns: device.view_mut(firsts.room(device, columns + 1)?, columns + 1),
+                columns: device.view_mut(ends.room(device, columns + 1)?, columns + 1),
                 look_back: scratch.start(device, len.div_ceil(COMPRESS_CHUNKS))?,
                 chunks,
             };
             launch::<A, stages::Compress, CompressStarts>(device, &args)?;
         }
         let mut of_columns = vec![0; columns + 1];
-        device.download(firsts.get()?, 0, &mut of_columns)?;
+        device.download(ends.get()?, 0, &mut of_columns)?;
         let count = of_columns[columns] as usize;
         let args = CompressAtomsArgs {
             words: device.view(words.get()?, len),
@@ -486,8 +303,8 @@ impl<A: Accelerator> BitmapStage<A> {
         launch::<A, stages::Compress, CompressAtoms>(device, &args)?;
         let mut all = vec![0; count];
         device.download(atoms.get()?, 0, &mut all)?;
-        let column = |ends: &[u32]| {
-            WahBuf::new(all[ends[0] as usize..ends[1] as usize].to_vec(), rows)
+        let column = |of: &[u32]| {
+            WahBuf::new(all[of[0] as usize..of[1] as usize].to_vec(), rows)
                 .map_err(|fault| Error::Internal(format!("a device compressed wrongly: {fault}")))
         };
         pool::map(of_columns.windows(2).collect(), column).into_iter().collect()

@@ -4,16 +4,14 @@ use warpath_core::error::Error;
 use warpath_core::plain::elements_mut;
 use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
 use warpath_shared::kernel::{
-    CountScan, FSST_ESCAPE, FSST_FAR, FSST_UNKNOWN, FsstBuffered, FsstBytes, FsstDecode, FsstDecodeArgs,
-    FsstDecodeStrings, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstMeasure, FsstMeasureArgs,
-    FsstShared, FsstWords, ScanArgs, block_splits,
+    FSST_ESCAPE, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs, FsstDecodeStrings, block_splits,
 };
 use warpath_shared::view::{View, ViewMut};
 use warpath_store::fsst::Codes;
 use warpath_store::packed::text::PackedText;
 
 use super::upload::Uploads;
-use super::{Accelerator, ScanScratch, Slot, launch, stages};
+use super::{Accelerator, Slot, launch, stages};
 use crate::buffer::Buffer;
 
 /// The fault in codes that a device has decoded. The decoded bytes are then not valid.
@@ -26,39 +24,6 @@ pub enum CodesFault {
     Escape,
     /// The lengths of strings do not fit the codes, or the splits do not.
     Splits,
-    /// The codes may be valid: codes without splits have a run of 255s that is too long for the kernel to
-    /// interpret.
-    Far,
-}
-
-/// The way in which strings are decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decoding {
-    /// A block for each split or for several ([`FsstDecodeStrings`]; [`FsstDecode`] if the bounds of strings
-    /// are not needed).
-    Splits,
-    /// The method of [`Splits`](Self::Splits) for strings, after a kernel has measured the splits
-    /// ([`FsstMeasure`]).
-    Measured,
-    /// The methods of others: a thread for each string, after the lengths are measured and scanned.
-    Ladder(Step),
-}
-
-/// The steps of the ladder. Each adds one technique to the step before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Byte by byte ([`FsstBytes`]).
-    Bytes,
-    /// Codes by 8 bytes ([`FsstWords`]).
-    Words,
-    /// The table in shared memory ([`FsstShared`]).
-    Shared,
-    /// Output in registers, stored 16 bytes at a time; the table as in [`Words`](Self::Words)
-    /// ([`FsstBuffered`]).
-    Buffered,
-    /// The method of [`Buffered`](Self::Buffered) over the stretches given to [`DeviceCodes::set_stretches`].
-    /// The lengths of strings are not measured.
-    Stretches,
 }
 
 /// Compressed strings in device memory, in arrays that are kept from load to load.
@@ -68,13 +33,10 @@ pub struct DeviceCodes<A: Accelerator> {
     splits: Slot<A, u64>,
     first_strings: Slot<A, u64>,
     offsets: Slot<A, u64>,
-    /// The offsets of stretches in the codes, and in the output.
-    stretches: [Slot<A, u64>; 2],
-    /// The numbers of codes, splits, offsets and offsets of stretches, and the number of decoded bytes.
+    /// The numbers of codes, splits and offsets, and the number of decoded bytes.
     count: usize,
     split_count: usize,
     offset_count: usize,
-    stretch_count: usize,
     len: u64,
     uploads: Uploads,
 }
@@ -87,11 +49,9 @@ impl<A: Accelerator> Default for DeviceCodes<A> {
             splits: Slot::default(),
             first_strings: Slot::default(),
             offsets: Slot::default(),
-            stretches: [Slot::default(), Slot::default()],
             count: 0,
             split_count: 0,
             offset_count: 0,
-            stretch_count: 0,
             len: 0,
             uploads: Uploads::default(),
         }
@@ -102,13 +62,13 @@ impl<A: Accelerator> DeviceCodes<A> {
     /// Copies strings to a device and replaces the earlier ones.
     ///
     /// # Errors
-    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there are splits, but not one for
-    /// each [`SPLIT_CODES`] codes and one more. Also if offsets do not begin with 0, or do not end with the
+    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if there is not a split for each
+    /// [`SPLIT_CODES`] codes and one more. Also if offsets do not begin with 0, or do not end with the
     /// number of codes.
     pub fn load(&mut self, device: &A, codes: &Codes<'_>) -> Result<(), Error> {
         let tiles = codes.codes.len().div_ceil(SPLIT_CODES);
         let are_firsts = codes.first_strings.len() == if codes.offsets.is_empty() { 0 } else { tiles };
-        let is_split = codes.splits.is_empty() || codes.splits.len() == tiles + 1 && are_firsts;
+        let is_split = codes.splits.len() == tiles + 1 && are_firsts;
         let ends = (codes.offsets.first(), codes.offsets.last());
         let are_ends = ends == (None, None) || ends == (Some(&0), Some(&(codes.codes.len() as u64)));
         if !is_split || !are_ends {
@@ -117,7 +77,6 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.count = codes.codes.len();
         self.split_count = codes.splits.len();
         self.offset_count = codes.offsets.len();
-        self.stretch_count = 0;
         self.len = codes.len;
         let padded = (tiles * SPLIT_CODES).max(SPLIT_CODES);
         let room = self.codes.room(device, padded)?;
@@ -134,27 +93,6 @@ impl<A: Accelerator> DeviceCodes<A> {
         self.uploads.upload_all(device, room, 0, &[codes.offsets])
     }
 
-    /// Sets the offsets of stretches in the codes and in the output, each list with its end, for
-    /// [`Step::Stretches`]. No stretch may begin right after an escape.
-    ///
-    /// # Errors
-    /// As for [`Self::load`]; [`Error::Internal`] if the lists differ in length, or their ends are not those
-    /// of the codes and the output.
-    pub fn set_stretches(&mut self, device: &A, in_codes: &[u64], in_output: &[u64]) -> Result<(), Error> {
-        let ends = (in_codes.last().copied(), in_output.last().copied());
-        if in_codes.len() != in_output.len() || ends != (Some(self.count as u64), Some(self.len)) {
-            return Err(Error::Internal("stretches that are not those of codes".into()));
-        }
-        self.stretch_count = in_codes.len();
-        for (slot, from) in self.stretches.iter_mut().zip([in_codes, in_output]) {
-            let room = slot.room(device, from.len())?;
-            self.uploads.upload_all(device, room, 0, &[from])?;
-        }
-        Ok(())
-    }
-}
-
-impl<A: Accelerator> DeviceCodes<A> {
     /// The codes, eight in a word, and their number. The bytes after the last code are arbitrary.
     pub(super) fn words<'a>(&'a self, device: &A) -> Result<(View<'a, u64>, u64), Error> {
         let words = self.count.div_ceil(8);
@@ -231,7 +169,6 @@ impl<A: Accelerator> PackedStage<A> {
                 first_strings: View::from_slice(&[]),
                 status: device.view_mut(self.status.get_mut()?, 1),
                 len: codes.len() as u64,
-                are_measured: 0,
                 block_splits: block_splits(padded / SPLIT_CODES),
             },
         )
@@ -248,11 +185,7 @@ pub struct FsstStage<A: Accelerator> {
     device: A,
     out: Slot<A, u8>,
     offsets: Slot<A, u64>,
-    lengths: Slot<A, u64>,
-    first_strings: Slot<A, u64>,
-    splits: Slot<A, u64>,
     status: Slot<A, u32>,
-    scratch: ScanScratch<A, u64>,
     block_splits: Option<u64>,
     /// The number of bytes and of offsets that the last call wrote.
     len: u64,
@@ -266,11 +199,7 @@ impl<A: Accelerator> FsstStage<A> {
             device,
             out: Slot::default(),
             offsets: Slot::default(),
-            lengths: Slot::default(),
-            first_strings: Slot::default(),
-            splits: Slot::default(),
             status: Slot::default(),
-            scratch: ScanScratch::default(),
             block_splits: None,
             len: 0,
             offset_count: 0,
@@ -295,9 +224,8 @@ impl<A: Accelerator> FsstStage<A> {
     /// Decodes strings. The results stay on the device. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`], also if memory is short. [`Error::Internal`] if splits, strings or stretches are
-    /// needed that were not loaded.
-    pub fn decode(&mut self, codes: &DeviceCodes<A>, how: Decoding) -> Result<(), Error> {
+    /// [`Error::Device`], also if memory is short.
+    pub fn decode(&mut self, codes: &DeviceCodes<A>) -> Result<(), Error> {
         let device = &self.device;
         (self.len, self.offset_count) = (codes.len, codes.offset_count);
         let status = self.status.room(device, 1)?;
@@ -309,98 +237,27 @@ impl<A: Accelerator> FsstStage<A> {
             return device.zero(offsets, 0, codes.offset_count);
         }
         let tiles = codes.count.div_ceil(SPLIT_CODES);
-        let in_codes = device.view(codes.codes.get()?, tiles * SPLIT_CODES);
-        let table = device.view(codes.table.get()?, TABLE_WORDS);
-        let code_offsets = device.view(codes.offsets.get()?, codes.offset_count);
-        let out = device.view_mut(out, len);
-        match how {
-            Decoding::Splits | Decoding::Measured => {
-                let (is_told, strings) = (how == Decoding::Splits, codes.offset_count > 0);
-                let first_count = if strings { tiles } else { 0 };
-                let (splits, first_strings) = if is_told {
-                    let firsts = device.view(codes.first_strings.get()?, first_count);
-                    (device.view(codes.splits.get()?, codes.split_count), firsts)
-                } else {
-                    let lengths = self.lengths.room(device, tiles)?;
-                    let first_strings = self.first_strings.room(device, tiles)?;
-                    let args = FsstMeasureArgs {
-                        codes: in_codes,
-                        table,
-                        code_offsets,
-                        lengths: device.view_mut(lengths, tiles),
-                        first_strings: device.view_mut(first_strings, tiles),
-                        status: device.view_mut(status, 1),
-                        len: codes.count as u64,
-                    };
-                    launch::<A, stages::Splits, FsstMeasure>(device, &args)?;
-                    let splits = self.splits.room(device, tiles + 1)?;
-                    let args = ScanArgs {
-                        input: device.view(lengths, tiles),
-                        output: device.view_mut(splits, tiles + 1),
-                        look_back: self.scratch.start(device, tiles)?,
-                    };
-                    launch::<A, stages::Splits, CountScan>(device, &args)?;
-                    (device.view(splits, tiles + 1), device.view(first_strings, first_count))
-                };
-                let args = FsstDecodeArgs {
-                    codes: in_codes,
-                    table,
-                    splits,
-                    out,
-                    code_offsets,
-                    offsets: device.view_mut(offsets, codes.offset_count),
-                    first_strings,
-                    status: device.view_mut(status, 1),
-                    len: codes.count as u64,
-                    are_measured: u64::from(!is_told),
-                    block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
-                };
-                if strings {
-                    launch::<A, stages::Strings, FsstDecodeStrings>(device, &args)
-                } else {
-                    launch::<A, stages::Strings, FsstDecode>(device, &args)
-                }
-            }
-            Decoding::Ladder(Step::Stretches) => {
-                let [begins, outputs] = &codes.stretches;
-                let args = FsstLadderArgs {
-                    codes: in_codes,
-                    table,
-                    code_offsets: device.view(begins.get()?, codes.stretch_count),
-                    offsets: device.view(outputs.get()?, codes.stretch_count),
-                    out,
-                };
-                super::launch_any::<A, FsstBuffered>(device, &args)
-            }
-            Decoding::Ladder(step) => {
-                let strings = codes.offset_count.saturating_sub(1);
-                let lengths = self.lengths.room(device, strings)?;
-                let args = FsstLengthsArgs {
-                    codes: in_codes,
-                    table,
-                    code_offsets,
-                    lengths: device.view_mut(lengths, strings),
-                };
-                super::launch_any::<A, FsstLengths>(device, &args)?;
-                let args = ScanArgs {
-                    input: device.view(lengths, strings),
-                    output: device.view_mut(offsets, strings + 1),
-                    look_back: self.scratch.start(device, strings)?,
-                };
-                launch::<A, stages::Splits, CountScan>(device, &args)?;
-                let offsets = device.view(offsets, strings + 1);
-                let args = FsstLadderArgs { codes: in_codes, table, code_offsets, offsets, out };
-                match step {
-                    Step::Bytes => super::launch_any::<A, FsstBytes>(device, &args),
-                    Step::Words => super::launch_any::<A, FsstWords>(device, &args),
-                    Step::Shared => super::launch_any::<A, FsstShared>(device, &args),
-                    Step::Buffered | Step::Stretches => super::launch_any::<A, FsstBuffered>(device, &args),
-                }
-            }
+        let has_strings = codes.offset_count > 0;
+        let args = FsstDecodeArgs {
+            codes: device.view(codes.codes.get()?, tiles * SPLIT_CODES),
+            table: device.view(codes.table.get()?, TABLE_WORDS),
+            splits: device.view(codes.splits.get()?, codes.split_count),
+            out: device.view_mut(out, len),
+            code_offsets: device.view(codes.offsets.get()?, codes.offset_count),
+            offsets: device.view_mut(offsets, codes.offset_count),
+            first_strings: device.view(codes.first_strings.get()?, if has_strings { tiles } else { 0 }),
+            status: device.view_mut(status, 1),
+            len: codes.count as u64,
+            block_splits: self.block_splits.unwrap_or_else(|| block_splits(tiles)),
+        };
+        if has_strings {
+            launch::<A, stages::Strings, FsstDecodeStrings>(device, &args)
+        } else {
+            launch::<A, stages::Strings, FsstDecode>(device, &args)
         }
     }
 
-    /// Waits, and returns the fault in the codes, if there is one. The ladder does not check the codes.
+    /// Waits, and returns the fault in the codes, if there is one.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -411,7 +268,6 @@ impl<A: Accelerator> FsstStage<A> {
             0 => None,
             bits if bits & FSST_UNKNOWN != 0 => Some(CodesFault::Unknown),
             bits if bits & FSST_ESCAPE != 0 => Some(CodesFault::Escape),
-            bits if bits & FSST_FAR != 0 => Some(CodesFault::Far),
             _ => Some(CodesFault::Splits),
         })
     }

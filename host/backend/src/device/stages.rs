@@ -5,12 +5,11 @@
 use warpath_lang::program::Program;
 use warpath_shared::kernel::{
     BinWords, BitmapRange, ColumnFinish, ColumnGather, ColumnRead, CompressAtoms, CompressStarts, CountScan,
-    DecompressScan, DecompressTiles, DecompressWords, FilterCount, FilterFill, FsstDecode, FsstDecodeStrings,
-    FsstMatch, FsstMeasure, KERNELS, Kernel, KindCheck, LineIndex, LineScan, LineStates, ListOffsets,
-    NamesCount, NamesFill, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose,
-    RecordCompact, RecordRows, SlotCompact, StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes,
-    TapePieces, TapeScan, TapeWords, TextGather, TextScan, TreeCount, TreeFill, TwigMatch, TwigOps,
-    XmlEvents, XmlNodes, XmlOps, XmlStates,
+    FilterCount, FilterFill, FsstDecode, FsstDecodeStrings, FsstMatch, KERNELS, Kernel, KindCheck, LineIndex,
+    LineScan, LineStates, ListOffsets, NamesCount, NamesFill, QueryBounds, QueryCount, QueryCountLoose,
+    QueryFill, QuerySlots, QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact, StrictCheck,
+    StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TextGather, TextScan,
+    TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 
 use crate::answer::TextForm;
@@ -114,13 +113,6 @@ stages! {
         "the numbers of bins; 8 bytes written for 63 rows and each bin";
     Compress = "compress" [CompressStarts, CompressAtoms]
         "chunks become atoms"; "8 bytes read twice for 63 rows and bin; the atoms";
-    DecompressByScans = "chunks" [DecompressScan, DecompressWords]
-        "atoms become chunks, by scans"; "the atoms; 8 bytes written for 63 rows and column";
-    DecompressByTiles = "chunks" [DecompressTiles]
-        "atoms become chunks, by the stored starts of tiles";
-        "the atoms; 8 bytes written for 63 rows and column";
-    Splits = "splits" [FsstMeasure, CountScan]
-        "the splits of compressed strings that have none"; "the codes read";
     Strings = "strings" [FsstDecodeStrings Usually "with the offsets of strings",
         FsstDecode Usually "without them"]
         "strings of their codes"; "the codes read, the strings written";

@@ -10,10 +10,10 @@ pub struct Codes<'a> {
     /// The codes of all strings, without separators.
     pub codes: &'a [u8],
     /// The text offset at every [`SPLIT_CODES`](warpath_shared::fsst::SPLIT_CODES) codes, and last the length
-    /// of all strings together. Empty where it is not known.
+    /// of all strings together.
     pub splits: &'a [Split],
     /// For each split, the first string that begins at the split or after it. Empty if string boundaries do
-    /// not matter, or there are no splits.
+    /// not matter.
     pub first_strings: &'a [u64],
     /// The start of each string in the codes, ascending from 0, and last the number of codes. Empty if string
     /// boundaries do not matter.

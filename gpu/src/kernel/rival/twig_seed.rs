@@ -1,5 +1,5 @@
 //! Twig matching by the method of Absalyamov, Moussalli, Tsotras and Najjar ("High-Performance Holistic XML
-//! Twig Filtering Using GPUs", EDBT 2013): a baseline for [`twig`](super::twig).
+//! Twig Filtering Using GPUs", EDBT 2013): a rival of [`twig`](crate::kernel::twig).
 //!
 //! *Threads*: one thread a query node, 256 a block, and whole queries in a block. A barrier follows each
 //! event, because a node reads the results that its prefix and its children wrote at the event before.
@@ -42,7 +42,7 @@ pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
     let thread = thread_idx_x();
     let blocks = args.personalities.len() / BLOCK;
     let (document, block) = (block_idx_x() as usize / blocks, block_idx_x() as usize % blocks);
-    let node = args.personalities.get(block * BLOCK + thread as usize);
+    let node = Personality(args.personalities.get(block * BLOCK + thread as usize));
     let (begin, end) = (args.documents.get(document), args.documents.get(document + 1));
     let entry = |level: u32, node: u32| stack.offset(level * BLOCK as u32 + node);
     let children = |level: u32, node: u32| slots.offset(level * BLOCK as u32 + node);

@@ -1,13 +1,18 @@
-//! Twigs and documents in the form of the paper's kernel ([`warpath_shared::twig::seed`]): a baseline for
-//! structure alone.
+//! Twigs on a device by the method of the paper, a rival of [`warpath::twig`] for structure alone: twigs and
+//! documents in the form of its kernel ([`warpath_shared::twig::seed`]), and a [stage](SeedStage) that
+//! launches it.
+//!
+//! Source: Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using
+//! GPUs", EDBT 2013.
+
+mod stage;
 
 use std::collections::HashMap;
 
-use warpath_lang::twig::value::Value;
-use warpath_lang::twig::{Axis, NameTest, Twig};
+use warpath::twig::{Axis, Events, Name, NameTest, Twig, Value};
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 
-use super::{Events, Name};
+pub use stage::SeedStage;
 
 /// Twigs as query nodes, one for each thread, in blocks.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Decoding of FSST codes as other projects do it: baselines for [`super::fsst`] in benches.
+//! Decoding of FSST codes as other projects do it: rivals of [`fsst`](crate::kernel::fsst).
 //!
 //! The ladder of P. Bourdon's article ("My journey optimizing a CUDA kernel", Polar Signals), one kernel a
 //! step. The first has one thread a string, byte by byte. The second loads codes by 8 bytes. The third has
