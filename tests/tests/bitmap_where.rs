@@ -379,7 +379,7 @@ fn other_inputs_are_refused() -> Result<()> {
         "{kept}"
     );
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
-    ensure!(indexed.err().context("no error")?.to_string().contains("not of selected ones"));
+    ensure!(indexed.err().context("no error")?.to_string().contains("some lines are selected here"));
     let wpi = case.folder.path().join("text.wpi");
     let file = warpath::IndexFile::build(&engine, &case.input, &wpi, 3)?;
     ensure!(
@@ -396,7 +396,7 @@ fn other_inputs_are_refused() -> Result<()> {
     );
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
-    ensure!(said(engine.open(&other)?.only(&case.index, none.clone())).contains("is not of "));
+    ensure!(said(engine.open(&other)?.only(&case.index, none.clone())).contains("does not match "));
     // Bits after the last line select nothing.
     let answers = open()?.only(&case.index, RowSet::from_words(vec![0, 0, 0, !0 << 8], 200))?;
     ensure!(answers.count(&Query::compile("$.a")?)? == 0);
