@@ -301,7 +301,7 @@ impl Engine {
     }
 
     /// The backend for inputs of which nothing is known.
-    fn usual(&self) -> &dyn Backend {
+    pub(crate) fn usual(&self) -> &dyn Backend {
         let (Backends::One(ready) | Backends::Auto(ready, _)) = &self.backend;
         &*ready.backend
     }

@@ -21,6 +21,7 @@
 
 #[cfg(test)]
 mod forged;
+mod mixed;
 
 use std::num::NonZero;
 use std::thread;
@@ -42,6 +43,7 @@ use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::index::BitmapIndex;
 
 use crate::devices::{self, DeviceChoice};
+use crate::engine::Engine;
 
 /// The result of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,16 +105,24 @@ impl BitmapEngine {
             DeviceChoice::CudaList(numbers) => numbers.first().copied().unwrap_or(0),
             DeviceChoice::CudaAll => 0,
         };
-        Self::of(&*devices::cuda(first)?)
+        Self::on_backend(&*devices::cuda(first)?)
     }
 
     /// The device of a backend if the device evaluates expressions, otherwise the CPU.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
-    pub fn of(backend: &dyn Backend) -> Result<Self, Error> {
+    pub fn on_backend(backend: &dyn Backend) -> Result<Self, Error> {
         let device = backend.forms().get::<dyn BitmapForm>().map(BitmapForm::evaluator).transpose()?;
         Ok(Self { device, ..Self::cpu() })
+    }
+
+    /// The device that an engine was built for; the CPU for an engine that chooses.
+    ///
+    /// # Errors
+    /// As for [`on_backend`](Self::on_backend).
+    pub fn of(engine: &Engine) -> Result<Self, Error> {
+        Self::on_backend(engine.usual())
     }
 
     /// Sets the number of CPU threads; at least one.
