@@ -3,7 +3,8 @@
 //! Paths are first merged into a tree of segments: a path that begins with the same segments as an earlier
 //! one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's. Then
 //! come the blocks of descendant segments and of queries in filters, and after these the singular paths of
-//! filters. The block of a predicate about the record precedes the root's block. Until all are laid out, instructions and tests refer to blocks by number.
+//! filters. The block of a predicate about the record precedes the root's block. Until all are laid out,
+//! instructions and tests refer to blocks by number.
 
 mod filter;
 mod literals;
