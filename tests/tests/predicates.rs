@@ -89,7 +89,7 @@ fn grouped(text: &str) -> String {
     format!("({text})")
 }
 
-/// Returns true if the oracle finds the record in an array of itself by a filter.
+/// Returns whether the oracle finds the record in an array of itself by a filter.
 fn matches(record: &str, filter: &str) -> bool {
     !oracle::query::nodes(format!("[{record}]").as_bytes(), &format!("$[?{filter}]")).is_empty()
 }

@@ -137,8 +137,8 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Makes the records from the matches of the path that marks them, and removes that path. Does nothing
-    /// without such a path.
+    /// Makes the records from the matches of the path that marks them, if there is one, and removes that
+    /// path.
     pub(crate) fn take_marks(&mut self, program: &Program) {
         if !program.marks_records() {
             return;

@@ -222,8 +222,8 @@ impl Input {
     }
 
     /// Restricts the input to the records for which a predicate is true, in place of an earlier predicate.
-    /// The backend of the query evaluates it, on plain and packed lines, and on documents, each of which is
-    /// one record. The other records are read and checked, and have no results.
+    /// Each backend evaluates it where it evaluates the query, on plain and packed lines, and on documents,
+    /// of which each is one record. The other records are read and checked, and have no results.
     ///
     /// ```
     /// use warpath::{Engine, Predicate, Query};
@@ -241,8 +241,8 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// The first result is [`Error::Expression`] if the predicate has a column, because records have none. It
-    /// is [`Error::Unsupported`] if the predicate is too large.
+    /// The first result is [`Error::Expression`] if the predicate has a column, because records have none,
+    /// and [`Error::Unsupported`] if it is too large.
     #[must_use]
     pub fn matching(mut self, predicate: &Predicate) -> Self {
         self.0.predicate = Some(Arc::new(predicate.clone()));

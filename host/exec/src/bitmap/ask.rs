@@ -130,8 +130,8 @@ impl BitmapEngine {
         }
     }
 
-    /// The device that an engine was built for, by the rules of [`new`](Self::new). For an engine with a
-    /// backend of the caller's, the CPU.
+    /// The device that an engine was built for, by the rules of [`new`](Self::new); the CPU for an engine
+    /// with a backend of the caller's.
     ///
     /// # Errors
     /// As for [`new`](Self::new).
