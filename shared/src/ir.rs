@@ -54,6 +54,8 @@ pub enum Op {
     ///
     /// `b` filters, this one and the next ones, may be evaluated together. For `b` > 1, each of them compares
     /// the child itself with a string of its own, and the [`gaps`](Test::gaps) of each test are known.
+    ///
+    /// For `b` = 0, selects the node itself if the tests hold. A predicate about the record is such a filter.
     Filter = 6,
     /// Selects the node and all its descendants, in the order of the text. Trees only.
     Descend = 7,

@@ -172,7 +172,7 @@ fn mistakes_are_told() {
     refused(3, &["bitmap", "range", "p.wpb", "followers > 1 and lang == en"]);
     refused(3, &["bitmap", "range", "p.wpb", "lang = 'nl' or followers in (1, 'x')"]);
     refused(3, &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=lang ="]);
-    refused(2, &["query", "$.id", "people.ndjson", "--where=lang is null"]);
+    refused(3, &["query", "$.id", "people.ndjson", "--where=lang is null"]);
     refused(2, &["query", "$.id", "people.ndjson", "--bitmap=nothing.wpb", "--where=lang is null"]);
     refused(4, &["query", "$.id", "people.ndjson", "--bitmap=people.ndjson", "--where=lang is null"]);
     refused(4, &["bitmap", "info", "people.ndjson"]);

@@ -11,6 +11,7 @@ mod messages;
 mod names;
 mod outputs;
 mod packed;
+mod predicates;
 mod query;
 mod select;
 mod show;

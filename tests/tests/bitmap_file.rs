@@ -311,7 +311,7 @@ fn an_index_is_of_one_input() -> Result<()> {
     index.check(&input)?;
     ensure!(index.info().input == Some((400, input.metadata()?.modified()?)));
     let error = index.check(&other).unwrap_err().to_string();
-    ensure!(error.ends_with("other as it is: it has 402 bytes in place of 400"), "{error}");
+    ensure!(error.ends_with("other: it has 402 bytes in place of 400"), "{error}");
     ensure!(matches!(index.check(folder.path()), Err(Error::Input(_))));
     ensure!(matches!(index.check(folder.path().join("none")), Err(Error::Input(_))));
     // Lines that extend beyond the input. The error comes once the length is known, because the input may be
@@ -332,7 +332,7 @@ fn an_index_is_of_one_input() -> Result<()> {
         .open(&input)?
         .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(7))?;
     let error = index.check(&input).unwrap_err().to_string();
-    ensure!(error.ends_with("as it is: it was written to after it was indexed"), "{error}");
+    ensure!(error.ends_with(": it was written to after it was indexed"), "{error}");
     let none = BitmapIndex::from_built(small())?.check(&input).unwrap_err();
     ensure!(matches!(none, Error::Usage(_)));
     Ok(())
@@ -347,16 +347,19 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
         let error = BitmapIndex::from_built(built).expect_err(what).to_string();
         assert!(error.contains(what), "{error}");
     };
-    refused(&|built| built.rows = 201, "other rows than the index");
-    refused(&|built| built.records = Some(WahBuf::none(7)), "the bitmap of records has other rows");
+    refused(&|built| built.rows = 201, "does not have as many rows as the index");
+    refused(
+        &|built| built.records = Some(WahBuf::none(7)),
+        "the bitmap of records does not have as many rows",
+    );
     refused(&|built| built.lines.truncate(4), "there are 4 offsets of lines for 200 rows");
     refused(&|built| built.lines[1] = 0, "offsets of lines: they do not ascend");
     refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
-    refused(&|built| drop(built.columns[0].bitmaps.pop()), "not one bitmap and values for each bin");
-    refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins have other rows");
+    refused(&|built| drop(built.columns[0].bitmaps.pop()), "does not have a bitmap and values for each bin");
+    refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins do not have as many rows");
     refused(&|built| built.columns[0].column.bins.reverse(), "bins of values do not come first");
     refused(&|built| built.columns[0].column.bins[0].holds = Holds::NaN, "not of floats");
-    refused(&|built| drop(built.columns[0].values.pop()), "not one bitmap and values for each bin");
+    refused(&|built| drop(built.columns[0].values.pop()), "does not have a bitmap and values for each bin");
     refused(
         &|built| built.columns[2].values[0] = StoredValues::U64(vec![0; 200]),
         "values are not stored in the form of their bin",

@@ -425,7 +425,7 @@ fn forged_files_are_refused_for_what_is_wrong() -> Result<()> {
     });
     ensure!(matches!(longer, Error::Column(ColumnError::Length { row: 199, .. })), "{longer}");
     let escape = fault(&|bytes| bytes[splits + 8 + 7] ^= 0x80);
-    ensure!(escape.to_string().contains("says that an escape is before it, or that none is"), "{escape}");
+    ensure!(escape.to_string().contains("is wrong about an escape before it"), "{escape}");
     // The file is marked as text but is not UTF-8. The first `s` of an `https` is an escaped byte.
     let at = bytes[begin..].windows(2).position(|pair| pair == [255, b's']).unwrap();
     let column = forged(&|bytes| bytes[begin + at + 1] = 0xc0)?;

@@ -844,7 +844,7 @@ fn the_engine_chooses_by_size_and_says_so() -> Result<()> {
         (Engine::builder().workers(0), "worker"),
         (Engine::builder().partition_size(0), "partition"),
         (Engine::builder().device(DeviceChoice::CudaList(vec![1, 0, 1])), "cuda:1 is named twice"),
-        (Engine::builder().device(DeviceChoice::CudaList(Vec::new())), "no device"),
+        (Engine::builder().device(DeviceChoice::CudaList(Vec::new())), "no backend to join"),
     ] {
         match builder.build().map(drop) {
             Err(Error::Usage(said)) => ensure!(said.contains(wrong), "{said}"),

@@ -21,7 +21,7 @@ pub use text::TextForm;
 pub struct Want {
     /// The matches themselves.
     pub matches: bool,
-    /// The numbers of the lines that are records.
+    /// The numbers of the lines that are records, and match the program's predicate if it has one.
     pub records: bool,
     /// The matches as text, in this form.
     pub text: Option<TextForm>,
@@ -40,15 +40,23 @@ pub struct Want {
 pub enum Limit {
     /// N matches of each path.
     Matches(u64),
-    /// N records without a fault.
+    /// N records without a fault, which match the program's predicate if it has one.
     Records(u64),
 }
 
 impl Want {
     /// The data that must be found to make these results.
-    pub(crate) fn to_find(self) -> Self {
+    pub(crate) fn to_find(self, program: &Program) -> Self {
         let all = self.rows.is_some() || self.columns.is_some();
-        Self { matches: self.matches || self.text.is_some() || all, records: self.records || all, ..self }
+        let matches = self.matches || self.text.is_some() || all || program.marks_records();
+        Self { matches, records: self.records || all, ..self }
+    }
+
+    /// Returns whether these results depend on which lines are records, so that a predicate's program has to
+    /// mark its records ([`Program::matching`]).
+    #[must_use]
+    pub fn needs_records(self) -> bool {
+        self.records || self.rows.is_some() || self.columns.is_some()
     }
 }
 
@@ -73,8 +81,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The result for one line, which is faulty.
-    pub fn of_fault(paths: usize, fault: Fault, want: Want) -> Self {
+    /// The result of a program for one line, which is faulty.
+    pub fn of_fault(program: &Program, fault: Fault, want: Want) -> Self {
+        let paths = program.columns().len();
         let none = || vec![0; paths];
         let piece = Piece {
             lines: 1,
@@ -99,7 +108,8 @@ pub struct Piece {
     pub base: PartOffset,
     /// The number of its lines.
     pub lines: LineIx,
-    /// The lines that are records without a fault, if wanted.
+    /// The lines that are records without a fault, and match the program's predicate if it has one; if
+    /// wanted.
     pub records: Vec<LineIx>,
     /// Path by path, the number of matches.
     pub counts: Vec<u64>,
@@ -127,6 +137,24 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Makes the records from the matches of the path that marks them, if there is one, and removes that
+    /// path.
+    pub(crate) fn take_marks(&mut self, program: &Program) {
+        if !program.marks_records() {
+            return;
+        }
+        let paths = program.columns().len();
+        self.records = self.matches.drain(paths..).flatten().map(|found| found.line).collect();
+        self.counts.truncate(paths);
+        self.texts.truncate(paths);
+        if let Some(counts) = &mut self.counts_before_fault {
+            counts.truncate(paths);
+        }
+        if let Some(texts) = &mut self.texts_before_fault {
+            texts.truncate(paths);
+        }
+    }
+
     /// Writes the texts from the matches. `text` is the text of the partition.
     pub(crate) fn write_texts(&mut self, text: &[u8], form: TextForm) {
         let text = &text[self.base as usize..];

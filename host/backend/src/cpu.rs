@@ -91,7 +91,7 @@ struct CpuWorker {
 
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        let answer = query::answer(text, program, want.to_find(), &mut self.scratch);
+        let answer = query::answer(text, program, want.to_find(program), &mut self.scratch);
         finish(answer, text, program, want)
     }
 }

@@ -147,7 +147,7 @@ impl Checked {
         mut ask: impl FnMut(&[u8]) -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
         // Such a program has exactly one match, the record itself, in each record without a fault.
-        let asks_records = program.levels() == 0 && !program.needs_trees();
+        let asks_records = program.levels() == 0 && !program.needs_trees() && program.predicate().is_none();
         if asks_records && (Want { limit: None, ..want }) == Want::default() {
             return Ok(self.counts(program));
         }
@@ -172,7 +172,7 @@ impl Checked {
         if self.lines == 0 {
             return Answer::default();
         }
-        let of_paths = |count| vec![count; program.paths()];
+        let of_paths = |count| vec![count; program.columns().len()];
         let before = (!self.bad.is_empty()).then(|| of_paths(self.records_before_fault));
         let faults = self.bad.iter().map(BadLine::line_fault).collect();
         let piece = Piece { lines: self.lines, counts: of_paths(self.records), faults, ..Piece::default() };
@@ -203,8 +203,8 @@ impl Checked {
             }
             first_line = end;
             if number == 0 && !piece.faults.is_empty() {
-                piece.counts_before_fault = Some(vec![0; program.paths()]);
-                piece.texts_before_fault = want.text.map(|_| vec![0; program.paths()]);
+                piece.counts_before_fault = Some(vec![0; program.columns().len()]);
+                piece.texts_before_fault = want.text.map(|_| vec![0; program.columns().len()]);
                 piece.rows_before_fault = want.rows.map(|_| 0);
                 piece.columns_before_fault = want.columns.map(|_| 0);
             }

@@ -54,6 +54,7 @@ pub enum OnError {
 #[derive(Clone)]
 pub struct Engine {
     backend: Backends,
+    device: DeviceChoice,
     partition_size: Option<usize>,
     workers: Option<usize>,
     on_error: OnError,
@@ -274,12 +275,12 @@ impl EngineBuilder {
         if workers == Some(0) {
             return Err(Error::Usage("no workers; expected at least one".into()));
         }
-        let backend = match backend {
-            Some(backend) => Backends::One(Ready::new(backend)),
-            None => backend_for(device)?,
+        let (backend, device) = match backend {
+            Some(backend) => (Backends::One(Ready::new(backend)), DeviceChoice::Cpu),
+            None => (backend_for(device.clone())?, device),
         };
         let max_latency = max_latency.unwrap_or(MAX_LATENCY);
-        Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency })
+        Ok(Engine { backend, device, partition_size, workers, on_error, strict, format, max_latency })
     }
 }
 
@@ -338,6 +339,11 @@ impl Engine {
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
+    }
+
+    /// The device that was chosen for the backend; the CPU beside a backend of the caller's.
+    pub(crate) fn device(&self) -> &DeviceChoice {
+        &self.device
     }
 
     /// A short name of the backend. If the engine chooses, this is the backend for an input of unknown size.

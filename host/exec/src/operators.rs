@@ -9,6 +9,7 @@ use warpath_backend::columns::Schema;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
+use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
@@ -48,7 +49,7 @@ impl Engine {
     /// it have been read.
     #[must_use]
     pub fn input(&self, sources: Vec<Source>) -> Input {
-        Input(Request { engine: self.clone(), sources, index: None, selected: None })
+        Input(Request { engine: self.clone(), sources, index: None, selected: None, predicate: None })
     }
 }
 
@@ -218,6 +219,34 @@ impl Input {
         self.0.selected = Some(Arc::new(Selection::new(index, lines, &self.0.sources)?));
         self.wants_one_index()?;
         Ok(self)
+    }
+
+    /// Restricts the input to the records for which a predicate is true, in place of an earlier predicate.
+    /// Each backend evaluates it where it evaluates the query, on plain and packed lines, and on documents,
+    /// of which each is one record. The other records are read and checked, and have no results.
+    ///
+    /// ```
+    /// use warpath::{Engine, Predicate, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let predicate = Predicate::parse("$.user.followers >= 1000 && $.user.lang in ('en', 'nl')")?;
+    /// let tweets = "{\"user\":{\"followers\":7,\"lang\":\"nl\"},\"id\":1}\n\
+    ///               {\"user\":{\"followers\":3500,\"lang\":\"nl\"},\"id\":2}\n";
+    /// let input = Engine::builder().build()?.reader("tweets", tweets.as_bytes()).matching(&predicate);
+    /// let mut hits = input.query(&Query::compile("$.id")?)?;
+    /// assert_eq!(hits.next().unwrap()?.text(), "2");
+    /// assert!(hits.next().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The first result is [`Error::Expression`] if the predicate has a column, because records have none,
+    /// and [`Error::Unsupported`] if it is too large.
+    #[must_use]
+    pub fn matching(mut self, predicate: &Predicate) -> Self {
+        self.0.predicate = Some(Arc::new(predicate.clone()));
+        self
     }
 
     fn wants_one_index(&self) -> Result<(), Error> {

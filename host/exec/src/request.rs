@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use warpath_core::error::Error;
+use warpath_lang::predicate::Predicate;
 
 use crate::engine::Engine;
 use crate::index_file::CheckedIndex;
@@ -16,16 +17,16 @@ pub(crate) struct Request {
     pub index: Option<Arc<CheckedIndex>>,
     /// The selected lines; `None` for all lines.
     pub selected: Option<Arc<Selection>>,
+    /// The predicate on records; `None` for all records.
+    pub predicate: Option<Arc<Predicate>>,
 }
 
 impl Request {
-    /// Refuses selected lines, where all lines of an input are needed.
+    /// Refuses selected lines and a predicate, where all lines of an input are needed.
     pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
-        match &self.selected {
-            Some(_) => {
-                Err(Error::Usage(format!("{what} all lines of an input; some lines are selected here")))
-            }
-            None => Ok(()),
+        if self.selected.is_some() || self.predicate.is_some() {
+            return Err(Error::Usage(format!("{what} all lines of an input; some lines are selected here")));
         }
+        Ok(())
     }
 }

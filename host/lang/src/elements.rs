@@ -43,6 +43,8 @@ pub enum AsOne {
     OtherArray(usize),
     /// A filter of the path of this number reads the whole document.
     WholeDocument(usize),
+    /// A predicate is about the whole document.
+    Predicate,
     /// The split failed for another reason.
     Refused,
 }
@@ -60,6 +62,7 @@ impl fmt::Display for AsOne {
             Self::WholeDocument(path) => {
                 write!(f, "a filter of path {path} refers to the whole document (`$`)")
             }
+            Self::Predicate => f.write_str("the predicate is about the whole document"),
             Self::Refused => f.write_str("the paths cannot be split at an array"),
         }
     }
@@ -73,14 +76,18 @@ impl Program {
     /// The reason why a document is always evaluated as one record. The reason is not a fault: the results
     /// are the same.
     pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
-        let split = Split::of(self.queries())?;
+        let split = Split::of(self)?;
         Ok((split.path.to_string(), split.elements))
     }
 }
 
 impl Split {
     /// Splits a program, or returns the reason why that is impossible.
-    pub fn of(queries: &[Query]) -> Result<Self, AsOne> {
+    pub fn of(program: &Program) -> Result<Self, AsOne> {
+        if program.predicate().is_some() {
+            return Err(AsOne::Predicate);
+        }
+        let queries = program.queries();
         let mut array: Option<(String, &[Segment])> = None;
         let mut rest = Vec::with_capacity(queries.len());
         for (number, query) in queries.iter().enumerate() {
@@ -190,7 +197,7 @@ mod tests {
 
     fn split(paths: &[&str]) -> Result<(String, Vec<String>), AsOne> {
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
-        let split = Split::of(&queries)?;
+        let split = Split::of(&Program::new(&queries).unwrap())?;
         let rest = split.elements.columns().iter().map(|column| column.name.clone()).collect();
         Ok((split.path.to_string(), rest))
     }

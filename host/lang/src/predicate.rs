@@ -49,6 +49,12 @@ impl Predicate {
         }
     }
 
+    /// Returns a part of the predicate as a predicate. Errors of the part show the whole text.
+    #[must_use]
+    pub fn part(&self, expr: LogicalExpr) -> Self {
+        Self { text: self.text.clone(), expr }
+    }
+
     /// Returns the predicate as written.
     #[must_use]
     pub fn text(&self) -> &str {

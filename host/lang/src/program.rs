@@ -14,6 +14,9 @@ use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
 use crate::jsonpath::{Query as Ast, parse};
+use crate::predicate::Predicate;
+
+use lower::Guard;
 
 /// A JSONPath query, parsed and compiled.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +103,8 @@ pub struct Program {
     columns: Vec<Column>,
     /// The queries from which the program was compiled.
     queries: Arc<[Query]>,
+    /// The predicate on each record, if there is one.
+    guard: Option<Guard>,
 }
 
 impl Program {
@@ -108,7 +113,19 @@ impl Program {
     /// # Errors
     /// [`Error::Unsupported`] for a query that is too large, or for too many queries.
     pub fn new(queries: &[Query]) -> Result<Self, Error> {
-        lower::lower(queries)
+        lower::lower(queries, None)
+    }
+
+    /// Returns the program with a predicate: it evaluates its paths only on records for which the predicate
+    /// is true. With `marks`, such records match one more path, after the others
+    /// ([`marks_records`](Self::marks_records)).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a predicate that is too large. [`Error::Expression`] for one that has a
+    /// column, because records have none.
+    pub fn matching(&self, predicate: &Arc<Predicate>, marks: bool) -> Result<Self, Error> {
+        let guard = Guard { predicate: predicate.clone(), marks };
+        Ok(Self { columns: self.columns.clone(), ..lower::lower(&self.queries, Some(guard))? })
     }
 
     /// Names the paths in rows and columns (`Want::rows`). The default name is the path as written.
@@ -149,7 +166,20 @@ impl Program {
         &self.columns
     }
 
-    /// Returns the number of paths.
+    /// Returns the predicate on each record, if there is one.
+    #[must_use]
+    pub fn predicate(&self) -> Option<&Arc<Predicate>> {
+        self.guard.as_ref().map(|guard| &guard.predicate)
+    }
+
+    /// Returns true if the last path is a mark of the records for which the predicate is true. That path has
+    /// no column.
+    #[must_use]
+    pub fn marks_records(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.marks)
+    }
+
+    /// Returns the number of paths, with the mark of records.
     #[must_use]
     pub fn paths(&self) -> usize {
         self.paths as usize

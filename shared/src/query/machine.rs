@@ -313,7 +313,7 @@ fn step<N: Navigate, S: Sink, const FORM: u8>(
                         },
                     )
                 }
-                _ if runs_blocks => record.next_child(node, &mut visit),
+                _ if runs_blocks => candidate::<N, FORM>(record, node, &instr, &mut visit),
                 _ => next_that_passes::<N, FORM>(program, record, root, node, &instr, &mut visit),
             };
             let Some(child) = child else {
@@ -375,7 +375,7 @@ fn next_that_passes<N: Navigate, const FORM: u8>(
     filter: &Instr,
     visit: &mut Visit,
 ) -> Option<N::At> {
-    while let Some(child) = record.next_child(node, visit) {
+    while let Some(child) = candidate::<N, FORM>(record, node, filter, visit) {
         if FORM != form::ANY {
             let test = program.tests.get(filter.a as usize);
             if let Some(found) = singular(program, record, child, test.path)
@@ -397,6 +397,22 @@ fn next_that_passes<N: Navigate, const FORM: u8>(
         }
     }
     None
+}
+
+/// The next node that a filter tests: a child, or the node itself, once.
+#[inline(always)]
+fn candidate<N: Navigate, const FORM: u8>(
+    record: &N,
+    node: N::At,
+    filter: &Instr,
+    visit: &mut Visit,
+) -> Option<N::At> {
+    if FORM != form::ANY || filter.b != 0 {
+        return record.next_child(node, visit);
+    }
+    let is_first = visit.cursor == 0;
+    visit.cursor = 1;
+    is_first.then_some(node)
 }
 
 /// Evaluates a test that runs no block.

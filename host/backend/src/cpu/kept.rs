@@ -36,7 +36,7 @@ impl HostIndex {
     /// positions.
     pub fn find<D: Document>(&self, doc: &D, program: &Program, want: Want) -> Answer {
         let lines = Lines { starts: &self.line_starts, faults: &self.faults };
-        answer_indexed(doc, lines, program, want.to_find())
+        answer_indexed(doc, lines, program, want.to_find(program))
     }
 }
 
@@ -49,7 +49,7 @@ impl From<StructuralIndex> for HostIndex {
 impl Kept for HostIndex {
     fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         let answer = if program.needs_trees() {
-            query::answer(text, program, want.to_find(), &mut Scratch::default())
+            query::answer(text, program, want.to_find(program), &mut Scratch::default())
         } else {
             self.find(&Piece::new(text, &self.levels), program, want)
         };
@@ -72,6 +72,7 @@ impl Kept for HostIndex {
 /// [`Error::Usage`] where columns are too long for their offsets.
 pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
+        piece.take_marks(program);
         if let Some(form) = want.text {
             piece.write_texts(text, form);
         }

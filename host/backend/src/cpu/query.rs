@@ -86,7 +86,7 @@ impl<D: Document> Work for OverIndex<'_, D> {
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) -> Answer {
         let Self { doc, lines, program, want } = self;
-        let mut sink = Collector::new(program.paths(), want);
+        let mut sink = Collector::new(program, want);
         run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink);
         Answer { pieces: vec![sink.piece] }
     }
@@ -170,7 +170,7 @@ impl Work for Query<'_> {
     fn run<S: Simd>(self, simd: S) -> Answer {
         let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan, .. } } = self;
         let view = program.view();
-        let sink = Collector::new(program.paths(), want);
+        let sink = Collector::new(program, want);
         let mut worker = Worker { simd, text, program: view, structure, machine, sink };
         match plan {
             Some(plan) => worker.stream(plan, scan),
@@ -206,7 +206,7 @@ impl Work for ByTrees<'_> {
     fn run<S: Simd>(self, simd: S) -> Answer {
         let Self { text, program, want, scratch: Scratch { tape, tree_machine, found, .. } } = self;
         let view = program.view();
-        let mut sink = Collector::new(program.paths(), want);
+        let mut sink = Collector::new(program, want);
         for (start, end) in cut(text, TREE_PIECE_BYTES) {
             let text = &text[start..end];
             tape.build(simd, text);
@@ -358,6 +358,8 @@ impl<S: Simd> Worker<'_, S> {
 /// Collects the results. `piece.lines` is the number of the current line.
 struct Collector {
     want: Want,
+    /// True if the last path marks the records that are wanted.
+    marks: bool,
     piece: Piece,
     line: LineIx,
     /// The offset of the current document in the text.
@@ -365,10 +367,11 @@ struct Collector {
 }
 
 impl Collector {
-    fn new(paths: usize, want: Want) -> Self {
+    fn new(program: &Program, want: Want) -> Self {
+        let paths = program.paths();
         let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
         let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
-        Self { want, piece, line: 0, base: 0 }
+        Self { want, marks: program.marks_records(), piece, line: 0, base: 0 }
     }
 
     /// Returns whether nothing after the current record is wanted.
@@ -377,6 +380,9 @@ impl Collector {
         match self.want.limit {
             None => false,
             Some(Limit::Matches(limit)) => self.piece.counts.iter().all(|count| *count >= limit),
+            Some(Limit::Records(limit)) if self.marks => {
+                self.piece.counts.last().is_some_and(|count| *count >= limit)
+            }
             Some(Limit::Records(limit)) => self.piece.records.len() as u64 >= limit,
         }
     }
@@ -384,7 +390,7 @@ impl Collector {
     #[inline(always)]
     fn begin_record(&mut self) {
         self.line = self.piece.lines;
-        if self.want.records {
+        if self.want.records && !self.marks {
             self.piece.records.push(self.line);
         }
     }

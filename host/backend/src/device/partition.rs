@@ -136,14 +136,14 @@ impl<A: Accelerator> Part<'_, A> {
         let Self { stages: Stages { index, query, columns, raw, tree }, text, base, shape, nodes, faults } =
             self;
         let cut = faults.first().map(|fault| fault.line);
-        let Want { matches, records, .. } = want.to_find();
+        let Want { matches, records, .. } = want.to_find(program);
         let find = Find { matches, records, any_loose: shape.any_loose, cut };
         let indexed = index.indexed(device, shape)?;
         let trees = match nodes {
             Some(nodes) => Some(tree.trees(device, &indexed, nodes)?),
             None => None,
         };
-        let bounds = query.find(device, indexed, trees, program, find)?;
+        let mut bounds = query.find(device, indexed, trees, program, find)?;
         let found = query.found();
         let texts = match want.text {
             Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
@@ -156,6 +156,8 @@ impl<A: Accelerator> Part<'_, A> {
             counts_before_fault: bounds.counts_before_cut(),
             matches: if want.matches || want.rows.is_some() {
                 found.matches(device, &bounds)?
+            } else if program.marks_records() {
+                found.last_matches(device, &bounds)?
             } else {
                 Vec::new()
             },
@@ -164,11 +166,17 @@ impl<A: Accelerator> Part<'_, A> {
             faults,
             ..Piece::default()
         };
+        if program.marks_records() {
+            piece.take_marks(program);
+            found.list_marked(device, &piece.records)?;
+            bounds.records = piece.records.len();
+        }
         if find.records {
             let rows = bounds.records;
             // A caller that wants only columns needs the record numbers only to cut columns off before a
             // fault.
-            if want.records || want.rows.is_some() || !piece.faults.is_empty() {
+            let is_read = want.records || want.rows.is_some() || !piece.faults.is_empty();
+            if is_read && !program.marks_records() {
                 piece.records = found.records(device, rows)?;
             }
             if let Some(width) = want.columns {

@@ -109,7 +109,12 @@ impl<A: Accelerator> ResultsStage<A> {
 
     /// Copies the matches back, path by path.
     pub fn matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
-        paths_of(device, bounds, &self.matches)
+        paths_of(device, bounds, &self.matches, 0)
+    }
+
+    /// Copies the matches of the last path back. The lists of the other paths are empty.
+    pub fn last_matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
+        paths_of(device, bounds, &self.matches, bounds.paths().saturating_sub(1))
     }
 
     /// Makes the text of the matches on the device, and copies it back, path by path.
@@ -135,7 +140,7 @@ impl<A: Accelerator> ResultsStage<A> {
                 (Bounds { values, ..*bounds }, raw.text())
             }
         };
-        let texts = paths_of(device, &bounds, text)?;
+        let texts = paths_of(device, &bounds, text, 0)?;
         // The numbers are less than the bytes of a text on this host, so they fit.
         let before_fault =
             bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
@@ -184,6 +189,11 @@ impl<A: Accelerator> ResultsStage<A> {
         launch::<A, stages::ListRecords, RecordCompact>(device, &args)
     }
 
+    /// Replaces the list of records by the marked ones.
+    pub fn list_marked(&mut self, device: &A, records: &[LineIx]) -> Result<(), Error> {
+        device.upload(self.records.room(device, records.len())?, 0, records)
+    }
+
     /// Copies back the first `count` lines that [`list_records`](Self::list_records) listed.
     pub fn records(&self, device: &A, count: usize) -> Result<Vec<LineIx>, Error> {
         let mut records = vec![0; count];
@@ -192,14 +202,15 @@ impl<A: Accelerator> ResultsStage<A> {
     }
 }
 
-/// Copies results back, path by path.
+/// Copies results back, path by path, from a path on. The lists of the paths before it are empty.
 fn paths_of<A: Accelerator, T: Plain>(
     device: &A,
     bounds: &Bounds,
     from: &Slot<A, T>,
+    first: usize,
 ) -> Result<Vec<Vec<T>>, Error> {
     let ranges: Vec<_> = (0..bounds.paths())
-        .map(|path| Ok(bounds.end(path)?..bounds.end(path + 1)?))
+        .map(|path| if path < first { Ok(0..0) } else { Ok(bounds.end(path)?..bounds.end(path + 1)?) })
         .collect::<Result<_, Error>>()?;
     let mut lists: Vec<_> = ranges.iter().map(|range| vec![T::default(); range.len()]).collect();
     let mut downloads = Downloads::new(device);

@@ -175,7 +175,7 @@ impl Form {
 /// The stages of an evaluation on a device, in order.
 pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static Row> {
     let Evaluation { program, want, strict, packed } = *evaluation;
-    let find = want.to_find();
+    let find = want.to_find(program);
     let (query, fill) = Form::of(program).rows();
     let rows = [
         packed.then_some(Unpack::ROW),

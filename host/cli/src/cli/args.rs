@@ -16,7 +16,7 @@ pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
     BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, OnErrorArg, OnErrorArgs, OutputArgs,
-    ReportArgs, RowFormat, RunArgs, StrictArgs, When,
+    ReportArgs, RowFormat, RunArgs, StrictArgs, When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};

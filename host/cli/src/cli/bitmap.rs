@@ -17,7 +17,7 @@ use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
     BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs, ReportArgs, RunArgs,
-    SelectArgs,
+    SelectArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -360,7 +360,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let files = FileArgs { files: args.file.into_iter().collect() };
     let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };
     let run = RunArgs {
-        only: Some(args.expression),
+        only: WhereArgs { only: Some(args.expression) },
         bitmap: Some(args.index),
         approximate: args.approximate,
         output: args.output,

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use indicatif::BinaryBytes;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
+use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Predicate, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
 use super::failure::Failure;
@@ -25,7 +26,10 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
-    let program = Program::new(&queries)?;
+    let mut program = Program::new(&queries)?;
+    if let Some(only) = &args.only.only {
+        program = program.matching(&Arc::new(Predicate::parse(only)?), false)?;
+    }
     let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
     let index = args.index.index.as_ref().map(IndexFile::open).transpose()?;
     if let Some(index) = &index
@@ -98,6 +102,9 @@ fn explain(
             jsonpath::parse(query.text()).map_or_else(|_| query.text().to_owned(), |ast| ast.to_string());
         let singular = if query.is_singular() { "  (at most one value a record)" } else { "" };
         line(&mut text, format_args!("{number:>4}  {canonical}{singular}"));
+    }
+    if let Some(predicate) = program.predicate() {
+        line(&mut text, format_args!("\nonly records of which this is true\n      {}", predicate.expr()));
     }
     text.push_str("\nprogram\n");
     for instruction in program.to_string().lines() {

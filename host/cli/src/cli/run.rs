@@ -1,7 +1,7 @@
 //! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
@@ -10,8 +10,8 @@ use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{Answer, BitmapEngine};
 use warpath::bitmap::rows::RowSet;
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Program,
-    RecordError, Setup, Source, Stats,
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
+    Program, RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
@@ -91,6 +91,7 @@ pub fn consume(
 ) -> Result<(), Failure> {
     let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
     files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
+    let predicate = args.only.only.as_deref().map(Predicate::parse).transpose()?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
         return Err(Failure::usage(format!(
             "a bitmap index requires one plain file; there are {count} inputs"
@@ -108,12 +109,20 @@ pub fn consume(
         &sources,
         out.is_terminal() && consumer.want() != Want::default(),
     );
+    let only_file = match &sources[..] {
+        [Source::File(path)] => Some(path.clone()),
+        _ => None,
+    };
     let mut input = engine.input(sources);
     let mut found = None;
-    if let (Some(expression), Some(file)) = (&args.only, &args.bitmap) {
-        let (index, answer, took) = only(expression, file, args.approximate.approximate)?;
+    if let (Some(predicate), None) = (&predicate, &args.bitmap) {
+        found = Some(format!("{}, with the query", predicate.expr()));
+        input = input.matching(predicate);
+    }
+    if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
+        let (index, answer, took) = only(engine, predicate, (file, only_file), args.approximate.approximate)?;
         found = Some(format!(
-            "{} lines found, after {} were checked by their values, in {:.3} s",
+            "{} lines found, after {} were checked, in {:.3} s",
             answer.rows,
             answer.checked,
             took.as_secs_f64()
@@ -244,16 +253,20 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-/// The result of an expression over a bitmap index, and the time that it took.
+/// The result of a predicate over a bitmap index, and the time that it took.
 fn only(
-    expression: &str,
-    file: &Path,
+    engine: &Engine,
+    predicate: &Predicate,
+    (index, input): (&Path, Option<PathBuf>),
     approximate: bool,
 ) -> Result<(BitmapIndex, Answer, Duration), Failure> {
     let started = Instant::now();
-    let index = BitmapIndex::open(file).map_err(Failure::of_bitmap)?;
-    let plan = warpath::bitmap::plan::Plan::of(&index, &expression.parse()?, approximate)?;
-    let answer = BitmapEngine::cpu().answer(&index, &plan, true).map_err(Failure::of_bitmap)?;
+    let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
+    let Some(input) = input else {
+        return Err(Failure::usage("a bitmap index is for one plain file, and not for a pipe"));
+    };
+    let answer = BitmapEngine::of(engine)?.matching(&index, engine, &input, predicate, approximate);
+    let answer = answer.map_err(|error| Failure::from(error).with_bitmap_index())?;
     Ok((index, answer, started.elapsed()))
 }
 

@@ -345,7 +345,7 @@ impl<S: Iterator + Send, T: Default, M: Send, F: Fn(&mut T, S::Item) -> M + Sync
         true
     }
 
-    fn make<'a>(&'a self, _: Turn, state: &mut T, item: S::Item) -> M {
+    fn make(&self, _: Turn, state: &mut T, item: S::Item) -> M {
         (self.make)(state, item)
     }
 }

@@ -21,6 +21,7 @@
 
 #[cfg(test)]
 mod forged;
+mod mixed;
 mod resident;
 
 use std::num::NonZero;
@@ -40,7 +41,7 @@ use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::index::BitmapIndex;
 
 use self::resident::Resident;
-use crate::engine::DeviceChoice;
+use crate::engine::{DeviceChoice, Engine};
 
 /// The result of an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,6 +128,15 @@ impl BitmapEngine {
             DeviceChoice::CudaList(numbers) => cuda(numbers.first().copied().unwrap_or(0)),
             DeviceChoice::CudaAll => cuda(0),
         }
+    }
+
+    /// The device that an engine was built for, by the rules of [`new`](Self::new); the CPU for an engine
+    /// with a backend of the caller's.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn of(engine: &Engine) -> Result<Self, Error> {
+        Self::new(engine.device())
     }
 
     /// Sets the number of CPU threads; at least one.

@@ -103,7 +103,7 @@ impl Conductor {
             && want.columns.is_none()
             && !want.records
             && !matches!(want.limit, Some(Limit::Records(_)));
-        let split = if by_matches { Split::of(program.queries()).ok().map(Arc::new) } else { None };
+        let split = if by_matches { Split::of(&program).ok().map(Arc::new) } else { None };
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
         Self { sources, chosen, program, want, split, origin, stage: DocumentStage::Whole, next, notes }

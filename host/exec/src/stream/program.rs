@@ -113,7 +113,11 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
 
 /// Starts the evaluation of a program.
 fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
-    let Request { engine, sources, index, selected } = input;
+    let Request { engine, sources, index, selected, predicate } = input;
+    let program = match predicate {
+        Some(predicate) => program.matching(&predicate, want.needs_records())?,
+        None => program,
+    };
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => sources.iter().map(Source::plain_bytes).sum(),

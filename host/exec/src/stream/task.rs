@@ -110,7 +110,7 @@ impl Task for ProgramTask {
         let Self { backend, buffers, program, strict, .. } = self;
         let want = if surveyed { Want::default() } else { self.want };
         let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
-            Answer::of_fault(program.paths(), fault, want)
+            Answer::of_fault(program, fault, want)
         } else {
             let made = match worker.take() {
                 Some(worker) => worker,

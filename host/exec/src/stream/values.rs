@@ -36,13 +36,7 @@ impl<T: Send + 'static> Task for PerText<T> {
         &self.buffers
     }
 
-    fn evaluate<'a>(
-        &'a self,
-        turn: Turn,
-        _: &mut Option<()>,
-        text: &mut Text,
-        _surveyed: bool,
-    ) -> Result<T, Error> {
+    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _surveyed: bool) -> Result<T, Error> {
         (self.make)(turn.number as usize, text)
     }
 }

@@ -116,6 +116,8 @@ impl Program {
 
     fn write_instr(&self, f: &mut Formatter<'_>, at: usize, instr: &Instr) -> fmt::Result {
         let name = OPS.iter().find(|(op, _)| *op as u32 == instr.op).map_or("?", |(_, name)| name);
+        // A filter of the node itself has a name of its own.
+        let name = if instr.op == Op::Filter as u32 && instr.b == 0 { "only if" } else { name };
         write!(f, "{at:>4}  {name:<9}")?;
         let bound = |bound: i64| if bound == ABSENT { String::new() } else { bound.to_string() };
         match instr.op {

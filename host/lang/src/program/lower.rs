@@ -3,24 +3,27 @@
 //! Paths are first merged into a tree of segments: a path that begins with the same segments as an earlier
 //! one shares them. Each tree node becomes a block, in breadth-first order, so block 0 is the root's. Then
 //! come the blocks of descendant segments and of queries in filters, and after these the singular paths of
-//! filters. Until all are laid out, instructions and tests refer to blocks by number.
+//! filters. The block of a predicate about the record precedes the root's block. Until all are laid out,
+//! instructions and tests refer to blocks by number.
 
 mod filter;
 mod literals;
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use literals::Literals;
 use warpath_core::diagnostic::QueryError;
-use warpath_core::diagnostic::{Diagnostic, Span};
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use warpath_core::error::Error;
 use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, Test, TestKind, relation};
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::column_type::ColumnType;
-use crate::jsonpath::{Segment, SegmentKind, Selector, SelectorKind};
+use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
+use crate::predicate::Predicate;
 
 /// The maximum number of leveled bitmaps that a program may read. A program that looks deeper reads the
 /// records' trees.
@@ -38,7 +41,15 @@ struct Trie<'a> {
     waiting: usize,
 }
 
-pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
+/// A predicate that a program evaluates on each record, before its paths.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Guard {
+    pub predicate: Arc<Predicate>,
+    /// True if the program has one more path, which the records match for which the predicate is true.
+    pub marks: bool,
+}
+
+pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, Error> {
     if queries.is_empty() || queries.len() > MAX_PATHS {
         return Err(Error::Usage(format!("a program has 1 to {MAX_PATHS} paths, not {}", queries.len())));
     }
@@ -46,18 +57,31 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
         check_length(&query.ast.segments).map_err(|error| refused(queries, error))?;
     }
     let trie = merge(queries);
-    let mut lowering = Lowering { blocks: vec![Vec::new(); trie.len()], ..Lowering::default() };
+    // The guard's block is the first, before those of the tree.
+    let root = guard.is_some() as usize;
+    let mut lowering = Lowering { blocks: vec![Vec::new(); root + trie.len()], ..Lowering::default() };
+    if let Some(Guard { predicate, .. }) = &guard {
+        let filter = lowering.filter_of_node(predicate.expr(), root as u32);
+        let refused = |error: Diagnostic| match error.kind {
+            DiagnosticKind::UnknownColumn => Error::Expression(QueryError::new(predicate.text(), error)),
+            _ => Error::Unsupported(QueryError::new(predicate.text(), error)),
+        };
+        lowering.blocks[0] = vec![filter.map_err(refused)?, instr(Op::Return, 0)];
+    }
     for (at, point) in trie.iter().enumerate() {
         let mut block: Vec<Instr> = point.ends.iter().map(|path| instr(Op::Emit, *path)).collect();
+        if at == 0 && guard.as_ref().is_some_and(|guard| guard.marks) {
+            block.push(instr(Op::Emit, queries.len() as u32));
+        }
         let first = block.len();
         for (segment, target) in &point.next {
-            let selectors = lowering.segment(segment, *target as u32);
+            let selectors = lowering.segment(segment, (root + target) as u32);
             block.extend(selectors.map_err(|error| refused(queries, error))?);
         }
         let strings = point.next.iter().take_while(|(segment, _)| filter::asks_for_a_string(segment)).count();
         lowering.join_filters(&mut block, first..first + strings);
         block.push(instr(Op::Return, 0));
-        lowering.blocks[at] = block;
+        lowering.blocks[root + at] = block;
     }
     let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
     if waiting > MAX_FRAMES {
@@ -66,7 +90,7 @@ pub(super) fn lower(queries: &[Query]) -> Result<Program, Error> {
             format!("{waiting} nested branches, in one path or several; at most {MAX_FRAMES} are allowed");
         return Err(refused(queries, Diagnostic::too_large(query.ast.span, message)));
     }
-    Ok(lowering.lay_out(queries))
+    Ok(lowering.lay_out(queries, guard))
 }
 
 /// Refuses paths deeper than records are: no record has more levels.
@@ -195,14 +219,16 @@ impl Lowering {
                 let (a, b) = (start.unwrap_or(ABSENT), end.unwrap_or(ABSENT));
                 Instr { a, b, c: step.unwrap_or(1), ..instr(Op::Slice, target) }
             }
-            SelectorKind::Filter(expr) => {
-                let first = self.tests.len();
-                let test = self.filter(expr)?;
-                let runs_block =
-                    self.tests[first..].iter().any(|test| test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK);
-                Instr { a: test as i64, b: 1, c: runs_block as i64, ..instr(Op::Filter, target) }
-            }
+            SelectorKind::Filter(expr) => Instr { b: 1, ..self.filter_of_node(expr, target)? },
         })
+    }
+
+    /// Returns the instruction that enters `target` with a node for which an expression is true.
+    fn filter_of_node(&mut self, expr: &LogicalExpr, target: u32) -> Result<Instr, Diagnostic> {
+        let first = self.tests.len();
+        let test = self.filter(expr)?;
+        let runs_block = self.tests[first..].iter().any(|test| test.kind >= TestKind::FIRST_THAT_RUNS_BLOCK);
+        Ok(Instr { a: test as i64, c: runs_block as i64, ..instr(Op::Filter, target) })
     }
 
     /// Adds the block of a query within a filter, which collects all selected nodes.
@@ -285,7 +311,7 @@ impl Lowering {
     }
 
     /// Concatenates all blocks.
-    fn lay_out(mut self, queries: &[Query]) -> Program {
+    fn lay_out(mut self, queries: &[Query], guard: Option<Guard>) -> Program {
         let mut starts = Vec::with_capacity(self.blocks.len());
         let mut end = 0;
         for block in &self.blocks {
@@ -312,7 +338,13 @@ impl Lowering {
         let names = names_of(&instrs, queries.len());
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
-        let levels: Option<Vec<Level>> = queries.iter().map(|query| levels(&query.ast.segments)).collect();
+        let mut levels: Option<Vec<Level>> =
+            queries.iter().map(|query| levels(&query.ast.segments)).collect();
+        if let Some(Guard { predicate, .. }) = &guard {
+            let of_guard = filter::levels(predicate.expr(), 0).filter(|levels| *levels <= MOST_LEVELS);
+            levels = levels.zip(of_guard).map(|(levels, guard)| [levels, vec![guard as Level]].concat());
+        }
+        let marks = guard.as_ref().is_some_and(|guard| guard.marks);
         let column = |query: &Query| Column::new(query.text(), query.is_singular(), ColumnType::default());
         Program {
             instrs,
@@ -320,8 +352,8 @@ impl Lowering {
             tests: self.tests,
             literals,
             automata: self.literals.automata,
-            paths: queries.len() as u32,
-            singular: levels.is_some() && queries.iter().all(Query::is_singular),
+            paths: (queries.len() + marks as usize) as u32,
+            singular: levels.is_some() && guard.is_none() && queries.iter().all(Query::is_singular),
             needs_trees: levels.is_none(),
             plain_filters,
             names,
@@ -329,6 +361,7 @@ impl Lowering {
             patterns_at_run: self.patterns_at_run,
             columns: queries.iter().map(column).collect(),
             queries: queries.into(),
+            guard,
         }
     }
 }

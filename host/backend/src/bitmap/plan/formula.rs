@@ -245,7 +245,7 @@ pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice),
 /// The error for a test of a path, which an index does not decide.
 fn not_of_column(test: &LogicalExpr) -> Diagnostic {
     let message = "expected a test of a column: an index has the values of its columns only";
-    let error = Diagnostic::new(DiagnosticKind::Type, test.span, message);
+    let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, test.span, message);
     error.with_help("paths are evaluated over the text of the records")
 }
 

@@ -125,6 +125,8 @@ Expressions:
   is [not] missing, null,     lines without a value, with null, with a value of another type, with a
     other, nan, value           NaN, with one of the column's type
   not, and, or, ( )           `not` gives all other records; it binds tightest, `or` least
+  $.a == 1, $.a is missing    tests of paths, as for `query --where`, where the text of the lines
+                                is read: with `--records` or `--select`
 Instants are texts: at >= \"2024-05-01T00:00:00Z\". Backticks quote a column with an odd name.
 
 `query` and `select` evaluate the same lines with `--where EXPR --bitmap FILE.wpb`."

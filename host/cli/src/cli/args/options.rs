@@ -104,9 +104,21 @@ pub struct ApproximateArgs {
     pub approximate: bool,
 }
 
+#[derive(Args, Default)]
+pub struct WhereArgs {
+    /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
+    ///
+    /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
+    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. With `--bitmap`, EXPR
+    /// may test columns, too: `warpath bitmap range --help` has their tests.
+    #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
+          value_parser = expression)]
+    pub only: Option<String>,
+}
+
 /// Input, output and checks of a run; not its queries.
 #[derive(Args, Default)]
-#[command(next_help_heading = "Input and output", mut_arg("approximate", |arg| arg.requires("only")))]
+#[command(next_help_heading = "Input and output", mut_arg("approximate", |arg| arg.requires("bitmap")))]
 pub struct RunArgs {
     #[command(flatten)]
     pub on_error: OnErrorArgs,
@@ -119,17 +131,13 @@ pub struct RunArgs {
     #[arg(long, requires = "index")]
     pub verify: bool,
 
-    /// Evaluate only the records that match EXPR, an expression over a bitmap index
-    ///
-    /// Such as 'followers >= 1000 and lang in ("en", "nl")': `warpath bitmap range --help` has the language.
-    /// Only their lines are read.
-    #[arg(long = "where", value_name = "EXPR", requires = "bitmap", allow_hyphen_values = true,
-          value_parser = expression)]
-    pub only: Option<String>,
+    #[command(flatten)]
+    pub only: WhereArgs,
 
-    /// The bitmap index of the input, for `--where`, which `warpath bitmap build` made
+    /// Evaluate `--where` over this bitmap index, which `warpath bitmap build` made
     ///
-    /// For one file, plain or packed. The index is refused if the input has changed since.
+    /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one file,
+    /// plain or packed. The index is refused if the input has changed since.
     #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
     pub bitmap: Option<PathBuf>,
 

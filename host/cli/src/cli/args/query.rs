@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, RowFormatArgs, RunArgs, StrictArgs,
+    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, RowFormatArgs, RunArgs, StrictArgs, WhereArgs,
 };
 
 /// Print the matches of a query, one per line
@@ -110,10 +110,12 @@ pub struct SelectArgs {
 #[command(
     mut_arg("index", |arg| arg.help("Show what `--index FILE.wpi` changes").long_help(None::<&str>)),
     mut_arg("strict", |arg| arg.help("Show what `--strict` changes").long_help(None::<&str>)),
+    mut_arg("only", |arg| arg.help("Show what `--where EXPR` changes").long_help(None::<&str>)),
     after_long_help = "\
 Examples:
   warpath explain '$.user.lang'
   warpath explain --input json '$.items[*].price'
+  warpath explain '$.id' --where '$.user.lang == \"nl\"'
   warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'"
 )]
 pub struct ExplainArgs {
@@ -122,9 +124,11 @@ pub struct ExplainArgs {
     pub paths: Vec<String>,
 
     /// Show the stages for the subscriptions of `warpath filter`, in place of queries
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "index", "strict", "input"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "index", "strict", "input", "only"])]
     pub subscriptions: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub only: WhereArgs,
     #[command(flatten)]
     pub index: IndexArgs,
     #[command(flatten)]

@@ -265,14 +265,15 @@ impl<'q> Parser<'q> {
         match &subject.kind {
             ComparableKind::Function(_) => {
                 let message = "expected a path or a column before `is`, found a function call";
-                let error = Diagnostic::new(DiagnosticKind::Type, subject.span, message);
+                let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, subject.span, message);
                 Err(error.with_help("compare the result, or write `is` after the path alone"))
             }
             ComparableKind::Query(_) if !matches!(state, State::Missing | State::Null) => {
                 let message =
                     format!("expected `missing` or `null` after a path, found `{}`", state.as_str());
                 let path = &self.text[subject.span.start..subject.span.end];
-                let error = Diagnostic::new(DiagnosticKind::Type, self.lexer.span_from(start), message);
+                let error =
+                    Diagnostic::new(DiagnosticKind::UnexpectedToken, self.lexer.span_from(start), message);
                 Err(error.with_help(match quotable(path) {
                     true => {
                         format!("a path has no type, as a column has; `{path}` alone is true of any value")

@@ -1,0 +1,94 @@
+//! `--where` over plain text, with and without a bitmap index.
+
+use insta::assert_snapshot;
+
+use super::Folder;
+
+const PEOPLE: &str = "\
+{\"id\":1,\"lang\":\"nl\",\"followers\":5}
+{\"id\":2,\"lang\":\"en\",\"followers\":2000,\"tags\":[\"a\"]}
+{\"id\":3,\"lang\":null,\"followers\":\"many\"}
+
+{\"id\":4,\"followers\":1500,\"tags\":[]}
+{\"id\":5,\"lang\":\"nl\",\"followers\":1500.0,\"tags\":[\"a\",\"b\"]}
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new(&[("people.ndjson", PEOPLE.as_bytes())]);
+    let column = ["--column=followers=$.followers", "--type=followers=float", "--bins=distinct"];
+    folder.run(&[&["bitmap", "build", "people.ndjson", "-o", "p.wpb"], &column[..]].concat()).ok();
+    folder
+}
+
+#[test]
+fn records_are_chosen_on_every_form_of_input() {
+    let folder = folder();
+    folder.run(&["pack", "people.ndjson", "-o", "people.wpk"]).ok();
+    folder.run(&["index", "build", "people.ndjson", "-o", "people.wpi"]).ok();
+    for (predicate, ids) in [
+        ("$.lang == \"nl\" || $.followers > 1800", "1\n2\n5\n"),
+        ("$.followers between 5 and 1500 and $.lang is not missing", "1\n5\n"),
+        ("$.lang not in ('nl', null)", "2\n4\n"),
+        ("$.lang is null", "3\n"),
+        ("$.tags[*]", "2\n5\n"),
+        ("length($.tags) in (0, 2) or search($.lang, 'e')", "2\n4\n5\n"),
+        ("-1 > $.id", ""),
+    ] {
+        for input in [&["people.ndjson"][..], &["people.wpk"], &["people.ndjson", "--index=people.wpi"]] {
+            let args = [&["query", "$.id", "--where", predicate, "--device=cpu"], input].concat();
+            assert_eq!(folder.run(&args).ok(), ids, "{args:?}");
+        }
+        let rows =
+            folder.run(&["select", "id=$.id", "--format=csv", "--where", predicate, "--", "people.ndjson"]);
+        assert_eq!(rows.ok().replace("\r\n", "\n"), format!("id\n{ids}"), "{predicate}");
+        let count = folder.run(&["query", "-c", "$", "--where", predicate, "people.ndjson"]);
+        assert_eq!(count.ok(), format!("{}\n", ids.lines().count()), "{predicate}");
+    }
+    let args = ["select", "id=$.id", "--limit=2", "--where=$.id > 1", "--", "people.ndjson"];
+    assert_eq!(folder.run(&args).ok(), "{\"id\":2}\n{\"id\":3}\n");
+    let stats = folder.run(&["query", "$.id", "--stats", "--where=$.id > 1", "people.ndjson"]);
+    assert!(stats.stderr.contains("\nwhere       $['id'] > 1, with the query\n"), "{stats}");
+}
+
+#[test]
+fn columns_of_an_index_and_paths_are_tested_together() {
+    let folder = folder();
+    for (predicate, ids) in [
+        ("followers >= 1500 and $.lang == 'nl'", "5\n"),
+        ("followers >= 1500 or $.lang == 'nl'", "1\n2\n4\n5\n"),
+        ("not (followers >= 1500 and $.lang == 'nl')", "1\n2\n3\n4\n"),
+        ("followers is other or not (followers < 1800 or not $.tags)", "2\n3\n"),
+        ("(followers = 5 or $.tags[1]) and ($.lang == 'nl' or followers > 0) and $.id < 5", "1\n"),
+        ("$.id > 3", "4\n5\n"),
+        ("followers > 5000 and $.id", ""),
+    ] {
+        let args = ["query", "$.id", "--where", predicate, "--bitmap=p.wpb", "people.ndjson"];
+        assert_eq!(folder.run(&args).ok(), ids, "{predicate}");
+        let range =
+            ["bitmap", "range", "p.wpb", predicate, "--select=id=$.id", "--format=csv", "people.ndjson"];
+        assert_eq!(folder.run(&range).ok().replace("\r\n", "\n"), format!("id\n{ids}"), "{predicate}");
+    }
+}
+
+#[test]
+fn mistakes_and_programs_are_shown() {
+    let folder = folder();
+    let mut said = String::new();
+    for args in [
+        &["query", "$.id", "people.ndjson", "--where=$.lang = nl"][..],
+        &["query", "$.id", "people.ndjson", "--where=followers > 5 and $.id = 1"],
+        &["query", "$.id", "people.ndjson", "--where=@.id == 1"],
+        &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=nothing > 5 and $.id = 1"],
+        &["bitmap", "range", "p.wpb", "followers > 5 and $.id = 1"],
+        &["query", "$.id", "people.ndjson", "--where=$.id is other"],
+        &["select", "id=$.id", "--where=!$.id == 1", "--", "people.ndjson"],
+        &["query", "$.id", "people.ndjson", "--where=$.id = 1", "--approximate"],
+        &["explain", "$.id", "$.tags[*]", "--device=cpu", "--where=$.lang in ('nl', 'en') && !$.tags"],
+        &["explain", "--input=json", "$[*].id", "--device=cpu", "--where=count($[*]) > 1"],
+    ] {
+        let ran = folder.run(args);
+        let program = ran.text().split("\nruns on").next().unwrap_or_default();
+        said.push_str(&format!("$ warpath {}\n{program}{}\n", args.join(" "), ran.stderr));
+    }
+    assert_snapshot!("predicates", said);
+}
