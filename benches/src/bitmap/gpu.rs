@@ -89,8 +89,8 @@ struct OnDevice<'a> {
 
 /// The stage that makes the union. The bitmaps are in the memory of its queue.
 enum Stage {
-    Ours(BitmapStage<Cuda>),
-    Rival(UnionStage<Cuda>),
+    Ours(Box<BitmapStage<Cuda>>),
+    Rival(Box<UnionStage<Cuda>>),
 }
 
 impl Stage {
@@ -120,8 +120,8 @@ impl<'a> OnDevice<'a> {
         let any = Instr::new(OpCode::Any, 0, columns.len() as u32);
         let program = vec![any, Instr::new(OpCode::Store, 0, 0)];
         let stage = match how {
-            How::Tiles => Stage::Ours(BitmapStage::new(cuda.queue()?)),
-            How::Reduced(..) | How::InStripes => Stage::Rival(UnionStage::new(cuda.queue()?)),
+            How::Tiles => Stage::Ours(Box::new(BitmapStage::new(cuda.queue()?))),
+            How::Reduced(..) | How::InStripes => Stage::Rival(Box::new(UnionStage::new(cuda.queue()?))),
         };
         let chunks = chunks_for(workload.table.rows);
         let bitmaps = DeviceBitmaps::default();

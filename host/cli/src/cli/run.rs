@@ -263,7 +263,7 @@ fn only(
     let started = Instant::now();
     let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
     let Some(input) = input else {
-        return Err(Failure::usage("a bitmap index is for one plain file, and not for a pipe"));
+        return Err(Failure::usage("a bitmap index requires one plain file, not a pipe"));
     };
     let answer = BitmapEngine::of(engine)?.matching(&index, engine, &input, predicate, approximate);
     let answer = answer.map_err(|error| Failure::from(error).with_bitmap_index())?;
