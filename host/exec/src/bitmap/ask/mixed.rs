@@ -39,6 +39,8 @@ enum Parts {
 
 /// A set of rows, in chunks of 63.
 type Rows = Vec<u64>;
+/// The rows for which a predicate is surely true, and those for which it may be.
+type Bounds = Result<(Rows, Rows), Error>;
 
 impl Parts {
     fn of(expr: &LogicalExpr) -> Self {
@@ -85,11 +87,7 @@ impl Parts {
 
     /// The rows for which the predicate is surely true, and those for which it may be. `of` has both sets for
     /// a part.
-    fn rows(
-        &self,
-        chunks: usize,
-        of: &mut dyn FnMut(&Self, &LogicalExpr) -> Result<(Rows, Rows), Error>,
-    ) -> Result<(Rows, Rows), Error> {
+    fn rows(&self, chunks: usize, of: &mut dyn FnMut(&Self, &LogicalExpr) -> Bounds) -> Bounds {
         let not = |rows: Rows| rows.into_iter().map(|chunk| !chunk & ALL).collect();
         match self {
             Self::Columns(expr) | Self::Paths(expr) => of(self, expr),
