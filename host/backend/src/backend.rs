@@ -26,7 +26,7 @@ pub trait Backend: Send + Sync {
     /// The name of the backend in a few words, as `--stats` shows it.
     fn name(&self) -> String;
 
-    /// What the backend does itself.
+    /// The tasks that the backend does itself.
     fn abilities(&self) -> Abilities;
 
     /// The partition size that suits the backend, in bytes.
@@ -75,7 +75,7 @@ impl dyn Backend + '_ {
     }
 }
 
-/// What a backend does itself, and does better than the host could do for it.
+/// The tasks that a backend does itself, and better than the host could do them for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Abilities {
     /// True if workers check records strictly by other means than the host's own.
