@@ -52,7 +52,7 @@ fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
 /// A backend of one CUDA device.
 #[cfg(feature = "cuda")]
 pub(crate) fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Ok(Arc::new(warpath_backend::device::pipeline::Pipeline::new(warpath_backend::cuda::Cuda::new(number)?)?))
+    warpath_backend::cuda::backend(number)
 }
 
 /// A backend of one CUDA device.

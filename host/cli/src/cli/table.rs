@@ -2,10 +2,10 @@
 
 use std::mem;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
+use arrow_data::transform::MutableArrayData;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
-use arrow_select::concat::concat_batches;
 #[cfg(feature = "parquet")]
 use parquet::arrow::ArrowWriter;
 #[cfg(feature = "parquet")]
@@ -59,6 +59,16 @@ fn internal(error: impl std::fmt::Display) -> Failure {
     Error::Internal(format!("columns could not be written: {error}")).into()
 }
 
+/// One column of several batches, which have `rows` rows together.
+fn joined(batches: &[RecordBatch], column: usize, rows: usize) -> ArrayRef {
+    let parts: Vec<_> = batches.iter().map(|batch| batch.column(column).to_data()).collect();
+    let mut whole = MutableArrayData::new(parts.iter().collect(), false, rows);
+    for (at, part) in parts.iter().enumerate() {
+        whole.extend(at, 0, part.len());
+    }
+    make_array(whole.freeze())
+}
+
 impl TableWriter {
     pub fn new(format: TableFormat, schema: SchemaRef) -> Result<Self, Failure> {
         let bytes = Vec::new();
@@ -103,11 +113,15 @@ impl TableWriter {
     /// Writes the waiting rows as one batch.
     fn write_waiting(&mut self) -> Result<(), ArrowError> {
         let mut waiting = mem::take(&mut self.waiting);
-        (self.waiting_rows, self.waiting_bytes) = (0, 0);
+        self.waiting_bytes = 0;
+        let rows = mem::take(&mut self.waiting_rows);
         let batch = match waiting.len() {
             0 => return Ok(()),
             1 => waiting.remove(0),
-            _ => concat_batches(&self.schema, &waiting)?,
+            _ => {
+                let columns = (0..self.schema.fields().len()).map(|column| joined(&waiting, column, rows));
+                RecordBatch::try_new(self.schema.clone(), columns.collect())?
+            }
         };
         match &mut self.encoder {
             Encoder::Stream(writer) => writer.write(&batch),
