@@ -67,15 +67,13 @@ use workers::{Done, Texts, Workers, has_any};
 /// The results of an operator over inputs, in order.
 ///
 /// Workers read and evaluate in their own threads while the caller consumes. They wait when they are far
-/// ahead of the caller. Dropping this lets the partitions at work finish, starts no other, and waits until
-/// all workers have ended.
+/// ahead of the caller. A drop starts no further partition, and waits until the workers have finished theirs.
 pub struct Ordered<O: Operator> {
     operator: O,
     running: Running<O::Task>,
     lines: LineCounter,
     stats: Stats,
-    /// Results that were taken from the workers and not yet by the operator, for one partition's worth of
-    /// input.
+    /// Results of one job that came from the workers, and that the operator has not taken yet.
     texts: Texts<<O::Task as Task>::Output>,
     /// The input of each text, if each text is an input of its own.
     names: VecDeque<Arc<str>>,
@@ -87,7 +85,7 @@ pub struct Ordered<O: Operator> {
     finished: bool,
     /// Totals of the workers before the current ones.
     past: Past,
-    /// True if no more is wanted of the current workers.
+    /// True if no more results of the current workers are wanted.
     surveyed: bool,
 }
 

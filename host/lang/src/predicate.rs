@@ -1,16 +1,17 @@
 //! Conditions on a record: `$.user.followers_count >= 1000 && $.user.lang in ("en", "nl")`.
 //!
-//! A predicate is a filter expression of RFC 9535 about the record, which is `$`. Beside the tests of filters
-//! it has `in`, `between` and `is`, and `and`, `or` and `not` as words. A name without `$` is a column of a
-//! bitmap index. [`jsonpath`](crate::jsonpath) has the grammar and the syntax tree, which filters share.
+//! A predicate is a filter expression of RFC 9535 that is applied to the record, which is `$`. It has the
+//! tests of filters, the tests `in`, `between` and `is`, and the words `and`, `or` and `not`. A name without
+//! `$` is a column of a bitmap index. [`jsonpath`](crate::jsonpath) has the grammar and the syntax tree,
+//! which filters share.
 //!
 //! # Meaning
 //! * A test of a path is true or false, never unknown, as in a filter: `$.a != 5` is true of a record
 //!   without `a`. `not` before `in` and `between`, and after `is`, negates the test.
-//! * A test of a column that compares, with `in` or `between` too, is unknown for a row without a value of
-//!   the column's type. Negated inside the test, as in `a != 5` or `a not in (5)`, it stays unknown.
-//! * A record matches if the predicate is true. `not` and `!` before a test or parentheses select all other
-//!   records: those for which it is false, and those for which it is unknown.
+//! * A comparison of a column is unknown for a row without a value of the column's type. So are `in` and
+//!   `between`. A negation inside the test, as in `a != 5` or `a not in (5)`, stays unknown.
+//! * A record matches if the predicate is true. `not` and `!` before a test or parentheses select the records
+//!   for which their operand is false or unknown.
 
 use std::str::FromStr;
 
@@ -76,7 +77,7 @@ impl FromStr for Predicate {
     }
 }
 
-/// Returns the column of a test, if it is a test of a column.
+/// Returns the column that a test is about; `None` for a test of anything else.
 #[must_use]
 pub fn column_of(test: &LogicalExpr) -> Option<&ColumnName> {
     let subject = match &test.kind {

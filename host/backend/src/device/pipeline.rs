@@ -30,7 +30,7 @@ use crate::twig::TwigForm;
 /// worker 0   | read | copy | kernels | back | read | copy | ...
 /// worker 1      | read     | copy | kernels | back | read | copy | ...
 /// worker 2          | read        | copy | kernels | back | ...
-///                           ^ the copies follow one another: the host's memory is never waited for
+///                           ^ the copies follow one another: no copy waits for a read
 /// ```
 pub struct Pipeline<A: Accelerator> {
     /// The buffers of the first queue, for [`load`](Self::load), [`index`](Backend::index) and
@@ -54,8 +54,8 @@ const LARGEST_DEFAULT_PARTITION: u64 = 12 << 20;
 /// (docs/performance.md).
 const BUFFERED_WORKERS: usize = 6;
 const LARGEST_BUFFERED: u64 = 16 << 20;
-/// The divisor for a small part of a device's memory. If the workers need no more than this part, the memory
-/// that others use is not queried.
+/// The divisor for a small part of a device's memory. If the workers need no more than this part, the free
+/// memory is not queried, because the query waits for the device.
 const LITTLE: u64 = 8;
 
 /// The most cells, of a path and a line each, that are evaluated at once. Each cell needs up to 44 bytes on
@@ -100,7 +100,7 @@ impl<A: Accelerator> Pipeline<A> {
     /// [`Error::Device`].
     pub fn load(&self, text: &[u8]) -> Result<(), Error> {
         let _waits = Waits(&*self.device);
-        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device first.
         unsafe { self.stages().index.load(&*self.device, text) }?;
         self.device.wait()
     }
@@ -114,7 +114,7 @@ impl<A: Accelerator> Pipeline<A> {
     }
 
     /// Indexes the text that is on the device again, makes its trees, and leaves them there. Benches time
-    /// this. The cut of the lines changes only the speed.
+    /// this. `cut` changes only the speed.
     ///
     /// # Errors
     /// [`Error::Device`]; [`Error::Internal`] if no text was loaded.
@@ -145,14 +145,14 @@ impl<A: Accelerator> Pipeline<A> {
         }
         let stages = &mut *self.stages();
         let _waits = Waits(&*self.device);
-        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device first.
         unsafe { stages.index.load(&*self.device, text) }?;
         let shape = stages.check_strictly(&*self.device)?;
         stages.index.judge(&*self.device, Lines::Plain(text), shape, strict::line_fault)
     }
 
     /// Makes the trees of a text and copies them back, with the faults that the index and the trees found.
-    /// The cut of the lines changes the speed, never the trees.
+    /// `cut` changes the speed, never the trees.
     ///
     /// # Errors
     /// [`Error::Device`].
@@ -162,15 +162,15 @@ impl<A: Accelerator> Pipeline<A> {
         }
         let Stages { index, tree, .. } = &mut *self.stages();
         let _waits = Waits(&*self.device);
-        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device first.
         unsafe { index.load(&*self.device, text) }?;
         let mut shape = index.build(&*self.device, 0)?;
         let nodes = tree.build(&*self.device, index, &mut shape, cut)?;
         tree.download(&*self.device, index, text, (shape, nodes))
     }
 
-    /// The best size, in bytes, for parts of a text that is in [buffers](Backend::buffer) already. The second
-    /// number is that of the workers that should take them at the same time.
+    /// The best partitions of a text that is in [buffers](Backend::buffer) already: their size in bytes, and
+    /// the number of workers that should evaluate them at the same time.
     pub fn buffered_partitions(&self) -> (usize, usize) {
         // No worker reads, so fewer workers keep copies and kernels busy, and they disturb each other less.
         let room = self.memory / (DEVICE_BYTES_PER_BYTE * WORKERS as u64);
@@ -205,8 +205,8 @@ struct DeviceWorker<'a, A: Accelerator> {
 }
 
 impl<A: Accelerator> DeviceWorker<'_, A> {
-    /// Evaluates a text. Each of the first workers loads one module that follows the index, while worker 0
-    /// loads the index, which all need first.
+    /// Evaluates a text. Worker 0 loads the module of the index, which all workers need first. Meanwhile each
+    /// of the next workers loads one of the other modules.
     fn work(&mut self, text: Lines<'_>, evaluation: Evaluation<'_>) -> Result<Answer, Error> {
         let Some(Lane { stages, queue }) = &mut self.lane else {
             return Err(Error::Internal("a worker without a queue".into()));
@@ -267,8 +267,8 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         if all <= self.memory / LITTLE {
             return WORKERS;
         }
-        // The free memory is known only when the device is ready. If it never is, the first worker returns
-        // the reason.
+        // The free memory is known only when the device is ready. If the device never becomes ready, the
+        // first worker returns the reason.
         let free = self.device.free_memory().unwrap_or(self.memory);
         (free / each.max(1)).clamp(1, WORKERS as u64) as usize
     }
@@ -313,7 +313,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
         }
         let index = &mut self.stages().index;
         let _waits = Waits(&*self.device);
-        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device before.
+        // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the device first.
         unsafe { index.load(&*self.device, text) }?;
         let shape = index.build(&*self.device, levels)?;
         index.download(&*self.device, text, shape)

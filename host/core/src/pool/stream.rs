@@ -8,8 +8,8 @@
 //!
 //! A thread takes the next job with its number, makes a result from it, and stores the result under that
 //! number. At most [`Limits::jobs`] jobs are at work or wait for the caller. Memory is therefore bounded.
-//! These threads may wait for an input. They are separate, so that they do not block the ones of
-//! [`map`](super::map()).
+//! These threads may wait for an input. They are not the threads of [`map`](super::map()), so that waiting
+//! never blocks those.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ use std::thread::{self, JoinHandle};
 use super::{cores, lock};
 use crate::error::Error;
 
-/// The turn of a job: the number of the thread that makes its result, and its own, both from 0 on.
+/// The number of a job, and the number of the thread that makes its result, both from 0 on.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// The number of the thread.
@@ -63,9 +63,10 @@ pub struct Limits {
     /// Set for a slow start, which is for a caller who may stop soon: the number of first jobs that are
     /// short.
     ///
-    /// As long as the caller uses short jobs, no job is taken before it has used up the one that it has. Each
-    /// job used after that allows one more job ahead, up to `jobs`. If each short job is twice as long as the
-    /// one before, the work ahead is about as large as the work already used, and not larger:
+    /// At first there is only one job at a time: at work, waiting for the caller, or in use by the caller.
+    /// Each job that the caller has used after the short ones allows one more job ahead, up to `jobs`. If
+    /// each short job is twice as long as the one before, the work ahead is about as large as the work
+    /// already used, and not larger:
     ///
     /// ```text
     /// used, bytes     0    64 K  192 K  448 K  960 K   2 M    3 M   ...
@@ -100,7 +101,8 @@ struct Order<M> {
     made: BTreeMap<u64, M>,
     /// The number of the result that the caller gets next.
     next: u64,
-    /// Jobs that are at work or wait for the caller, including permissions to look for one.
+    /// The number of jobs that are at work or wait for the caller. A thread that looks for a job counts as
+    /// one.
     out: usize,
     /// True if the caller uses a result.
     held: bool,
@@ -145,8 +147,8 @@ impl<W: Work> Shared<W> {
         order.out + usize::from(held) < jobs.min(1 + usize::try_from(long).unwrap_or(jobs))
     }
 
-    /// The next job with its number, and true if there may be one for another thread. Waits until the caller
-    /// is near enough.
+    /// The next job with its number, and true if another thread may find a job, too. Waits until there is
+    /// room.
     fn take(&self) -> Option<(u64, W::Job, bool)> {
         let mut order = lock(&self.order);
         while !self.has_room(&order) && !self.stop.load(Ordering::Relaxed) {
@@ -380,7 +382,7 @@ fn spawn<W: Work + Send + 'static>(owned: &Arc<Owned<W>>, number: usize) -> io::
         its.shared.run(number, |more| {
             if more && may_start {
                 may_start = false;
-                // If no thread can be started, those that there are do its work.
+                // If the thread cannot be started, the others do its work.
                 let _ = spawn(&its, number + 1);
             }
         });

@@ -13,8 +13,8 @@ use super::column::{Bin, Column, Holds, Kind, Scalar};
 /// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 2;
 
-/// The greatest number of rows of an index: [`TileStart`](warpath_shared::bitmap::TileStart) has room for as
-/// many chunks.
+/// The greatest number of rows of an index: [`TileStart`](warpath_shared::bitmap::TileStart) counts atoms and
+/// chunks in 32 bits.
 pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u64;
 
 /// The first bytes of every bitmap index: a byte that is not text, the name, and line ends that a transfer as
@@ -24,7 +24,7 @@ const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
 pub const HEADER_BYTES: usize = 128;
 /// The alignment of every section, and of the atoms and the tiles of each bin.
 pub(super) const ALIGN: usize = 64;
-/// Number of a bin's values with a checksum of their own.
+/// Number of values of a bin that have a checksum together: a block.
 pub(super) const BLOCK_ROWS: u64 = 1 << 16;
 /// Number of lines of a block; the index stores each block's offset in the input.
 pub const BLOCK_LINES: u64 = 64;
@@ -46,7 +46,7 @@ pub enum Form {
     U32,
     /// Distances in 8 bytes.
     U64,
-    /// Offsets of eight bytes each, one more than rows, and the bytes of the texts.
+    /// The bytes of the texts, and their offsets of eight bytes each, one offset more than rows.
     Text,
 }
 
@@ -66,7 +66,7 @@ impl Form {
         }
     }
 
-    /// Returns the size of a row's number in bytes.
+    /// Returns the size in bytes of the number that is stored for a row.
     pub fn width(self) -> u64 {
         match self {
             Self::Same => 0,
@@ -125,8 +125,8 @@ pub struct BinPlace {
     pub values: Range<usize>,
     /// The texts; empty where there are none.
     pub text: Range<usize>,
-    /// The number of the bin's first checksum among those of the column. Each block has a checksum of its
-    /// numbers; texts have another after it.
+    /// The index of the bin's first checksum among those of the column. Each block has a checksum of its
+    /// numbers. A block of texts has another one after it.
     pub checksum: usize,
 }
 
@@ -160,7 +160,7 @@ pub struct Contents {
     pub file_bytes: usize,
 }
 
-/// Returns true if the first bytes are those of a bitmap index, as far as they go.
+/// Returns true if `head`, the first bytes of a file, begins like every bitmap index.
 pub(super) fn is_index(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
@@ -530,7 +530,7 @@ fn decode_bounds(from: &mut Fields<'_>, start: usize, kind: Kind) -> Option<(Sca
     Some((Scalar::Text(bounds.0.into()), Scalar::Text(bounds.1.into())))
 }
 
-/// Decodes a column from a table of `start` bytes. The index has `rows` rows.
+/// Decodes the next column of a table that has `start` bytes in all. The index has `rows` rows.
 fn decode_column(from: &mut Fields<'_>, start: usize, rows: u64) -> Option<(Column, ColumnEntry)> {
     let kind = *KINDS.get(from.u32()? as usize)?;
     let bins = from.u32()?;
