@@ -60,13 +60,13 @@ fn internal(error: impl std::fmt::Display) -> Failure {
 }
 
 /// One column of several batches, which have `rows` rows together.
-fn joined(batches: &[RecordBatch], column: usize, rows: usize) -> ArrayRef {
+fn joined(batches: &[RecordBatch], column: usize, rows: usize) -> Result<ArrayRef, ArrowError> {
     let parts: Vec<_> = batches.iter().map(|batch| batch.column(column).to_data()).collect();
     let mut whole = MutableArrayData::new(parts.iter().collect(), false, rows);
     for (at, part) in parts.iter().enumerate() {
-        whole.extend(at, 0, part.len());
+        whole.try_extend(at, 0, part.len())?;
     }
-    make_array(whole.freeze())
+    Ok(make_array(whole.freeze()))
 }
 
 impl TableWriter {
@@ -120,7 +120,7 @@ impl TableWriter {
             1 => waiting.remove(0),
             _ => {
                 let columns = (0..self.schema.fields().len()).map(|column| joined(&waiting, column, rows));
-                RecordBatch::try_new(self.schema.clone(), columns.collect())?
+                RecordBatch::try_new(self.schema.clone(), columns.collect::<Result<_, _>>()?)?
             }
         };
         match &mut self.encoder {
