@@ -12,6 +12,7 @@ mod bitmap_query;
 mod bitmap_where;
 mod bitmaps;
 mod columns;
+mod common;
 mod comparisons;
 mod documents;
 mod emulator;

@@ -7,14 +7,14 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{
-    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Together, Worker,
-};
+use warpath::backend::{Backend, StructuralIndex, Together, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file, paths_of};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
+
+use crate::common::bare_backend;
 
 fn device(emulated: &Emulated) -> Arc<dyn Backend> {
     Arc::new(Pipeline::new(emulated.clone()).unwrap())
@@ -156,30 +156,7 @@ fn several_threads_may_ask() -> Result<()> {
 struct Silent;
 
 impl Backend for Silent {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
-        Cpu.buffer(len)
-    }
-    fn setup(&self) -> Setup {
-        Setup::default()
-    }
-    fn forms(&self) -> &Forms {
-        Forms::NONE
-    }
-    fn name(&self) -> String {
-        "silent".into()
-    }
-    fn partition_size(&self) -> usize {
-        500
-    }
-    fn workers(&self, _: usize) -> usize {
-        2
-    }
-    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
-        Vec::new()
-    }
+    bare_backend!("silent", partition_size: 500, workers: 2);
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Cpu.worker(number)
     }

@@ -1,0 +1,56 @@
+//! Backends for the tests of several files.
+
+use std::sync::Arc;
+
+use warpath::Cpu;
+use warpath::backend::Backend;
+use warpath::device::Pipeline;
+use warpath_tests::emulated::Emulated;
+
+/// A device of its own, emulated.
+pub fn emulated() -> Pipeline<Emulated> {
+    Pipeline::new(Emulated::default()).unwrap()
+}
+
+/// [`emulated`], as any backend.
+pub fn device() -> Arc<dyn Backend> {
+    Arc::new(emulated())
+}
+
+/// The CPU, and an emulated device.
+pub fn backends() -> [Arc<dyn Backend>; 2] {
+    [Arc::new(Cpu), device()]
+}
+
+/// The methods of a backend that has no stages, no forms and no abilities. The backend itself has `worker` and
+/// `index`.
+macro_rules! bare_backend {
+    ($name:literal, partition_size: $partition_size:expr, workers: $workers:expr) => {
+        fn name(&self) -> String {
+            $name.into()
+        }
+        fn abilities(&self) -> warpath::backend::Abilities {
+            warpath::backend::Abilities::default()
+        }
+        fn partition_size(&self) -> usize {
+            $partition_size
+        }
+        fn workers(&self, _: usize) -> usize {
+            $workers
+        }
+        fn stages(&self, _: &warpath::backend::Evaluation<'_>) -> Vec<warpath::backend::Stage> {
+            Vec::new()
+        }
+        fn buffer(&self, len: usize) -> Result<warpath::backend::Buffer, Error> {
+            Cpu.buffer(len)
+        }
+        fn setup(&self) -> warpath::backend::Setup {
+            warpath::backend::Setup::default()
+        }
+        fn forms(&self) -> &warpath::backend::Forms {
+            warpath::backend::Forms::NONE
+        }
+    };
+}
+
+pub(crate) use bare_backend;
