@@ -22,7 +22,7 @@ pub fn backends() -> [Arc<dyn Backend>; 2] {
     [Arc::new(Cpu), device()]
 }
 
-/// The methods of a backend that has no stages, no forms and no abilities. The backend itself has `worker` and
+/// The methods of a backend that has no stages, no forms and no abilities. The backend adds `worker` and
 /// `index`.
 macro_rules! bare_backend {
     ($name:literal, partition_size: $partition_size:expr, workers: $workers:expr) => {
