@@ -21,6 +21,10 @@
 //! `xml`, are timed from their text, which is in pinned memory if a device reads it. All ways must find the
 //! same matches.
 
+mod events;
+mod text;
+mod xml;
+
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -31,31 +35,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
 use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, TwigLinesStage, TwigStage, TwigTasks, TwigXmlStage};
-use warpath::plain::{bytes, elements};
-use warpath::twig::encode::{Compiled, Encoder};
-use warpath::twig::names::Names;
-use warpath::twig::{Events, Name, Twig, TwigIx, TwigSet, Value, json, xml};
-use warpath_benches::generate::event_twigs::{self, Kind};
-use warpath_benches::generate::twigs::{self, Twigs};
-use warpath_benches::generate::{Shape, dblp, write_ndjson_with_threads};
+use warpath_benches::generate::dblp;
+use warpath_benches::generate::twigs::Twigs;
 use warpath_benches::harness::machine;
-use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
-use warpath_rivals::yfilter::YFilter;
 
-/// The number of queues over which the paper's kernel is spread. The paper uses streams in this way.
-const STREAMS: usize = 16;
-/// The number of bytes of events that a worker reads at a time; and the number of workers.
-const PARTITION_BYTES: usize = 16 << 20;
-const WORKERS: usize = 8;
 /// The total time of one kind's runs after which no further run starts. At least three runs are made, the
 /// first of which is dropped.
 const MOST_SECONDS: f64 = 4.0;
-/// The number of subscriptions up to which the CPU reads all events. With more of them it reads fewer events,
-/// in proportion.
-const ALL_EVENTS: usize = 1000;
-/// The number of bytes of events that a thread of the CPU reads at a time.
-const CHUNK_BYTES: usize = 256 << 10;
 
 /// Times standing queries.
 #[derive(Parser)]
@@ -164,41 +150,6 @@ fn cases(
     all
 }
 
-/// A parsed document: the names of the nodes that begin, and [`END`] for each node that ends.
-type Parsed = Vec<u32>;
-const END: u32 = u32::MAX;
-
-/// A receiver that keeps the events of documents.
-#[derive(Default)]
-struct Recorder {
-    names: Vec<(Box<[u8]>, bool)>,
-    events: Parsed,
-}
-
-impl Events for Recorder {
-    fn open(&mut self, name: Name<'_>) -> bool {
-        let (name, is_attribute) = match name {
-            Name::Element(name) => (name, false),
-            Name::Attribute(name) => (name, true),
-            Name::Item => (&b""[..], false),
-        };
-        let known = self.names.iter().position(|(known, is)| **known == *name && *is == is_attribute);
-        let number = known.unwrap_or_else(|| {
-            self.names.push((name.into(), is_attribute));
-            self.names.len() - 1
-        });
-        self.events.push(number as u32);
-        false
-    }
-
-    fn close(&mut self, _value: Value<'_>) {
-        self.events.push(END);
-    }
-}
-
-/// The matches: pairs of a document and a twig.
-type Pairs = Vec<(u32, u32)>;
-
 struct Bench<'a> {
     cli: &'a Cli,
     cuda: Option<&'a Cuda>,
@@ -232,448 +183,33 @@ impl Bench<'_> {
         }
         Ok(())
     }
-
-    fn xml(&self, case: Case) -> Result<()> {
-        let Case { chart, queries, twigs: kind, documents, bytes: size } = case;
-        let texts: Vec<String> =
-            (0..documents as u64).into_par_iter().map(|number| dblp::document(1, number, size)).collect();
-        let text_bytes: usize = texts.iter().map(String::len).sum();
-        let queries = twigs::xpath(queries, kind, 1).map_err(|error| anyhow::anyhow!("{error}"))?;
-        let asked: Vec<Twig> = queries.iter().map(|query| Twig::parse(query)).collect::<Result<_, _>>()?;
-        let mut parser = Recorder::default();
-        let mut parsed: Vec<Parsed> = Vec::new();
-        for text in &texts {
-            xml::read(text, &mut parser)?;
-            parsed.push(std::mem::take(&mut parser.events));
-        }
-        let names: Vec<Name<'_>> = (parser.names.iter())
-            .map(
-                |(name, is_attribute)| {
-                    if *is_attribute { Name::Attribute(name) } else { Name::Element(name) }
-                },
-            )
-            .collect();
-        let events: usize = parsed.iter().map(Vec::len).sum();
-        let (mut set, mut yfilter, mut seed) =
-            (TwigSet::default(), YFilter::default(), SeedQueries::default());
-        for (number, twig) in asked.iter().enumerate() {
-            let at = set.add(twig)?;
-            ensure!(
-                at.number() == number && yfilter.add(twig) == number,
-                "twigs are numbered as they are added"
-            );
-            seed.add(twig)?;
-        }
-        seed.fill();
-        println!(
-            "\n{chart}: {} twigs of {} nodes, {} splits, {} %; {documents} documents, {text_bytes} bytes, {events} events",
-            queries.len(),
-            kind.nodes,
-            kind.splits,
-            kind.percent
-        );
-        let mut want: Option<Pairs> = None;
-        let mut show = |what: &str, threads: usize, seconds: f64, mut found: Pairs| -> Result<()> {
-            found.sort_unstable();
-            match &want {
-                Some(want) => {
-                    ensure!(found == *want, "{what} finds {} pairs, not {}", found.len(), want.len());
-                }
-                None => want = Some(found.clone()),
-            }
-            println!(
-                "  {what:24} {threads:3} threads {:10.3} ms {:9.1} MB/s {:8.2} M events/s {:9} matches",
-                seconds * 1e3,
-                text_bytes as f64 / seconds / 1e6,
-                events as f64 / seconds / 1e6,
-                found.len()
-            );
-            self.record(&serde_json::json!({
-                "chart": chart, "what": what, "threads": threads, "queries": queries.len(), "nodes": kind.nodes,
-                "splits": kind.splits, "percent": kind.percent, "documents": documents, "bytes": text_bytes,
-                "events": events, "seconds": seconds, "matches": found.len(), "machine": self.machine, "date": machine::now(),
-            }))
-        };
-        let of_set: Vec<_> = names.iter().map(|name| set.tag(*name)).collect();
-        let of_yfilter: Vec<_> = names.iter().map(|name| yfilter.tag(*name)).collect();
-        let cores = rayon::current_num_threads();
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-        for threads in [1, cores] {
-            let run = || -> Pairs {
-                let documents = parsed.par_iter().enumerate();
-                let pairs = documents.map_init(
-                    || set.matcher(),
-                    |matcher, (number, events)| {
-                        matcher.reset();
-                        for event in events {
-                            if *event == END {
-                                matcher.close(Value::None);
-                            } else {
-                                matcher.open_tag(of_set[*event as usize]);
-                            }
-                        }
-                        matcher
-                            .matches()
-                            .map(|twig| (number as u32, twig.number() as u32))
-                            .collect::<Vec<_>>()
-                    },
-                );
-                pairs.flatten().collect()
-            };
-            let (seconds, found) = self.time(|| Ok(if threads == 1 { one.install(run) } else { run() }))?;
-            show("cpu", threads, seconds, found)?;
-        }
-        for threads in [1, cores] {
-            let run = || -> Pairs {
-                let documents = parsed.par_iter().enumerate();
-                let pairs = documents.map_init(
-                    || yfilter.runner(),
-                    |runner, (number, events)| {
-                        runner.reset();
-                        for event in events {
-                            if *event == END {
-                                runner.close_value(Value::None);
-                            } else {
-                                runner.open_tag(of_yfilter[*event as usize]);
-                            }
-                        }
-                        runner.matches().map(|twig| (number as u32, twig as u32)).collect::<Vec<_>>()
-                    },
-                );
-                pairs.flatten().collect()
-            };
-            let (seconds, found) = self.time(|| Ok(if threads == 1 { one.install(run) } else { run() }))?;
-            show("yfilter", threads, seconds, found)?;
-        }
-        let Some(cuda) = self.cuda else { return Ok(()) };
-        let (mut encoder, mut paper) = (Encoder::new(&set), seed.encoder());
-        for (number, text) in texts.iter().enumerate() {
-            xml::read(text, &mut encoder)?;
-            encoder.finish(number as u32);
-            xml::read(text, &mut paper)?;
-            ensure!(paper.finish(), "a document is too deep");
-        }
-        let programs = encoder.programs();
-        ensure!(programs.deep.is_empty(), "a document is too deep");
-        let mut locked = cuda.host_buffer(size_of_val(&programs.ops[..]))?;
-        locked.copy_from_slice(bytes(&programs.ops));
-        let tasks = TwigTasks {
-            ops: elements(&locked).context("aligned")?,
-            tasks: &programs.tasks,
-            merges: &programs.merges,
-            kept: programs.kept,
-        };
-        let mut stage = TwigStage::new(cuda.queue()?, &Compiled::of(&set))?;
-        let mut matched = Vec::new();
-        let (seconds, found) = self.time(|| {
-            stage.run_into(tasks, &mut matched)?;
-            Ok(set.answers(&matched))
-        })?;
-        show(
-            "gpu",
-            1,
-            seconds,
-            found.iter().map(|(document, twig)| (*document, twig.number() as u32)).collect(),
-        )?;
-        stage.device().start_timeline();
-        stage.run_into(tasks, &mut matched)?;
-        let (kernels, _) = stage.device().take_timeline()?;
-        let kernels: Vec<String> =
-            kernels.iter().map(|kernel| format!("{} {:.3} ms", kernel.name, kernel.milliseconds)).collect();
-        println!(
-            "    {} operations, {} tasks; {}",
-            programs.ops.len(),
-            programs.tasks.len(),
-            kernels.join(", ")
-        );
-        let mut locked = cuda.host_buffer(paper.events.len())?;
-        locked.copy_from_slice(&paper.events);
-        for (what, queues, one) in [("paper's, streams", STREAMS, false), ("paper's, one launch", 1, true)] {
-            let mut stage = SeedStage::new(cuda, &seed, queues)?;
-            let (seconds, found) = self.time(|| {
-                let matches = stage.run(&locked, &paper.documents, one)?;
-                let mut pairs = Vec::new();
-                for (document, matches) in matches.chunks(seed.personalities.len()).enumerate() {
-                    let roots = seed.roots.iter().enumerate();
-                    let found = roots.filter(|(_, root)| matches[**root] != 0);
-                    pairs.extend(found.map(|(twig, _)| (document as u32, twig as u32)));
-                }
-                Ok(pairs)
-            })?;
-            show(what, 1, seconds, found)?;
-        }
-        Ok(())
-    }
-
-    /// Documents of about `size` bytes, from their text to their matches, on the CPU and on the device.
-    fn xml_text(&self, size: usize) -> Result<()> {
-        let count = self.cli.event_bytes / size as u64;
-        let texts: Vec<String> =
-            (0..count).into_par_iter().map(|number| dblp::document(1, number, size)).collect();
-        let all: usize = texts.iter().map(String::len).sum();
-        let mut set = TwigSet::default();
-        let kind = Twigs { nodes: 10, splits: 3, percent: 10 };
-        for query in twigs::xpath(256, kind, 1).map_err(|error| anyhow::anyhow!("{error}"))? {
-            set.add(&Twig::parse(&query)?)?;
-        }
-        println!("\nxml: 256 twigs of 10 nodes; {count} documents, {all} bytes");
-        // The batches: their text, and the offset at which each document begins.
-        let mut batches: Vec<(Vec<u8>, Vec<u32>)> = Vec::new();
-        for text in &texts {
-            if batches.last().is_none_or(|(batch, _)| batch.len() + text.len() > self.cli.xml_batch) {
-                batches.push((Vec::with_capacity(self.cli.xml_batch), Vec::new()));
-            }
-            let (batch, begins) = batches.last_mut().context("one was pushed")?;
-            begins.push(batch.len() as u32);
-            batch.extend_from_slice(text.as_bytes());
-        }
-        let show = |what: &str, threads: usize, seconds: f64, found: usize| -> Result<()> {
-            println!(
-                "  {what:24} {threads:3} threads {:10.3} ms {:9.1} MB/s {found:9} matches",
-                seconds * 1e3,
-                all as f64 / seconds / 1e6
-            );
-            self.record(&serde_json::json!({
-                "chart": "xml", "what": what, "threads": threads, "queries": 256, "documents": count, "size": size, "bytes": all,
-                "seconds": seconds, "matches": found, "machine": self.machine, "date": machine::now(),
-            }))
-        };
-        let cores = rayon::current_num_threads();
-        let (seconds, want) = self.time(|| {
-            let found = texts.par_iter().map_init(
-                || set.matcher(),
-                |matcher, text| {
-                    matcher.reset();
-                    xml::read(text, matcher)?;
-                    Ok(matcher.matches().count())
-                },
-            );
-            found.sum::<Result<usize>>()
-        })?;
-        show("cpu", cores, seconds, want)?;
-        let Some(cuda) = self.cuda else { return Ok(()) };
-        let (compiled, names) = (Compiled::of(&set), Names::of(&set));
-        let mut workers = Vec::new();
-        for _ in 0..cores {
-            workers.push((Encoder::new(&set), TwigStage::new(cuda.queue()?, &compiled)?));
-        }
-        let (seconds, found) = self.time(|| {
-            let chunks = texts.len().div_ceil(4 * cores);
-            let next = AtomicUsize::new(0);
-            std::thread::scope(|scope| {
-                let spawned: Vec<_> = (workers.iter_mut())
-                    .map(|(encoder, stage)| {
-                        let (texts, next, set) = (&texts, &next, &set);
-                        scope.spawn(move || -> Result<usize> {
-                            let mut found = 0;
-                            while let Some(chunk) =
-                                texts.chunks(chunks).nth(next.fetch_add(1, Ordering::Relaxed))
-                            {
-                                encoder.clear();
-                                for (number, text) in chunk.iter().enumerate() {
-                                    xml::read(text, encoder)?;
-                                    encoder.finish(number as u32);
-                                }
-                                let programs = encoder.programs();
-                                let matched = stage.run(TwigTasks {
-                                    ops: &programs.ops,
-                                    tasks: &programs.tasks,
-                                    merges: &programs.merges,
-                                    kept: programs.kept,
-                                })?;
-                                found += set.answers(&matched).len();
-                            }
-                            Ok(found)
-                        })
-                    })
-                    .collect();
-                spawned.into_iter().map(|worker| worker.join().expect("no panic")).sum()
-            })
-        })?;
-        ensure!(found == want, "the programs find {found}, not {want}");
-        show("gpu, read by the cpu", cores, seconds, found)?;
-        let mut locked = Vec::new();
-        for (text, begins) in &batches {
-            let mut buffer = cuda.host_buffer(text.len())?;
-            buffer.copy_from_slice(text);
-            locked.push((buffer, begins));
-        }
-        for workers in [1, 4, 8] {
-            let mut stages = Vec::new();
-            for _ in 0..workers {
-                stages.push(TwigXmlStage::new(cuda.queue()?, &compiled, &names)?);
-            }
-            let (seconds, found) = self.time(|| {
-                let next = AtomicUsize::new(0);
-                std::thread::scope(|scope| {
-                    let spawned: Vec<_> = (stages.iter_mut())
-                        .map(|stage| {
-                            let (locked, next, set) = (&locked, &next, &set);
-                            scope.spawn(move || -> Result<usize> {
-                                let mut found = 0;
-                                while let Some((text, begins)) =
-                                    locked.get(next.fetch_add(1, Ordering::Relaxed))
-                                {
-                                    let answer = stage.run(text, begins)?;
-                                    ensure!(
-                                        answer.unfit.is_empty(),
-                                        "{} documents are left",
-                                        answer.unfit.len()
-                                    );
-                                    found += set.answers(&answer.matched).len();
-                                }
-                                Ok(found)
-                            })
-                        })
-                        .collect();
-                    spawned.into_iter().map(|worker| worker.join().expect("no panic")).sum()
-                })
-            })?;
-            ensure!(found == want, "the device finds {found}, not {want}");
-            show("gpu", workers, seconds, found)?;
-            let (stage, (text, begins)) = (&mut stages[0], &locked[0]);
-            stage.device().start_timeline();
-            stage.run(text, begins)?;
-            let (kernels, total) = stage.device().take_timeline()?;
-            let kernels: Vec<String> =
-                kernels.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-            println!("    one batch of {} bytes: {total:.3} ms; {}", text.len(), kernels.join(", "));
-        }
-        Ok(())
-    }
-
-    fn events(&self) -> Result<()> {
-        let mut text = Vec::new();
-        let threads = std::thread::available_parallelism()?;
-        write_ndjson_with_threads(Shape::Events, 1, self.cli.event_bytes, threads, &mut text)?;
-        let lines = text.iter().filter(|byte| **byte == b'\n').count();
-        println!("\nevents: {} bytes, {lines} events", text.len());
-        let mut locked = None;
-        if let Some(cuda) = self.cuda {
-            let mut buffer = cuda.host_buffer(text.len())?;
-            buffer.copy_from_slice(&text);
-            locked = Some(buffer);
-        }
-        for (kind, name) in [(Kind::Exact, "exact"), (Kind::Mixed, "mixed")] {
-            for count in [1000, 3000, 10_000, 30_000, 100_000]
-                .into_iter()
-                .filter(|count| *count <= self.cli.most_subscriptions)
-            {
-                if count > 1000 && kind == Kind::Mixed {
-                    continue;
-                }
-                self.event_case(&text, locked.as_deref(), (kind, name), count)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn event_case(
-        &self,
-        text: &[u8],
-        locked: Option<&[u8]>,
-        (kind, name): (Kind, &str),
-        count: usize,
-    ) -> Result<()> {
-        let mut set = TwigSet::default();
-        let start = Instant::now();
-        let twigs: Vec<Twig> = event_twigs::subscriptions(count, kind, 1)
-            .iter()
-            .map(|subscription| Twig::parse(&subscription.query()))
-            .collect::<Result<_, _>>()?;
-        for added in set.add_all(&twigs) {
-            added?;
-        }
-        println!("\n{count} {name} subscriptions, added in {:.3} s", start.elapsed().as_secs_f64());
-        let show = |what: &str, threads: usize, seconds: f64, (text, found): (&[u8], usize)| -> Result<()> {
-            let lines = text.iter().filter(|byte| **byte == b'\n').count();
-            println!(
-                "  {what:24} {threads:3} threads {:10.3} ms {:9.1} MB/s {:8.3} M events/s {:6.2} matches an event",
-                seconds * 1e3,
-                text.len() as f64 / seconds / 1e6,
-                lines as f64 / seconds / 1e6,
-                found as f64 / lines as f64
-            );
-            self.record(&serde_json::json!({
-                "chart": "events", "what": what, "threads": threads, "queries": count, "kind": name, "documents": lines,
-                "bytes": text.len(), "seconds": seconds, "matches": found, "machine": self.machine, "date": machine::now(),
-            }))
-        };
-        let (all, cores) = (cut(text, CHUNK_BYTES), rayon::current_num_threads());
-        let chunks = &all[..(all.len() * ALL_EVENTS / count.max(ALL_EVENTS)).max(cores.min(all.len()))];
-        let part = &text[..chunks.iter().map(|chunk| chunk.len()).sum()];
-        let mut want = None;
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-        for threads in [1, cores] {
-            let run = || -> usize {
-                let found = chunks.par_iter().map_init(
-                    || (json::Lines::default(), set.matcher()),
-                    |(lines, matcher), chunk| {
-                        let mut ids: Vec<(usize, TwigIx)> = Vec::new();
-                        lines.read(chunk, matcher, |matcher, line, _| {
-                            ids.extend(matcher.matches().map(|twig| (line, twig)));
-                            matcher.reset();
-                        });
-                        ids.len()
-                    },
-                );
-                found.sum()
-            };
-            let (seconds, found) = self.time(|| Ok(if threads == 1 { one.install(run) } else { run() }))?;
-            ensure!(*want.get_or_insert(found) == found, "the CPU finds {found}");
-            show("cpu", threads, seconds, (part, found))?;
-        }
-        let (Some(cuda), Some(locked)) = (self.cuda, locked) else { return Ok(()) };
-        let (compiled, names) = (Compiled::of(&set), Names::of(&set));
-        let parts = cut(locked, PARTITION_BYTES);
-        let mut stages = Vec::new();
-        for _ in 0..WORKERS {
-            stages.push(TwigLinesStage::new(cuda.queue()?, &compiled, &names)?);
-        }
-        let (seconds, found) = self.time(|| {
-            let next = AtomicUsize::new(0);
-            std::thread::scope(|scope| {
-                let workers: Vec<_> = (stages.iter_mut())
-                    .map(|stage| {
-                        let (parts, next, set) = (&parts, &next, &set);
-                        scope.spawn(move || -> Result<usize> {
-                            let mut found = 0;
-                            while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                                let answer = stage.run(part)?;
-                                ensure!(answer.unfit.is_empty(), "records that do not fit");
-                                found += set.answers(&answer.matched).len();
-                            }
-                            Ok(found)
-                        })
-                    })
-                    .collect();
-                workers.into_iter().map(|worker| worker.join().expect("no panic")).sum()
-            })
-        })?;
-        show("gpu", WORKERS, seconds, (text, found))?;
-        // The CPU has read the beginning only. The device's result for it must be the same.
-        let answer = stages[0].run(part)?;
-        ensure!(Some(set.answers(&answer.matched).len()) == want, "the device finds others");
-        let stage = &mut stages[0];
-        stage.device().start_timeline();
-        stage.run(parts[0])?;
-        let (kernels, total) = stage.device().take_timeline()?;
-        let kernels: Vec<String> =
-            kernels.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-        println!("    one partition of {} bytes: {total:.3} ms; {}", parts[0].len(), kernels.join(", "));
-        Ok(())
-    }
 }
 
-/// Cuts a text into parts of whole lines, each of about `bytes` bytes.
-fn cut(text: &[u8], bytes: usize) -> Vec<&[u8]> {
-    let (mut parts, mut rest) = (Vec::new(), text);
-    while !rest.is_empty() {
-        let near = bytes.min(rest.len());
-        let end = rest[near..].iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| near + at + 1);
-        let (part, behind) = rest.split_at(end);
-        parts.push(part);
-        rest = behind;
-    }
-    parts
+/// The documents of a measurement.
+fn documents(count: u64, size: usize) -> Vec<String> {
+    (0..count).into_par_iter().map(|number| dblp::document(1, number, size)).collect()
+}
+
+/// Has workers take the parts, each the next one that is left, and adds up the matches that they find.
+fn shared<W: Send, P: Sync>(
+    workers: &mut [W],
+    parts: &[P],
+    run: impl Fn(&mut W, &P) -> Result<usize> + Sync,
+) -> Result<usize> {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let spawned: Vec<_> = (workers.iter_mut())
+            .map(|worker| {
+                let (next, run) = (&next, &run);
+                scope.spawn(move || -> Result<usize> {
+                    let mut found = 0;
+                    while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        found += run(worker, part)?;
+                    }
+                    Ok(found)
+                })
+            })
+            .collect();
+        spawned.into_iter().map(|worker| worker.join().expect("no panic")).sum()
+    })
 }
