@@ -1,10 +1,13 @@
-//! Backends for the tests of several files.
+//! Shared parts of several files of tests.
 
+use std::io::Write;
 use std::sync::Arc;
 
-use warpath::Cpu;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
+use warpath::{Cpu, Hits};
 use warpath_tests::emulated::Emulated;
 
 /// A device of its own, emulated.
@@ -20,6 +23,28 @@ pub fn device() -> Arc<dyn Backend> {
 /// The CPU, and an emulated device.
 pub fn backends() -> [Arc<dyn Backend>; 2] {
     [Arc::new(Cpu), device()]
+}
+
+/// A match: its input, line, bytes in the input, and text.
+pub type Found = (String, u64, (u64, u64), Vec<u8>);
+
+/// The matches, and the error at which they ended.
+pub fn found(hits: Hits) -> (Vec<Found>, Option<String>) {
+    let (mut found, mut failed) = (Vec::new(), None);
+    for hit in hits {
+        match hit {
+            Ok(hit) => found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec())),
+            Err(error) => failed = Some(error.to_string()),
+        }
+    }
+    (found, failed)
+}
+
+/// A text, compressed by gzip.
+pub fn gzip(text: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), level);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// The methods of a backend that has no stages, no forms and no abilities. The backend adds `worker` and

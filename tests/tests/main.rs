@@ -26,6 +26,7 @@ mod loose;
 mod oracle;
 mod packed;
 mod plain;
+mod predicates;
 mod properties;
 mod ptx;
 mod regressions;

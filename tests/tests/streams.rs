@@ -5,11 +5,12 @@ mod devices;
 mod limits;
 mod workers;
 
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use flate2::Compression;
 use warpath::answer::{TextForm, Want, text};
 use warpath::backend::{Backend, Together};
 use warpath::columns::{OffsetWidth, Schema};
@@ -18,7 +19,7 @@ use warpath_tests::data::{FILES, file};
 use warpath_tests::oracle;
 use warpath_tests::results::{WantedColumn, compare_columns, every_type};
 
-use crate::common::device;
+use crate::common::{Found, device, found, gzip};
 
 /// The CPU, an emulated device with several queues, and two such devices.
 fn backends() -> Vec<Arc<dyn Backend>> {
@@ -30,21 +31,9 @@ fn engine(backend: &Arc<dyn Backend>, size: usize, workers: usize, on_error: OnE
     builder.on_error(on_error).build().unwrap()
 }
 
-/// A match: its input, line, bytes in the input, and text.
-type Found = (String, u64, (u64, u64), Vec<u8>);
-
 /// The matches, and the error at which they ended.
 fn ask(engine: &Engine, sources: Vec<Source>, path: &str) -> (Vec<Found>, Option<String>) {
-    let (mut found, mut failed) = (Vec::new(), None);
-    for hit in engine.input(sources).query(&Query::compile(path).unwrap()).unwrap() {
-        match hit {
-            Ok(hit) => {
-                found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec()));
-            }
-            Err(error) => failed = Some(error.to_string()),
-        }
-    }
-    (found, failed)
+    found(engine.input(sources).query(&Query::compile(path).unwrap()).unwrap())
 }
 
 /// Files with these contents.
@@ -70,12 +59,6 @@ impl Folder {
     }
 }
 
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
-}
-
 /// Contents that are hard to cut: the last is about 20 KB.
 fn contents() -> Vec<Vec<u8>> {
     let long = format!("{{\"a\":\"{}\"}}", "x\\\"".repeat(2000));
@@ -92,7 +75,7 @@ fn contents() -> Vec<Vec<u8>> {
     ]
     .map(|text| text.as_bytes().to_vec())
     .into();
-    all.insert(4, gzip(b"{\"a\":[1,2,3]}\n{\"a\":\"packed\"}"));
+    all.insert(4, gzip(b"{\"a\":[1,2,3]}\n{\"a\":\"packed\"}", Compression::fast()));
     all
 }
 

@@ -90,7 +90,7 @@ fn devices_share_the_work() -> Result<()> {
 #[test]
 fn the_engine_chooses_by_size_and_says_so() -> Result<()> {
     let engine = Engine::builder().device(DeviceChoice::Auto).build()?;
-    let folder = Folder::new(&[lines(100), gzip(&lines(100))]);
+    let folder = Folder::new(&[lines(100), gzip(&lines(100), Compression::fast())]);
     let program = Program::new(&[Query::compile("$.a")?])?;
     for (source, reason) in [
         (folder.paths[0].clone(), "auto: cpu, 0 MB of plain files are below "),
