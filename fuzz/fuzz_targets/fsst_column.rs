@@ -2,7 +2,7 @@
 //! written out of bounds.
 //!
 //! `cargo +nightly fuzz run fsst_column`. The tests run the same function over files with random changes
-//! (`tests/tests/fsst_column.rs`).
+//! (`tests/tests/fsst_column/files.rs`).
 
 #![no_main]
 

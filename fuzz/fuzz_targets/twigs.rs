@@ -2,7 +2,7 @@
 //! JSON, or lines of JSON.
 //!
 //! `cargo +nightly fuzz run twigs`. The tests run the same function over files with random changes
-//! (`tests/tests/twigs.rs`).
+//! (`tests/tests/twigs/random.rs`).
 
 #![no_main]
 

@@ -4,14 +4,10 @@ use std::sync::Arc;
 
 use warpath::Cpu;
 use warpath::backend::{Backend, Together};
-use warpath::device::Pipeline;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::resident::Resident;
 use warpath_tests::suite;
 
-fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
-}
+use crate::common::emulated;
 
 macro_rules! on_both {
     ($($name:ident: |$backend:ident, $cpu:ident| $check:expr;)*) => {

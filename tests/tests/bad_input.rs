@@ -8,17 +8,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, RecordError};
 use warpath_shared::check::FaultKind;
 use warpath_shared::units::{MAX_DEPTH, TILE_BYTES};
 use warpath_tests::data;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
 
-fn backends() -> Vec<Arc<dyn Backend>> {
-    vec![Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
-}
+use crate::common::backends;
 
 fn engine(backend: &Arc<dyn Backend>, on_error: OnError) -> Engine {
     Engine::builder().backend(backend.clone()).on_error(on_error).build().unwrap()

@@ -11,18 +11,14 @@ use warpath::backend::Backend;
 use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::{BitmapIndex, Built, Stamp};
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, EngineBuilder, Error, Input, OnError, Program, Query};
 use warpath_shared::units::LineIx;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::random::{self, Rng};
+
+use crate::common::device;
 
 fn cpu() -> Arc<dyn Backend> {
     Arc::new(Cpu)
-}
-
-fn emulated() -> Arc<dyn Backend> {
-    Arc::new(Pipeline::new(Emulated::default()).unwrap())
 }
 
 fn engine(backend: &Arc<dyn Backend>, size: usize) -> EngineBuilder {
@@ -328,7 +324,7 @@ fn selected_lines_are_answered_as_among_all() -> Result<()> {
 
 #[test]
 fn selected_lines_are_answered_as_among_all_on_a_device() -> Result<()> {
-    hold(&emulated(), 100..112, 200)
+    hold(&device(), 100..112, 200)
 }
 
 /// Lines that are longer than what is read at once, and files of which most is not read.

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use warpath::answer::{Piece, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, OffsetWidth, Schema};
-use warpath::device::Pipeline;
 use warpath::{Cpu, Program, Query};
-use warpath_tests::emulated::Emulated;
+
+use crate::common::emulated;
 
 const COLUMNS: [(&str, ColumnType); 8] = [
     ("$.s", ColumnType::Utf8),
@@ -66,7 +66,7 @@ fn what_was_expected_changes_nothing() {
         text(900, 2, 1),
     ];
     for width in [OffsetWidth::Small, OffsetWidth::Large] {
-        let pipeline = Pipeline::new(Emulated::default()).unwrap();
+        let pipeline = emulated();
         let schema = schema(&COLUMNS, width);
         let program = schema.program();
         for text in &texts {
@@ -101,7 +101,7 @@ fn all_columns_are_one_wait() {
     for width in [OffsetWidth::Small, OffsetWidth::Large] {
         for count in [1, 3, COLUMNS.len()] {
             let schema = schema(&COLUMNS[..count], width);
-            let pipeline = Pipeline::new(Emulated::default()).unwrap();
+            let pipeline = emulated();
             let waits = || {
                 let want = Want { columns: Some(width), ..Want::default() };
                 answer(&pipeline, &text, schema.program(), want);
@@ -121,7 +121,7 @@ fn many_columns_of_short_records_are_made_in_little_memory() {
     let rest = "r".repeat(100);
     let text: String = (0..8000).map(|i| format!("{{\"n\":{i}.5,\"rest\":\"{rest}\"}}\n")).collect();
     let schema = schema(&[("$.n", ColumnType::Float64); 16], OffsetWidth::Small);
-    let pipeline = Pipeline::new(Emulated::default()).unwrap();
+    let pipeline = emulated();
     answer(&pipeline, &text, schema.program(), Want { matches: true, ..Want::default() });
     let (before, len) = (pipeline.device().used(), text.len() as u64);
     let want = Want { columns: Some(OffsetWidth::Small), ..Want::default() };

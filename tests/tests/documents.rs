@@ -7,16 +7,12 @@ use std::sync::Arc;
 
 use warpath::answer::{Limit, TextForm, Want};
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
 use warpath::{AsOne, Cpu, Engine, Error, Format, InputError, OnError, Program, Query, Source};
 use warpath_shared::check::diagnose;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
 use warpath_tests::random::{self, Rng};
 
-fn emulated() -> Arc<dyn Backend> {
-    Arc::new(Pipeline::new(Emulated::default()).unwrap())
-}
+use crate::common::{backends, device};
 
 fn engine(backend: &Arc<dyn Backend>, size: usize, workers: usize) -> Engine {
     let builder = Engine::builder().backend(backend.clone()).format(Format::Json);
@@ -200,7 +196,7 @@ fn random_documents_are_answered_as_the_oracle_says() {
 
 #[test]
 fn random_documents_on_a_device() {
-    let by_elements = random_documents(&emulated(), 45, 60, 2);
+    let by_elements = random_documents(&device(), 45, 60, 2);
     assert!(by_elements > 8, "{by_elements}");
 }
 
@@ -212,7 +208,7 @@ fn malformed_documents_have_no_answers() {
 
 #[test]
 fn malformed_documents_on_a_device() {
-    assert!(malformed_documents(&emulated(), 36, 60, 4) > 5);
+    assert!(malformed_documents(&device(), 36, 60, 4) > 5);
 }
 
 /// Every kind of text that can be at a boundary is at every boundary.
@@ -228,7 +224,7 @@ fn every_boundary_is_hit() {
             (*start, *end) = (*start + 3, *end + 3);
         }
         for size in 1..=text.len() + 1 {
-            for backend in [Arc::new(Cpu) as _, emulated()].iter().take(if size % 17 == 1 { 2 } else { 1 }) {
+            for backend in backends().iter().take(if size % 17 == 1 { 2 } else { 1 }) {
                 check(backend, size, 3, path, &query, &(found.clone(), None));
                 let as_one = notes(&engine(backend, size, 3), path, &query);
                 assert_eq!(as_one, [""; 0], "{size}");
@@ -334,7 +330,7 @@ fn documents_follow_each_other() {
         texts.iter().enumerate().map(file).chain([reader]).collect()
     };
     let query = Query::compile("$[*].a").unwrap();
-    for backend in [Arc::new(Cpu) as _, emulated()] {
+    for backend in backends() {
         for size in [if backend.name() == "emulated" { 64 } else { 1 }, 50, 1000, 1 << 20] {
             for workers in [1, 4] {
                 let engine = engine(&backend, size, workers);

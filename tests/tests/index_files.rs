@@ -9,18 +9,17 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{Piece, RowForm, TextForm, Want};
 use warpath::backend::{Backend, Together};
-use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, Source};
 use warpath_tests::data::{BOUNDARY_LINES, FILES, file, paths_of};
-use warpath_tests::emulated::Emulated;
 use warpath_tests::random::{self, Rng};
+
+use crate::common::device;
 
 fn cpu() -> Arc<dyn Backend> {
     Arc::new(Cpu)
 }
 
 fn emulated() -> Arc<dyn Backend> {
-    let device = || -> Arc<dyn Backend> { Arc::new(Pipeline::new(Emulated::default()).unwrap()) };
     Arc::new(Together::new(vec![device(), device()]).unwrap())
 }
 

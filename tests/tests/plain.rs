@@ -1,13 +1,11 @@
 //! Names and strings that kernels find by their lengths. The CPU, which reads their bytes, finds the same.
 
-use std::sync::Arc;
-
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
 use warpath::{Cpu, Program, Query};
-use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
+
+use crate::common::device;
 
 /// The contents of names and values. Some have the same length, or nearly the same spelling.
 const WORDS: [&str; 14] =
@@ -115,7 +113,7 @@ impl Writer<'_> {
 
 #[test]
 fn what_is_found_by_its_length_is_what_is_read() {
-    let device: Arc<dyn Backend> = Arc::new(Pipeline::new(Emulated::default()).unwrap());
+    let device = device();
     let rng = &mut Rng::new(41);
     let mut found = 0;
     for round in 0..400 {

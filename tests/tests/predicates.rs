@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use warpath::answer::{Answer, Limit, RowForm, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Error, Format, OnError, Predicate, Program, Query};
-use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
 use warpath_tests::random::Rng;
+
+use crate::common::emulated;
 
 const LINES: &[&str] = &[
     r#"{"a":1,"b":"x","c":{"d":[1,2,3]},"e":null}"#,
@@ -176,7 +176,7 @@ fn the_cpu_finds_what_the_oracle_finds() -> Result<()> {
 
 #[test]
 fn kernels_find_what_the_oracle_finds() -> Result<()> {
-    check_all(&Pipeline::new(Emulated::default())?, 60, 2)
+    check_all(&emulated(), 60, 2)
 }
 
 #[test]

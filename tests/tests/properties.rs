@@ -2,11 +2,10 @@
 //!
 //! `PROPTEST_CASES=25600` runs a hundred times the default number of cases.
 
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Read};
 use std::sync::{Arc, OnceLock};
 
 use flate2::Compression;
-use flate2::write::GzEncoder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -17,6 +16,8 @@ use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, Stats};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
+
+use crate::common::gzip;
 
 // --- texts and paths ---------------------------------------------------------------------------------------
 
@@ -417,12 +418,6 @@ impl Read for Drop1 {
         let len = buffer.len().min(1);
         self.0.read(&mut buffer[..len])
     }
-}
-
-fn gzip(text: &[u8], level: Compression) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), level);
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
 }
 
 proptest! {

@@ -4,9 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use warpath::answer::{Answer, Want};
-use warpath::backend::{
-    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker,
-};
+use warpath::backend::{Backend, StructuralIndex, Worker};
 use warpath::device::Pipeline;
 use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
 use warpath_shared::ir::MAX_PATHS;
@@ -14,9 +12,7 @@ use warpath_tests::data::file;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::suite;
 
-fn backends() -> [Arc<dyn Backend>; 2] {
-    [Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
-}
+use crate::common::{backends, bare_backend};
 
 fn ask(text: &str, path: &str) -> Vec<String> {
     let answers = backends().map(|backend| {
@@ -132,30 +128,7 @@ impl Read for Panicking {
 struct Broken;
 
 impl Backend for Broken {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
-        Cpu.buffer(len)
-    }
-    fn setup(&self) -> Setup {
-        Setup::default()
-    }
-    fn forms(&self) -> &Forms {
-        Forms::NONE
-    }
-    fn name(&self) -> String {
-        "broken".into()
-    }
-    fn partition_size(&self) -> usize {
-        1 << 20
-    }
-    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
-        Vec::new()
-    }
-    fn workers(&self, _: usize) -> usize {
-        3
-    }
+    bare_backend!("broken", partition_size: 1 << 20, workers: 3);
     fn worker(&self, _: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Ok(Box::new(Self))
     }

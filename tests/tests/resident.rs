@@ -1,20 +1,21 @@
 //! A kept index is queried several times, and gives the results of its inputs.
 
-use std::io::{Cursor, Write};
+use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Result, ensure};
+use flate2::Compression;
 use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{
-    Abilities, Backend, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Together, Worker,
-};
+use warpath::backend::{Backend, StructuralIndex, Together, Worker};
 use warpath::device::Pipeline;
-use warpath::{Cpu, DeviceError, Engine, Error, Hits, IndexError, OnError, Program, Query, Source};
+use warpath::{Cpu, DeviceError, Engine, Error, IndexError, OnError, Program, Query, Source};
 use warpath_tests::data::{FILES, file, paths_of};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
+
+use crate::common::{bare_backend, found, gzip};
 
 fn device(emulated: &Emulated) -> Arc<dyn Backend> {
     Arc::new(Pipeline::new(emulated.clone()).unwrap())
@@ -31,20 +32,6 @@ fn engine(backend: &Arc<dyn Backend>, size: usize, on_error: OnError) -> Engine 
 
 fn reader(name: &str, text: &[u8]) -> Source {
     Source::Reader(name.into(), Box::new(Cursor::new(text.to_vec())))
-}
-
-/// A match: its input, line, bytes in the input, and text.
-type Found = (String, u64, (u64, u64), Vec<u8>);
-
-fn all(hits: Hits) -> (Vec<Found>, Option<String>) {
-    let (mut found, mut failed) = (Vec::new(), None);
-    for hit in hits {
-        match hit {
-            Ok(hit) => found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec())),
-            Err(error) => failed = Some(error.to_string()),
-        }
-    }
-    (found, failed)
 }
 
 /// Every file of the test data, in partitions of several sizes. Queries run in a random order, more than
@@ -64,8 +51,12 @@ fn answers_are_those_of_the_input() -> Result<()> {
                     let path = paths[rng.below(paths.len())];
                     // Unsupported queries are refused at compilation.
                     let Ok(query) = Query::compile(path) else { continue };
-                    let want = all(engine.input(sources()).query(&query)?);
-                    ensure!(all(index.query(&query)?) == want, "{path}: {size} bytes on {}", backend.name());
+                    let want = found(engine.input(sources()).query(&query)?);
+                    ensure!(
+                        found(index.query(&query)?) == want,
+                        "{path}: {size} bytes on {}",
+                        backend.name()
+                    );
                     if on_error == OnError::Skip {
                         ensure!(index.count(&query)? == want.0.len() as u64, "{path}: count");
                     }
@@ -156,30 +147,7 @@ fn several_threads_may_ask() -> Result<()> {
 struct Silent;
 
 impl Backend for Silent {
-    fn abilities(&self) -> Abilities {
-        Abilities::default()
-    }
-    fn buffer(&self, len: usize) -> Result<Buffer, Error> {
-        Cpu.buffer(len)
-    }
-    fn setup(&self) -> Setup {
-        Setup::default()
-    }
-    fn forms(&self) -> &Forms {
-        Forms::NONE
-    }
-    fn name(&self) -> String {
-        "silent".into()
-    }
-    fn partition_size(&self) -> usize {
-        500
-    }
-    fn workers(&self, _: usize) -> usize {
-        2
-    }
-    fn stages(&self, _: &Evaluation<'_>) -> Vec<Stage> {
-        Vec::new()
-    }
+    bare_backend!("silent", partition_size: 500, workers: 2);
     fn worker(&self, number: usize) -> Result<Box<dyn Worker + '_>, Error> {
         Cpu.worker(number)
     }
@@ -196,7 +164,10 @@ fn a_backend_that_says_nothing_of_keeping_has_its_index_kept() -> Result<()> {
     let index = input().index(3)?;
     for path in ["$.user.lang", "$.*", "$"] {
         let query = Query::compile(path)?;
-        ensure!(query.levels() <= 3 && all(index.query(&query)?) == all(input().query(&query)?), "{path}");
+        ensure!(
+            query.levels() <= 3 && found(index.query(&query)?) == found(input().query(&query)?),
+            "{path}"
+        );
     }
     Ok(())
 }
@@ -235,21 +206,19 @@ fn inputs_are_read_once() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let paths: Vec<PathBuf> = ["plain", "packed"].iter().map(|name| folder.path().join(name)).collect();
     std::fs::write(&paths[0], file("tweets.ndjson"))?;
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed.write_all(b"{\"user\":{\"lang\":\"packed\"}}\n")?;
-    std::fs::write(&paths[1], packed.finish()?)?;
+    std::fs::write(&paths[1], gzip(b"{\"user\":{\"lang\":\"packed\"}}\n", Compression::fast()))?;
     let query = Query::compile("$.user.lang")?;
     for backend in backends() {
         let engine = engine(&backend, 20_000, OnError::Fail);
         let sources = || paths.iter().cloned().map(Source::File).collect();
-        let want = all(engine.input(sources()).query(&query)?);
+        let want = found(engine.input(sources()).query(&query)?);
         let index = engine.input(sources()).index(2)?;
         let renamed: Vec<PathBuf> = paths.iter().map(|path| path.with_extension("away")).collect();
         for (path, away) in paths.iter().zip(&renamed) {
             std::fs::rename(path, away)?;
         }
         for _ in 0..2 {
-            ensure!(all(index.query(&query)?) == want && want.0.len() == 59);
+            ensure!(found(index.query(&query)?) == want && want.0.len() == 59);
         }
         for (path, away) in paths.iter().zip(&renamed) {
             std::fs::rename(away, path)?;

@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use warpath::Cpu;
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::results;
 
-fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
-}
+use crate::common::emulated;
 
 #[test]
 fn text() -> anyhow::Result<()> {

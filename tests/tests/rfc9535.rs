@@ -9,20 +9,16 @@ use serde_json::Value;
 use serde_json_path::{JsonPath, LocatedNode, PathElement};
 use warpath::answer::{Paths, Want};
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
 use warpath::{Cpu, Engine, Program, Query};
 use warpath_tests::conformance;
 use warpath_tests::data;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle;
 use warpath_tests::oracle::grammar;
 use warpath_tests::oracle::json::{self, Kind, Number};
 use warpath_tests::oracle::syntax::{Comparable, Logical, Operator, Query as Tree, Segment, Selector};
 use warpath_tests::random::{self, Rng};
 
-fn emulated() -> Arc<dyn Backend> {
-    Arc::new(Pipeline::new(Emulated::default()).unwrap())
-}
+use crate::common::{backends, device};
 
 /// The values that each path selects of each line of a text: `[path][match]` = line from 0, value.
 fn select(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<Vec<Vec<(u32, Value)>>> {
@@ -65,7 +61,7 @@ fn compliance_of_the_cpu() -> Result<()> {
     ignore = "no ../shared/conformance/cts.json beside the project, nor WARPATH_CONFORMANCE"
 )]
 fn compliance_of_the_kernels() -> Result<()> {
-    compliance_of(emulated().as_ref())
+    compliance_of(device().as_ref())
 }
 
 /// The CPU and the oracle find the same, by random queries of the whole grammar.
@@ -80,7 +76,7 @@ fn the_cpu_agrees_with_the_oracle() -> Result<()> {
 /// The kernels agree with the oracle, too.
 #[test]
 fn the_kernels_agree_with_the_oracle() -> Result<()> {
-    let compared = conformance::random_pairs(emulated().as_ref(), 1 << 30..(1 << 30) + 150)?;
+    let compared = conformance::random_pairs(device().as_ref(), 1 << 30..(1 << 30) + 150)?;
     ensure!(compared.pairs > 1_000 && compared.nodes > 400, "{compared:?}");
     Ok(())
 }
@@ -104,7 +100,7 @@ fn many_members_of_a_name() -> Result<()> {
                 found.into_iter().map(|(_, start, end)| start as usize..end as usize).collect()
             })
             .collect();
-        for backend in [&Cpu as &dyn Backend, emulated().as_ref()] {
+        for backend in [&Cpu as &dyn Backend, device().as_ref()] {
             assert_eq!(
                 conformance::places(backend, &text, &program)?,
                 want,
@@ -119,7 +115,7 @@ fn many_members_of_a_name() -> Result<()> {
 /// Also where the text is no JSON.
 #[test]
 fn the_kernels_agree_with_the_cpu() -> Result<()> {
-    conformance::as_the_cpu(emulated().as_ref(), 0..120)
+    conformance::as_the_cpu(device().as_ref(), 0..120)
 }
 
 /// Returns true if `serde_json` reads a value exactly. It keeps the last member of a repeated name; RFC
@@ -220,7 +216,7 @@ fn serde_json_path_agrees_on_random_json() -> Result<()> {
         lines += check(&Cpu, &text, &paths).with_context(|| format!("seed {seed}"))?;
     }
     ensure!(lines > 5_000, "{lines} lines were compared");
-    let emulated = emulated();
+    let emulated = device();
     for seed in 0..40 {
         let (text, paths) = random_case(1 << 32 | seed, 600)?;
         check(emulated.as_ref(), &text, &paths).with_context(|| format!("emulated, seed {seed}"))?;
@@ -293,7 +289,7 @@ fn hits_have_normalised_paths() -> Result<()> {
         want.extend(oracles_paths(std::str::from_utf8(line)?, path));
     }
     ensure!(want.len() > 20, "{} matches", want.len());
-    for backend in [Arc::new(Cpu), emulated()] {
+    for backend in backends() {
         for size in [1, 10_000, 1 << 20] {
             let engine = Engine::builder().backend(backend.clone()).partition_size(size).build()?;
             let hits = engine.reader("tweets", Cursor::new(text)).query(&query)?;

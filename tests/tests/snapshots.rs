@@ -5,29 +5,24 @@
 
 use std::fmt::Write;
 use std::io::Cursor;
-use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use insta::{Settings, assert_snapshot};
 use warpath::answer::Want;
 use warpath::backend::Backend;
-use warpath::device::Pipeline;
 use warpath::tree::{self, Tree, TreeFault};
 use warpath::{Cpu, Engine, Error, Program, Query, dump};
 use warpath_shared::ir::{MAX_FRAMES, MAX_PATHS};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data::{self, FILES, paths_of, queries};
-use warpath_tests::emulated::Emulated;
+
+use crate::common::{backends, device};
 
 fn snapshot(name: &str, text: &str) {
     let mut settings = Settings::clone_current();
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| assert_snapshot!(name, text));
-}
-
-fn emulated() -> Arc<dyn Backend> {
-    Arc::new(Pipeline::new(Emulated::default()).unwrap())
 }
 
 // --- indexes -----------------------------------------------------------------------------------------------
@@ -41,7 +36,7 @@ fn dumped(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<String> {
 /// The dump of an index, the same on the CPU and on the emulated device.
 fn index(name: &str, text: &[u8], levels: u32) -> Result<()> {
     let dump = dumped(&Cpu, text, levels)?;
-    ensure!(dump == dumped(emulated().as_ref(), text, levels)?, "{name}: the dumps differ");
+    ensure!(dump == dumped(device().as_ref(), text, levels)?, "{name}: the dumps differ");
     snapshot(&format!("index_{name}"), &dump);
     Ok(())
 }
@@ -125,7 +120,7 @@ fn index_of_test_data() -> Result<()> {
 fn index_in_partitions() -> Result<()> {
     let text = "{\"a\":1}\n[2,\n\n\"three\"\n[4]";
     let mut dumps = Vec::new();
-    for backend in [Arc::new(Cpu) as Arc<dyn Backend>, emulated()] {
+    for backend in backends() {
         let engine = Engine::builder().backend(backend).partition_size(10).build()?;
         let mut out = Vec::new();
         for part in engine.reader("text", Cursor::new(text)).indexes(1) {
@@ -308,7 +303,7 @@ fn answers(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<Stri
 
 #[test]
 fn answers_of_queries() -> Result<()> {
-    let emulated = emulated();
+    let emulated = device();
     for (name, text) in FILES {
         let supported: Vec<Query> =
             paths_of(name).into_iter().filter_map(|path| Query::compile(path).ok()).collect();

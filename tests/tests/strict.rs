@@ -15,18 +15,14 @@ use serde_json::error::Category;
 use warpath::answer::{Limit, LineFault, RowForm, TextForm, Want};
 use warpath::backend::Backend;
 use warpath::columns::OffsetWidth;
-use warpath::device::Pipeline;
 use warpath::tree::line_fault;
-use warpath::{Cpu, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source, strict};
+use warpath::{Engine, Error, IndexFile, InputError, OnError, Program, Query, Source, strict};
 use warpath_shared::check::{FaultKind, diagnose, trim};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::random::{self, Rng};
 
-fn backends() -> Vec<Arc<dyn Backend>> {
-    vec![Arc::new(Cpu), Arc::new(Pipeline::new(Emulated::default()).unwrap())]
-}
+use crate::common::backends;
 
 fn engine(backend: &Arc<dyn Backend>, strict: bool, on_error: OnError) -> Engine {
     Engine::builder().backend(backend.clone()).strict(strict).on_error(on_error).build().unwrap()

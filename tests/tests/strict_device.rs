@@ -10,9 +10,7 @@ use warpath::{Engine, OnError, Program, Query};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::strict;
 
-fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
-}
+use crate::common::emulated;
 
 #[test]
 fn files() -> Result<()> {

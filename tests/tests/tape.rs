@@ -5,13 +5,10 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use insta::{Settings, assert_snapshot};
-use warpath::device::{Pipeline, TreeCut};
-use warpath_tests::emulated::Emulated;
+use warpath::device::TreeCut;
 use warpath_tests::trees;
 
-fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
-}
+use crate::common::emulated;
 
 #[test]
 fn files() -> Result<()> {

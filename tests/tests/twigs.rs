@@ -1,21 +1,18 @@
 //! Standing queries: their syntax, the documents that they match, and the errors of wrong queries.
 
+mod random;
+mod rivals;
+
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use insta::assert_snapshot;
-use warpath::backend::Backend;
-use warpath::device::Pipeline;
+use warpath::Engine;
 use warpath::twig::{Documents, Events, Matcher, Name, Standing, Subscriptions, Twig, Value, json, xml};
-use warpath::{Cpu, Engine};
-use warpath_rivals::twig_seed::{SeedError, SeedQueries};
 use warpath_rivals::yfilter::{Runner, YFilter};
-use warpath_shared::twig::seed::Personality;
-use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
-use warpath_tests::twig_fuzz;
-use warpath_tests::twig_streams;
-use warpath_tests::twigs::{self, Doc, Node};
+use warpath_tests::twigs::{Doc, Node};
+
+use crate::common::{backends, emulated};
 
 /// The numbers of the queries that match a document. One reader feeds both matchers, whose results must be
 /// equal.
@@ -60,109 +57,10 @@ fn of_xml(query: &str, document: &str) -> bool {
     !all_of_xml(&[query], document).is_empty()
 }
 
-/// 100,000 pairs of documents and twigs, on XML and JSON, compared with an exhaustive oracle. The rival is
-/// compared, too.
-#[test]
-fn random_twigs_match_as_the_oracle_says() {
-    let mut rng = Rng::new(7);
-    let (mut matches, mut pairs) = (0, 0);
-    for round in 0..100 {
-        let is_json = round % 2 == 1;
-        let (mut subscriptions, mut yfilter) = (Subscriptions::default(), YFilter::default());
-        let mut twigs = Vec::new();
-        while twigs.len() < 40 {
-            let size = [1, 2, 3, 5, 8, 12][rng.below(6)];
-            let twig = Node::random(&mut rng, size, is_json);
-            let (id, path) = (twigs.len().to_string(), twig.to_xpath(&mut rng));
-            subscriptions.add(&id, &path).unwrap_or_else(|error| panic!("{path}: {error}"));
-            yfilter.add(&Twig::parse(&path).unwrap());
-            twigs.push((path, twig));
-            // Other subscriptions are added and removed in between.
-            if rng.below(3) == 0 {
-                let other = Node::random(&mut rng, 4, is_json).to_xpath(&mut rng);
-                subscriptions.add("other", &other).unwrap();
-                assert!(subscriptions.remove("other") && !subscriptions.remove("other"));
-            }
-        }
-        let (mut matcher, mut rival) = (subscriptions.matcher(), yfilter.runner());
-        let (mut all, mut want_of_all) = (String::new(), Vec::new());
-        for document in 0..25 {
-            // The documents are also collected as lines. A blank line and a malformed line come before some
-            // of them.
-            if document % 7 == 3 {
-                all.push_str("\n{\"a\":[}\n");
-                want_of_all.push(Vec::new());
-            }
-            let document = if is_json { Doc::json(&mut rng) } else { Doc::xml(&mut rng) };
-            let text = if is_json { document.to_json() } else { document.to_xml(&mut rng) };
-            matcher.reset();
-            rival.reset();
-            let of_rival: Vec<usize> = if is_json {
-                json::read(text.as_bytes(), &mut matcher).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-                json::read(text.as_bytes(), &mut rival).unwrap();
-                rival.matches().collect()
-            } else {
-                xml::read(&text, &mut matcher).unwrap_or_else(|error| panic!("{text}: {error}"));
-                xml::read(&text, &mut rival).unwrap();
-                rival.matches().collect()
-            };
-            let found: Vec<usize> = matcher.matches().map(|id| id.parse().unwrap()).collect();
-            all.push_str(&text);
-            all.push('\n');
-            want_of_all.push(found.clone());
-            for (number, (path, twig)) in twigs.iter().enumerate() {
-                let want = twig.matches(&document, is_json);
-                assert_eq!(found.contains(&number), want, "{path}\n{text}");
-                assert_eq!(of_rival.contains(&number), want, "YFilter: {path}\n{text}");
-                (matches, pairs) = (matches + usize::from(want), pairs + 1);
-            }
-        }
-        if is_json {
-            let mut found: Vec<Vec<usize>> = Vec::new();
-            matcher.reset();
-            json::Lines::default().read(all.as_bytes(), &mut matcher, |matcher, line, ended| {
-                assert_eq!(ended.is_err(), all.lines().nth(line) == Some("{\"a\":[}"));
-                found.push(matcher.matches().map(|id| id.parse().unwrap()).collect());
-                matcher.reset();
-            });
-            assert!(found == want_of_all);
-        }
-    }
-    assert_eq!(pairs, 100_000);
-    assert!(matches > 15_000, "{matches}");
-}
-
-/// The emulated kernels, compared with the CPU and the oracle on 200,000 pairs. The paper's kernel knows no
-/// values, and is compared on 100,000 pairs. The pairs are spread over two tests, for two cores.
-#[test]
-fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
-    twigs::suite(&Emulated::default(), 1, 20, (200, 25))
-}
-
-/// Enough twigs that groups are selected by their keys.
-#[test]
-fn many_twigs_match_as_the_oracle_says() -> anyhow::Result<()> {
-    twigs::suite(&Emulated::default(), 3, 4, (1500, 8))
-}
-
-#[test]
-fn kernels_match_as_the_oracle_says_again() -> anyhow::Result<()> {
-    twigs::suite(&Emulated::default(), 2, 20, (200, 25))
-}
-
-/// Streams on the CPU and on a device: each document has the results that it has by itself.
-#[test]
-fn streams_are_asked_as_each_document_is() -> anyhow::Result<()> {
-    let cpu: Arc<dyn Backend> = Arc::new(Cpu);
-    twig_streams::streams(&cpu, 1, 60)?;
-    let device: Arc<dyn Backend> = Arc::new(Pipeline::new(Emulated::default())?);
-    twig_streams::streams(&device, 2, 6)
-}
-
 /// The stages of a device, as `explain` prints them.
 #[test]
 fn what_a_device_does_is_told() -> anyhow::Result<()> {
-    let device = Pipeline::new(Emulated::default())?;
+    let device = emulated();
     let mut said = String::new();
     for documents in [Documents::Ndjson, Documents::Json, Documents::Xml] {
         let _ = writeln!(said, "{documents:?}");
@@ -172,92 +70,6 @@ fn what_a_device_does_is_told() -> anyhow::Result<()> {
     }
     assert_snapshot!(said);
     Ok(())
-}
-
-/// Files of subscriptions and documents with random alterations, as fuzzing makes them.
-#[test]
-fn altered_files_mean_the_same_to_all() {
-    let mut rng = Rng::new(11);
-    let (mut good, mut runs) = (0, 0);
-    for round in 0..1500 {
-        let is_json = round % 2 == 1;
-        let mut bytes = Vec::new();
-        for number in 0..rng.below(12) {
-            let size = [1, 2, 5][rng.below(3)];
-            let query = Node::random(&mut rng, size, is_json).to_xpath(&mut rng);
-            bytes.extend_from_slice(format!("s{number}\t{query}\n").as_bytes());
-        }
-        bytes.extend_from_slice(b"# two of JSONPath\nj\t$.a[?@.b == 1 && @.c]..d\nk\t$..['a']\n\0");
-        for _ in 0..if is_json { 3 } else { 1 } {
-            let text =
-                if is_json { Doc::json(&mut rng).to_json() } else { Doc::xml(&mut rng).to_xml(&mut rng) };
-            bytes.extend_from_slice(text.as_bytes());
-            bytes.push(b'\n');
-        }
-        for altered in [0, 1, 4] {
-            for _ in 0..altered {
-                let at = rng.below(bytes.len());
-                let marks = b"<>/&;=\"'[]{}@$.:,!-?\\ \t\n#*\x80\xc3e0";
-                match rng.below(3) {
-                    0 => drop(bytes.remove(at)),
-                    1 => bytes.insert(at, marks[rng.below(marks.len())]),
-                    _ => bytes[at] = marks[rng.below(marks.len())],
-                }
-            }
-            (good, runs) = (good + twig_fuzz::fuzz_one(&bytes), runs + 1);
-        }
-    }
-    assert!(good > runs, "{good} good documents of {runs} files");
-}
-
-/// The paper's tables: query nodes of four bytes, events of one byte, and whole twigs in blocks of 256.
-/// Queries and documents that do not fit the tables are refused.
-#[test]
-fn the_papers_kernel_has_the_papers_tables() {
-    let mut queries = SeedQueries::default();
-    let add = |queries: &mut SeedQueries, query: &str| queries.add(&Twig::parse(query).unwrap());
-    add(&mut queries, "/a//c[//d]/*").unwrap();
-    let nodes = queries.personalities.clone();
-    assert_eq!((nodes.len(), size_of_val(&nodes[..])), (5, 20));
-    let has = |at: usize, flags: u32| nodes[at].has(flags);
-    // The document, a, c, d and the wildcard, in the order of the query.
-    assert!(has(0, Personality::ROOT) && has(0, Personality::HAS_CHILDREN) && !has(0, Personality::LEAF));
-    assert!(has(1, Personality::HAS_DESCENDANTS) && !has(1, Personality::HAS_CHILDREN));
-    assert!(has(2, Personality::DESCENDANT) && has(2, Personality::HAS_CHILDREN));
-    assert!(has(2, Personality::HAS_DESCENDANTS) && nodes[2].children() == 2);
-    assert!(has(3, Personality::LEAF) && has(3, Personality::DESCENDANT) && !has(3, Personality::ANY));
-    assert!(has(4, Personality::LEAF) && has(4, Personality::ANY) && !has(4, Personality::DESCENDANT));
-    assert_eq!(nodes[1..].iter().map(|node| node.prefix()).collect::<Vec<_>>(), [0, 1, 2, 2]);
-    // The children of one node have different slots.
-    assert_eq!([nodes[3].slot(), nodes[4].slot()], [0, 1]);
-    let mut events = queries.encoder();
-    xml::read("<a><c x='y'><d/><other/></c></a>", &mut events).unwrap();
-    assert!(events.finish());
-    let [a, c, d] = [1, 2, 3].map(|at| nodes[at].tag() as u8);
-    assert_eq!(events.events, [a, c, d, d | 0x80, 127, 127 | 0x80, c | 0x80, a | 0x80]);
-    // A stack of 32 levels has the document's level and 31 more.
-    for (depth, is_fit) in [(31, true), (32, false)] {
-        let text = format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
-        xml::read(&text, &mut events).unwrap();
-        assert_eq!(events.finish(), is_fit, "{depth}");
-    }
-    assert_eq!(events.documents, [0, 8, 70, 70]);
-
-    // 5 + 250 threads: the next twig is in the next block.
-    add(&mut queries, &"/a".repeat(249)).unwrap();
-    add(&mut queries, "/a").unwrap();
-    queries.fill();
-    assert_eq!((queries.roots.clone(), queries.personalities.len()), (vec![0, 5, 256], 512));
-    assert_eq!(queries.personalities[257].prefix(), 0);
-    assert_eq!(add(&mut queries, &"/a".repeat(256)), Err(SeedError::Nodes));
-    assert_eq!(add(&mut queries, "/a[b][c][d][e][f]"), Err(SeedError::Children));
-    assert_eq!(add(&mut queries, "/a/@b"), Err(SeedError::Kind));
-    assert_eq!(add(&mut queries, "/a[. = 1]"), Err(SeedError::Kind));
-    // Three names are known already.
-    for name in 3..127 {
-        add(&mut queries, &format!("/n{name}")).unwrap();
-    }
-    assert_eq!(add(&mut queries, "/n127"), Err(SeedError::Tags));
 }
 
 /// Twigs that are longer than a word, and nodes of twigs with the greatest number of children.
@@ -291,8 +103,7 @@ fn large_twigs() {
 /// one by one or together.
 #[test]
 fn wide_twigs() -> anyhow::Result<()> {
-    let pipeline = Pipeline::new(Emulated::default())?;
-    let backends: [Arc<dyn Backend>; 2] = [Arc::new(Cpu), Arc::new(pipeline)];
+    let backends = backends();
     for children in [2, 10, 11, 12, 17, 20] {
         let twig = |number: usize| {
             let all: String = (0..children).map(|at| format!("[c{at}/d{number}]")).collect();
@@ -385,41 +196,6 @@ fn twigs_of_shared_paths_match_apart() {
     assert_eq!(all_of_xml(&queries, "<o><p q=''/></o>"), [0, 2]);
     assert_eq!(all_of_xml(&queries, "<x y=''><p><q/></p></x>"), [0, 2, 3, 4]);
     assert_eq!(all_of_xml(&queries, "<x><p y='' x=''/></x>"), [0, 1, 2, 4]);
-}
-
-/// A document is not affected by earlier documents, even if their texts ended early.
-#[test]
-fn rivals_forget() {
-    let mut yfilter = YFilter::default();
-    for query in ["/a[b]/c", "/a[. = 'x'][b]", "//b", "$"] {
-        yfilter.add(&Twig::parse(query).unwrap());
-    }
-    let mut runner = yfilter.runner();
-    for (text, want) in [
-        ("<a>x<b/></a>", &[1, 2, 3][..]),
-        ("<a><c/></a>", &[3]),
-        ("<a>x<b/><o><b/>", &[2, 3]),
-        ("<a><c/><b/></a>", &[0, 2, 3]),
-        ("<o/>", &[3]),
-    ] {
-        runner.reset();
-        let _ = xml::read(text, &mut runner);
-        assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}");
-        assert_eq!(runner.matches().collect::<Vec<_>>(), want, "{text}, asked again");
-    }
-    // By tags: all names that no twig has share one tag.
-    let tag = |name: &str| yfilter.tag(Name::Element(name.as_bytes()));
-    assert!(tag("o") == tag("p") && tag("o") != tag("a") && tag("a") != tag("b"));
-    let attribute = yfilter.tag(Name::Attribute(b"a"));
-    assert!(attribute != tag("a") && attribute != tag("o") && attribute != yfilter.tag(Name::Item));
-    runner.reset();
-    assert!(runner.open_tag(tag("a")));
-    for below in ["c", "o", "b"] {
-        assert!(!runner.open_tag(tag(below)));
-        runner.close_value(Value::None);
-    }
-    runner.close_value(Value::Text(b""));
-    assert_eq!(runner.matches().collect::<Vec<_>>(), [0, 2, 3]);
 }
 
 #[test]

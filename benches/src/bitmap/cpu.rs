@@ -40,7 +40,9 @@ pub fn all_cores() -> usize {
 pub fn pairwise(threads: usize) -> Candidate {
     candidate(name::PAIRWISE, Family::Seed, threads, move |workload| {
         let (columns, team) = (workload.columns(), Team::new(threads)?);
-        Ok(Box::new(Pairwise { columns, team, union: None }))
+        let both = |(a, b): &(Wah<'_>, Wah<'_>)| WahBuf::of(Op::Or, *a, *b);
+        let unite = move || team.within(|| unions::pairwise(&columns, |pairs| team.map(pairs, both)));
+        Ok(Box::new(Compressed { unite, union: None }))
     })
 }
 
@@ -48,7 +50,8 @@ pub fn pairwise(threads: usize) -> Candidate {
 #[must_use]
 pub fn rivals() -> Vec<Candidate> {
     let mut all = vec![candidate(name::ITERATIVE, Family::Seed, 1, |workload| {
-        Ok(Box::new(Iterative { columns: workload.columns(), union: None }))
+        let columns = workload.columns();
+        Ok(Box::new(Compressed { unite: move || unions::iterative(&columns), union: None }))
     })];
     let mut cores = vec![1, all_cores()];
     cores.dedup();
@@ -114,39 +117,15 @@ impl Team {
     }
 }
 
-struct Pairwise<'a> {
-    columns: Vec<Wah<'a>>,
-    team: Team,
+/// A union in the same code as the columns.
+struct Compressed<F> {
+    unite: F,
     union: Option<WahBuf>,
 }
 
-impl Method for Pairwise<'_> {
+impl<F: Fn() -> WahBuf> Method for Compressed<F> {
     fn run(&mut self) -> Result<Ran> {
-        let Self { columns, team, .. } = self;
-        let unite = |(a, b): &(Wah<'_>, Wah<'_>)| WahBuf::of(Op::Or, *a, *b);
-        let union = team.within(|| unions::pairwise(columns, |pairs| team.map(pairs, unite)));
-        let count = union.as_wah().count();
-        self.union = Some(union);
-        Ok(Ran::counted(count))
-    }
-
-    fn forget(&mut self) {
-        self.union = None;
-    }
-
-    fn union(&mut self) -> Result<Vec<u64>> {
-        Ok(self.union.as_ref().map(WahBuf::chunks).unwrap_or_default())
-    }
-}
-
-struct Iterative<'a> {
-    columns: Vec<Wah<'a>>,
-    union: Option<WahBuf>,
-}
-
-impl Method for Iterative<'_> {
-    fn run(&mut self) -> Result<Ran> {
-        let union = unions::iterative(&self.columns);
+        let union = (self.unite)();
         let count = union.as_wah().count();
         self.union = Some(union);
         Ok(Ran::counted(count))

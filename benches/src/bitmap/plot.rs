@@ -16,7 +16,7 @@ use super::method::{Family, Place, name};
 use super::record::{Data, Results, Times};
 use crate::harness::chart::dots::{self, Role, Row};
 use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{Heading, Spot, milliseconds, number};
+use crate::harness::chart::{self, Figure, Heading, Spot, milliseconds, number};
 
 /// Makes the page of a folder, `README.md`, and its plots. What was written.
 ///
@@ -35,18 +35,7 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
         let (rows, ratio) = (number(*rows as f64), number(100.0 * ratio));
         let _ = writeln!(page, "| {name} | {rows} | {attributes} | {columns} | {empty} | {ratio} % |");
     }
-    let mut files = Vec::new();
-    for (title, plots) in figures(results) {
-        if plots.is_empty() {
-            continue;
-        }
-        let _ = write!(page, "\n## {title}\n");
-        for (file, plot) in plots {
-            let _ = write!(page, "\n![{title}: {file}]({file})\n");
-            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
-            files.push(file);
-        }
-    }
+    let mut files = chart::write_figures(figures(results), folder, &mut page)?;
     page += "\n## All figures\n\n\
              Milliseconds: the mean, and in parentheses the least, of all runs but the first. Every result was compared with that of the rows before.\n";
     for data in &results.data {
@@ -58,7 +47,7 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
 }
 
 /// The plots, each with its file's name, by figure.
-fn figures(results: &Results) -> Vec<(&'static str, Vec<(String, String)>)> {
+fn figures(results: &Results) -> Vec<Figure> {
     let of_each = |stem: &str, plot: &dyn Fn(&Of<'_>) -> Option<String>| -> Vec<(String, String)> {
         let plots = results
             .data

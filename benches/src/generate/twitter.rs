@@ -1,13 +1,14 @@
 //! Tweets with the keys, and the order of the keys, of Twitter's streaming API, version 1.1.
 
+mod text;
+mod user;
 mod words;
 
 use super::random::Random;
 use super::text::{Moment, Put};
-use words::{
-    ADJECTIVES, CITIES, EMOJI, LANGUAGES, LOCATIONS, Language, NAMES, NOUNS, SLUGS, SOURCES, SPECIALS,
-    TIME_ZONES,
-};
+use text::Text;
+use user::{Author, Handle, put_user};
+use words::{CITIES, SLUGS, SOURCES};
 
 /// 2017-03-01 00:00:00 UTC, in milliseconds of Unix time: the moment of the first tweet.
 const FIRST_TWEET_MS: u64 = 1_488_326_400_000;
@@ -38,60 +39,6 @@ enum Role {
     Retweeted = 1,
     /// In one of the others, as `quoted_status`.
     Quoted = 2,
-}
-
-/// The text of a tweet, and the parts of it that `entities` lists. Positions are in characters.
-#[derive(Clone, Debug, Default)]
-struct Text {
-    json: Vec<u8>,
-    chars: u32,
-    /// The length of the part in `text` if the whole is too long: characters, bytes.
-    cut: (u32, usize),
-    hashtags: Vec<Hashtag>,
-    mentions: Vec<Mention>,
-    urls: Vec<Url>,
-    media: Option<Media>,
-}
-
-#[derive(Clone, Debug)]
-struct Hashtag {
-    at: (u32, u32),
-    word: &'static str,
-}
-
-#[derive(Clone, Debug)]
-struct Mention {
-    at: (u32, u32),
-    user: Handle,
-}
-
-#[derive(Clone, Debug)]
-struct Url {
-    at: (u32, u32),
-    bits: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Media {
-    at: (u32, u32),
-    bits: u64,
-}
-
-/// The properties of a user that appear in other tweets.
-#[derive(Clone, Copy, Debug)]
-struct Handle {
-    id: u64,
-    name: &'static str,
-    adjective: &'static str,
-    noun: &'static str,
-    number: u32,
-}
-
-/// The properties of a tweet's author on which its text depends.
-#[derive(Clone, Copy)]
-struct Author {
-    handle: Handle,
-    language: &'static Language,
 }
 
 impl Tweets {
@@ -214,213 +161,10 @@ impl Tweets {
     }
 }
 
-impl Text {
-    fn clear(&mut self) {
-        self.json.clear();
-        self.chars = 0;
-        self.cut = (0, 0);
-        self.hashtags.clear();
-        self.mentions.clear();
-        self.urls.clear();
-        self.media = None;
-    }
-
-    /// Appends `json`, in which each character represents one of the text.
-    fn push(&mut self, json: &str, ascii: bool) {
-        self.json.put_text(json, ascii);
-        self.chars += json.chars().count() as u32;
-    }
-
-    /// Appends `json`, which may have escapes.
-    fn push_special(&mut self, json: &str, ascii: bool) {
-        self.json.put_text(json, ascii);
-        self.chars += unescaped_chars(json);
-    }
-
-    /// Replaces the text by a new one in `language`.
-    fn write(&mut self, random: &mut Random, language: &'static Language, ascii: bool) {
-        self.clear();
-        let long = random.chance(300);
-        let length = if long { random.between(150, 280) } else { random.between(80, 139) };
-        // A character of a script without spaces says more.
-        let length = if language.space.is_empty() && !long { length / 2 } else { length };
-        while self.chars < length {
-            match random.below(64) {
-                0 | 6 => self.push(random.pick(EMOJI), ascii),
-                1 | 2 => {
-                    let word = random.pick(language.words);
-                    let start = self.chars;
-                    self.push("#", ascii);
-                    self.push(word, ascii);
-                    self.hashtags.push(Hashtag { at: (start, self.chars), word });
-                }
-                3 => {
-                    let user = Handle::new(random);
-                    let start = self.chars;
-                    self.mention(user);
-                    self.mentions.push(Mention { at: (start, self.chars), user });
-                }
-                4 => self.push_special(random.pick(SPECIALS), ascii),
-                5 => self.push_special(r"\n", ascii),
-                _ => self.push(random.pick(language.words), ascii),
-            }
-            self.push(language.space, ascii);
-            if self.chars <= LONGEST_TEXT - 20 {
-                self.cut = (self.chars, self.json.len());
-            }
-        }
-        if random.chance(700) {
-            let bits = random.bits();
-            let at = self.link(bits);
-            self.urls.push(Url { at, bits });
-        }
-        if random.chance(60) {
-            let bits = random.bits();
-            let at = self.link(bits);
-            self.media = Some(Media { at, bits });
-        }
-    }
-
-    /// Replaces the text by `RT @user: ` and the text of `inner`, with its entities moved.
-    fn repeat(&mut self, inner: &Text, user: Handle) {
-        self.clear();
-        self.push("RT ", false);
-        let start = self.chars;
-        self.mention(user);
-        self.mentions.push(Mention { at: (start, self.chars), user });
-        self.push(": ", false);
-        let (by, by_bytes) = (self.chars, self.json.len());
-        let moved = |at: (u32, u32)| (at.0 + by, at.1 + by);
-        self.json.extend_from_slice(&inner.json);
-        self.chars += inner.chars;
-        self.cut = (inner.cut.0 + by, inner.cut.1 + by_bytes);
-        self.hashtags.extend(inner.hashtags.iter().map(|tag| Hashtag { at: moved(tag.at), ..*tag }));
-        self.mentions
-            .extend(inner.mentions.iter().map(|mention| Mention { at: moved(mention.at), ..*mention }));
-        self.urls.extend(inner.urls.iter().map(|url| Url { at: moved(url.at), ..*url }));
-        self.media = inner.media.as_ref().map(|media| Media { at: moved(media.at), ..*media });
-    }
-
-    fn mention(&mut self, user: Handle) {
-        let start = self.json.len();
-        self.json.push(b'@');
-        user.put_screen_name(&mut self.json);
-        self.chars += (self.json.len() - start) as u32;
-    }
-
-    /// Appends a short link, and returns its position.
-    fn link(&mut self, bits: u64) -> (u32, u32) {
-        self.push(" ", false);
-        let start = self.chars;
-        put_short_link(&mut self.json, bits);
-        // https://t.example/ and the code.
-        self.chars += 18 + 10;
-        (start, self.chars)
-    }
-
-    /// Appends `"entities":{…}`, and `"extended_entities":{…}` if there is a picture, with those that end
-    /// within the first `shown` characters.
-    fn put_entities(&self, out: &mut Vec<u8>, shown: u32, author: Handle, ascii: bool) {
-        out.put(r#""entities":{"hashtags":["#);
-        put_list(out, self.hashtags.iter().filter(|tag| tag.at.1 <= shown), |out, tag| {
-            out.put(r#"{"text":""#);
-            out.put_text(tag.word, ascii);
-            out.put(r#"","#);
-            put_indices(out, tag.at);
-            out.put("}");
-        });
-        out.put(r#"],"urls":["#);
-        put_list(out, self.urls.iter().filter(|url| url.at.1 <= shown), |out, url| {
-            out.put(r#"{"url":""#);
-            put_short_link(out, url.bits);
-            out.put(r#"","expanded_url":"https:\/\/www.news.example\/2017\/03\/01\/"#);
-            out.put_number(url.bits >> 40);
-            for ix in 0..8 {
-                out.put("-");
-                out.put(slug(url.bits, ix));
-            }
-            out.put(r#".html?utm_source=feed&utm_medium=social&utm_campaign=daily\u0026ref=t","display_url":"news.example\/2017\/03\/01\/"#);
-            out.put_number(url.bits >> 40);
-            out.put_text(r#"…","#, ascii);
-            put_indices(out, url.at);
-            out.put("}");
-        });
-        out.put(r#"],"user_mentions":["#);
-        put_list(out, self.mentions.iter().filter(|mention| mention.at.1 <= shown), |out, mention| {
-            out.put(r#"{"screen_name":""#);
-            mention.user.put_screen_name(out);
-            out.put(r#"","name":""#);
-            out.put_text(mention.user.name, ascii);
-            out.put(r#"","#);
-            put_id(out, "id", mention.user.id);
-            out.put(",");
-            put_indices(out, mention.at);
-            out.put("}");
-        });
-        out.put(r#"],"symbols":[]"#);
-        let media = self.media.as_ref().filter(|media| media.at.1 <= shown);
-        if let Some(media) = media {
-            out.put(",");
-            put_media(out, media, author);
-        }
-        out.put("}");
-        if let Some(media) = media {
-            out.put(r#","extended_entities":{"#);
-            put_media(out, media, author);
-            out.put("}");
-        }
-    }
-}
-
-impl Handle {
-    fn new(random: &mut Random) -> Self {
-        Self {
-            id: 1_000 + random.count(32),
-            name: random.pick(NAMES),
-            adjective: random.pick(ADJECTIVES),
-            noun: random.pick(NOUNS),
-            number: random.below(10_000),
-        }
-    }
-
-    fn put_screen_name(self, out: &mut Vec<u8>) {
-        out.put(self.adjective);
-        out.put(self.noun);
-        out.put_number(u64::from(self.number));
-    }
-}
-
-impl Author {
-    fn new(random: &mut Random) -> Self {
-        let mut rest = random.below(1000);
-        let language = LANGUAGES.iter().find(|language| {
-            let found = rest < language.per_mille;
-            rest = rest.saturating_sub(language.per_mille);
-            found
-        });
-        Self { handle: Handle::new(random), language: language.unwrap_or(&LANGUAGES[0]) }
-    }
-}
-
 /// The id of a tweet sent at `sent_ms`: the time, and 22 bits that distinguish it from others of the same
 /// time.
 fn id_at(sent_ms: u64, random: &mut Random) -> u64 {
     (sent_ms - ID_EPOCH_MS) << 22 | random.bits() >> 42
-}
-
-/// The number of characters that the string source `json` represents.
-fn unescaped_chars(json: &str) -> u32 {
-    let mut chars = json.chars();
-    let mut count = 0;
-    while let Some(char) = chars.next() {
-        let mut unit = 0;
-        if char == '\\' && chars.next() == Some('u') {
-            unit = chars.by_ref().take(4).fold(0, |unit, digit| unit << 4 | digit.to_digit(16).unwrap_or(0));
-        }
-        // The second half of a surrogate pair is no character of its own.
-        count += u32::from(!(0xdc00..0xe000).contains(&unit));
-    }
-    count
 }
 
 /// Appends `"key":id,"key_str":"id"`.
@@ -438,23 +182,6 @@ fn put_id(out: &mut Vec<u8>, key: &str, id: u64) {
     out.put(r#"""#);
 }
 
-fn put_indices(out: &mut Vec<u8>, at: (u32, u32)) {
-    out.put(r#""indices":["#);
-    out.put_number(u64::from(at.0));
-    out.put(",");
-    out.put_number(u64::from(at.1));
-    out.put("]");
-}
-
-fn put_list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, put: impl Fn(&mut Vec<u8>, T)) {
-    for (ix, item) in items.enumerate() {
-        if ix > 0 {
-            out.put(",");
-        }
-        put(out, item);
-    }
-}
-
 fn put_short_link(out: &mut Vec<u8>, bits: u64) {
     out.put(r"https:\/\/t.example\/");
     out.put_code(bits, 10);
@@ -463,15 +190,6 @@ fn put_short_link(out: &mut Vec<u8>, bits: u64) {
 /// One of the words that `bits` choose.
 fn slug(bits: u64, ix: u32) -> &'static str {
     SLUGS[(bits >> (6 * ix)) as usize % SLUGS.len()]
-}
-
-/// Appends a name as people give to their pictures, `ten_years_after_the_storm_again_BRne2X8q5b`.
-fn put_file_name(out: &mut Vec<u8>, bits: u64) {
-    for ix in 0..6 {
-        out.put(slug(bits, ix));
-        out.put("_");
-    }
-    out.put_code(bits, 10);
 }
 
 fn put_reply(out: &mut Vec<u8>, to: Option<(u64, Handle)>) {
@@ -489,139 +207,6 @@ fn put_reply(out: &mut Vec<u8>, to: Option<(u64, Handle)>) {
     out.put(r#","in_reply_to_screen_name":""#);
     user.put_screen_name(out);
     out.put(r#"""#);
-}
-
-fn put_user(random: &mut Random, out: &mut Vec<u8>, author: Author, sent_ms: u64, ascii: bool) {
-    let handle = author.handle;
-    out.put("{");
-    put_id(out, "id", handle.id);
-    out.put(r#","name":""#);
-    out.put_text(handle.name, ascii);
-    out.put(r#"","screen_name":""#);
-    handle.put_screen_name(out);
-    out.put(r#"","location":"#);
-    match random.pick(LOCATIONS) {
-        "" => out.put("null"),
-        location => {
-            out.put(r#"""#);
-            out.put_text(location, ascii);
-            out.put(r#"""#);
-        }
-    }
-    out.put(r#","url":"#);
-    if random.chance(500) {
-        out.put(r#"""#);
-        put_short_link(out, random.bits());
-        out.put(r#"""#);
-    } else {
-        out.put("null");
-    }
-    out.put(r#","description":"#);
-    if random.chance(920) {
-        out.put(r#"""#);
-        put_description(random, out, author.language, ascii);
-        out.put(r#"""#);
-    } else {
-        out.put("null");
-    }
-    out.put(r#","translator_type":"none","protected":false,"verified":"#);
-    out.put_bool(random.chance(15));
-    for (key, digits) in [
-        (r#","followers_count":"#, 16),
-        (r#","friends_count":"#, 12),
-        (r#","listed_count":"#, 8),
-        (r#","favourites_count":"#, 15),
-        (r#","statuses_count":"#, 17),
-    ] {
-        out.put(key);
-        out.put_number(random.count(digits));
-    }
-    out.put(r#","created_at":""#);
-    // Some time in the ten years before.
-    Moment::from_unix(sent_ms / 1000 - u64::from(random.below(315_360_000))).put_long(out);
-    let (time_zone, utc_offset) = random.pick(TIME_ZONES);
-    out.put(r#"","utc_offset":"#);
-    out.put(utc_offset);
-    out.put(r#","time_zone":"#);
-    out.put(time_zone);
-    out.put(r#","geo_enabled":"#);
-    out.put_bool(random.chance(450));
-    out.put(r#","lang":""#);
-    out.put(author.language.code);
-    out.put(r#"","contributors_enabled":false,"is_translator":false,"profile_background_color":""#);
-    let colours = random.bits();
-    out.put_hex(colours, 6);
-    let bits = random.bits();
-    for (key, scheme) in [
-        (r#"","profile_background_image_url":""#, "http"),
-        (r#"","profile_background_image_url_https":""#, "https"),
-    ] {
-        out.put(key);
-        out.put(scheme);
-        // Either one of the themes or a picture of the user's own.
-        if bits & 3 == 0 {
-            out.put(r":\/\/abs.img.example\/images\/themes\/theme");
-            out.put_number(bits % 19 + 1);
-            out.put(r"\/bg.png");
-        } else {
-            out.put(r":\/\/pbs.img.example\/profile_background_images\/");
-            out.put_number(400_000_000_000_000_000 + (bits >> 8));
-            out.put(r"\/");
-            put_file_name(out, bits >> 5);
-            out.put(".jpeg");
-        }
-    }
-    out.put(r#"","profile_background_tile":"#);
-    out.put_bool(random.chance(200));
-    out.put(r#","profile_link_color":""#);
-    out.put_hex(colours >> 12, 6);
-    out.put(r#"","profile_sidebar_border_color":""#);
-    out.put_hex(colours >> 24, 6);
-    out.put(r#"","profile_sidebar_fill_color":""#);
-    out.put_hex(colours >> 32, 6);
-    out.put(r#"","profile_text_color":""#);
-    out.put_hex(colours >> 40, 6);
-    out.put(r#"","profile_use_background_image":true"#);
-    for (key, scheme) in
-        [(r#","profile_image_url":""#, "http"), (r#"","profile_image_url_https":""#, "https")]
-    {
-        out.put(key);
-        out.put(scheme);
-        out.put(r":\/\/pbs.img.example\/profile_images\/");
-        out.put_number(600_000_000_000_000_000 + (bits >> 8));
-        out.put(r"\/");
-        put_file_name(out, bits);
-        out.put("_normal.jpeg");
-    }
-    if random.chance(900) {
-        out.put(r#"","profile_banner_url":"https:\/\/pbs.img.example\/profile_banners\/"#);
-        out.put_number(handle.id);
-        out.put(r"\/");
-        out.put_number(sent_ms / 1000 - (bits >> 40));
-    }
-    let plain = random.chance(500);
-    out.put(r#"","default_profile":"#);
-    out.put_bool(plain);
-    out.put(
-        r#","default_profile_image":false,"following":null,"follow_request_sent":null,"notifications":null}"#,
-    );
-}
-
-fn put_description(random: &mut Random, out: &mut Vec<u8>, language: &Language, ascii: bool) {
-    let end = random.between(110, 160);
-    let mut chars = 0;
-    while chars < end {
-        let word = match random.below(48) {
-            0 => random.pick(EMOJI),
-            1 => random.pick(SPECIALS),
-            2 => r"\n",
-            3 => "|",
-            _ => random.pick(language.words),
-        };
-        out.put_text(word, ascii);
-        out.put(language.space);
-        chars += (word.chars().count() + language.space.len()) as u32;
-    }
 }
 
 /// Appends `geo`, `coordinates` and `place`; most tweets have none.
@@ -675,36 +260,10 @@ fn put_place(random: &mut Random, out: &mut Vec<u8>, ascii: bool) {
     out.put(r#"]]},"attributes":{}}"#);
 }
 
-/// Appends `"media":[…]` with one picture.
-fn put_media(out: &mut Vec<u8>, media: &Media, author: Handle) {
-    let id = 700_000_000_000_000_000 + (media.bits >> 8);
-    out.put(r#""media":[{"#);
-    put_id(out, "id", id);
-    out.put(",");
-    put_indices(out, media.at);
-    for (key, scheme) in [(r#","media_url":""#, "http"), (r#"","media_url_https":""#, "https")] {
-        out.put(key);
-        out.put(scheme);
-        out.put(r":\/\/pbs.img.example\/media\/");
-        out.put_code(media.bits >> 4, 10);
-        out.put("C6.jpg");
-    }
-    out.put(r#"","url":""#);
-    put_short_link(out, media.bits);
-    out.put(r#"","display_url":"pic.t.example\/"#);
-    out.put_code(media.bits, 10);
-    out.put(r#"","expanded_url":"https:\/\/tweets.example\/"#);
-    author.put_screen_name(out);
-    out.put(r"\/status\/");
-    out.put_number(id);
-    out.put(r#"\/photo\/1","type":"photo","sizes":{"small":{"w":680,"h":510,"resize":"fit"},"#);
-    out.put(r#""thumb":{"w":150,"h":150,"resize":"crop"},"medium":{"w":1200,"h":900,"resize":"fit"},"#);
-    out.put(r#""large":{"w":2048,"h":1536,"resize":"fit"}}}]"#);
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::text::unescaped_chars;
+    use super::words::{EMOJI, LANGUAGES, LOCATIONS, NAMES, SOURCES, SPECIALS};
 
     #[test]
     fn shares_of_languages_add_up() {

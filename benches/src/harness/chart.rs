@@ -14,6 +14,12 @@ pub mod lines;
 mod scale;
 mod svg;
 
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
 /// Colours for data, Warpath's first.
 const PALETTE: [&str; 8] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#4D4D4D"];
@@ -94,6 +100,27 @@ fn begin(svg: &mut svg::Svg, heading: &Heading) -> f64 {
 
 fn heading_height(heading: &Heading) -> f64 {
     44.0 + 16.0 * heading.notes.len() as f64
+}
+
+/// A figure: its title, and the names and contents of its plots.
+pub type Figure = (&'static str, Vec<(String, String)>);
+
+/// Writes the plots of figures to a folder, and adds them to a page. Returns the names of the files. Figures
+/// without plots are left out.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_figures(figures: Vec<Figure>, folder: &Path, page: &mut String) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for (title, plots) in figures.into_iter().filter(|(_, plots)| !plots.is_empty()) {
+        let _ = write!(page, "\n## {title}\n");
+        for (file, plot) in plots {
+            let _ = write!(page, "\n![{title}: {file}]({file})\n");
+            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
+            files.push(file);
+        }
+    }
+    Ok(files)
 }
 
 #[cfg(test)]

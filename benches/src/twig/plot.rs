@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 
 use super::record::{Case, EVENTS, Record, SIZES};
 use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{Heading, Spot, milliseconds, number, thousands};
+use crate::harness::chart::{self, Figure, Heading, Spot, milliseconds, number, thousands};
 
 /// Writes the page of a folder, `README.md`, and its plots. Returns the names of the files.
 ///
@@ -29,18 +29,7 @@ pub fn write(records: &[Record], folder: &Path) -> Result<Vec<String>> {
          on the host. JSON events are timed from their text. The paper's kernel, on the same device, is shown as it was launched faster: for each \
          document, in streams, as in the paper, or once for all documents. A document is read by one thread: with one document, more threads gain nothing.\n"
         .to_owned();
-    let mut files = Vec::new();
-    for (title, plots) in figures(records) {
-        if plots.is_empty() {
-            continue;
-        }
-        let _ = write!(page, "\n## {title}\n");
-        for (file, plot) in plots {
-            let _ = write!(page, "\n![{title}: {file}]({file})\n");
-            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
-            files.push(file);
-        }
-    }
+    let mut files = chart::write_figures(figures(records), folder, &mut page)?;
     page += &ratios(records);
     if !records.is_empty() {
         page += "\n## All figures\n\n\
@@ -63,7 +52,7 @@ const LENGTHS: &str = "lengths";
 const BAR: &str = "bar";
 
 /// The plots by figure, each with the name of its file.
-fn figures(records: &[Record]) -> Vec<(&'static str, Vec<(String, String)>)> {
+fn figures(records: &[Record]) -> Vec<Figure> {
     let of_each = |chart: &str, plot: fn(&Group<'_>) -> Option<(String, String)>| {
         groups(records, chart).iter().filter_map(plot).collect()
     };

@@ -2,10 +2,12 @@
 
 use core::arch::aarch64::*;
 
-use super::{
-    Classes, Outline, Simd, Stretch, WORD_BYTES, Work, gather_each, matches_each, outline_each, prefix_xor,
-    scatter_each,
-};
+use warpath_shared::index::class::Classes;
+use warpath_shared::index::string::prefix_xor;
+use warpath_shared::units::WORD_BYTES;
+
+use super::operations::{Simd, Work, gather_each, matches_each, outline_each, scatter_each};
+use super::outline::{Outline, Stretch};
 
 #[target_feature(enable = "neon")]
 pub(super) fn run_neon<W: Work>(work: W) -> W::Output {

@@ -1,0 +1,81 @@
+//! Shared parts of several files of tests.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use warpath::backend::Backend;
+use warpath::device::Pipeline;
+use warpath::{Cpu, Hits};
+use warpath_tests::emulated::Emulated;
+
+/// A device of its own, emulated.
+pub fn emulated() -> Pipeline<Emulated> {
+    Pipeline::new(Emulated::default()).unwrap()
+}
+
+/// [`emulated`], as any backend.
+pub fn device() -> Arc<dyn Backend> {
+    Arc::new(emulated())
+}
+
+/// The CPU, and an emulated device.
+pub fn backends() -> [Arc<dyn Backend>; 2] {
+    [Arc::new(Cpu), device()]
+}
+
+/// A match: its input, line, bytes in the input, and text.
+pub type Found = (String, u64, (u64, u64), Vec<u8>);
+
+/// The matches, and the error at which they ended.
+pub fn found(hits: Hits) -> (Vec<Found>, Option<String>) {
+    let (mut found, mut failed) = (Vec::new(), None);
+    for hit in hits {
+        match hit {
+            Ok(hit) => found.push((hit.source().into(), hit.line(), hit.offsets(), hit.bytes().to_vec())),
+            Err(error) => failed = Some(error.to_string()),
+        }
+    }
+    (found, failed)
+}
+
+/// A text, compressed by gzip.
+pub fn gzip(text: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), level);
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// The methods of a backend that has no stages, no forms and no abilities. The backend adds `worker` and
+/// `index`.
+macro_rules! bare_backend {
+    ($name:literal, partition_size: $partition_size:expr, workers: $workers:expr) => {
+        fn name(&self) -> String {
+            $name.into()
+        }
+        fn abilities(&self) -> warpath::backend::Abilities {
+            warpath::backend::Abilities::default()
+        }
+        fn partition_size(&self) -> usize {
+            $partition_size
+        }
+        fn workers(&self, _: usize) -> usize {
+            $workers
+        }
+        fn stages(&self, _: &warpath::backend::Evaluation<'_>) -> Vec<warpath::backend::Stage> {
+            Vec::new()
+        }
+        fn buffer(&self, len: usize) -> Result<warpath::backend::Buffer, Error> {
+            Cpu.buffer(len)
+        }
+        fn setup(&self) -> warpath::backend::Setup {
+            warpath::backend::Setup::default()
+        }
+        fn forms(&self) -> &warpath::backend::Forms {
+            warpath::backend::Forms::NONE
+        }
+    };
+}
+
+pub(crate) use bare_backend;
