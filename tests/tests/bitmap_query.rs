@@ -6,7 +6,7 @@ mod plans;
 
 use expressions::expression;
 use oracle::{interpreted_by, oracle};
-use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::ask::{BitmapEngine, Matching};
 use warpath::bitmap::build::build_column;
 use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath::bitmap::plan::{Facts, Operand, Plan};
@@ -278,13 +278,13 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
     }
     let count = want.iter().filter(|is| **is).count();
     for threads in [1, 3] {
-        let Answer { chunks: found, rows, checked } =
+        let Matching { rows, count: counted, checked } =
             BitmapEngine::cpu().with_threads(threads).answer(&table.index, &planned, true).unwrap();
-        assert_eq!(found, chunks(&want), "{}", explained());
-        assert_eq!(rows, count as u64);
+        assert_eq!(rows, want.iter().copied().collect(), "{}", explained());
+        assert_eq!(counted, count as u64);
         assert_eq!(checked, undecided.iter().filter(|is| **is).count() as u64);
     }
-    assert_eq!(BitmapEngine::cpu().answer(&table.index, &planned, false).unwrap().rows, count as u64);
+    assert_eq!(BitmapEngine::cpu().answer(&table.index, &planned, false).unwrap().count, count as u64);
 
     let has = |op: OpCode| planned.program.iter().any(|instr| instr.op() == Some(op));
     seen.exact += usize::from(planned.is_exact());

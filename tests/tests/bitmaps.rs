@@ -2,7 +2,7 @@
 //! one `bool` per row.
 
 use proptest::prelude::*;
-use warpath::bitmap::run::ones;
+use warpath::bitmap::rows::RowSet;
 use warpath::bitmap::wah::{WahBuf, tile_starts};
 use warpath::device::{BitmapStage, DeviceBitmaps};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
@@ -76,7 +76,7 @@ proptest! {
         prop_assert_eq!(&WahBuf::from_chunks(chunks(&rows), count as u64), &wah);
         let want: Vec<u64> = (0..count as u64).filter(|row| rows[*row as usize]).collect();
         prop_assert_eq!(&wah.as_wah().ones().collect::<Vec<_>>(), &want);
-        prop_assert_eq!(&ones(&wah.chunks()).collect::<Vec<_>>(), &want);
+        prop_assert_eq!(&RowSet::from_chunks(&wah.chunks(), count as u64).ones().collect::<Vec<_>>(), &want);
         prop_assert_eq!(&WahBuf::from_ones(want.iter().copied(), count as u64), &wah);
         prop_assert_eq!(wah.as_wah().count(), want.len() as u64);
         for row in [0, 1, 62, 63, 64, count as u64 / 2, count as u64 - 1, count as u64, count as u64 + 70] {

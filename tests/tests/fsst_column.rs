@@ -315,20 +315,19 @@ fn answers_combine_with_those_of_bitmap_indexes() -> Result<()> {
         (0..3_000).map(|_| (rng.below(9) > 0).then(|| url(&mut rng).into_bytes())).collect();
     let columns = vec![build_column("n", "n", ColumnValues::ints(numbers.clone()), &"quantiles:9".parse()?)?];
     let index = BitmapIndex::from_built(Built { rows: 3_000, columns, ..Built::default() })?;
-    let answer = BitmapEngine::cpu().answer(&index, &Plan::of(&index, &"n >= 40".parse()?, false)?, true)?;
+    let matching =
+        BitmapEngine::cpu().answer(&index, &Plan::of(&index, &"n >= 40".parse()?, false)?, true)?;
     let pattern = Pattern::like("https://%.example.com/%id=%", None)?;
     let found = compress(StringKind::Utf8, &layout(&urls, false))?.matches(&pattern)?;
     let want = (0..3_000)
         .filter(|row| numbers[*row] >= 40 && urls[*row].as_ref().is_some_and(|url| pattern.matches(url)));
     let want: Vec<u64> = want.map(|row| row as u64).collect();
     ensure!(want.len() > 20);
-    let mut both = RowSet::from_chunks(&answer.chunks, 3_000);
+    let mut both = matching.rows.clone();
     both &= &found;
     ensure!(both.ones().eq(want.iter().copied()));
-    let chunks: Vec<u64> = answer.chunks.iter().zip(found.to_chunks()).map(|(a, b)| a & b).collect();
-    ensure!(warpath::bitmap::run::ones(&chunks).eq(want.iter().copied()));
     let op = warpath_shared::wah::ops::Op::And;
-    let both = WahBuf::of(op, WahBuf::from_chunks(answer.chunks, 3_000).as_wah(), found.to_wah().as_wah());
+    let both = WahBuf::of(op, matching.rows.to_wah().as_wah(), found.to_wah().as_wah());
     ensure!(both.as_wah().ones().eq(want));
     Ok(())
 }

@@ -120,15 +120,15 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
             Some(kept) => kept,
             None => open()?,
         };
-        let answer = engine.answer(&index, &plan, false)?;
+        let matching = engine.answer(&index, &plan, false)?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
         if run == 0 {
             println!(
                 "{}\n{expression}: {} of {} rows, {} of them checked by their values, on {}{}",
                 machine::describe(),
-                answer.rows,
+                matching.count,
                 index.rows(),
-                answer.checked,
+                matching.checked,
                 engine.name(),
                 if cli.resident { ", resident" } else { "" },
             );

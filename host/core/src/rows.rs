@@ -10,7 +10,7 @@
 //!           0 … 63 │ 64 … 127 │ 128 … 191       words
 //! ```
 
-use std::ops::{BitAndAssign, BitOrAssign, SubAssign};
+use std::ops::{BitAndAssign, BitOrAssign, Not, SubAssign};
 
 use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 
@@ -42,7 +42,7 @@ impl RowSet {
         Self { words, rows }
     }
 
-    /// Takes chunks of 63 rows, the first in bit 0, as in `Answer::chunks`. Missing chunks are 0; chunks and
+    /// Takes chunks of 63 rows, the first in bit 0, as programs over bitmaps make them. Missing chunks are 0; chunks and
     /// bits after the last row are dropped.
     ///
     /// # Panics
@@ -75,6 +75,12 @@ impl RowSet {
         Self::from_words(vec![u64::MAX; rows.div_ceil(64) as usize], rows)
     }
 
+    /// The set of none of `rows` rows.
+    #[must_use]
+    pub fn none(rows: u64) -> Self {
+        Self::from_words(Vec::new(), rows)
+    }
+
     /// The total number of rows, in the set or not.
     #[must_use]
     pub fn rows(&self) -> u64 {
@@ -98,6 +104,21 @@ impl RowSet {
     pub fn get(&self, row: u64) -> bool {
         let word = usize::try_from(row / 64).ok().and_then(|word| self.words.get(word));
         word.is_some_and(|word| word >> (row % 64) & 1 != 0)
+    }
+
+    /// Adds a row. A row that does not exist is left out.
+    pub fn insert(&mut self, row: u64) {
+        if row < self.rows {
+            self.words[(row / 64) as usize] |= 1 << (row % 64);
+        }
+    }
+
+    /// Removes this row and all rows after it.
+    pub fn truncate(&mut self, row: u64) {
+        let first = usize::try_from(row / 64).unwrap_or(usize::MAX);
+        for (at, word) in self.words.iter_mut().enumerate().skip(first) {
+            *word &= if at == first { (1 << (row % 64)) - 1 } else { 0 };
+        }
     }
 
     /// The rows in the set, in ascending order.
@@ -153,6 +174,16 @@ impl FromIterator<bool> for RowSet {
             set.rows += 1;
         }
         set
+    }
+}
+
+impl Not for RowSet {
+    type Output = Self;
+
+    /// The rows that are not in the set.
+    fn not(mut self) -> Self {
+        self.words.iter_mut().for_each(|word| *word = !*word);
+        Self::from_words(self.words, self.rows)
     }
 }
 

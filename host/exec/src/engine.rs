@@ -397,6 +397,11 @@ impl Engine {
         self.usual().abilities().uses_index_files
     }
 
+    /// The engine with skipped malformed records.
+    pub(crate) fn skipping(&self) -> Self {
+        Self { on_error: OnError::Skip, ..self.clone() }
+    }
+
     pub(crate) fn on_error(&self) -> OnError {
         self.on_error
     }

@@ -8,7 +8,7 @@ use warpath_core::pool;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::{Instr, MAX_OUTPUTS, OpCode, check, rows_of, tiles_for};
-use warpath_shared::wah::{CHUNK_ROWS, chunks_for, last_chunk};
+use warpath_shared::wah::{chunks_for, last_chunk};
 
 use super::tile::{self, Part, TILE};
 
@@ -184,18 +184,4 @@ pub fn run(
         counts.iter_mut().zip(of_stretch).for_each(|(count, of)| *count += of);
     }
     Ok(Outputs { chunks: kept, counts })
-}
-
-/// The numbers of the rows that are set in chunks of 63 rows.
-pub fn ones(chunks: &[u64]) -> impl Iterator<Item = u64> + '_ {
-    (0..).step_by(CHUNK_ROWS as usize).zip(chunks).flat_map(|(first, &chunk)| {
-        let mut left = chunk;
-        std::iter::from_fn(move || {
-            let bit = left.trailing_zeros();
-            (left != 0).then(|| {
-                left &= left - 1;
-                first + u64::from(bit)
-            })
-        })
-    })
 }

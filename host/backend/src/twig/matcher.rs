@@ -10,7 +10,7 @@ use warpath_lang::twig::value::Value;
 
 use super::group::{Bits, GROUP_WORDS, Group, Words};
 use super::resolve::{Resolver, Rows};
-use super::rows::{Places, RowIx, RowSet};
+use super::rows::{Places, RowIx, RowTable};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
 
@@ -352,7 +352,7 @@ impl At<'_> {
 
 /// Adds many leaves of twigs, in all words of some groups.
 struct Leaf<'a> {
-    rows: &'a RowSet,
+    rows: &'a RowTable,
     all: &'a [(u32, u32)],
     at: At<'a>,
 }
@@ -369,7 +369,7 @@ impl Work for Leaf<'_> {
 
 /// Adds leaves of twigs, in the selected groups only.
 struct LeafOf<'a> {
-    rows: &'a RowSet,
+    rows: &'a RowTable,
     leaves: &'a Places,
     groups: &'a [u32],
     at: At<'a>,

@@ -62,14 +62,14 @@ impl Row {
 
 /// All rows of a set.
 #[derive(Clone, Debug)]
-pub struct RowSet {
+pub struct RowTable {
     rows: Vec<Row>,
     words: Vec<Words>,
     /// Indexes of unused words.
     free: Vec<u32>,
 }
 
-impl Default for RowSet {
+impl Default for RowTable {
     fn default() -> Self {
         Self { rows: vec![Row::default(), Row::default()], words: Vec::new(), free: Vec::new() }
     }
@@ -110,7 +110,7 @@ impl Places {
     }
 }
 
-impl RowSet {
+impl RowTable {
     /// Adds an empty row.
     pub fn push(&mut self) -> RowIx {
         self.rows.push(Row::default());

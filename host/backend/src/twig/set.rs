@@ -38,7 +38,7 @@ use super::Name;
 use super::group::{Group, Taken};
 use super::layout::{Layout, TooLarge};
 use super::matcher::TwigMatcher;
-use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowSet};
+use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowTable};
 use super::values::Values;
 
 /// The number of a twig in a set. The number of a removed twig is reused.
@@ -129,7 +129,7 @@ pub struct TwigSet {
     pub(super) tags: Vec<Tag>,
     /// The value tests of the twig nodes `*` and `@*`.
     pub(super) any: [Option<Box<Values>>; 2],
-    pub(super) rows: RowSet,
+    pub(super) rows: RowTable,
     pub(super) groups: Vec<Group>,
     /// Groups with freed bits.
     holes: BTreeSet<usize>,
@@ -145,7 +145,7 @@ impl Default for TwigSet {
             attributes: HashMap::default(),
             tags: vec![Tag::default(), Tag { is_attribute: true, ..Tag::default() }],
             any: [None, None],
-            rows: RowSet::default(),
+            rows: RowTable::default(),
             groups: Vec::new(),
             holes: BTreeSet::new(),
             places: Vec::new(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::OutputMode;
-use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::ask::{BitmapEngine, Matching};
 use warpath::bitmap::bins::BinSpec;
 use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec, bitmap_maker};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind};
@@ -282,13 +282,13 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         engine = engine.with_threads(threads);
     }
     let planned = started.elapsed();
-    let answer = engine.answer(&index, &plan, !args.count).map_err(Failure::of_bitmap)?;
+    let matching = engine.answer(&index, &plan, !args.count).map_err(Failure::of_bitmap)?;
     let answered = started.elapsed();
     if args.count {
-        let _ = writeln!(out.buffer, "{}", answer.rows);
+        let _ = writeln!(out.buffer, "{}", matching.count);
     } else {
         let most = args.limit.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        for row in answer.ones().take(most) {
+        for row in matching.rows.ones().take(most) {
             push_decimal(row + 1, &mut out.buffer);
             out.buffer.push(b'\n');
             out.line_end()?;
@@ -297,10 +297,14 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     out.finish()?;
     if args.stats.stats {
         let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
-        let table = statistics(&engine, &index, &plan, &answer, times);
+        let table = statistics(&engine, &index, &plan, &matching, times);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
-    Ok(if args.exit_status.exit_status && answer.rows == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(if args.exit_status.exit_status && matching.count == 0 {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// A plan as text. Names of columns are escaped, so that each takes one line.
@@ -336,7 +340,7 @@ fn statistics(
     engine: &BitmapEngine,
     index: &BitmapIndex,
     plan: &Plan,
-    answer: &Answer,
+    matching: &Matching,
     [opening, planning, answering, printing]: [Duration; 4],
 ) -> String {
     let bytes: u64 = plan.operands(index, 1).map_or(0, |operands| {
@@ -345,8 +349,8 @@ fn statistics(
     named(&[
         ("backend", engine.name()),
         ("lines", index.rows().to_string()),
-        ("found", answer.rows.to_string()),
-        ("checked", format!("{} lines, by their values", answer.checked)),
+        ("found", matching.count.to_string()),
+        ("checked", format!("{} lines, by their values", matching.checked)),
         ("bitmaps", format!("{} of {} bytes ({})", plan.bitmaps.len(), bytes, BinaryBytes(bytes))),
         ("opening", seconds(opening)),
         ("planning", seconds(planning)),

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
 use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
-use warpath::bitmap::ask::{Answer, BitmapEngine};
+use warpath::bitmap::ask::{BitmapEngine, Lines};
 use warpath::bitmap::rows::RowSet;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
@@ -100,6 +101,12 @@ pub fn consume(
     let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
     let mut out = Out::new(&args.output).made_from(mode);
     if consumer.is_done() {
+        if let (Some(predicate), None) = (&predicate, &args.bitmap) {
+            program.matching(&Arc::new(predicate.clone()), false)?;
+        }
+        if let Some(index) = &args.bitmap {
+            BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
+        }
         consumer.start(&mut out)?;
         consumer.end(&mut out)?;
         return out.finish();
@@ -114,29 +121,38 @@ pub fn consume(
         _ => None,
     };
     let mut input = engine.input(sources);
-    let mut found = None;
+    let (mut found, mut last, mut skipped) = (None, None, Skipped::default());
     if let (Some(predicate), None) = (&predicate, &args.bitmap) {
         found = Some(format!("{}, with the query", predicate.expr()));
         input = input.matching(predicate);
     }
     if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
-        let (index, answer, took) = only(engine, predicate, (file, only_file), args.approximate.approximate)?;
-        found = Some(format!(
-            "{} lines found, after {} were checked, in {:.3} s",
-            answer.rows,
-            answer.checked,
-            took.as_secs_f64()
-        ));
-        let lines = RowSet::from_chunks(&answer.chunks, index.rows());
-        input = input.only(&index, lines).map_err(Failure::of_bitmap)?;
+        let (index, lines, took) = only(engine, predicate, (file, only_file), args.approximate.approximate)?;
+        let count = lines.rows.as_ref().map_or(index.rows(), RowSet::count);
+        let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
+        found = Some(match &lines.rest {
+            None => format!("{count} lines found, after {checked}"),
+            Some(rest) => format!("{count} lines read, after {checked}; {} with the query", rest.expr()),
+        });
+        if let Some(rest) = &lines.rest {
+            input = input.matching(rest);
+        }
+        if let Some(rows) = lines.rows {
+            input = input.only(&index, rows).map_err(Failure::of_bitmap)?;
+        }
+        skipped = Skipped { count: lines.skipped, first: lines.first_skipped };
+        last = lines.fault.map(|(error, line)| {
+            let excerpt = excerpt(&line, error.byte as usize - 1);
+            Failure::Library(Box::new(InputError::from(error).into()), Some(excerpt))
+        });
     }
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
     }
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
-    let mut skipped = Skipped::default();
-    let mut done = consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut progress);
+    let before = skipped.count;
+    let mut done = consume_all(&mut answers, consumer, &mut out, (&mut skipped, last), &mut progress);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -152,7 +168,9 @@ pub fn consume(
         // counted.
         let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
-        let table = table(answers.plan(), &answers.stats(), (setup, &made), total, found);
+        let mut stats = answers.stats();
+        stats.skipped += before;
+        let table = table(answers.plan(), &stats, (setup, &made), total, found);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -162,7 +180,7 @@ fn consume_all(
     answers: &mut Answers,
     consumer: &mut impl Consumer,
     out: &mut Out,
-    skipped: &mut Skipped,
+    (skipped, mut last): (&mut Skipped, Option<Failure>),
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     let mut open = false;
@@ -170,7 +188,7 @@ fn consume_all(
     let mut excerpt = None;
     let failure = loop {
         match answers.next() {
-            None => break None,
+            None => break last.take(),
             Some(Err(error)) => {
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
                 break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
@@ -259,15 +277,16 @@ fn only(
     predicate: &Predicate,
     (index, input): (&Path, Option<PathBuf>),
     approximate: bool,
-) -> Result<(BitmapIndex, Answer, Duration), Failure> {
+) -> Result<(BitmapIndex, Lines, Duration), Failure> {
     let started = Instant::now();
     let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
     let Some(input) = input else {
         return Err(Failure::usage("a bitmap index requires one plain file, not a pipe"));
     };
-    let answer = BitmapEngine::of(engine)?.matching(&index, engine, &input, predicate, approximate);
-    let answer = answer.map_err(|error| Failure::from(error).with_bitmap_index())?;
-    Ok((index, answer, started.elapsed()))
+    let lines = BitmapEngine::of(engine)?
+        .lines(&index, engine, &input, predicate, approximate)
+        .map_err(|error| Failure::from(error).with_bitmap_index())?;
+    Ok((index, lines, started.elapsed()))
 }
 
 /// The statistics of a run, as lines of a name and a value.

@@ -13,8 +13,8 @@
 //! let index = BitmapIndex::from_built(Built { rows: 5, columns, ..Built::default() })?;
 //!
 //! let plan = Plan::of(&index, &"n between 8 and 100".parse()?, false)?;
-//! let answer = BitmapEngine::cpu().answer(&index, &plan, true)?;
-//! assert_eq!(answer.ones().collect::<Vec<_>>(), [2, 3]);
+//! let found = BitmapEngine::cpu().answer(&index, &plan, true)?;
+//! assert_eq!(found.rows.ones().collect::<Vec<_>>(), [2, 3]);
 //! # Ok(())
 //! # }
 //! ```
@@ -22,6 +22,8 @@
 #[cfg(test)]
 mod forged;
 mod mixed;
+
+pub use mixed::Lines;
 
 use std::num::NonZero;
 use std::thread;
@@ -36,6 +38,7 @@ use warpath_backend::bitmap::run::run;
 use warpath_backend::device::Accelerator;
 use warpath_core::error::Error;
 use warpath_core::pool;
+use warpath_core::rows::RowSet;
 use warpath_core::simd::Isa;
 use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::tiles_for;
@@ -45,22 +48,15 @@ use warpath_store::bitmap::index::BitmapIndex;
 use crate::devices::{self, DeviceChoice};
 use crate::engine::Engine;
 
-/// The result of an expression.
+/// The rows of an index for which an expression is true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The matching rows, in chunks of 63, the first in bit 0. Empty if the rows were only counted.
-    pub chunks: Vec<u64>,
+pub struct Matching {
+    /// The matching rows. No row is in the set if the rows were only counted.
+    pub rows: RowSet,
     /// The number of matching rows.
-    pub rows: u64,
+    pub count: u64,
     /// The number of rows that were checked against their stored values.
     pub checked: u64,
-}
-
-impl Answer {
-    /// The matching rows in ascending order, counted from 0.
-    pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
-        run::ones(&self.chunks)
-    }
 }
 
 /// Evaluates expressions, one after the other.
@@ -170,7 +166,7 @@ impl BitmapEngine {
     ///
     /// # Errors
     /// [`Error::Index`] if a checksum of the index does not match. [`Error::Device`].
-    pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Answer, Error> {
+    pub fn answer(&mut self, index: &BitmapIndex, plan: &Plan, keep: bool) -> Result<Matching, Error> {
         let operands = plan.operands(index, self.threads)?;
         let Self { threads, device, outputs } = self;
         match device {
@@ -185,29 +181,28 @@ impl BitmapEngine {
     }
 }
 
-/// Turns the outputs of a device into the result. Arrays that the result does not take stay for the next run.
+/// Turns the outputs of a device into the result. The arrays of the outputs stay for the next run.
 fn settled(
     index: &BitmapIndex,
     plan: &Plan,
     outputs: &mut run::Outputs,
     threads: usize,
     keep: bool,
-) -> Result<Answer, Error> {
+) -> Result<Matching, Error> {
     let odd = || Error::Internal("a plan has an unexpected number of outputs".into());
-    let mut answer = Answer { rows: *outputs.counts.first().ok_or_else(odd)?, ..Answer::default() };
+    let mut count = *outputs.counts.first().ok_or_else(odd)?;
+    let mut checked = 0;
     if let Some(formula) = &plan.check {
         let ([sure, possible], [known, all]) = (&mut outputs.chunks[..], &outputs.counts[..]) else {
             return Err(odd());
         };
-        answer.checked = all.checked_sub(*known).ok_or_else(odd)?;
-        if answer.checked > 0 {
-            answer.rows += Checker::new(formula, index, threads)?.check_all(sure, possible, threads)?;
+        checked = all.checked_sub(*known).ok_or_else(odd)?;
+        if checked > 0 {
+            count += Checker::new(formula, index, threads)?.check_all(sure, possible, threads)?;
         }
     }
-    if keep {
-        answer.chunks = outputs.chunks.first_mut().map(std::mem::take).ok_or_else(odd)?;
-    }
-    Ok(answer)
+    let chunks = if keep { &outputs.chunks.first().ok_or_else(odd)?[..] } else { &[] };
+    Ok(Matching { rows: RowSet::from_chunks(chunks, index.rows()), count, checked })
 }
 
 /// Evaluates a plan on the CPU, one stretch of tiles after the other. Each stretch is checked while it is in
@@ -218,22 +213,22 @@ fn on_cpu(
     operands: &[Bitmap<'_>],
     threads: usize,
     keep: bool,
-) -> Result<Answer, Error> {
+) -> Result<Matching, Error> {
     let (rows, program) = (index.rows(), &plan.program[..]);
     let Some(formula) = &plan.check else {
         let run::Outputs { chunks, counts } = run(operands, program, rows, threads, keep)?;
-        let (chunks, rows) = (chunks.into_iter().next(), counts.first());
-        return Ok(Answer {
-            chunks: chunks.unwrap_or_default(),
-            rows: rows.copied().unwrap_or(0),
+        let chunks = chunks.first().map_or(&[][..], |chunks| chunks);
+        return Ok(Matching {
+            rows: RowSet::from_chunks(chunks, rows),
+            count: counts.first().copied().unwrap_or(0),
             checked: 0,
         });
     };
     run::check_run(operands, program, rows)?;
     let checker = Checker::new(formula, index, threads)?;
     let (chunks, tiles) = (chunks_for(rows) as usize, tiles_for(chunks_for(rows)) as usize);
-    let mut answer = Answer { chunks: vec![0; if keep { chunks } else { 0 }], ..Answer::default() };
-    let mut kept = answer.chunks.chunks_mut(STRETCH);
+    let mut all_kept = vec![0; if keep { chunks } else { 0 }];
+    let mut kept = all_kept.chunks_mut(STRETCH);
     let stretches = (0..tiles.div_ceil(STRETCH_TILES)).map(|number| (number, kept.next())).collect();
     let counts = pool::map_in(threads, stretches, |(number, kept)| {
         let (mut sure, mut possible) = ([0; STRETCH], [0; STRETCH]);
@@ -248,10 +243,11 @@ fn on_cpu(
         }
         Ok::<_, Error>((known + added, checked))
     });
-    for count in counts {
-        let (rows, checked) = count?;
-        answer.rows += rows;
-        answer.checked += checked;
+    let (mut count, mut checked) = (0, 0);
+    for part in counts {
+        let part = part?;
+        count += part.0;
+        checked += part.1;
     }
-    Ok(answer)
+    Ok(Matching { rows: RowSet::from_chunks(&all_kept, rows), count, checked })
 }

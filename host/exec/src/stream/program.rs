@@ -7,6 +7,7 @@ use std::vec;
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::columns::ColumnBatch;
 use warpath_core::error::{Error, InputError};
+use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
 
 use super::batch::{self, Batch};
@@ -93,9 +94,10 @@ impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
 }
 
 impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
-    pub(crate) fn start(input: Request, program: Program, want: Want) -> Self {
+    pub(crate) fn start(mut input: Request, program: Program, want: Want) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
-        Self::new(operator, start(input, program, want))
+        let program = guarded(program, input.predicate.take(), want);
+        Self::new(operator, program.and_then(|program| start(input, program, want)))
     }
 
     /// The results over a store. `index` describes it.
@@ -107,17 +109,33 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
         want: Want,
     ) -> Self {
         let operator = Programs { on_error, form: PhantomData };
-        Self::new(operator, run(chosen, Jobs::Store(store, 0), Some(index), program, want))
+        let program = guarded(program, None, want);
+        Self::new(
+            operator,
+            program.and_then(|program| run(chosen, Jobs::Store(store, 0), Some(index), program, want)),
+        )
     }
+}
+
+/// The program with the predicate of its input. It marks the records for which a predicate is true, if the
+/// results depend on these.
+fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> Result<Program, Error> {
+    let predicate = match (predicate, program.predicate()) {
+        (Some(_), Some(_)) => {
+            return Err(Error::Usage(
+                "the program and the input each have a predicate; join them by `and`".into(),
+            ));
+        }
+        (None, Some(own)) if want.needs_records() && !program.marks_records() => own.clone(),
+        (Some(predicate), None) => predicate,
+        (None, _) => return Ok(program),
+    };
+    program.matching(&predicate, want.needs_records())
 }
 
 /// Starts the evaluation of a program.
 fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
-    let Request { engine, sources, index, selected, predicate } = input;
-    let program = match predicate {
-        Some(predicate) => program.matching(&predicate, want.needs_records())?,
-        None => program,
-    };
+    let Request { engine, sources, index, selected, predicate: _ } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => sources.iter().map(Source::plain_bytes).sum(),

@@ -1,65 +1,81 @@
 //! Predicates over columns of an index and paths of the records together.
 //!
-//! The index decides the tests of columns, exactly. Before any record is read, tests of paths may be true or
-//! false, which leaves two sets: the rows for which the predicate is surely true, and those for which it may
-//! be. Paths are evaluated only on the lines between the two sets.
+//! The index decides the tests of columns, exactly. What is left to the text depends on the predicate:
 //!
 //! ```text
-//! followers > 1500 and ($.lang == "en" or verified = true)
-//! possible   followers > 1500
-//! sure       followers > 1500 ∩ verified = true
-//! read       possible − sure, for $.lang == "en"
+//! followers > 1500 and $.lang == "en"                        read followers > 1500, with $.lang == "en"
+//!
+//! followers > 1500 and ($.lang == "en" or verified = true)   two sets, before any record is read:
+//! possible   followers > 1500                                every test of a path may be true
+//! sure       followers > 1500 ∩ verified = true              every test of a path may be false
+//! checked    possible − sure, for $.lang == "en"
 //! ```
 
 use std::path::Path;
 
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::plan::Plan;
-use warpath_core::error::Error;
+use warpath_core::error::{Error, RecordError};
 use warpath_core::rows::RowSet;
-use warpath_core::wah::Bitmap;
 use warpath_lang::jsonpath::{LogicalExpr, LogicalExprKind};
 use warpath_lang::predicate::{Predicate, column_of};
 use warpath_lang::program::{Program, Query};
-use warpath_shared::wah::{ALL, CHUNK_ROWS, chunks_for};
+use warpath_shared::units::LineIx;
 use warpath_store::bitmap::index::BitmapIndex;
 
-use super::{Answer, BitmapEngine};
-use crate::engine::Engine;
+use super::BitmapEngine;
+use crate::engine::{Engine, OnError};
 use crate::input::Source;
 
-/// A predicate in parts of columns alone and of paths alone.
+/// The lines of a file that decide about a predicate: the result of [`BitmapEngine::lines`].
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    /// The lines to read; `None` for all lines.
+    pub rows: Option<RowSet>,
+    /// The condition on the records of these lines: the query evaluates it. `None` if all of them match.
+    pub rest: Option<Predicate>,
+    /// The number of lines that were checked: against stored values, or by their text.
+    pub checked: u64,
+    /// Under [`OnError::Skip`], the number of malformed records among the lines that were checked by their
+    /// text. None of them is read again.
+    pub skipped: u64,
+    /// The first malformed record that was skipped.
+    pub first_skipped: Option<RecordError>,
+    /// Under [`OnError::Fail`], the malformed record at which the results end, and its line. No later line is
+    /// read.
+    pub fault: Option<(RecordError, Vec<u8>)>,
+}
+
+/// A predicate in parts of columns alone and of paths alone. A complement is a part of the leaves: bins may
+/// widen the set of a leaf, and never that of its complement.
 enum Parts {
     Columns(LogicalExpr),
     Paths(LogicalExpr),
     /// All of the parts (`true`), or any of them.
     Joined(bool, Vec<Self>),
-    Not(Box<Self>),
 }
 
-/// A set of rows, in chunks of 63.
-type Rows = Vec<u64>;
 /// The rows for which a predicate is surely true, and those for which it may be.
-type Bounds = Result<(Rows, Rows), Error>;
+type Bounds = Result<(RowSet, RowSet), Error>;
 
 impl Parts {
-    fn of(expr: &LogicalExpr) -> Self {
+    /// The parts of an expression, or of its complement.
+    fn of(expr: &LogicalExpr, complement: bool) -> Self {
         let (all, both) = match &expr.kind {
-            LogicalExprKind::And(all) => (all, true),
-            LogicalExprKind::Or(all) => (all, false),
-            LogicalExprKind::Not(of) => {
-                return match Self::of(of) {
-                    Self::Columns(_) => Self::Columns(expr.clone()),
-                    Self::Paths(_) => Self::Paths(expr.clone()),
-                    mixed => Self::Not(Box::new(mixed)),
-                };
+            LogicalExprKind::And(all) => (all, !complement),
+            LogicalExprKind::Or(all) => (all, complement),
+            LogicalExprKind::Not(of) => return Self::of(of, !complement),
+            _ => {
+                let mut leaf = expr.clone();
+                if complement {
+                    leaf = LogicalExpr { kind: LogicalExprKind::Not(Box::new(leaf)), span: expr.span };
+                }
+                return if column_of(expr).is_some() { Self::Columns(leaf) } else { Self::Paths(leaf) };
             }
-            _ if column_of(expr).is_some() => return Self::Columns(expr.clone()),
-            _ => return Self::Paths(expr.clone()),
         };
         let (mut columns, mut paths, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for of in all {
-            match Self::of(of) {
+            match Self::of(of, complement) {
                 Self::Columns(of) => columns.push(of),
                 Self::Paths(of) => paths.push(of),
                 mixed => parts.push(mixed),
@@ -85,21 +101,45 @@ impl Parts {
         }
     }
 
+    /// Takes out the tests of paths that are true of all results: the query evaluates them.
+    fn without_rest(self) -> (Option<Self>, Option<LogicalExpr>) {
+        match self {
+            Self::Paths(rest) => (None, Some(rest)),
+            Self::Joined(true, parts) => {
+                let (mut rest, mut others) = (None, Vec::new());
+                for part in parts {
+                    match part {
+                        Self::Paths(of) => rest = Some(of),
+                        part => others.push(part),
+                    }
+                }
+                match others.pop() {
+                    Some(only) if others.is_empty() => (Some(only), rest),
+                    last => {
+                        others.extend(last);
+                        (Some(Self::Joined(true, others)), rest)
+                    }
+                }
+            }
+            part => (Some(part), None),
+        }
+    }
+
     /// The rows for which the predicate is surely true, and those for which it may be. `of` has both sets for
     /// a part.
-    fn rows(&self, chunks: usize, of: &mut dyn FnMut(&Self, &LogicalExpr) -> Bounds) -> Bounds {
-        let not = |rows: Rows| rows.into_iter().map(|chunk| !chunk & ALL).collect();
+    fn bounds(&self, rows: u64, of: &mut dyn FnMut(&Self, &LogicalExpr) -> Bounds) -> Bounds {
         match self {
             Self::Columns(expr) | Self::Paths(expr) => of(self, expr),
-            Self::Not(part) => part.rows(chunks, of).map(|(sure, possible)| (not(possible), not(sure))),
             Self::Joined(both, parts) => {
-                let start = vec![if *both { ALL } else { 0 }; chunks];
+                let start = if *both { RowSet::all(rows) } else { RowSet::none(rows) };
                 let (mut sure, mut possible) = (start.clone(), start);
                 for part in parts {
-                    let (of_sure, of_possible) = part.rows(chunks, of)?;
-                    for (to, from) in [(&mut sure, of_sure), (&mut possible, of_possible)] {
-                        for (to, from) in to.iter_mut().zip(from) {
-                            *to = if *both { *to & from } else { *to | from };
+                    let of_part = part.bounds(rows, of)?;
+                    for (to, from) in [(&mut sure, of_part.0), (&mut possible, of_part.1)] {
+                        if *both {
+                            *to &= &from;
+                        } else {
+                            *to |= &from;
                         }
                     }
                 }
@@ -110,97 +150,120 @@ impl Parts {
 }
 
 impl BitmapEngine {
-    /// The lines of a file for which a predicate is true. Its columns are those of the file's index, and
-    /// its paths are evaluated by `engine`, on the lines that the index leaves undecided. With `approximate`,
-    /// bins alone decide the tests of columns. A predicate without paths reads no line.
+    /// The lines of a file that have to be read for a predicate. The predicate's columns are those of the
+    /// file's index.
+    ///
+    /// Tests of paths that hold for all results, such as `$.b` in `a > 1 and $.b`, are left to the query
+    /// ([`Lines::rest`]). `engine` evaluates other tests of paths, such as that in `a > 1 or $.b`, on the
+    /// lines that the index leaves undecided. With `approximate`, bins alone decide the tests of columns.
     ///
     /// # Errors
     /// As for [`Plan::of`], [`answer`](Self::answer) and
-    /// [`Input::only`](crate::operators::Input::only), and those of malformed lines among the lines that are
-    /// read.
-    pub fn matching(
+    /// [`Input::only`](crate::operators::Input::only). Malformed records are no error here
+    /// ([`Lines::skipped`], [`Lines::fault`]).
+    pub fn lines(
         &mut self,
         index: &BitmapIndex,
         engine: &Engine,
         file: &Path,
         predicate: &Predicate,
         approximate: bool,
-    ) -> Result<Answer, Error> {
-        let parts = Parts::of(predicate.expr());
-        if let Parts::Columns(_) = &parts {
-            return self.answer(index, &Plan::of(index, predicate, approximate)?, true);
-        }
-        let chunks = chunks_for(index.rows()) as usize;
-        let mut checked = 0;
+    ) -> Result<Lines, Error> {
+        let (parts, rest) = Parts::of(predicate.expr(), false).without_rest();
+        let mut lines = Lines { rest: rest.map(|rest| predicate.part(rest)), ..Lines::default() };
+        let Some(parts) = parts else {
+            index.check(file)?;
+            return Ok(lines);
+        };
         let mut known = Vec::new();
-        let (mut sure, mut possible) = parts.rows(chunks, &mut |part, expr| match part {
+        let (mut rows, possible) = parts.bounds(index.rows(), &mut |part, expr| match part {
             Parts::Columns(_) => {
                 let plan = Plan::of(index, &predicate.part(expr.clone()), approximate)?;
-                let answer = self.answer(index, &plan, true)?;
-                checked += answer.checked;
-                known.push(answer.chunks.clone());
-                Ok((answer.chunks.clone(), answer.chunks))
+                let found = self.answer(index, &plan, true)?;
+                lines.checked += found.checked;
+                known.push(found.rows.clone());
+                Ok((found.rows.clone(), found.rows))
             }
-            _ => Ok((vec![0; chunks], vec![ALL; chunks])),
+            _ => Ok((RowSet::none(index.rows()), RowSet::all(index.rows()))),
         })?;
-        let records = records(index)?;
-        for ((sure, possible), records) in sure.iter_mut().zip(&mut possible).zip(&records) {
-            *sure &= records;
-            *possible &= records;
+        if let Parts::Columns(_) = &parts {
+            lines.rows = Some(rows);
+            return Ok(lines);
         }
-        let undecided: Rows = possible.iter().zip(&sure).map(|(possible, sure)| possible & !sure).collect();
+        let mut undecided = possible;
+        if let Some(records) = index.records()? {
+            let records = RowSet::from_wah(records.wah);
+            rows &= &records;
+            undecided &= &records;
+        }
+        undecided -= &rows;
         let mut known = known.into_iter();
-        let (exact, _) = parts.rows(chunks, &mut |part, expr| {
+        let mut read = Read { engine: engine.skipping(), malformed: RowSet::none(index.rows()), first: None };
+        let (mut exact, _) = parts.bounds(index.rows(), &mut |part, expr| {
             let rows = match part {
                 Parts::Columns(_) => known.next().unwrap_or_default(),
-                _ => lines(index, engine, file, &predicate.part(expr.clone()), &undecided)?,
+                _ => read.matching(index, file, &predicate.part(expr.clone()), &undecided)?,
             };
             Ok((rows.clone(), rows))
         })?;
-        let chunks: Rows = (exact.iter().zip(&undecided).zip(&sure))
-            .map(|((exact, undecided), sure)| exact & undecided | sure)
-            .collect();
-        let count = |rows: &[u64]| rows.iter().map(|chunk| u64::from(chunk.count_ones())).sum::<u64>();
-        Ok(Answer { rows: count(&chunks), checked: checked + count(&undecided), chunks })
+        exact &= &undecided;
+        exact -= &read.malformed;
+        rows |= &exact;
+        lines.checked += undecided.count();
+        match (engine.on_error(), read.first) {
+            (OnError::Fail, Some(fault)) => {
+                rows.truncate(fault.0.line - 1);
+                lines.fault = Some(fault);
+            }
+            (_, first) => {
+                lines.skipped = read.malformed.count();
+                lines.first_skipped = first.map(|(error, _)| error);
+            }
+        }
+        lines.rows = Some(rows);
+        Ok(lines)
     }
 }
 
-/// The rows that are records.
-fn records(index: &BitmapIndex) -> Result<Rows, Error> {
-    let all = |bitmap: Option<Bitmap<'_>>| match bitmap {
-        Some(records) => RowSet::from_wah(records.wah),
-        None => RowSet::all(index.rows()),
-    };
-    Ok(all(index.records()?).to_chunks())
+/// The evaluation of tests of paths on some lines.
+struct Read {
+    /// The engine, which skips malformed records.
+    engine: Engine,
+    malformed: RowSet,
+    /// The first malformed record, and its line.
+    first: Option<(RecordError, Vec<u8>)>,
 }
 
-/// The lines among some lines of a file for which a predicate of paths is true.
-fn lines(
-    index: &BitmapIndex,
-    engine: &Engine,
-    file: &Path,
-    predicate: &Predicate,
-    among: &[u64],
-) -> Result<Rows, Error> {
-    let mut rows = vec![0; among.len()];
-    if among.iter().all(|chunk| *chunk == 0) {
-        return Ok(rows);
-    }
-    let input = engine
-        .input(vec![Source::File(file.to_owned())])
-        .only(index, RowSet::from_chunks(among, index.rows()))?;
-    let program = Program::new(&[Query::compile("$")?])?;
-    let want = Want { records: true, ..Want::default() };
-    for batch in input.matching(predicate).answers(program, want) {
-        let batch = batch?;
-        for (first, piece) in batch.pieces() {
-            for line in &piece.records {
-                let row = batch.line(first + u64::from(*line));
-                if let Some(chunk) = rows.get_mut((row / u64::from(CHUNK_ROWS)) as usize) {
-                    *chunk |= 1 << (row % u64::from(CHUNK_ROWS));
+impl Read {
+    /// The lines among some lines of a file for which a predicate of paths is true.
+    fn matching(
+        &mut self,
+        index: &BitmapIndex,
+        file: &Path,
+        predicate: &Predicate,
+        among: &RowSet,
+    ) -> Result<RowSet, Error> {
+        let mut rows = RowSet::none(among.rows());
+        if among.count() == 0 {
+            return Ok(rows);
+        }
+        let input = self.engine.input(vec![Source::File(file.to_owned())]).only(index, among.clone())?;
+        let program = Program::new(&[Query::compile("$")?])?;
+        let want = Want { records: true, ..Want::default() };
+        for batch in input.matching(predicate).answers(program, want) {
+            let batch = batch?;
+            for (first, piece) in batch.pieces() {
+                let row = |line: LineIx| batch.line(first + u64::from(line));
+                piece.records.iter().for_each(|line| rows.insert(row(*line)));
+                piece.faults.iter().for_each(|fault| self.malformed.insert(row(fault.line)));
+            }
+            for error in batch.skipped().take(1) {
+                if self.first.as_ref().is_none_or(|(first, _)| error.line < first.line) {
+                    let line = batch.line_of(&error).to_owned();
+                    self.first = Some((error, line));
                 }
             }
         }
+        Ok(rows)
     }
-    Ok(rows)
 }
