@@ -441,7 +441,9 @@ fn inputs_without_lines_are_indexed_too() {
     folder.run(&["bitmap", "build", "a.gz", "--column=a=$.a", "-o", "a.wpb"]).ok();
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
-    ran.failed(2, "", "error: a.wpb: its rows are not the lines of a plain or packed file\n");
+    let said = "error: a.wpb: its rows are not the lines of a plain or packed file\n  \
+                help: index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`\n";
+    ran.failed(2, "", said);
     // Of tables, columns are named by the table, and rows are counted as lines are.
     let table = ["select", "--format=arrow", "a:int64=$.a", "b:string=$.b", "-o", "t.arrow"];
     folder.run_with(&table, b"{\"a\":1,\"b\":\"x\"}\n{\"b\":\"y\"}\n{\"a\":3}\n").ok();

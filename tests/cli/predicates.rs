@@ -73,12 +73,17 @@ fn columns_of_an_index_and_paths_are_tested_together() {
 #[test]
 fn mistakes_and_programs_are_shown() {
     let folder = folder();
+    let branches = format!("--where=${}", "[*]".repeat(33));
     let mut said = String::new();
     for args in [
         &["query", "$.id", "people.ndjson", "--where=$.lang = nl"][..],
         &["query", "$.id", "people.ndjson", "--where=followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=@.id == 1"],
         &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=nothing > 5 and $.id = 1"],
+        &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=user.lang-x = 'en'"],
+        &["query", "$.id", "people.ndjson", &branches],
+        &["explain", "$.id", &branches],
+        &["explain", "$.id", "--where=followers > 5"],
         &["bitmap", "range", "p.wpb", "followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=$.id is other"],
         &["select", "id=$.id", "--where=!$.id == 1", "--", "people.ndjson"],
@@ -91,4 +96,21 @@ fn mistakes_and_programs_are_shown() {
         said.push_str(&format!("$ warpath {}\n{program}{}\n", args.join(" "), ran.stderr));
     }
     assert_snapshot!("predicates", said);
+}
+
+/// No terminal obeys the text of a predicate.
+#[test]
+fn predicates_are_printed_without_control_characters() {
+    let folder = folder();
+    let only = "--where=$['\u{9b}2J'] != '\u{202e}'";
+    for args in [
+        &["explain", "$['\u{9b}'].id", "--device=cpu", only][..],
+        &["query", "$.id", "--stats", only, "people.ndjson"],
+    ] {
+        let ran = folder.run(args);
+        assert_eq!(ran.code, 0, "{ran}");
+        let shown = format!("{}{}", ran.text(), ran.stderr);
+        assert!(shown.contains(r"$['\x9b2J'] != '\u{202e}'"), "{shown}");
+        assert!(!shown.contains(['\u{9b}', '\u{202e}']), "{shown}");
+    }
 }

@@ -180,7 +180,7 @@ fn columns_and_literals_are_checked() {
             1,
             DiagnosticKind::UnknownColumn,
             "there is no column `a b`",
-            "the columns are followers, lang, verified",
+            "the columns are followers, lang, verified; a member of the record is a path: `$['a b']`",
         ),
         (
             "LANG = 'en'",
@@ -209,7 +209,8 @@ fn columns_and_literals_are_checked() {
         assert_eq!((error.message.as_str(), error.help.as_deref().unwrap_or_default()), (message, help));
     }
     let error = plan_of("x = 1", &[], false).unwrap_err();
-    assert_eq!(error.help.as_deref(), Some("the index has no columns"));
+    let help = "the index has no columns; a member of the record is a path: `$.x`";
+    assert_eq!(error.help.as_deref(), Some(help));
 }
 
 /// Columns `x0`, `x1`, … with the values 0 and 1, a bin each.

@@ -11,6 +11,7 @@ use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Predicate, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
@@ -101,10 +102,16 @@ fn explain(
         let canonical =
             jsonpath::parse(query.text()).map_or_else(|_| query.text().to_owned(), |ast| ast.to_string());
         let singular = if query.is_singular() { "  (at most one value a record)" } else { "" };
-        line(&mut text, format_args!("{number:>4}  {canonical}{singular}"));
+        line(&mut text, format_args!("{number:>4}  {}{singular}", escaped(&canonical)));
     }
     if let Some(predicate) = program.predicate() {
-        line(&mut text, format_args!("\nonly records of which this is true\n      {}", predicate.expr()));
+        line(
+            &mut text,
+            format_args!(
+                "\nonly records of which this is true\n      {}",
+                escaped(&predicate.expr().to_string())
+            ),
+        );
     }
     text.push_str("\nprogram\n");
     for instruction in program.to_string().lines() {

@@ -75,7 +75,10 @@ impl Failure {
                 Error::Usage(_)
                 | Error::Input(InputError::Io { .. } | InputError::Directory(_))
                 | Error::Index(
-                    IndexError::Io { .. } | IndexError::TooFewLevels { .. } | IndexError::NotPlain { .. },
+                    IndexError::Io { .. }
+                    | IndexError::TooFewLevels { .. }
+                    | IndexError::NotPlain { .. }
+                    | IndexError::NoLines { .. },
                 )
                 | Error::Column(ColumnError::Io { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
@@ -173,6 +176,9 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
         }
         Error::Index(IndexError::Unsettled { .. }) => ui.help("index it while nothing writes to it"),
         Error::Index(IndexError::NotPlain { .. }) => ui.help(format_args!("index the text{without}")),
+        Error::Index(IndexError::NoLines { .. }) => {
+            ui.help("index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`");
+        }
         Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => {}
         Error::Device(_) => ui.help("`--device cpu` runs without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),

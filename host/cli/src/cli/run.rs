@@ -123,7 +123,7 @@ pub fn consume(
     let mut input = engine.input(sources);
     let (mut found, mut last, mut skipped) = (None, None, Skipped::default());
     if let (Some(predicate), None) = (&predicate, &args.bitmap) {
-        found = Some(format!("{}, with the query", predicate.expr()));
+        found = Some(format!("{}, with the query", super::escape::escaped(&predicate.expr().to_string())));
         input = input.matching(predicate);
     }
     if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {

@@ -13,7 +13,7 @@ use super::words::{LONGEST, distance, is_blank, is_name_char, is_name_first, quo
 
 mod predicate;
 
-pub(super) use predicate::{COLUMN_VALUES, TESTS, of_column};
+pub(super) use predicate::{COLUMN_VALUES, TESTS, compared};
 
 /// The position in the grammar where the parser found something unexpected.
 #[derive(Clone, Copy)]
@@ -40,12 +40,13 @@ pub(super) enum Place {
     AfterColumn,
     /// After a literal that begins a test of a predicate.
     AfterLiteral,
-    /// A value is expected in a predicate, which is not compared with a column.
-    Value,
-    /// A literal is expected, to be compared with a column.
-    ColumnValue,
-    /// A literal is expected, to be compared with a column for equality (`true`) or inequality.
-    ColumnEqual(bool),
+    /// A value is expected in a predicate.
+    Value {
+        /// True if the value is compared with a column. Then it is a literal.
+        of_column: bool,
+        /// True after `==` and false after `!=`; none for other tests.
+        equal: Option<bool>,
+    },
     /// The start of the values of `in`.
     List,
     /// After a value of `in`.

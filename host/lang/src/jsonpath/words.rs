@@ -2,6 +2,8 @@
 
 use warpath_core::diagnostic::{DiagnosticKind, Span, is_invisible};
 
+use super::ast::Quoted;
+
 /// The maximum length in bytes of text that a hint repeats.
 pub(super) const LONGEST: usize = 80;
 
@@ -48,6 +50,36 @@ pub(crate) fn word(text: &str) -> Option<&str> {
     };
     let end = text.char_indices().find(ends).map_or(text.len(), |(at, _)| at);
     Some(&text[..end])
+}
+
+/// Returns the words that begin the rest of a value-test, if a text begins with them: `in`, `between`, `is`,
+/// `not in` or `not between`.
+pub(crate) fn value_test(text: &str) -> Option<&str> {
+    let is_one_of = |found: &str, known: &[&str]| known.iter().any(|word| word.eq_ignore_ascii_case(found));
+    let first = word(text)?;
+    if !first.eq_ignore_ascii_case("not") {
+        return is_one_of(first, &["in", "between", "is"]).then_some(first);
+    }
+    let rest = text[first.len()..].trim_start_matches(is_blank);
+    let second = word(rest).filter(|found| is_one_of(found, &["in", "between"]))?;
+    Some(&text[..text.len() - rest.len() + second.len()])
+}
+
+/// Returns the path of the member that a column's name suggests: `$.user.lang` for `user.lang`. `None` if a
+/// message may not repeat the name.
+#[must_use]
+pub fn member_path(name: &str) -> Option<String> {
+    if !quotable(name) {
+        return None;
+    }
+    if word(name) != Some(name) {
+        return Some(format!("$[{}]", Quoted(name)));
+    }
+    let segment = |part: &str| match part.starts_with(is_name_first) && part.chars().all(is_name_char) {
+        true => format!(".{part}"),
+        false => format!("[{}]", Quoted(part)),
+    };
+    Some(format!("${}", name.split('.').map(segment).collect::<String>()))
 }
 
 /// Describes the token at `at`, for "expected …, found …": the kind of error, its span, and the words.

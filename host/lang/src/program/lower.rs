@@ -29,6 +29,9 @@ use crate::predicate::Predicate;
 /// records' trees.
 const MOST_LEVELS: usize = 31;
 
+/// Number of frames that wait below a block that a predicate's test runs: the guard's filter and the test.
+const OF_GUARD: usize = 2;
+
 /// A node of the tree: the paths that begin with the same segments.
 #[derive(Default)]
 struct Trie<'a> {
@@ -67,6 +70,13 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
             _ => Error::Unsupported(QueryError::new(predicate.text(), error)),
         };
         lowering.blocks[0] = vec![filter.map_err(refused)?, instr(Op::Return, 0)];
+        // The tree's blocks are still empty, so these are the frames of the predicate alone.
+        let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
+        if waiting > MAX_FRAMES {
+            let (branches, most) = (waiting - OF_GUARD, MAX_FRAMES - OF_GUARD);
+            let message = format!("{branches} nested branches in the predicate; at most {most} are allowed");
+            return Err(refused(Diagnostic::too_large(predicate.expr().span, message)));
+        }
     }
     for (at, point) in trie.iter().enumerate() {
         let mut block: Vec<Instr> = point.ends.iter().map(|path| instr(Op::Emit, *path)).collect();
@@ -86,8 +96,11 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
     let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
     if waiting > MAX_FRAMES {
         let query = &queries[queries.len() - 1];
+        // The guard's filter waits below all paths.
+        let (branches, most) = (waiting - root, MAX_FRAMES - root);
+        let with = if root == 1 { "with a predicate, " } else { "" };
         let message =
-            format!("{waiting} nested branches, in one path or several; at most {MAX_FRAMES} are allowed");
+            format!("{branches} nested branches, in one path or several; {with}at most {most} are allowed");
         return Err(refused(queries, Diagnostic::too_large(query.ast.span, message)));
     }
     Ok(lowering.lay_out(queries, guard))
@@ -387,3 +400,6 @@ fn names_of(instrs: &[Instr], paths: usize) -> Vec<u32> {
     }
     names.into_iter().collect::<Option<_>>().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

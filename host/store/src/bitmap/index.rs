@@ -394,7 +394,7 @@ impl BitmapIndex {
 
     /// Returns the error for an index whose rows cannot be read as lines.
     pub fn has_no_lines(&self) -> Error {
-        Error::Usage(format!("{}: its rows are not the lines of a plain or packed file", self.name()))
+        IndexError::NoLines { name: self.name().to_owned() }.into()
     }
 
     /// Returns the name for messages.

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath_lang::jsonpath::words::{distance, quotable, quote};
+use warpath_lang::jsonpath::words::{distance, member_path, quotable, quote};
 use warpath_lang::jsonpath::{
     ColumnName, ComparableKind, ComparisonOp, Literal, LogicalExpr, LogicalExprKind, State, ValueTest,
     ValueTestKind,
@@ -246,7 +246,10 @@ pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice),
 fn not_of_column(test: &LogicalExpr) -> Diagnostic {
     let message = "expected a test of a column: an index has the values of its columns only";
     let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, test.span, message);
-    error.with_help("paths are evaluated over the text of the records")
+    error.with_help(
+        "tests of paths read the records: `warpath bitmap range --records FILE.wpb EXPR FILE`, or `warpath \
+         query PATH FILE --where EXPR --bitmap FILE.wpb`",
+    )
 }
 
 /// The number of the column with a name.
@@ -278,8 +281,9 @@ fn find(name: &ColumnName, columns: &[Column]) -> Result<usize, Diagnostic> {
         1 => format!("the only column is {listed}"),
         _ => format!("the columns are {listed}"),
     };
-    Err(error.with_help(match near {
-        Some((_, known)) => format!("did you mean `{}`? {listed}", written(known)),
-        None => listed,
+    Err(error.with_help(match (near, member_path(&name.name)) {
+        (Some((_, known)), _) => format!("did you mean `{}`? {listed}", written(known)),
+        (None, Some(path)) => format!("{listed}; a member of the record is a path: `{path}`"),
+        (None, None) => listed,
     }))
 }

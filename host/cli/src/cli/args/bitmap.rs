@@ -136,7 +136,7 @@ pub struct BitmapRangeArgs {
     #[arg(value_name = "FILE.wpb")]
     pub index: PathBuf,
 
-    /// The expression, over the columns of the index
+    /// The expression: tests of columns; with --records or --select, also of paths
     #[arg(value_name = "EXPR", allow_hyphen_values = true, value_parser = expression)]
     pub expression: String,
 

@@ -3,41 +3,52 @@
 use warpath_core::diagnostic::Span;
 
 use super::super::ast::ComparisonOp;
-use super::super::words::{is_bare, is_name_char, quotable, reserved};
+use super::super::words::{is_bare, is_blank, is_name_char, quotable, reserved, value_test};
 use super::{Place, bracket_name_help};
 
 /// The tokens that may begin a test, for "expected …".
-pub const TESTS: &str = "a path, a column, `not` or `(`";
+pub const TESTS: &str = "a path, a column of an index, a literal, a function, `not` or `(`";
 /// The values that a column is compared with, for "expected …".
 pub const COLUMN_VALUES: &str = "a number, a string, `true` or `false`";
 
-/// Returns the position of a literal that is compared with a column.
-pub fn of_column(op: ComparisonOp) -> Place {
-    match op {
-        ComparisonOp::Eq => Place::ColumnEqual(true),
-        ComparisonOp::Ne => Place::ColumnEqual(false),
-        _ => Place::ColumnValue,
-    }
+/// Returns the position of the value after a comparison operator.
+pub fn compared(of_column: bool, op: ComparisonOp) -> Place {
+    let equal = match op {
+        ComparisonOp::Eq => Some(true),
+        ComparisonOp::Ne => Some(false),
+        _ => None,
+    };
+    Place::Value { of_column, equal }
+}
+
+/// Returns true for a word by which other languages match patterns.
+fn is_for_patterns(word: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "like",
+        "ilike",
+        "rlike",
+        "glob",
+        "matches",
+        "contains",
+        "regex",
+        "regexp",
+        "starts",
+        "startswith",
+        "starts_with",
+        "ends",
+        "endswith",
+        "ends_with",
+    ];
+    WORDS.contains(&word)
 }
 
 impl Place {
     /// Returns true for a position that only predicates have.
     pub(super) fn is_of_predicate(self) -> bool {
-        use Place::{
-            AfterColumn, AfterLiteral, AfterTest, AfterValue, ColumnEqual, ColumnValue, List, State, Test,
-            Value,
-        };
+        use Place::{AfterColumn, AfterLiteral, AfterTest, AfterValue, List, State, Test, Value};
         matches!(
             self,
-            Test | AfterColumn
-                | AfterLiteral
-                | Value
-                | ColumnValue
-                | ColumnEqual(_)
-                | List
-                | AfterValue
-                | State
-                | AfterTest { .. }
+            Test | AfterColumn | AfterLiteral | Value { .. } | List | AfterValue | State | AfterTest { .. }
         )
     }
 }
@@ -48,13 +59,18 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
     let rest = &text[span.start..];
     let first = rest.chars().next();
     let word = token.to_ascii_lowercase();
+    let next = text[span.end..].trim_start_matches(is_blank);
     let fixed = match place {
-        Place::Test => return test_help(&word, first),
+        Place::Test => return test_help(&word, first, next),
         Place::AfterColumn => return after_column_help(&word, first),
-        Place::Value | Place::ColumnValue | Place::ColumnEqual(_) => {
-            return value_help(token, &word, first, place);
+        Place::Value { of_column, equal } => {
+            return state_help(&word, of_column, equal)
+                .or_else(|| value_help(token, first?, of_column, next.starts_with('(')));
         }
-        Place::AfterLiteral => "a column is named without quotes, or in backticks: `lang = \"en\"`",
+        Place::AfterLiteral => match text[..span.start].trim_end_matches(is_blank).ends_with(['"', '\'']) {
+            true => "a column is named without quotes, or in backticks: `lang = \"en\"`",
+            false => "`in`, `between` and `is` test a path or a column",
+        },
         Place::List => "the values need parentheses: `lang in (\"en\", \"nl\")`",
         Place::AfterValue => "values are separated by `,`, and `)` ends them",
         Place::State => "`is` tests for a state; values are compared with `==`",
@@ -63,8 +79,8 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
             ("|", _) => "`or` is written `||` or `or`",
             (")", _) => "there is no `(` for this `)`",
             (",", _) => "tests are joined by `and` or `or`",
-            ("in" | "between" | "is", _) => "put the test in parentheses: `!($.a in (1, 2))`",
-            ("like" | "matches" | "contains" | "regexp", _) | (_, Some('~')) => {
+            ("in" | "between" | "is", _) => "one test at a time: join tests by `and` or `or`",
+            (word, Some(c)) if c == '~' || is_for_patterns(word) => {
                 "patterns are matched by `match($.a, '…')` and `search($.a, '…')`"
             }
             (_, None) if open => "close the `(` with `)`",
@@ -84,7 +100,17 @@ pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
     Some(fixed.to_owned())
 }
 
-fn test_help(word: &str, first: Option<char>) -> Option<String> {
+/// The hint where a test is expected. `next` is the text after the unexpected word and white space.
+fn test_help(word: &str, first: Option<char>, next: &str) -> Option<String> {
+    let is_tested = next.starts_with(['=', '<', '>', '!']) || value_test(next).is_some();
+    match word {
+        "not" => return Some("write `not …` or `!(…)`, not both".to_owned()),
+        "and" | "or" if !is_tested => return Some(format!("a test is missing before `{word}`")),
+        "in" | "between" | "is" if !is_tested => {
+            return Some(format!("a path or a column is missing before `{word}`"));
+        }
+        _ => {}
+    }
     Some(
         match first {
             None => "a test is such as `$.user.followers_count >= 1000`",
@@ -105,11 +131,7 @@ fn test_help(word: &str, first: Option<char>) -> Option<String> {
 fn after_column_help(word: &str, first: Option<char>) -> Option<String> {
     Some(
         match (word, first) {
-            (
-                "like" | "ilike" | "matches" | "contains" | "glob" | "regexp" | "startswith" | "endswith",
-                _,
-            )
-            | (_, Some('~')) => {
+            (word, Some(c)) if c == '~' || is_for_patterns(word) => {
                 "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`"
             }
             ("equals" | "eq", _) => "equality is written `==`",
@@ -127,30 +149,42 @@ fn after_column_help(word: &str, first: Option<char>) -> Option<String> {
     )
 }
 
-fn value_help(token: &str, word: &str, first: Option<char>, place: Place) -> Option<String> {
-    let of_column = !matches!(place, Place::Value);
-    if of_column && matches!(word, "null" | "missing" | "nan" | "none") {
-        let state = if word == "none" { "null" } else { word };
-        return Some(match place {
-            Place::ColumnEqual(false) => format!("write `is not {state}`"),
-            _ => format!("write `is {state}`"),
-        });
-    }
-    Some(match first? {
-        '+' | '.' => "a number starts with a digit or `-`: `0.5`".to_owned(),
-        '=' => "equality is written `==` or `=`, and `>=` or `<=` with the `=` at the end".to_owned(),
-        '<' | '>' => "the operators are `==`, `!=`, `<`, `<=`, `>` and `>=`".to_owned(),
-        '~' => "patterns are matched by `match($.a, '…')` and `search($.a, '…')`".to_owned(),
-        '`' => "a column is compared with a literal, not with a path or another column".to_owned(),
-        '$' if of_column => {
-            "a column is compared with a literal, not with a path or another column".to_owned()
+/// The hint for a state that is written as a value, if `word` is one.
+fn state_help(word: &str, of_column: bool, equal: Option<bool>) -> Option<String> {
+    let state = match word {
+        "missing" => "missing",
+        "none" | "nil" | "undefined" if !of_column => {
+            return Some("the JSON value is `null`; a missing member is tested by `is missing`".to_owned());
         }
-        '$' => "the values are literals".to_owned(),
-        '(' | '[' => "several values are tested by `in`: `lang in (\"en\", \"nl\")`".to_owned(),
-        ')' | ',' => "a value is missing before it".to_owned(),
+        "nan" if !of_column => return Some("JSON has no such number".to_owned()),
+        "null" | "none" | "nil" => "null",
+        "undefined" => "missing",
+        "nan" => "nan",
+        _ => return None,
+    };
+    let not = if equal == Some(false) { "not " } else { "" };
+    Some(format!("write `is {not}{state}`"))
+}
+
+fn value_help(token: &str, first: char, of_column: bool, is_call: bool) -> Option<String> {
+    let fixed = match first {
+        '+' | '.' => "a number starts with a digit or `-`: `0.5`",
+        '=' => "equality is written `==` or `=`, and `>=` or `<=` with the `=` at the end",
+        '<' | '>' => "the operators are `==`, `!=`, `<`, `<=`, `>` and `>=`",
+        '~' => "patterns are matched by `match($.a, '…')` and `search($.a, '…')`",
+        '`' => "a column is compared with a literal, not with a path or another column",
+        '$' if of_column => "a column is compared with a literal, not with a path or another column",
+        '$' => "the values are literals",
+        '(' | '[' => "several values are tested by `in`: `lang in (\"en\", \"nl\")`",
+        ')' | ',' => "a value is missing before it",
+        c if is_name_char(c) && of_column && is_call => {
+            "a column is compared with a literal, not with a function"
+        }
         c if is_name_char(c) && quotable(token) && (is_bare(token) || reserved(token)) => {
-            format!("a string needs quotes: `\"{token}\"`")
+            let rule = if of_column { "a column is compared with a literal; " } else { "" };
+            return Some(format!("{rule}a string needs quotes: `\"{token}\"`"));
         }
         _ => return None,
-    })
+    };
+    Some(fixed.to_owned())
 }

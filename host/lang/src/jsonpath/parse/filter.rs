@@ -10,7 +10,7 @@ use super::super::ast::{
     SingularQuery, SingularStep, SingularStepKind,
 };
 use super::super::hint::{self, Place};
-use super::super::words::{is_blank, is_name_first, quotable, quote};
+use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
 use super::{Parsed, Parser};
 
 /// A part of a filter expression whose role depends on the text after it.
@@ -77,7 +77,7 @@ impl Parser<'_> {
     fn operands(
         &mut self,
         operator: &str,
-        mut expected: &str,
+        expected: &str,
         list: fn(Vec<LogicalExpr>) -> LogicalExprKind,
         operand: fn(&mut Self, &str) -> Parsed<LogicalExpr>,
     ) -> Parsed<LogicalExpr> {
@@ -87,13 +87,14 @@ impl Parser<'_> {
         loop {
             let end = self.lexer.at();
             self.lexer.blank();
+            let op_start = self.lexer.at();
             if !self.lexer.eat(operator) && !self.connective(operator) {
                 self.lexer.rewind(end);
                 break;
             }
+            let written = &self.text[op_start..self.lexer.at()];
             self.lexer.blank();
-            expected = if operator == "&&" { "an expression after `&&`" } else { "an expression after `||`" };
-            rest.push(operand(self, expected)?);
+            rest.push(operand(self, &format!("an expression after `{written}`"))?);
         }
         if rest.is_empty() {
             return Ok(first);
@@ -128,6 +129,12 @@ impl Parser<'_> {
                 let operand = text[start + 1..op].trim_matches(is_blank);
                 format!("put the comparison in parentheses: `!({operand} …)`")
             })?;
+            let text = self.text;
+            self.no_value_test(|words, at| {
+                let operand = text[start + 1..at].trim_matches(is_blank);
+                let message = format!("`!` cannot precede a test with {}", quote(words));
+                (message, format!("put the test in parentheses: `!({operand} {words} …)`"))
+            })?;
             self.test(operand)?
         };
         Ok(LogicalExpr { kind: LogicalExprKind::Not(Box::new(inner)), span: self.lexer.span_from(start) })
@@ -154,10 +161,12 @@ impl Parser<'_> {
         let op_span = self.lexer.span_from(op_start);
         let left = self.value(left, ValueFor::Comparison)?;
         self.lexer.blank();
+        let written = &self.text[op_span.start..op_span.end];
+        let expected = format!("a value after `{written}`");
         let right = match left.kind {
-            ComparableKind::Column(_) => self.operand(hint::of_column(op), hint::COLUMN_VALUES)?,
-            _ if self.is_predicate() => self.operand(Place::Value, &format!("a value after `{op}`"))?,
-            _ => self.operand(Place::Operand, &format!("a value after `{op}`"))?,
+            ComparableKind::Column(_) => self.operand(hint::compared(true, op), hint::COLUMN_VALUES)?,
+            _ if self.is_predicate() => self.operand(hint::compared(false, op), &expected)?,
+            _ => self.operand(Place::Operand, &expected)?,
         };
         let right = self.value(right, ValueFor::Comparison)?;
         let span = self.lexer.span_from(start);
@@ -186,6 +195,10 @@ impl Parser<'_> {
         expr.span = self.lexer.span_from(start);
         self.no_comparison("an expression in parentheses cannot be compared", |_, _| {
             "compare values: write a query, a literal or a function call without parentheses".to_owned()
+        })?;
+        self.no_value_test(|words, _| {
+            let message = format!("an expression in parentheses cannot be tested by {}", quote(words));
+            (message, "test a value: write a path or a function call without parentheses".to_owned())
         })?;
         Ok(expr)
     }
@@ -319,7 +332,10 @@ impl Parser<'_> {
                 ValueFor::Comparison => ComparableKind::Column(column),
                 ValueFor::Argument(function) => {
                     let message = format!("`{}` takes a value, and `{column}` is a column", function.name());
-                    let help = format!("write the path of a member: `$.{column}`");
+                    let help = match member_path(&column.name) {
+                        Some(path) => format!("write the path of a member: `{path}`"),
+                        None => "write the path of a member, which begins with `$`".to_owned(),
+                    };
                     return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
                 }
             },

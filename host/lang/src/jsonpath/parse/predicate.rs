@@ -23,7 +23,7 @@ use super::super::ast::{
     LogicalExprKind, State, ValueTest, ValueTestKind,
 };
 use super::super::hint::{self, Place};
-use super::super::words::{is_name_char, quotable, quote, reserved, word};
+use super::super::words::{is_digit, is_name_char, quotable, quote, reserved, value_test, word};
 use super::filter::{Function, Operand};
 use super::{Parsed, Parser};
 
@@ -98,15 +98,18 @@ impl<'q> Parser<'q> {
         self.lexer.comparison_op().or_else(|| (more && self.lexer.eat("=")).then_some(ComparisonOp::Eq))
     }
 
-    /// Reads a number. In a predicate, no word may follow it directly.
+    /// Reads a number. In a predicate, no word and no further number may follow it directly.
     pub(super) fn number(&mut self) -> Parsed<&'q str> {
         let start = self.lexer.at();
         let number = self.lexer.number()?;
         let rest = self.lexer.rest();
-        let glued = rest.find(|c: char| !is_name_char(c)).unwrap_or(rest.len());
-        if glued == 0 || !self.is_predicate() {
+        let is_glued = rest.starts_with(is_name_char)
+            || rest.starts_with(['-', ':', '.']) && rest[1..].starts_with(is_digit);
+        if !is_glued || !self.is_predicate() {
             return Ok(number);
         }
+        let is_end = |c: char| !is_name_char(c) && !matches!(c, '-' | ':' | '.' | '+');
+        let glued = rest.find(is_end).unwrap_or(rest.len());
         let span = Span::new(start, self.lexer.at() + glued);
         let found = quote(&self.text[span.start..span.end]);
         let message = format!("expected a number, found {found}");
@@ -191,15 +194,18 @@ impl<'q> Parser<'q> {
         let is_value = |kind: &ComparableKind| matches!(kind, Constant(of) if of.kind != LiteralKind::Null);
         match (&left.kind, &right.kind) {
             (Column(_), of) if !is_value(of) => {
-                Err(self.unexpected_at(right.span, hint::of_column(op), hint::COLUMN_VALUES))
+                Err(self.unexpected_at(right.span, hint::compared(true, op), hint::COLUMN_VALUES))
             }
             (Constant(_), Column(_)) if !is_value(&left.kind) => {
-                Err(self.unexpected_at(left.span, hint::of_column(op), hint::COLUMN_VALUES))
+                Err(self.unexpected_at(left.span, hint::compared(true, op), hint::COLUMN_VALUES))
             }
             (Constant(_), Column(_)) => {
                 Ok(Comparison { left: right, op: op.flipped(), op_span, right: left, span })
             }
-            (_, Column(_)) => Err(self.unexpected_at(right.span, Place::Value, "a value")),
+            (_, Column(_)) => {
+                let expected = format!("a value after `{}`", &self.text[op_span.start..op_span.end]);
+                Err(self.unexpected_at(right.span, hint::compared(false, op), &expected))
+            }
             _ => Ok(Comparison { left, op, op_span, right, span }),
         }
     }
@@ -213,6 +219,27 @@ impl<'q> Parser<'q> {
     /// Returns true if a word comes next that begins the rest of a value-test.
     pub(super) fn at_value_test(&self) -> bool {
         ["in", "between", "is", "not"].iter().any(|word| self.next_is(word))
+    }
+
+    /// Refuses a value-test of an expression that cannot have one. `error` makes the message and the help
+    /// from the words of the test and their offset.
+    #[inline(never)]
+    pub(super) fn no_value_test(&mut self, error: impl Fn(&str, usize) -> (String, String)) -> Parsed<()> {
+        let end = self.lexer.at();
+        self.lexer.blank();
+        let start = self.lexer.at();
+        match value_test(self.lexer.rest()).filter(|_| self.is_predicate()) {
+            None => {
+                self.lexer.rewind(end);
+                Ok(())
+            }
+            Some(words) => {
+                let (message, help) = error(words, start);
+                let span = Span::new(start, start + words.len());
+                let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, span, message);
+                Err(Diagnostic { help: Some(help).filter(|help| quotable(help)), ..error })
+            }
+        }
     }
 
     // The rest of a value-test.
@@ -234,7 +261,7 @@ impl<'q> Parser<'q> {
             if self.keyword("in") {
                 kind = ValueTestKind::In(self.values(is_column)?);
             } else if self.keyword("between") {
-                let place = if is_column { Place::ColumnValue } else { Place::Value };
+                let place = Place::Value { of_column: is_column, equal: None };
                 let least = self.literal(is_column, place, "the least value after `between`")?;
                 self.lexer.blank();
                 if !self.keyword("and") {
@@ -291,10 +318,8 @@ impl<'q> Parser<'q> {
         if !self.lexer.eat("(") {
             return Err(self.unexpected(Place::List, "`(` and values after `in`"));
         }
-        let (place, expected) = match of_column {
-            true => (Place::ColumnValue, hint::COLUMN_VALUES),
-            false => (Place::Value, "a literal"),
-        };
+        let place = Place::Value { of_column, equal: None };
+        let expected = if of_column { hint::COLUMN_VALUES } else { "a literal" };
         let mut values = Vec::new();
         loop {
             values.push(self.literal(of_column, place, expected)?);

@@ -8,8 +8,7 @@ use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
 use super::{Lowering, instr};
-use crate::jsonpath::ast::Quoted;
-use crate::jsonpath::words::{quotable, quote, word};
+use crate::jsonpath::words::{member_path, quote};
 use crate::jsonpath::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector,
@@ -285,11 +284,9 @@ fn from_root(root: QueryRoot) -> u32 {
 fn not_in_text(column: &ColumnName) -> Diagnostic {
     let name = &column.name;
     let message = format!("there is no column {}: there is no index", quote(name));
-    let is_path = name.split('.').all(|part| word(part) == Some(part));
-    let help = match quotable(name) {
-        true if is_path => format!("a member of the record is a path: `$.{name}`"),
-        true => format!("a member of the record is a path: `$[{}]`", Quoted(name)),
-        false => "a member of the record is a path, which begins with `$`".to_owned(),
+    let help = match member_path(name) {
+        Some(path) => format!("a member of the record is a path: `{path}`"),
+        None => "a member of the record is a path, which begins with `$`".to_owned(),
     };
     Diagnostic::new(DiagnosticKind::UnknownColumn, column.span, message).with_help(help)
 }

@@ -116,7 +116,7 @@ const REFUSED: &[Refused] = &[
     (
         "",
         1,
-        "expected a path, a column, `not` or `(`, found the end of the expression",
+        "expected a path, a column of an index, a literal, a function, `not` or `(`, found the end of the expression",
         "a test is such as `$.user.followers_count >= 1000`",
     ),
     (
@@ -136,7 +136,7 @@ const REFUSED: &[Refused] = &[
         "é = en",
         5,
         "expected a number, a string, `true` or `false`, found `en`",
-        "a string needs quotes: `\"en\"`",
+        "a column is compared with a literal; a string needs quotes: `\"en\"`",
     ),
     ("a = null", 5, "expected a number, a string, `true` or `false`, found `null`", "write `is null`"),
     ("a != NULL", 6, "expected a number, a string, `true` or `false`, found `NULL`", "write `is not null`"),
@@ -236,7 +236,7 @@ const REFUSED: &[Refused] = &[
     (
         "in = 1",
         1,
-        "expected a path, a column, `not` or `(`, found `in`",
+        "expected a path, a column of an index, a literal, a function, `not` or `(`, found `in`",
         "a column of this name needs backticks: `` `in` ``",
     ),
     (
@@ -281,18 +281,13 @@ const REFUSED: &[Refused] = &[
     (
         "@.a == 1",
         1,
-        "expected a path, a column, `not` or `(`, found `@`",
+        "expected a path, a column of an index, a literal, a function, `not` or `(`, found `@`",
         "the record is `$`; `@` has a meaning within a filter only: `$.a[?@.b == 1]`",
     ),
-    ("$.a == en", 8, "expected a value, found `en`", "a string needs quotes: `\"en\"`"),
+    ("$.a == en", 8, "expected a value after `==`, found `en`", "a string needs quotes: `\"en\"`"),
     ("$.a == ", 8, "expected a value after `==`, found the end of the expression", ""),
     ("!$.a == 1", 6, "`!` cannot precede a comparison", "put the comparison in parentheses: `!($.a …)`"),
-    (
-        "!$.a in (1)",
-        6,
-        "expected `and`, `or` or the end of the expression, found `in`",
-        "put the test in parentheses: `!($.a in (1, 2))`",
-    ),
+    ("!$.a in (1)", 6, "`!` cannot precede a test with `in`", "put the test in parentheses: `!($.a in …)`"),
     (
         "$.* == 1",
         1,
@@ -322,7 +317,132 @@ const REFUSED: &[Refused] = &[
         "expected an expression after `?`, found `b`",
         "write `@.b` for a member of the current node, `'b'` for a string",
     ),
+    // The operator in the text.
+    ("$.a = ", 7, "expected a value after `=`, found the end of the expression", ""),
+    ("$.a <> )", 8, "expected a value after `<>`, found `)`", "a value is missing before it"),
+    ("$.a > 1 And", 12, "expected an expression after `And`, found the end of the expression", TEST),
+    ("$.a > 1 or", 11, "expected an expression after `or`, found the end of the expression", TEST),
+    ("$.a > 1 ||", 11, "expected an expression after `||`, found the end of the expression", TEST),
+    // A state is not a value.
+    ("$.a == missing", 8, "expected a value after `==`, found `missing`", "write `is missing`"),
+    ("$.a <> Missing", 8, "expected a value after `<>`, found `Missing`", "write `is not missing`"),
+    (
+        "$.a == None",
+        8,
+        "expected a value after `==`, found `None`",
+        "the JSON value is `null`; a missing member is tested by `is missing`",
+    ),
+    (
+        "$.a in (1, undefined)",
+        12,
+        "expected a literal, found `undefined`",
+        "the JSON value is `null`; a missing member is tested by `is missing`",
+    ),
+    ("$.a > NaN", 7, "expected a value after `>`, found `NaN`", "JSON has no such number"),
+    ("a != nil", 6, "expected a number, a string, `true` or `false`, found `nil`", "write `is not null`"),
+    // A column is compared with a literal only.
+    (
+        "a = length($.b)",
+        5,
+        "expected a number, a string, `true` or `false`, found `length`",
+        "a column is compared with a literal, not with a function",
+    ),
+    // A value-test where none can be.
+    (
+        "($.a) in (10)",
+        7,
+        "an expression in parentheses cannot be tested by `in`",
+        "test a value: write a path or a function call without parentheses",
+    ),
+    (
+        "!($.a) not  BETWEEN 1 and 2",
+        8,
+        "an expression in parentheses cannot be tested by `not  BETWEEN`",
+        "test a value: write a path or a function call without parentheses",
+    ),
+    ("($.a) not $.b", 7, "expected `and`, `or` or the end of the expression, found `not`", ""),
+    ("!a is null", 4, "`!` cannot precede a test with `is`", "put the test in parentheses: `!(a is …)`"),
+    (
+        "$.a in (1) in (2)",
+        12,
+        "expected `and`, `or` or the end of the expression, found `in`",
+        "one test at a time: join tests by `and` or `or`",
+    ),
+    // A test is missing.
+    (
+        "$.a > 1 && or $.b",
+        12,
+        "expected an expression after `&&`, found `or`",
+        "a test is missing before `or`",
+    ),
+    (
+        "not and",
+        5,
+        "expected a path, a column of an index, a literal, a function, `not` or `(`, found `and`",
+        "a test is missing before `and`",
+    ),
+    ("! not $.a", 3, "expected an expression after `!`, found `not`", "write `not …` or `!(…)`, not both"),
+    (
+        "$.a and Or = 1",
+        9,
+        "expected an expression after `and`, found `Or`",
+        "a column of this name needs backticks: `` `or` ``",
+    ),
+    (
+        "$.a in (1) or in (2)",
+        15,
+        "expected an expression after `or`, found `in`",
+        "a path or a column is missing before `in`",
+    ),
+    // A text that begins with a number.
+    (
+        "$.a = 2024-01-01",
+        7,
+        "expected a number, found `2024-01-01`",
+        "numbers are as in JSON; an instant or any other text needs quotes",
+    ),
+    (
+        "a > 12:30 and b = 1",
+        5,
+        "expected a number, found `12:30`",
+        "numbers are as in JSON; an instant or any other text needs quotes",
+    ),
+    (
+        "$.a in (10.0.0.1)",
+        9,
+        "expected a number, found `10.0.0.1`",
+        "numbers are as in JSON; an instant or any other text needs quotes",
+    ),
+    (
+        "$.a = 1 - 1",
+        9,
+        "expected `and`, `or` or the end of the expression, found `-`",
+        "there is no arithmetic",
+    ),
+    // A literal before a value-test.
+    (
+        "null in (1)",
+        6,
+        "expected an operator after the literal, found `in`",
+        "`in`, `between` and `is` test a path or a column",
+    ),
+    (
+        "5 is null",
+        3,
+        "expected an operator after the literal, found `is`",
+        "`in`, `between` and `is` test a path or a column",
+    ),
+    // Patterns by words.
+    (
+        "length(a-b) > 1",
+        8,
+        "`length` takes a value, and `a-b` is a column",
+        "write the path of a member: `$['a-b']`",
+    ),
 ];
+
+/// The hint where a test is missing at the end.
+const TEST: &str = "a test is such as `$.user.followers_count >= 1000`";
 
 #[test]
 fn mistakes_are_shown_where_they_are() {
@@ -334,12 +454,27 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
+fn words_for_patterns_have_a_hint() {
+    for word in ["starts with", "startsWith", "ends with", "ilike", "LIKE", "glob", "contains", "regexp", "~"]
+    {
+        for (subject, help) in [
+            ("$.a", "patterns are matched by `match($.a, '…')` and `search($.a, '…')`"),
+            ("a", "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`"),
+        ] {
+            let text = format!("{subject} {word} 'x'");
+            let error = parse_predicate(&text).expect_err(&text);
+            assert_eq!(error.help.as_deref(), Some(help), "{}", error.render(&text));
+        }
+    }
+}
+
+#[test]
 fn rendered() {
     let text = "lang in (\"en\", nl)";
     assert_eq!(
         parse_predicate(text).expect_err(text).render(text),
         "error: expected a number, a string, `true` or `false`, found `nl`\n  lang in (\"en\", nl)\n                 ^^\n  \
-         help: a string needs quotes: `\"nl\"`"
+         help: a column is compared with a literal; a string needs quotes: `\"nl\"`"
     );
 }
 
