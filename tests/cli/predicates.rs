@@ -70,6 +70,59 @@ fn columns_of_an_index_and_paths_are_tested_together() {
     }
 }
 
+/// A record that is malformed only where trees are needed: for the predicate, and not for the query.
+#[test]
+fn malformed_records_are_met_by_predicates_over_an_index() {
+    let lines =
+        "{\"id\":1,\"f\":1,\"a\":1}\n{\"id\":2,\"f\":2,\"a\":1 \"b\":2}\n{\"id\":3,\"f\":3,\"a\":1}\n";
+    let folder = Folder::new(&[("r.ndjson", lines.as_bytes())]);
+    folder.run(&["bitmap", "build", "r.ndjson", "--column=f=$.f", "-o", "r.wpb"]).ok();
+    let run = |predicate: &str, more: &[&str]| {
+        folder.run(&[&["query", "$.id", "r.ndjson", "--bitmap=r.wpb", "--where", predicate], more].concat())
+    };
+    let skipped = "1 malformed record skipped";
+    for (predicate, ids) in [
+        ("f > 0 and $.a != $.b", "1\n3\n"),
+        ("not (f > 0 and $.a != $.b)", ""),
+        ("f > 2 or $.a != $.b", "1\n3\n"),
+        ("$.a != $.b", "1\n3\n"),
+    ] {
+        let ran = run(predicate, &["--on-error=skip"]);
+        assert!(ran.stderr.contains(skipped), "{predicate}: {ran}");
+        assert_eq!((ran.code, ran.text()), (0, ids), "{predicate}");
+        let ran = run(predicate, &[]);
+        assert_eq!(ran.text(), if ids.is_empty() { "" } else { "1\n" }, "{predicate}: {ran}");
+        assert_eq!(ran.code, 4, "{predicate}: {ran}");
+        assert!(ran.stderr.contains("r.ndjson:2:") && ran.stderr.contains("\"b\":2"), "{predicate}: {ran}");
+        if !ids.is_empty() {
+            assert_eq!(run(predicate, &["--limit=1"]).ok(), "1\n", "{predicate}");
+        }
+    }
+}
+
+#[test]
+fn approximate_predicates_lose_no_match() {
+    let lines = "{\"f\":1400,\"a\":1}\n{\"f\":1600,\"a\":1}\n";
+    let folder = Folder::new(&[("r.ndjson", lines.as_bytes())]);
+    let build = ["bitmap", "build", "r.ndjson", "--column=f=$.f", "--bins=quantiles:1", "-o", "r.wpb"];
+    folder.run(&build).ok();
+    for predicate in ["not (f > 1500 and $.a)", "not (f > 1500 or $.b)", "not (not f <= 1500 and $.a = 1)"] {
+        let args = ["query", "$.f", "r.ndjson", "--bitmap=r.wpb", "--where", predicate];
+        assert_eq!(folder.run(&args).ok(), "1400\n", "{predicate}");
+        let approximate = folder.run(&[&args[..], &["--approximate"]].concat());
+        assert!(approximate.ok().starts_with("1400\n"), "{predicate}");
+    }
+}
+
+#[test]
+fn a_limit_of_zero_checks_the_predicate() {
+    let folder = folder();
+    let args = ["query", "$.id", "people.ndjson", "--limit=0", "--where", "zz = 1"];
+    assert_eq!(folder.run(&args).code, 3);
+    assert_eq!(folder.run(&[&args[..], &["--bitmap=none.wpb"]].concat()).code, 2);
+    assert_eq!(folder.run(&["query", "$.id", "people.ndjson", "--limit=0", "--where=$.id"]).ok(), "");
+}
+
 #[test]
 fn mistakes_and_programs_are_shown() {
     let folder = folder();

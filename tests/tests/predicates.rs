@@ -257,3 +257,26 @@ fn a_column_needs_an_index() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn programs_mark_records_where_results_need_that() -> Result<()> {
+    let text = "{\"a\":1}\n{\"a\":2}\n{\"b\":1}\n";
+    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    let input = || engine.reader("text", text.as_bytes());
+    let predicate = Arc::new(Predicate::parse("$.a = 2")?);
+    let program = Program::new(&[Query::compile("$.a")?])?.matching(&predicate, false)?;
+    let want = Want { rows: Some(RowForm::Ndjson), ..Want::default() };
+    let rows = |answers: warpath::Answers| -> Result<String, Error> {
+        let mut rows = Vec::new();
+        for batch in answers {
+            batch?.pieces().for_each(|(_, piece)| rows.extend_from_slice(&piece.rows));
+        }
+        Ok(String::from_utf8_lossy(&rows).into_owned())
+    };
+    let named = program.with_names(&["a"])?;
+    assert_eq!(rows(input().answers(named.clone(), want))?, "{\"a\":2}\n");
+    assert_eq!(rows(input().index(named.levels())?.answers(named.clone(), want)?)?, "{\"a\":2}\n");
+    let twice = rows(input().matching(&predicate).answers(named, want));
+    assert!(matches!(twice, Err(Error::Usage(_))), "{twice:?}");
+    Ok(())
+}

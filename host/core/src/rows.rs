@@ -42,8 +42,8 @@ impl RowSet {
         Self { words, rows }
     }
 
-    /// Takes chunks of 63 rows, the first in bit 0, as programs over bitmaps make them. Missing chunks are 0; chunks and
-    /// bits after the last row are dropped.
+    /// Takes chunks of 63 rows, the first in bit 0, as programs over bitmaps make them. Missing chunks are 0;
+    /// chunks and bits after the last row are dropped.
     ///
     /// # Panics
     /// As for [`Self::from_words`].

@@ -17,6 +17,7 @@ use warpath::{
 use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArgs, RunArgs, StrictArgs};
+use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::{Out, named};
@@ -123,7 +124,7 @@ pub fn consume(
     let mut input = engine.input(sources);
     let (mut found, mut last, mut skipped) = (None, None, Skipped::default());
     if let (Some(predicate), None) = (&predicate, &args.bitmap) {
-        found = Some(format!("{}, with the query", super::escape::escaped(&predicate.expr().to_string())));
+        found = Some(format!("{}, with the query", escaped(&predicate.expr().to_string())));
         input = input.matching(predicate);
     }
     if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
@@ -132,7 +133,10 @@ pub fn consume(
         let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
         found = Some(match &lines.rest {
             None => format!("{count} lines found, after {checked}"),
-            Some(rest) => format!("{count} lines read, after {checked}; {} with the query", rest.expr()),
+            Some(rest) => {
+                let rest = escaped(&rest.expr().to_string()).into_owned();
+                format!("{count} lines read, after {checked}; {rest} with the query")
+            }
         });
         if let Some(rest) = &lines.rest {
             input = input.matching(rest);
