@@ -151,7 +151,7 @@ fn trees(
     for (line, text) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let record = text.strip_suffix(b"\n").unwrap_or(text);
         match tree(record) {
-            Ok(tree) => tree::dump::write(&mut out, &tree, record, (offset, line as u64 + 1), steps)?,
+            Ok(tree) => tree::dump::write(&mut out, &tree, record, offset, line as u64 + 1, steps)?,
             Err(fault) => out.extend_from_slice(format!("line {}  {fault}\n", line + 1).as_bytes()),
         }
         offset += text.len() as u64;

@@ -189,7 +189,6 @@ impl ResidentIndex {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
         let said = format!("resident, {needed} of {kept} levels read");
-        let settings = (self.chosen.clone(), self.on_error);
-        Ok(Ordered::over(settings, self.partitions.clone(), said, program, want))
+        Ok(Ordered::over(self.chosen.clone(), self.on_error, self.partitions.clone(), said, program, want))
     }
 }

@@ -223,7 +223,7 @@ impl Work for ByTrees<'_> {
                     if program.names().is_empty() {
                         tree_machine.run(&view, &trees, *root, &mut sink);
                     } else {
-                        run_names(&view, program.names(), &Linked(&trees), *root, (found, &mut sink));
+                        run_names(&view, program.names(), &Linked(&trees), *root, found, &mut sink);
                     }
                 }
                 sink.piece.lines += 1;
@@ -243,7 +243,8 @@ fn run_names(
     names: &[u32],
     trees: &Linked<'_, TreePiece<'_>>,
     root: TapeIx,
-    (found, sink): (&mut Vec<(TapeIx, TapeIx)>, &mut Collector),
+    found: &mut Vec<(TapeIx, TapeIx)>,
+    sink: &mut Collector,
 ) {
     let nodes = trees.0.record(root);
     for (path, name) in names.iter().enumerate() {

@@ -56,14 +56,14 @@ impl Work for Validate<'_> {
         for (at, word) in words.iter().enumerate() {
             let found = strings.word(simd, word)?;
             lines += found.newline.count_ones();
-            walk.word((text, at * WORD_BYTES), word, found.starts)?;
+            walk.word(text, at * WORD_BYTES, word, found.starts)?;
         }
         if !rest.is_empty() {
             let mut word = [b' '; WORD_BYTES];
             word[..rest.len()].copy_from_slice(rest);
             let found = strings.word(simd, &word)?;
             lines += found.newline.count_ones();
-            walk.word((text, words.len() * WORD_BYTES), &word, found.starts)?;
+            walk.word(text, words.len() * WORD_BYTES, &word, found.starts)?;
         }
         if text.last().is_some_and(|byte| *byte != b'\n') {
             lines += 1;
@@ -243,7 +243,7 @@ impl Default for Walk {
 impl Walk {
     /// Walks the tokens that begin in a word of the text. The word begins at offset `base`.
     #[inline(always)]
-    fn word(&mut self, (text, base): (&[u8], usize), word: &[u8; WORD_BYTES], mut starts: u64) -> Option<()> {
+    fn word(&mut self, text: &[u8], base: usize, word: &[u8; WORD_BYTES], mut starts: u64) -> Option<()> {
         while starts != 0 {
             let place_in_word = starts.trailing_zeros() as usize;
             let at = base + place_in_word;

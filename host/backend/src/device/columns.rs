@@ -278,7 +278,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         while columns.len() < asked.len() {
             let from = columns.len();
             let some = self.how_many(&shapes, from, source.text.len()?);
-            self.some(device, source, (&shapes[from..from + some], from), records, &mut columns)?;
+            self.some(device, source, &shapes[from..from + some], from, records, &mut columns)?;
         }
         Ok(columns)
     }
@@ -300,7 +300,8 @@ impl<A: Accelerator> ColumnsStage<A> {
         &mut self,
         device: &A,
         source: &Source<'_, A>,
-        (shapes, first): (&[Shape], usize),
+        shapes: &[Shape],
+        first: usize,
         records: usize,
         columns: &mut Vec<Column>,
     ) -> Result<(), Error> {
@@ -310,7 +311,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         let mut made = Vec::with_capacity(shapes.len());
         for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
             let mut expected = last[i].unwrap_or_default().expect();
-            let room = stage.make(device, source, (first + i, shape), records, expected.bytes)?;
+            let room = stage.make(device, source, first + i, shape, records, expected.bytes)?;
             expected.bytes = expected.bytes.min(room);
             expected.unfinished = expected.unfinished.min(shape.items.len());
             made.push((room, Arrays::new(shape, records, expected)));
@@ -361,7 +362,8 @@ impl<A: Accelerator> ColumnStage<A> {
         &mut self,
         device: &A,
         source: &Source<'_, A>,
-        (path, shape): (usize, &Shape),
+        path: usize,
+        shape: &Shape,
         records: usize,
         bytes: usize,
     ) -> Result<usize, Error> {

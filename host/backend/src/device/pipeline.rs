@@ -166,7 +166,7 @@ impl<A: Accelerator> Pipeline<A> {
         unsafe { index.load(&*self.device, text) }?;
         let mut shape = index.build(&*self.device, 0)?;
         let nodes = tree.build(&*self.device, index, &mut shape, cut)?;
-        tree.download(&*self.device, index, text, (shape, nodes))
+        tree.download(&*self.device, index, text, shape, nodes)
     }
 
     /// The best partitions of a text that is in [buffers](Backend::buffer) already: their size in bytes, and

@@ -242,7 +242,8 @@ impl<A: Accelerator> TreeStage<A> {
         device: &A,
         index: &mut IndexStage<A>,
         text: &[u8],
-        (shape, nodes): (IndexShape, usize),
+        shape: IndexShape,
+        nodes: usize,
     ) -> Result<Trees, Error> {
         let faults = index.judge(device, Lines::Plain(text), shape, crate::tree::line_fault)?;
         let mut trees =

@@ -85,7 +85,7 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
                 to_read.append(&mut self.xml(subscriptions, texts, batch, &mut found)?);
             }
         }
-        self.read_by_host(subscriptions, texts, (&to_read, documents), &mut found)?;
+        self.read_by_host(subscriptions, texts, &to_read, documents, &mut found)?;
         Ok(found
             .into_iter()
             .map(|found| found.unwrap_or_else(|| Ok(Found::of_document([].into_iter()))))
@@ -155,7 +155,8 @@ impl<A: Accelerator> DeviceTwigs<A> {
         &mut self,
         subscriptions: &Arc<Snapshot>,
         texts: &[&[u8]],
-        (numbers, documents): (&[usize], Documents),
+        numbers: &[usize],
+        documents: Documents,
         found: &mut Answers,
     ) -> Result<(), Error> {
         let mut encoder = Encoder::new(subscriptions.set());

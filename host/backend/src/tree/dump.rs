@@ -50,7 +50,8 @@ pub fn write(
     out: &mut impl Write,
     tree: &Tree,
     text: &[u8],
-    (offset, line): (ByteOffset, u64),
+    offset: ByteOffset,
+    line: u64,
     with_steps: bool,
 ) -> io::Result<()> {
     let deep = tree.nodes().iter().map(|node| node.depth + 1).max().unwrap_or(0);

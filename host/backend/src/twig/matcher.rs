@@ -297,7 +297,7 @@ impl Rows for State<'_> {
                 continue;
             }
             let (mut at, _) = self.split(depth);
-            leaves.few.iter().for_each(|few| at.set(*few));
+            leaves.few.iter().for_each(|(word, bits)| at.set(*word, *bits));
             if !leaves.all.is_empty() {
                 isa.run(Leaf { rows: &set.rows, all: &leaves.all, at });
             }
@@ -334,7 +334,7 @@ struct At<'a> {
 impl At<'_> {
     /// Adds leaves of twigs in one word.
     #[inline(always)]
-    fn set(&mut self, (word, bits): (u32, u64)) {
+    fn set(&mut self, word: u32, bits: u64) {
         let (group, word) = (word as usize / GROUP_WORDS, word as usize % GROUP_WORDS);
         self.found[group].0[word] |= bits;
         self.words[group] |= 1 << word;
@@ -386,7 +386,7 @@ impl Work for LeafOf<'_> {
                 at.set_all(place, rows.words(words));
             } else {
                 for (word, bits) in &leaves.few[leaves.few_of(*group)] {
-                    at.set((place * GROUP_WORDS as u32 + word % GROUP_WORDS as u32, *bits));
+                    at.set(place * GROUP_WORDS as u32 + word % GROUP_WORDS as u32, *bits);
                 }
             }
         }
@@ -427,7 +427,8 @@ impl Work for Exit<'_> {
                             set,
                             passed,
                             group,
-                            (number, word as usize),
+                            number,
+                            word as usize,
                             take(&mut own.0[word as usize]),
                         );
                         above_found.0[word as usize] |= bits;
@@ -450,13 +451,7 @@ impl Work for Exit<'_> {
 impl Exit<'_> {
     /// The bits of one word that the node adds to the level above.
     #[inline(always)]
-    fn word(
-        set: &TwigSet,
-        passed: &[RowIx],
-        group: &Group,
-        (number, word): (usize, usize),
-        found: u64,
-    ) -> u64 {
+    fn word(set: &TwigSet, passed: &[RowIx], group: &Group, number: usize, word: usize, found: u64) -> u64 {
         let mut told = group.word_satisfied(word, found);
         if told != 0 {
             let mut asked = 0;

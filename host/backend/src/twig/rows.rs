@@ -157,7 +157,7 @@ impl RowTable {
     }
 
     /// Adds the bit of a node to a row.
-    pub fn set(&mut self, row: RowIx, group: u32, (word, bit): (usize, u64), is_leaf: bool) {
+    pub fn set(&mut self, row: RowIx, group: u32, word: usize, bit: u64, is_leaf: bool) {
         let Self { rows, words, free } = self;
         let row = &mut rows[row as usize];
         let places = if is_leaf { &mut row.leaves } else { &mut row.inner };

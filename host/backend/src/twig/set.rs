@@ -224,7 +224,7 @@ impl TwigSet {
         let rows: Vec<RowIx> = nodes.iter().map(|node| self.row(node)).collect();
         for ((row, report), is_leaf) in rows.iter().zip(&layout.reports).zip(is_leaf) {
             let bit = 1 << (report.at + room.at);
-            self.rows.set(*row, group as u32, (report.word + room.word, bit), is_leaf);
+            self.rows.set(*row, group as u32, report.word + room.word, bit, is_leaf);
         }
         let key = self.key(&leaves).map(|(_, row)| row);
         if let Some(key) = key {

@@ -218,7 +218,7 @@ impl Filter<'_> {
             // counted.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
             let setup = ready.map_or(setup, |ready| ready.max(setup));
-            let table = table(plan, stats, (setup, made), started.elapsed(), None);
+            let table = table(plan, stats, setup, made, started.elapsed(), None);
             let _ = io::stderr().lock().write_all(table.as_bytes());
         }
         failure.map_or(Ok(self.done.stats.matches > 0), Err)

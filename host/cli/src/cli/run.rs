@@ -128,7 +128,7 @@ pub fn consume(
         input = input.matching(predicate);
     }
     if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
-        let (index, lines, took) = only(engine, predicate, (file, only_file), args.approximate.approximate)?;
+        let (index, lines, took) = only(engine, predicate, file, only_file, args.approximate.approximate)?;
         let count = lines.rows.as_ref().map_or(index.rows(), RowSet::count);
         let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
         found = Some(match &lines.rest {
@@ -156,7 +156,7 @@ pub fn consume(
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let before = skipped.count;
-    let mut done = consume_all(&mut answers, consumer, &mut out, (&mut skipped, last), &mut progress);
+    let mut done = consume_all(&mut answers, consumer, &mut out, &mut skipped, last, &mut progress);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -174,7 +174,7 @@ pub fn consume(
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
         let mut stats = answers.stats();
         stats.skipped += before;
-        let table = table(answers.plan(), &stats, (setup, &made), total, found);
+        let table = table(answers.plan(), &stats, setup, &made, total, found);
         let _ = io::stderr().lock().write_all(table.as_bytes());
     }
     done
@@ -184,7 +184,8 @@ fn consume_all(
     answers: &mut Answers,
     consumer: &mut impl Consumer,
     out: &mut Out,
-    (skipped, mut last): (&mut Skipped, Option<Failure>),
+    skipped: &mut Skipped,
+    mut last: Option<Failure>,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
     let mut open = false;
@@ -279,7 +280,8 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
 fn only(
     engine: &Engine,
     predicate: &Predicate,
-    (index, input): (&Path, Option<PathBuf>),
+    index: &Path,
+    input: Option<PathBuf>,
     approximate: bool,
 ) -> Result<(BitmapIndex, Lines, Duration), Failure> {
     let started = Instant::now();
@@ -297,7 +299,8 @@ fn only(
 pub fn table(
     plan: &Plan,
     stats: &Stats,
-    (setup, made): (Duration, &Setup),
+    setup: Duration,
+    made: &Setup,
     total: Duration,
     found: Option<String>,
 ) -> String {
@@ -364,7 +367,7 @@ mod tests {
     fn notes_are_shown_if_there_are_any() {
         let shown = |notes: Vec<String>| {
             let made = Setup { notes, ..Setup::default() };
-            table(&Plan::default(), &Stats::default(), (Duration::ZERO, &made), Duration::ZERO, None)
+            table(&Plan::default(), &Stats::default(), Duration::ZERO, &made, Duration::ZERO, None)
         };
         assert!(!shown(Vec::new()).contains("note"));
         assert!(shown(vec!["slower".into()]).ends_with("\nnote        slower\n"));

@@ -73,8 +73,8 @@ impl Trees<'_> {
                 // A blank line is not a record.
                 Ok(tree) if tree.is_empty() => {}
                 Ok(tree) => {
-                    let place = (partition.offset() + start as u64, line);
-                    dump::write(&mut self.out, &tree, record, place, self.args.steps)
+                    let offset = partition.offset() + start as u64;
+                    dump::write(&mut self.out, &tree, record, offset, line, self.args.steps)
                         .map_err(|error| self.out.failed(error))?;
                 }
                 Err(fault) => {

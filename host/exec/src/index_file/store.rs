@@ -95,7 +95,7 @@ impl Store for FileStore {
             answer = finish(found, text, program, want)?;
         }
         self.give_back(scratch);
-        let mut text = Text::lent(buffer, (0, len), entry.offset);
+        let mut text = Text::lent(buffer, 0..len, entry.offset);
         if !is_given {
             // The next read then uses the same buffer, whose bytes are in the cache.
             text.forget();

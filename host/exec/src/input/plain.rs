@@ -157,7 +157,7 @@ impl Stretch<'_> {
     /// The bytes `start..end` as a text.
     pub fn into_text(self, start: usize, end: usize) -> Text {
         let offset = self.from + start as u64;
-        Text::lent(self.buffer, (start, end), offset)
+        Text::lent(self.buffer, start..end, offset)
     }
 }
 
@@ -293,7 +293,7 @@ impl PlainFile {
             if copied.text_bytes()? != len {
                 return Err(copied.damaged("it changes while it is read"));
             }
-            Ok(Ok(Text::packed((buffer, bytes.len()), self.name.clone(), len, at)))
+            Ok(Ok(Text::packed(buffer, bytes.len(), self.name.clone(), len, at)))
         };
         match read() {
             Ok(Ok(text)) => Cut::new(vec![text], None),
@@ -340,7 +340,7 @@ impl PlainFile {
             Ok(Some(end)) => match buffers.take_long(end - last) {
                 Ok(mut buffer) => {
                     buffer[..end - last].copy_from_slice(&stretch.bytes()[last..end]);
-                    let long = Text::lent(buffer, (0, end - last), from + last as u64);
+                    let long = Text::lent(buffer, 0..end - last, from + last as u64);
                     return Cut::new(vec![stretch.into_text(start, last), long], None);
                 }
                 Err(error) => (last, Some(error)),

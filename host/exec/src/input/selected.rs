@@ -147,7 +147,7 @@ impl Selection {
 /// The text of the lines at the start of a buffer; `None` if there are none.
 fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
     let first = selected.runs.first()?.file_at;
-    Some(Text::lent(buffer, (0, len), first).with_extract(Extract::Lines(Arc::new(selected))))
+    Some(Text::lent(buffer, 0..len, first).with_extract(Extract::Lines(Arc::new(selected))))
 }
 
 /// Moves lines together.

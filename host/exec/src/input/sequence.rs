@@ -78,7 +78,7 @@ impl Sequence {
         }
         let marked = buffer[..filled].starts_with(BYTE_ORDER_MARK);
         let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
-        Ok((start < filled).then(|| Text::lent(buffer, (start, filled), start as ByteOffset)))
+        Ok((start < filled).then(|| Text::lent(buffer, start..filled, start as ByteOffset)))
     }
 
     /// The next partition; `None` at the end, or once `stop` is set. It has about `size` bytes. It has more
@@ -146,7 +146,7 @@ impl Sequence {
         let offset = self.offset + start as u64;
         self.offset += end as u64;
         if start < end {
-            return Ok(Some(Text::lent(buffer, (start, end), offset)));
+            return Ok(Some(Text::lent(buffer, start..end, offset)));
         }
         match std::mem::replace(&mut self.state, State::Done) {
             State::Failed(error) => Err(error.into()),

@@ -1,5 +1,6 @@
 //! The text of a partition, and its position in the input.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use warpath_core::error::Error;
@@ -37,8 +38,9 @@ enum Memory {
 }
 
 impl Text {
-    /// The bytes `start..end` of a buffer. `offset` is their offset in the input.
-    pub fn lent(buffer: Lent, (start, end): (usize, usize), offset: ByteOffset) -> Self {
+    /// The bytes `range` of a buffer. `offset` is their offset in the input.
+    pub fn lent(buffer: Lent, range: Range<usize>, offset: ByteOffset) -> Self {
+        let Range { start, end } = range;
         Self { memory: Some(Memory::Lent(buffer)), start, end, offset, extract: None }
     }
 
@@ -49,7 +51,7 @@ impl Text {
 
     /// A group of a packed file named `name`. The first `len` bytes of the buffer are the packed group; its
     /// text has `text` bytes. [`bytes`](Self::bytes) is empty until the text is [unpacked](Self::unpack).
-    pub fn packed((buffer, len): (Lent, usize), name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
+    pub fn packed(buffer: Lent, len: usize, name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
         Self { memory: Some(Memory::Packed(buffer, len, name)), start: 0, end: text, offset, extract: None }
     }
 

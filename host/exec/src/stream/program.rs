@@ -102,7 +102,8 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
 
     /// The results over a store. `index` describes it.
     pub(crate) fn over(
-        (chosen, on_error): (Chosen, OnError),
+        chosen: Chosen,
+        on_error: OnError,
         store: Arc<dyn Store>,
         index: String,
         program: Program,

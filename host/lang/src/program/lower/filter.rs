@@ -211,8 +211,8 @@ impl Lowering {
                     let length = self.before(TestKind::Length, next, test);
                     self.operand(of, slot, length)?
                 }
-                FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, (next, next))?,
-                FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, (next, next))?,
+                FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, next, next)?,
+                FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, next, next)?,
             },
             ComparableKind::Column(column) => return Err(not_in_text(column)),
         })
@@ -224,7 +224,8 @@ impl Lowering {
         kind: TestKind,
         query: &FilterQuery,
         slot: u32,
-        (then, otherwise): (u32, u32),
+        then: u32,
+        otherwise: u32,
     ) -> Result<u32, Diagnostic> {
         let path = self.query(&query.segments)?;
         let test = Test { path, slot, then, otherwise, from_root: from_root(query.root), ..Test::default() };
@@ -233,7 +234,7 @@ impl Lowering {
 
     fn exists(&mut self, query: &FilterQuery, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
         if !query.is_singular() {
-            return self.run(TestKind::ExistsAny, query, 0, (then, otherwise));
+            return self.run(TestKind::ExistsAny, query, 0, then, otherwise);
         }
         super::check_length(&query.segments)?;
         let mut steps = Vec::new();
