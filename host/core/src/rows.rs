@@ -216,3 +216,29 @@ impl SubAssign<&Self> for RowSet {
         self.zip(other, |a, b| a & !b);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::RowSet;
+
+    /// Sets of 0 to 200 rows, so that the last word has any number of rows, beside a list of booleans.
+    #[test]
+    fn sets_are_as_lists_of_booleans() {
+        for rows in 0..=200 {
+            let list: Vec<bool> = (0..rows).map(|row| row % 3 == 0 || row % 7 == 2).collect();
+            let set: RowSet = list.iter().copied().collect();
+            let mut made = RowSet::none(rows);
+            (0..rows).filter(|row| list[*row as usize]).for_each(|row| made.insert(row));
+            made.insert(rows);
+            assert_eq!(made, set, "{rows}");
+            assert_eq!(!set.clone(), list.iter().map(|is| !is).collect(), "{rows}");
+            assert_eq!(!RowSet::none(rows), RowSet::all(rows), "{rows}");
+            for row in [0, 1, 62, 63, 64, 65, 127, 128, rows, rows + 1, u64::MAX] {
+                let mut cut = set.clone();
+                cut.truncate(row);
+                let want = list.iter().zip(0..).map(|(is, at)| *is && at < row).collect();
+                assert_eq!(cut, want, "{rows} rows, cut at {row}");
+            }
+        }
+    }
+}

@@ -110,7 +110,10 @@ pub struct SelectArgs {
 #[command(
     mut_arg("index", |arg| arg.help("Show what `--index FILE.wpi` changes").long_help(None::<&str>)),
     mut_arg("strict", |arg| arg.help("Show what `--strict` changes").long_help(None::<&str>)),
-    mut_arg("only", |arg| arg.help("Show what `--where EXPR` changes").long_help(None::<&str>)),
+    mut_arg("only", |arg| {
+        arg.help("Show what `--where EXPR` changes; for tests of columns, see `bitmap range --explain`")
+            .long_help(None::<&str>)
+    }),
     after_long_help = "\
 Examples:
   warpath explain '$.user.lang'
