@@ -16,6 +16,7 @@ mod query;
 mod select;
 mod show;
 mod strict;
+mod terminal;
 mod tree;
 
 use std::fmt;

@@ -10,7 +10,7 @@ use warpath::OutputMode;
 use super::args::OutputArgs;
 use super::escape::escaped;
 use super::failure::Failure;
-use super::inherited;
+use super::{inherited, progress};
 
 /// The number of bytes that are buffered before they are written. Writes end at line ends, because standard
 /// output passes them on unchanged.
@@ -107,7 +107,7 @@ impl Out {
             self.buffer.extend_from_slice(lines);
             return Ok(());
         }
-        let written = self.write_out().and_then(|()| self.sink()?.write_all(lines));
+        let written = self.write_out().and_then(|()| self.write_now(lines));
         written.map_err(|error| self.failed(error))
     }
 
@@ -130,10 +130,21 @@ impl Out {
 
     fn write_out(&mut self) -> io::Result<()> {
         let buffer = std::mem::take(&mut self.buffer);
-        let written = self.sink()?.write_all(&buffer);
+        let written = self.write_now(&buffer);
         self.buffer = buffer;
         self.buffer.clear();
         written
+    }
+
+    /// Writes without the buffer. A bar of progress on the same terminal makes way.
+    fn write_now(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let terminal = self.terminal && !bytes.is_empty();
+        let sink = self.sink()?;
+        if terminal {
+            progress::aside(|| sink.write_all(bytes).and_then(|()| sink.flush()))
+        } else {
+            sink.write_all(bytes)
+        }
     }
 
     /// Returns the failure for an error of [`Write`].

@@ -1,19 +1,43 @@
 //! Progress on standard error.
+//!
+//! A terminal shows one bar at most, on one row. Whatever is printed there meanwhile goes through [`aside`],
+//! which removes the bar first.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use terminal_size::{Width, terminal_size_of};
 use warpath::Source;
 use warpath::packed::PackedFile;
 
 use super::args::When;
 
-/// The time before a bar is shown. A shorter run shows no bar.
+/// The time before a bar is shown with `--progress auto`. A shorter run shows no bar.
 const QUIET_START: Duration = Duration::from_millis(500);
 /// The time between two lines, if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The most and the fewest columns of the bar itself. Narrower terminals show numbers alone.
+const BAR_COLUMNS: usize = 40;
+const LEAST_BAR_COLUMNS: usize = 8;
+
+/// The columns of a terminal that does not say how many it has.
+const UNKNOWN_COLUMNS: usize = 80;
+
+/// The bar that the terminal shows.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Does `work`, which prints on the terminal, with the bar removed. The bar returns afterwards.
+pub fn aside<R>(work: impl FnOnce() -> R) -> R {
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(work),
+        None => work(),
+    }
+}
 
 /// The progress of a run.
 pub struct Progress {
@@ -25,8 +49,9 @@ pub struct Progress {
 
 enum Shown {
     Nothing,
-    /// A bar. `None` until [`QUIET_START`] has passed.
-    Bar(Option<ProgressBar>),
+    /// A bar that is shown when this time has passed.
+    Later(Duration),
+    Bar(ProgressBar),
     /// Lines at an interval. Holds the time of the last line.
     Lines(Instant),
 }
@@ -38,11 +63,14 @@ impl Progress {
         let shown = match when {
             When::Never => Shown::Nothing,
             When::Auto if !terminal || answers_on_terminal => Shown::Nothing,
-            _ if terminal => Shown::Bar(None),
-            _ => Shown::Lines(Instant::now()),
+            When::Auto => Shown::Later(QUIET_START),
+            When::Always if terminal => Shown::Later(Duration::ZERO),
+            When::Always => Shown::Lines(Instant::now()),
         };
         let total = sources.iter().map(plain_size).sum();
-        Self { total, shown, started: Instant::now() }
+        let mut progress = Self { total, shown, started: Instant::now() };
+        progress.update(0);
+        progress
     }
 
     /// Records that `bytes` bytes have been read so far, and updates the display.
@@ -52,17 +80,15 @@ impl Progress {
         let (total, started) = (self.total, self.started);
         match &mut self.shown {
             Shown::Nothing => {}
-            Shown::Bar(bar) => {
-                if bar.is_some() || started.elapsed() >= QUIET_START {
-                    let bar = bar.get_or_insert_with(|| new_bar(total));
-                    bar.set_position(bytes);
-                    bar.set_message(pace(bytes, total, started.elapsed()));
-                    if total.is_none() && bar.length().is_some() {
-                        bar.unset_length();
-                        bar.set_style(style(None));
-                    }
+            Shown::Later(quiet) => {
+                if started.elapsed() >= *quiet {
+                    let bar = new_bar();
+                    draw(&bar, bytes, total, started.elapsed());
+                    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+                    self.shown = Shown::Bar(bar);
                 }
             }
+            Shown::Bar(bar) => draw(bar, bytes, total, started.elapsed()),
             Shown::Lines(last) => {
                 if last.elapsed() >= LINE_INTERVAL {
                     *last = Instant::now();
@@ -72,12 +98,16 @@ impl Progress {
         }
     }
 
-    /// Removes the bar, so that messages can be printed. Prints the last line, if progress is shown in lines.
+    /// Removes the bar. Prints the last line, if progress is shown in lines. Callers call this before they
+    /// print the end of the results.
     pub fn finish(&mut self, bytes: u64) {
         match &mut self.shown {
-            Shown::Bar(Some(bar)) => bar.finish_and_clear(),
+            Shown::Bar(bar) => {
+                *BAR.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                bar.finish_and_clear();
+            }
             Shown::Lines(_) => line(bytes, self.total, self.started),
-            _ => {}
+            Shown::Nothing | Shown::Later(_) => {}
         }
         self.shown = Shown::Nothing;
     }
@@ -97,18 +127,47 @@ fn plain_size(source: &Source) -> Option<u64> {
     }
 }
 
-fn new_bar(total: Option<u64>) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    bar.set_style(style(total));
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    // `wide_msg` cuts what does not fit, should the terminal become narrower meanwhile.
+    let style = ProgressStyle::with_template("{wide_msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
 
-fn style(total: Option<u64>) -> ProgressStyle {
-    let template = match total {
-        Some(_) => "{bar:40} {bytes}/{total_bytes}  {msg}",
-        None => "{spinner} {bytes}  {msg}",
-    };
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+fn draw(bar: &ProgressBar, bytes: u64, total: Option<u64>, elapsed: Duration) {
+    let columns =
+        terminal_size_of(io::stderr()).map_or(UNKNOWN_COLUMNS, |(Width(columns), _)| columns.into());
+    bar.set_message(row(columns, bytes, total, elapsed));
+}
+
+/// The row of the bar, which has fewer characters than the terminal has columns.
+fn row(columns: usize, bytes: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let room = columns.saturating_sub(1);
+    let read = HumanBytes(bytes);
+    let pace = pace(bytes, total, elapsed);
+    let Some(total) = total else { return fitting([format!("{read}  {pace}"), read.to_string()], room) };
+    let done = bytes as f64 / total.max(1) as f64;
+    let numbers = format!("{read}/{}  {pace}", HumanBytes(total));
+    let bar = room.saturating_sub(numbers.len() + 1).min(BAR_COLUMNS);
+    if bar >= LEAST_BAR_COLUMNS {
+        let full = (done * bar as f64) as usize;
+        return format!("{}{} {numbers}", "█".repeat(full), "░".repeat(bar - full));
+    }
+    let percent = format!("{:.0} %", 100.0 * done);
+    fitting([numbers, format!("{percent}  {pace}"), percent], room)
+}
+
+/// The first text that fits; else the last one, cut.
+fn fitting<const N: usize>(texts: [String; N], room: usize) -> String {
+    let mut shortest = String::new();
+    for text in texts {
+        if text.len() <= room {
+            return text;
+        }
+        shortest = text;
+    }
+    shortest.chars().take(room).collect()
 }
 
 /// The bytes per second since the start, and the estimated time that is left.
@@ -127,4 +186,33 @@ fn line(bytes: u64, total: Option<u64>, started: Instant) {
     let of = total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
     let pace = pace(bytes, total, started.elapsed());
     let _ = writeln!(io::stderr().lock(), "progress: {}{of}, {pace}", HumanBytes(bytes));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_fits_in_the_terminal() {
+        for columns in 0..250 {
+            for total in [None, Some(0), Some(420_000_000), Some(u64::MAX)] {
+                for bytes in [0, 1, 1023, 210_000_000, 420_000_000] {
+                    let row = row(columns, bytes.min(total.unwrap_or(bytes)), total, Duration::from_secs(3));
+                    assert!(row.chars().count() < columns.max(1), "{columns} {row}");
+                    assert!(row.is_empty() == (columns < 2), "{columns} {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_some_terminals() {
+        let at = |columns| row(columns, 210_000_000, Some(420_000_000), Duration::from_millis(500));
+        let numbers = "200.27 MiB/400.54 MiB  400.54 MiB/s, 0 s left";
+        assert_eq!(at(200), format!("{}{} {numbers}", "█".repeat(20), "░".repeat(20)));
+        assert_eq!(at(80), format!("{}{} {numbers}", "█".repeat(16), "░".repeat(17)));
+        assert_eq!(at(50), numbers);
+        assert_eq!(at(40), "50 %  400.54 MiB/s, 0 s left");
+        assert_eq!(at(10), "50 %");
+    }
 }

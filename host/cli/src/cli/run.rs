@@ -222,6 +222,7 @@ fn consume_all(
         consumer.start(out)?;
         open = true;
     }
+    progress.finish(answers.bytes_read());
     if open {
         consumer.end(out)?;
         out.finish()?;

@@ -7,6 +7,7 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use super::args::When;
 use super::escape::escaped;
+use super::progress;
 
 /// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
 #[derive(Clone)]
@@ -71,12 +72,13 @@ impl Ui {
 
     /// Prints lines unchanged, without a label.
     pub fn plain(&self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{text}"));
     }
 
     fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
         let (label, message) = (styled(label, style, self.color), message.to_string());
-        let _ = writeln!(io::stderr().lock(), "{indent}{label} {}", escaped(&message));
+        let message = escaped(&message);
+        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{indent}{label} {message}"));
     }
 }
 

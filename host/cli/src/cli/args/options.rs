@@ -166,7 +166,7 @@ pub struct ReportArgs {
 
     /// Progress on standard error
     ///
-    /// `auto`: on a terminal, unless results are printed there.
+    /// `auto`: on a terminal, unless results are printed there, and after half a second.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     pub progress: When,
 }
