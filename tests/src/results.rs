@@ -157,7 +157,7 @@ enum Value {
     Utf8(Vec<u8>),
 }
 
-fn value(kind: ColumnType, text: &[u8]) -> Option<Value> {
+fn value(kind: &ColumnType, text: &[u8]) -> Option<Value> {
     match kind {
         ColumnType::Boolean => {
             [&b"false"[..], b"true"].iter().position(|word| *word == text).map(|at| Value::Boolean(at == 1))
@@ -302,7 +302,7 @@ pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<
             for record in &piece.records {
                 let found = piece.matches[path].iter().filter(|found| found.line == *record);
                 let values: Vec<_> = found
-                    .map(|m| value(*kind, &text[base + m.start as usize..base + m.end as usize]))
+                    .map(|m| value(kind, &text[base + m.start as usize..base + m.end as usize]))
                     .collect();
                 rows.push(if query.is_singular() && values.is_empty() { vec![None] } else { values });
             }

@@ -22,7 +22,7 @@ const COLUMNS: [(&str, ColumnType); 8] = [
 ];
 
 fn schema(columns: &[(&str, ColumnType)], width: OffsetWidth) -> Schema {
-    let column = |(path, kind): &(&str, ColumnType)| (Query::compile(path).unwrap(), *kind);
+    let column = |(path, kind): &(&str, ColumnType)| (Query::compile(path).unwrap(), kind.clone());
     Schema::new(&columns.iter().map(column).collect::<Vec<_>>()).unwrap().with_offsets(width)
 }
 
@@ -120,7 +120,7 @@ fn all_columns_are_one_wait() {
 fn many_columns_of_short_records_are_made_in_little_memory() {
     let rest = "r".repeat(100);
     let text: String = (0..8000).map(|i| format!("{{\"n\":{i}.5,\"rest\":\"{rest}\"}}\n")).collect();
-    let schema = schema(&[("$.n", ColumnType::Float64); 16], OffsetWidth::Small);
+    let schema = schema(&vec![("$.n", ColumnType::Float64); 16], OffsetWidth::Small);
     let pipeline = emulated();
     answer(&pipeline, &text, schema.program(), Want { matches: true, ..Want::default() });
     let (before, len) = (pipeline.device().used(), text.len() as u64);

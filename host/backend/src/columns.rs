@@ -31,8 +31,9 @@
 mod arrow;
 
 use warpath_core::error::Error;
-pub use warpath_lang::column_type::ColumnType;
+pub use warpath_lang::column_type::{ColumnType, MAX_PRECISION, StructField, TypeError};
 use warpath_lang::program::{Program, Query};
+use warpath_shared::column::Kind;
 
 /// The width of the offsets of lists and strings, the same for all columns of all batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,10 +72,12 @@ impl Schema {
     /// Offsets have 32 bits.
     ///
     /// # Errors
-    /// The errors of [`Program::new`].
+    /// The errors of [`Program::new`]. [`Error::Usage`] for a type whose columns cannot be made.
     pub fn new(columns: &[(Query, ColumnType)]) -> Result<Self, Error> {
         let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.iter().cloned().unzip();
-        Ok(Self { program: Program::new(&queries)?.with_types(&types)?, width: OffsetWidth::Small })
+        let program = Program::new(&queries)?.with_types(&types)?;
+        program.columns().iter().try_for_each(|column| kind_of(column).map(drop))?;
+        Ok(Self { program, width: OffsetWidth::Small })
     }
 
     /// Gives the columns other names.
@@ -102,6 +105,12 @@ impl Schema {
     pub fn width(&self) -> OffsetWidth {
         self.width
     }
+}
+
+/// The rule by which kernels make a column's values. [`Schema::new`] refuses types without such a rule.
+pub(crate) fn kind_of(column: &warpath_lang::program::Column) -> Result<Kind, Error> {
+    let none = || Error::Usage(format!("no columns of the type `{}` can be made", column.values));
+    column.values.kind().ok_or_else(none)
 }
 
 /// Columns with the same number of rows.

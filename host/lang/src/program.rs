@@ -137,7 +137,8 @@ impl Program {
             return Err(Error::Usage(format!("{} names for {} paths", names.len(), self.columns.len())));
         }
         for (column, name) in self.columns.iter_mut().zip(names) {
-            *column = Column::new(name.as_ref(), column.singular, column.values);
+            let Column { singular, values, .. } = column;
+            *column = Column::new(name.as_ref(), *singular, std::mem::take(values));
         }
         Ok(self)
     }
@@ -151,7 +152,7 @@ impl Program {
             return Err(Error::Usage(format!("{} types for {} paths", types.len(), self.columns.len())));
         }
         for (column, values) in self.columns.iter_mut().zip(types) {
-            column.values = *values;
+            column.values.clone_from(values);
         }
         Ok(self)
     }

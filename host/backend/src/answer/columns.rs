@@ -9,7 +9,7 @@ use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::units::PartOffset;
 
 use super::Piece;
-use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values};
+use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values, kind_of};
 
 /// Makes the columns of a piece's records, from its records and matches. `text` is the text of the piece.
 pub(super) fn of_records(
@@ -31,7 +31,7 @@ fn column(
     asked: &program::Column,
     width: OffsetWidth,
 ) -> Result<Column, Error> {
-    let mut items = Builder::new(asked.values.kind());
+    let mut items = Builder::new(kind_of(asked)?);
     let mut matches = piece.matches.get(path).map_or(&[][..], Vec::as_slice).iter().peekable();
     let mut lists = Vec::with_capacity(if asked.singular { 0 } else { piece.records.len() + 1 });
     for record in &piece.records {

@@ -25,12 +25,12 @@ impl Schema {
     pub fn to_arrow(&self) -> SchemaRef {
         let large = self.width == OffsetWidth::Large;
         let field = |column: &warpath_lang::program::Column| {
-            let items = match column.values {
+            let items = match &column.values {
                 ColumnType::Boolean => DataType::Boolean,
                 ColumnType::Int64 => DataType::Int64,
                 ColumnType::Float64 => DataType::Float64,
                 ColumnType::Utf8 | ColumnType::Json if large => DataType::LargeUtf8,
-                ColumnType::Utf8 | ColumnType::Json => DataType::Utf8,
+                _ => DataType::Utf8,
             };
             let values = match (column.singular, large) {
                 (true, _) => items,

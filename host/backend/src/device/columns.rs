@@ -26,7 +26,7 @@ use super::index::scan;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
-use crate::columns::{Column, Items, OffsetWidth, Offsets, Values};
+use crate::columns::{Column, Items, OffsetWidth, Offsets, Values, kind_of};
 
 /// The most bytes of scratch for an item of a column: a row, a value, two offsets, and an unfinished number.
 const SCRATCH_PER_ITEM: usize = 44;
@@ -272,7 +272,7 @@ impl<A: Accelerator> ColumnsStage<A> {
                 width.check(matches.len() as u64)?;
             }
             let items = if asked.singular { 0..records } else { matches };
-            Ok(Shape { singular: asked.singular, kind: asked.values.kind(), width, items })
+            Ok(Shape { singular: asked.singular, kind: kind_of(asked)?, width, items })
         };
         let shapes: Vec<Shape> = asked.iter().enumerate().map(shape).collect::<Result<_, Error>>()?;
         while columns.len() < asked.len() {

@@ -29,7 +29,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         return Err(Failure::usage(format!("two columns have the name `{twice}`")));
     }
-    let compile = |column: &Column<'_>| Ok((Query::compile(column.path)?, column.values));
+    let compile = |column: &Column<'_>| Ok((Query::compile(column.path)?, column.values.clone()));
     let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let schema = Schema::new(&columns)?.with_names(&names)?;
     let program = schema.program().clone();
@@ -86,7 +86,7 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
     };
     let typed = name.rsplit_once(':').map(|(name, end)| {
         let known = TYPES.iter().find(|(known, _)| *known == end);
-        (name, end, known.map(|(_, values)| *values))
+        (name, end, known.map(|(_, values)| values.clone()))
     });
     let (name, values) = match typed {
         None => (name, ColumnType::Json),
