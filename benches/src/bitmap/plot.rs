@@ -16,7 +16,7 @@ use super::method::{Family, Place, name};
 use super::record::{Data, Results, Times};
 use crate::harness::chart::dots::{self, Role, Row};
 use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{self, Figure, Heading, Spot, milliseconds, number};
+use crate::harness::chart::{self, Figure, Heading, MEANS, Spot, milliseconds, number};
 
 /// Makes the page of a folder, `README.md`, and its plots. What was written.
 ///
@@ -98,15 +98,25 @@ impl<'a> Of<'a> {
     }
 
     /// The times to compare with the baseline: of methods on a device that has the columns. Without any,
-    /// those of all other methods, each on the most threads.
+    /// those of all other methods, each on the most threads. Beside devices there is the fastest method of
+    /// the CPU.
     fn compared(&self) -> Vec<&'a Times> {
         let others = self.times.iter().copied().filter(|times| times.method != name::PAIRWISE);
-        let device: Vec<&Times> = others.clone().filter(|times| times.place == Place::Resident).collect();
-        if device.is_empty() {
-            others.filter(|times| is_widest(times, &self.times)).collect()
-        } else {
-            device
+        if self.times.iter().all(|times| times.place != Place::Resident) {
+            return others.filter(|times| is_widest(times, &self.times)).collect();
         }
+        let resident = others.filter(|times| times.place == Place::Resident);
+        resident.chain(self.fastest_on_cpu()).collect()
+    }
+
+    /// The fastest method of the CPU, apart from the baseline, on the most threads.
+    fn fastest_on_cpu(&self) -> Option<&'a Times> {
+        let on_cpu = self.times.iter().copied().filter(|times| {
+            matches!(times.place, Place::Threads(_))
+                && times.method != name::PAIRWISE
+                && is_widest(times, &self.times)
+        });
+        on_cpu.min_by(|a, b| a.mean().total_cmp(&b.mean()))
     }
 
     fn heading(&self, title: String, what: String) -> Heading {
@@ -116,7 +126,7 @@ impl<'a> Of<'a> {
             number(*rows as f64),
             number(100.0 * ratio)
         );
-        Heading { title, notes: vec![data, place_and_time(self.results)] }
+        Heading { title, notes: vec![data, MEANS.to_owned(), place_and_time(self.results)] }
     }
 }
 
@@ -202,16 +212,22 @@ fn beside_rows(results: &Results) -> Option<String> {
             of.times.iter().copied().find(|times| times.place == Place::Resident && times.method == method)
         };
         let Some(base) = resident(name::ROA) else { continue };
-        for times in [name::COA, name::HYBRID, name::IDEAL, name::WARPATH].into_iter().filter_map(resident) {
+        let on_device =
+            [name::COA, name::HYBRID, name::IDEAL, name::WARPATH].into_iter().filter_map(resident);
+        for times in on_device.chain(of.fastest_on_cpu()) {
             let spot = speedup(base, times);
             let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), milliseconds(times.mean()));
-            let name = format!("{}: {}", data.name, times.method);
+            let name = format!("{}: {}", data.name, times.label());
             rows.push(Row { name, spot: Some(spot), note, role: role(times) });
         }
     }
     let heading = Heading {
         title: "Methods on a device, beside row-oriented access".into(),
-        notes: vec!["the columns are on the device; % faster than roa".into(), place_and_time(results)],
+        notes: vec![
+            "the columns are on the device; % faster than roa".into(),
+            MEANS.to_owned(),
+            place_and_time(results),
+        ],
     };
     (!rows.is_empty()).then(|| dots::draw(&heading, "times as fast as roa", &rows))
 }
@@ -297,6 +313,7 @@ fn ratios(results: &Results) -> Option<String> {
         title: "Speed-up over the pairwise reduction, by how far the data compresses".into(),
         notes: vec![
             format!("union of the most columns; mean of the speed-ups over {} threads", threads.join(", ")),
+            MEANS.to_owned(),
             place_and_time(results),
         ],
     };
@@ -417,7 +434,7 @@ mod tests {
         let results = sample(true);
         let of = Of::new(&results, &results.data[2]).unwrap();
         let compared: Vec<&str> = of.compared().iter().map(|times| times.method.as_str()).collect();
-        assert_eq!(compared, [name::ROA, name::COA, name::HYBRID, name::IDEAL, name::WARPATH]);
+        assert_eq!(compared, [name::ROA, name::COA, name::HYBRID, name::IDEAL, name::WARPATH, "croaring"]);
         assert_eq!(of.best_baseline().0, 16);
         assert!((speedup(of.baseline[0].1, of.compared()[0]).value - 100.0).abs() < 1e-9);
         let results = sample(false);

@@ -35,6 +35,13 @@ const GRID: &str = "#DFE3E8";
 /// Marks of tools that are shown for comparison.
 const PEER: &str = "#8C959F";
 
+/// The meaning of marks and whiskers, for plots of medians.
+pub const MEDIANS: &str =
+    "A mark is the median of all runs; the line through it goes from the least to the most.";
+/// The meaning of marks and whiskers, for plots of means.
+pub const MEANS: &str =
+    "A mark is the mean of all runs; the line through it goes from the least to the most.";
+
 /// The text at the top of a plot.
 #[derive(Clone, Debug)]
 pub struct Heading {

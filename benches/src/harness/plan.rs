@@ -130,7 +130,7 @@ fn cpu(extent: Extent) -> Vec<Chart> {
             extent,
             &[&with_count[..], &[Tool::DuckDb { count: true }, Tool::Polars { count: true }]].concat(),
         ),
-        partitions(extent, "cpu"),
+        partitions(extent, &["cpu"]),
         levels(extent, &[Tool::Cat, Tool::warpath_count("cpu")]),
         record_bytes(extent.bytes(SWEEP_BYTES), 10, &with_count),
         selectivity(extent.bytes(SWEEP_BYTES), 10, &with_count),
@@ -145,7 +145,8 @@ fn gpu(extent: Extent) -> Vec<Chart> {
     let mut charts = vec![
         queries(extent.bytes(GPJSON_BYTES), &peers),
         sizes(extent, &few),
-        partitions(extent, "cuda"),
+        partitions(extent, &["cuda", "cpu"]),
+        levels(extent, &[Tool::warpath_count("cuda"), Tool::warpath_count("cpu")]),
         record_bytes(extent.bytes(GPJSON_BYTES / 2), 5, &both),
         selectivity(extent.bytes(GPJSON_BYTES / 2), 5, &both),
         paths(extent.bytes(GPJSON_BYTES), 5, &[Tool::warpath("cuda"), Tool::warpath("cpu")]),
@@ -165,8 +166,8 @@ fn gpu(extent: Extent) -> Vec<Chart> {
     charts.extend([
         components("components", of(&charts[0])),
         components("components-sizes", of(&charts[1])),
-        components("components-record-bytes", of(&charts[3])),
-        components("components-selectivity", of(&charts[4])),
+        components("components-record-bytes", of(&charts[4])),
+        components("components-selectivity", of(&charts[5])),
         components("components-levels", depths.collect()),
         components("components-trees", trees(extent)),
     ]);
@@ -239,7 +240,7 @@ fn sizes(extent: Extent, tools: &[Tool]) -> Chart {
 }
 
 /// The partitions of GpJSON's tables.
-fn partitions(extent: Extent, device: &'static str) -> Chart {
+fn partitions(extent: Extent, devices: &[&'static str]) -> Chart {
     let partitions = [
         ("default", None),
         ("50 MB", Some("50000000")),
@@ -253,10 +254,17 @@ fn partitions(extent: Extent, device: &'static str) -> Chart {
         x: Some(at as f64),
         data: Data { shape: Shape::Twitter, bytes: extent.bytes(800_000_000) },
         ask: ask::lang(),
-        work: Work::Tools(vec![
-            Tool::Warpath { device, count: false, partition: partition.map(str::to_owned) },
-            Tool::Warpath { device, count: true, partition: partition.map(str::to_owned) },
-        ]),
+        work: Work::Tools(
+            devices
+                .iter()
+                .flat_map(|device| [false, true].map(|count| (*device, count)))
+                .map(|(device, count)| Tool::Warpath {
+                    device,
+                    count,
+                    partition: partition.map(str::to_owned),
+                })
+                .collect(),
+        ),
     };
     Chart { id: "partitions", runs: 10, cases: partitions.into_iter().enumerate().map(case).collect() }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::chart::dots::{self, Role, Row};
 use super::chart::lines::{self, Axis, Series};
-use super::chart::{Heading, Spot, number};
+use super::chart::{Heading, MEDIANS, Spot, number, thousands};
 use super::plan::Suite;
 use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
 
@@ -121,12 +121,15 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
         );
         let mut all_tables = format!("# {heading}: all figures\n\n{HOW_TO_READ}\n");
         for show in &SHOWS {
-            let records: Vec<&Record> = records.iter().filter(|record| record.chart == show.id).collect();
-            if records.is_empty() {
+            let own: Vec<&Record> = records.iter().filter(|record| record.chart == show.id).collect();
+            if own.is_empty() {
                 continue;
             }
+            let beside: Vec<&Record> =
+                records.iter().filter(|record| is_cpu_beside(record, show.id)).collect();
+            let records = own;
             let _ = write!(page, "\n### {}\n\n{}\n", show.title, place_and_time(&records));
-            for (name, plot) in plots(suite, show, &records) {
+            for (name, plot) in plots(suite, show, &records, &beside) {
                 let _ = write!(page, "\n![{}]({name})\n", alternative(show, &name));
                 fs::write(folder.join(&name), plot).with_context(|| name.clone())?;
                 files.push(name);
@@ -172,13 +175,16 @@ fn cases<'a>(records: &[&'a Record]) -> Vec<(&'a str, Vec<&'a Record>)> {
 }
 
 /// The plots of a chart, each with a file name.
-fn plots(suite: Suite, show: &Show, records: &[&Record]) -> Vec<(String, String)> {
+/// `beside` has the CPU's records for the cases of a chart of kernels.
+fn plots(suite: Suite, show: &Show, records: &[&Record], beside: &[&Record]) -> Vec<(String, String)> {
     let stem = format!("{}-{}", suite.name(), show.id);
     let Some(axis) = show.axis else {
         let cases = cases(records);
         let name = |case: &str, what: &str| format!("{stem}-{}{what}.svg", case.replace(' ', "-"));
-        let mut plots: Vec<(String, String)> =
-            cases.iter().map(|(case, records)| (name(case, ""), speeds(records))).collect();
+        let mut plots: Vec<(String, String)> = cases
+            .iter()
+            .map(|(case, records)| (name(case, ""), speeds(&with_cpu(records, beside))))
+            .collect();
         if let Some((case, records)) = cases.first()
             && show.id == "queries"
         {
@@ -186,18 +192,64 @@ fn plots(suite: Suite, show: &Show, records: &[&Record]) -> Vec<(String, String)
         }
         return plots;
     };
-    vec![(format!("{stem}.svg"), along(show, axis, records))]
+    vec![(format!("{stem}.svg"), along(show, axis, &with_cpu(records, beside)))]
+}
+
+/// True for the record of the CPU, in the chart of whole processes, whose cases are those of a chart of
+/// kernels.
+fn is_cpu_beside(record: &Record, components: &str) -> bool {
+    let chart = match components {
+        "components" => "queries",
+        _ => components.strip_prefix("components-").unwrap_or_default(),
+    };
+    record.chart == chart && record.tool == "warpath cpu"
+}
+
+/// Records, and the CPU's of the same cases. The CPU's are of whole processes, from file to output.
+fn with_cpu<'a>(records: &[&'a Record], beside: &[&'a Record]) -> Vec<&'a Record> {
+    let is_shown = |cpu: &&&Record| records.iter().any(|record| record.case == cpu.case);
+    records.iter().chain(beside.iter().filter(is_shown)).copied().collect()
 }
 
 fn notes(records: &[&Record], what: &str) -> Vec<String> {
     let first = records[0];
     let bytes = number(first.bytes as f64 / 1e6);
-    vec![what.replace("{bytes}", &bytes).replace("{shape}", &first.shape), place_and_time(records)]
+    vec![
+        what.replace("{bytes}", &bytes).replace("{shape}", &in_words(&first.shape)),
+        MEDIANS.to_owned(),
+        place_and_time(records),
+    ]
+}
+
+/// The records of a shape, in words.
+fn in_words(shape: &str) -> String {
+    match shape {
+        "twitter" => "tweets".into(),
+        "walmart" => "products of Walmart".into(),
+        "bestbuy" => "products of Best Buy".into(),
+        "maps" => "directions".into(),
+        _ => match shape.strip_prefix("sized:").and_then(|length| length.parse().ok()) {
+            Some(length) => format!("records of {} bytes", thousands(length)),
+            None => shape.into(),
+        },
+    }
+}
+
+/// The name of a tool in a plot.
+fn tool_name(record: &Record) -> String {
+    match record.tool.as_str() {
+        "cat" => "cat, to /dev/null".into(),
+        name => name.into(),
+    }
+}
+
+/// The name of a tool in a plot of kernels, where the CPU's records are of whole processes.
+fn name_among_kernels(record: &Record) -> String {
+    if is_component(record) { tool_name(record) } else { "CPU, whole process".into() }
 }
 
 fn role(record: &Record) -> Role {
     match record.tool.as_str() {
-        "cat" => Role::Limit,
         tool if tool.starts_with("warpath") => Role::Ours,
         _ => Role::Peer,
     }
@@ -224,7 +276,8 @@ fn rows(
                     (None, why(record).map_or("nothing measured".into(), |why| format!("not run: {why}")))
                 }
             };
-            Row { name: record.tool.clone(), spot, note, role: role(record) }
+            let name = if is_component(records[0]) { name_among_kernels(record) } else { tool_name(record) };
+            Row { name, spot, note, role: role(record) }
         })
         .collect();
     let sign = if best_is_low { 1.0 } else { -1.0 };
@@ -317,7 +370,12 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
             Some(Spot { value: record.rate(median(wall)?), low: record.rate(most), high: record.rate(least) })
         };
         if let Some(spot) = spot(&measured.wall_ms) {
-            add(series_name(record), ours, x, spot);
+            let name = if is_component(records[0]) && !is_component(record) {
+                name_among_kernels(record)
+            } else {
+                series_name(record)
+            };
+            add(name, ours, x, spot);
         }
         // A device's context takes longer than the work; both are shown.
         if record.tool == "warpath cuda"
@@ -329,8 +387,8 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
     }
     let first = records[0];
     let what = match (show.id.contains("sizes"), is_component(first)) {
-        (true, true) => format!("{}, resident on the device", first.shape),
-        (true, false) => format!("{}; whole process, from file to output", first.shape),
+        (true, true) => format!("{}, resident on the device", in_words(&first.shape)),
+        (true, false) => format!("{}; whole process, from file to output", in_words(&first.shape)),
         (false, false) => format!(
             "{} MB of {}; whole process, from file to output",
             number(first.bytes as f64 / 1e6),
@@ -342,9 +400,10 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
             shape_of_all(records)
         ),
     };
-    // Warpath's lines come first, and so have the same looks on every chart; the limit comes last.
-    series.sort_by_key(|series| (!series.ours, series.name == "cat"));
-    let heading = Heading { title: show.title.into(), notes: vec![what, place_and_time(records)] };
+    // Warpath's lines come first, and so have the same looks on every chart.
+    series.sort_by_key(|series| !series.ours);
+    let heading =
+        Heading { title: show.title.into(), notes: vec![what, MEDIANS.to_owned(), place_and_time(records)] };
     let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
     lines::draw(&heading, &Axis { title: axis, ticks, log: show.log }, "10⁹ bytes of input a second", &series)
 }
@@ -352,14 +411,14 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
 /// The shape of all records, or what their shapes have in common.
 fn shape_of_all(records: &[&Record]) -> String {
     let shapes: BTreeSet<&str> = records.iter().map(|record| record.shape.as_str()).collect();
-    if shapes.len() > 1 { "records of one length".into() } else { records[0].shape.clone() }
+    if shapes.len() > 1 { "records of one length".into() } else { in_words(&records[0].shape) }
 }
 
 /// A tool's name on a chart along an axis: without what changes along it.
 fn series_name(record: &Record) -> String {
     let name = record.tool.as_str();
     if !is_component(record) {
-        return name.into();
+        return tool_name(record);
     }
     match name.split_once(" levels: ").filter(|_| name.starts_with("index, ")) {
         Some((_, what)) => format!("index: {what}"),
@@ -384,7 +443,13 @@ fn tables(records: &[&Record]) -> String {
     let mut page = String::new();
     for (case, records) in cases(records) {
         let first = records[0];
-        let _ = write!(page, "\n**{case}**: `{}`, {} bytes of {}\n\n", first.query, first.bytes, first.shape);
+        let _ = write!(
+            page,
+            "\n**{case}**: `{}`, {} bytes of {}\n\n",
+            first.query,
+            first.bytes,
+            in_words(&first.shape)
+        );
         if is_component(first) {
             page += "| component | ms | GB/s of input |\n|---|---:|---:|\n";
         } else {

@@ -24,8 +24,6 @@ pub enum Role {
     Ours,
     /// A tool to compare with.
     Peer,
-    /// A limit that no tool can beat.
-    Limit,
 }
 
 /// Between names and notes.
@@ -75,7 +73,6 @@ pub fn draw(heading: &Heading, unit: &str, rows: &[Row]) -> String {
         let colour = match row.role {
             Role::Ours => PALETTE[0],
             Role::Peer => PEER,
-            Role::Limit => INK,
         };
         let name = Text {
             bold: ours,
@@ -90,8 +87,7 @@ pub fn draw(heading: &Heading, unit: &str, rows: &[Row]) -> String {
             continue;
         };
         svg.line((scale.place(spot.low), y), (scale.place(spot.high), y), colour, 2.0);
-        let mark = if row.role == Role::Limit { Mark::Diamond } else { Mark::Disc };
-        svg.mark((scale.place(spot.value), y), mark, 5.0, colour);
+        svg.mark((scale.place(spot.value), y), Mark::Disc, 5.0, colour);
         svg.text(left + PLOT + 14.0, y + 4.0, &row.note, note);
     }
     svg.finish(&heading.title)
@@ -110,7 +106,7 @@ mod tests {
             role,
         };
         let rows = [
-            row("cat", Some(7.0), Role::Limit),
+            row("cat", Some(7.0), Role::Peer),
             row("us", Some(3.0), Role::Ours),
             row("them", None, Role::Peer),
         ];

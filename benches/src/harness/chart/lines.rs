@@ -32,6 +32,9 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 250.0;
 /// The approximate width of a letter in the name of a position.
 const LETTER: f64 = 6.5;
+/// The ratio of two positions, on a logarithmic axis, from which no line connects them: nothing is known of
+/// the values between.
+const FAR: f64 = 1000.0;
 /// Names are at least so far from each other.
 const APART: f64 = 15.0;
 
@@ -87,12 +90,17 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
     for at in order {
         let Series { points, ours, .. } = &series[at];
         let (colour, mark) = look(at);
-        let places: Vec<(f64, f64)> =
-            points.iter().map(|(value, spot)| (x.place(*value), y.place(spot.value))).collect();
-        svg.path(&places, colour, if *ours { 2.5 } else { 1.5 });
-        for (place, (_, spot)) in places.iter().zip(points) {
-            svg.line((place.0, y.place(spot.low)), (place.0, y.place(spot.high)), colour, 1.0);
-            svg.mark(*place, mark, 4.0, colour);
+        let place = |(value, spot): &(f64, Spot)| (x.place(*value), y.place(spot.value));
+        for near in points.chunk_by(|(a, _), (b, _)| !axis.log || b / a < FAR) {
+            let places: Vec<(f64, f64)> = near.iter().map(place).collect();
+            if places.len() > 1 {
+                svg.path(&places, colour, if *ours { 2.5 } else { 1.5 });
+            }
+        }
+        for point in points {
+            let (at, (_, spot)) = (place(point), point);
+            svg.line((at.0, y.place(spot.low)), (at.0, y.place(spot.high)), colour, 1.0);
+            svg.mark(at, mark, 4.0, colour);
         }
     }
     let ends =
@@ -144,6 +152,25 @@ mod tests {
         assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= APART), "{places:?}");
         assert!(places[3] < places[0] && places[0] < places[1] && places[1] < places[2]);
         assert!(sorted[0] >= 0.0 && sorted[3] <= 300.0);
+    }
+
+    #[test]
+    fn no_line_connects_points_that_are_far_from_each_other() {
+        let spot = Spot { value: 1.0, low: 1.0, high: 1.0 };
+        let drawn = |log| {
+            let points = [1e5, 1e8, 8e8, 1.6e9].map(|x| (x, spot)).to_vec();
+            let series = [Series { name: "tool".into(), points, ours: true }];
+            let axis =
+                Axis { title: "size".into(), ticks: vec![(1e5, "a".into()), (1.6e9, "b".into())], log };
+            draw(&Heading { title: "T".into(), notes: Vec::new() }, &axis, "GB/s", &series)
+        };
+        let points = |text: &str| {
+            let document = roxmltree::Document::parse(text).unwrap();
+            let lines = document.descendants().filter(|node| node.has_tag_name("polyline"));
+            lines.map(|line| line.attribute("points").unwrap().split_whitespace().count()).collect::<Vec<_>>()
+        };
+        assert_eq!(points(&drawn(true)), [3]);
+        assert_eq!(points(&drawn(false)), [4]);
     }
 
     #[test]
