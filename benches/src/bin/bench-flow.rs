@@ -94,10 +94,11 @@ impl Args {
                 let (name, path) = column.split_once('=').context("a column is TYPE=PATH")?;
                 let known = TYPES.iter().find(|(known, _)| *known == name);
                 let (_, values) = known.with_context(|| format!("there is no type `{name}`"))?;
-                Ok((*values, path.to_owned()))
+                Ok((values.clone(), path.to_owned()))
             };
             let columns = self.column.iter().map(column).collect::<Result<Vec<_>>>()?;
-            let columns: Vec<_> = columns.iter().map(|(values, path)| (*values, path.as_str())).collect();
+            let columns: Vec<_> =
+                columns.iter().map(|(values, path)| (values.clone(), path.as_str())).collect();
             sets.push(ColumnSet::new(&columns)?);
         }
         Ok(sets)
@@ -125,7 +126,7 @@ impl ColumnSet {
             format!("{path} as {known}")
         };
         let names: Vec<String> = columns.iter().map(name).collect();
-        let compile = |(values, path): &(ColumnType, &str)| Ok((Query::compile(path)?, *values));
+        let compile = |(values, path): &(ColumnType, &str)| Ok((Query::compile(path)?, values.clone()));
         let columns = columns.iter().map(compile).collect::<Result<Vec<_>>>()?;
         Ok(Self { name: names.join(", "), schema: Schema::new(&columns)? })
     }

@@ -275,7 +275,7 @@ fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usi
     for kind in
         [ColumnType::Utf8, ColumnType::Json, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean]
     {
-        let schema = Schema::new(&[(query.clone(), kind)])?;
+        let schema = Schema::new(&[(query.clone(), kind.clone())])?;
         let wanted = Want { columns: Some(schema.width()), ..Want::default() };
         let want = Cpu.answer(text, schema.program(), wanted)?;
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
