@@ -13,6 +13,7 @@
 //! | [`float`] | decimal numbers rounded to doubles |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
+//! | [`time`] | instants and dates, as texts and as numbers |
 //! | [`stamp`] | checksums, and the size, time and samples by which a file is recognised |
 //! | [`plain`] | values whose bytes may be copied to files and devices |
 //! | [`pool`] | work on several cores, with results in order |
@@ -31,4 +32,5 @@ pub mod rows;
 pub mod simd;
 pub mod stamp;
 pub mod temporary;
+pub mod time;
 pub mod wah;

@@ -19,7 +19,6 @@
 
 pub mod number;
 pub mod raw;
-mod time;
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,8 +30,7 @@ use super::column::Kind;
 pub use number::ceiling;
 pub use number::{Number, number};
 pub use raw::{Raw, finish};
-pub use time::instant;
-pub use time::next_instant;
+pub use warpath_core::time::{instant, next_instant};
 pub use warpath_lang::jsonpath::State;
 
 /// A row's content in a column whose kind is not yet known.

@@ -1,0 +1,395 @@
+//! Instants and dates: one parser for columns of bitmap indexes, for typed columns and for predicates.
+//!
+//! | function | accepts |
+//! |---|---|
+//! | [`instant`] | RFC 3339 alone, within 64 bits of nanoseconds |
+//! | [`Format::read`], [`read`] | RFC 3339 with or without an offset, dates, or a format of `strftime` |
+//! | [`Format::of_number`], [`of_number`] | numbers of seconds, milliseconds, microseconds or nanoseconds since 1970 |
+//! | [`date`] | the full-date of RFC 3339, as a number of days |
+
+use std::cmp::Ordering;
+
+use chrono::format::{Item, Parsed, StrftimeItems, parse};
+use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime};
+
+use crate::decimal::Decimal;
+
+/// Nanoseconds of a second.
+const SECOND: i128 = 1_000_000_000;
+
+/// An instant: nanoseconds since 1970-01-01T00:00:00Z, without a limit that a text could reach.
+///
+/// Leap seconds have no numbers of their own: the second :60 is the first second of the next minute, as in
+/// POSIX. A part finer than nanoseconds is cut off, towards the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(pub i128);
+
+impl Instant {
+    /// The nanoseconds since 1970-01-01T00:00:00Z, if 64 bits hold them: from
+    /// 1677-09-21T00:12:43.145224192Z to 2262-04-11T23:47:16.854775807Z.
+    #[must_use]
+    pub fn nanoseconds(self) -> Option<i64> {
+        i64::try_from(self.0).ok()
+    }
+
+    fn of_utc(time: NaiveDateTime) -> Self {
+        let time = time.and_utc();
+        Self(i128::from(time.timestamp()) * SECOND + i128::from(time.timestamp_subsec_nanos()))
+    }
+}
+
+/// The unit of a number of time since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// `s`
+    Second,
+    /// `ms`
+    Millisecond,
+    /// `us`
+    Microsecond,
+    /// `ns`
+    Nanosecond,
+}
+
+impl Unit {
+    /// All units, from the longest to the shortest.
+    pub const ALL: [Self; 4] = [Self::Second, Self::Millisecond, Self::Microsecond, Self::Nanosecond];
+
+    /// The name of the unit.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Second => "s",
+            Self::Millisecond => "ms",
+            Self::Microsecond => "us",
+            Self::Nanosecond => "ns",
+        }
+    }
+
+    /// The power of ten by which the unit is longer than a nanosecond.
+    #[must_use]
+    pub const fn power(self) -> u32 {
+        match self {
+            Self::Second => 9,
+            Self::Millisecond => 6,
+            Self::Microsecond => 3,
+            Self::Nanosecond => 0,
+        }
+    }
+
+    /// The power of ten below which a number has this unit, if its unit is not known. Numbers below 10¹¹ are
+    /// seconds, numbers below 10¹⁴ milliseconds, numbers below 10¹⁷ microseconds. All of these are the
+    /// instants between the years 1973 and 5138, and in seconds earlier ones, too.
+    #[must_use]
+    pub const fn guessed_below(self) -> Option<u32> {
+        match self {
+            Self::Second => Some(11),
+            Self::Millisecond => Some(14),
+            Self::Microsecond => Some(17),
+            Self::Nanosecond => None,
+        }
+    }
+}
+
+/// A format of instants: a unit of numbers since 1970, or a format of `strftime`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Unit(Unit),
+    Items(Vec<Item<'static>>),
+}
+
+impl Format {
+    /// Parses a format: `s`, `ms`, `us` or `ns` for numbers since 1970, or a format of `strftime`, such as
+    /// `%d/%b/%Y:%H:%M:%S %z`.
+    ///
+    /// # Errors
+    /// The description of the mistake, without the format.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let units = "`s`, `ms`, `us`, `ns` or a format of strftime such as `%Y-%m-%d %H:%M:%S`";
+        if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.name() == text) {
+            return Ok(Self { text: text.to_owned(), kind: Kind::Unit(unit) });
+        }
+        let items = StrftimeItems::new(text).parse_to_owned();
+        let items = items.map_err(|_| format!("it has an unknown `%` specifier; expected {units}"))?;
+        if !items.iter().any(|item| matches!(item, Item::Numeric(..) | Item::Fixed(_))) {
+            return Err(format!("it has no `%` specifier of time; expected {units}"));
+        }
+        Ok(Self { text: text.to_owned(), kind: Kind::Items(items) })
+    }
+
+    /// The format as written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The unit of numbers, unless this is a format of texts.
+    #[must_use]
+    pub fn unit(&self) -> Option<Unit> {
+        match self.kind {
+            Kind::Unit(unit) => Some(unit),
+            Kind::Items(_) => None,
+        }
+    }
+
+    /// Reads a text of this format. A format without an offset is of UTC; a format without a time of day
+    /// gives the start of the day. A text of a [`Unit`] is a number.
+    #[must_use]
+    pub fn read(&self, text: &str) -> Option<Instant> {
+        let items = match &self.kind {
+            Kind::Unit(unit) => return number_in(text, *unit),
+            Kind::Items(items) => items,
+        };
+        let mut parsed = Parsed::new();
+        parse(&mut parsed, text, items.iter()).ok()?;
+        if parsed.offset().is_some() || parsed.timestamp().is_some() {
+            return parsed.to_datetime().ok().map(|time| Instant::of_utc(time.naive_utc()));
+        }
+        let time = match parsed.to_naive_datetime_with_offset(0) {
+            Ok(time) => time,
+            // There may be hours without minutes, which are no time of day: only a date alone is a day.
+            Err(_) if parsed.hour_mod_12().is_none() => parsed.to_naive_date().ok()?.and_hms_opt(0, 0, 0)?,
+            Err(_) => return None,
+        };
+        Some(Instant::of_utc(time))
+    }
+
+    /// Reads a JSON number. A format of texts has none.
+    #[must_use]
+    pub fn of_number(&self, number: &str) -> Option<Instant> {
+        number_in(number, self.unit()?)
+    }
+}
+
+/// Reads a text: an instant of RFC 3339, one without its offset, which is of UTC, or a date of UTC, which is
+/// the start of the day.
+#[must_use]
+pub fn read(text: &str) -> Option<Instant> {
+    if text.len() == 10 {
+        return Some(Instant(i128::from(date(text)?) * 86_400 * SECOND));
+    }
+    let time = parsed(text).or_else(|| {
+        let has_no_offset = text.len() >= 19 && text.ends_with(|last: char| last.is_ascii_digit());
+        if has_no_offset { parsed(&[text, "Z"].concat()) } else { None }
+    })?;
+    Some(Instant::of_utc(time.naive_utc()))
+}
+
+/// Reads a JSON number since 1970, whose unit follows from its size ([`Unit::guessed_below`]).
+#[must_use]
+pub fn of_number(number: &str) -> Option<Instant> {
+    let decimal = Decimal::read(number.as_bytes())?;
+    let unit = Unit::ALL.into_iter().find(|unit| match unit.guessed_below() {
+        Some(power) => decimal.exponent <= i64::from(power),
+        None => true,
+    })?;
+    nanoseconds(&decimal, unit)
+}
+
+fn number_in(number: &str, unit: Unit) -> Option<Instant> {
+    nanoseconds(&Decimal::read(number.as_bytes())?, unit)
+}
+
+/// The instant of a number; `None` beyond 10²⁷ nanoseconds.
+fn nanoseconds(number: &Decimal, unit: Unit) -> Option<Instant> {
+    let exponent = number.exponent + i64::from(unit.power());
+    if exponent > 27 {
+        return None;
+    }
+    let exponent = usize::try_from(exponent).unwrap_or(0);
+    let digits = number.digits.iter().map(|digit| i128::from(digit - b'0'));
+    let whole = digits.chain(std::iter::repeat(0)).take(exponent).fold(0, |whole, digit| 10 * whole + digit);
+    let is_cut = number.digits.len() > exponent;
+    Some(Instant(if number.negative { -whole - i128::from(is_cut) } else { whole }))
+}
+
+/// Reads a full-date of RFC 3339, `2026-01-31`, as days since 1970-01-01.
+#[must_use]
+pub fn date(text: &str) -> Option<i32> {
+    let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
+    let number = |range: std::ops::Range<usize>| {
+        let digits = &bytes[range];
+        let all = digits.iter().all(u8::is_ascii_digit);
+        all.then(|| digits.iter().fold(0, |number, digit| 10 * number + u32::from(digit - b'0')))
+    };
+    if bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let day = NaiveDate::from_ymd_opt(number(0..4)?.cast_signed(), number(5..7)?, number(8..10)?)?;
+    const EPOCH: i32 = 719_163;
+    Some(day.num_days_from_ce() - EPOCH)
+}
+
+/// Parses an RFC 3339 text to nanoseconds since 1970-01-01T00:00:00Z. `None` for other texts, and for
+/// instants outside 64 bits: from 1677-09-21T00:12:43.145224192Z to 2262-04-11T23:47:16.854775807Z.
+///
+/// A space may replace the `T`; `t` and `z` are also valid. An offset is subtracted, so that comparisons are
+/// between instants, and not between times of day; `-00:00` is UTC. The second :60 is the first second of the
+/// next minute, as in POSIX: leap seconds have no numbers of their own. An instant with a part finer than
+/// nanoseconds is refused.
+#[must_use]
+pub fn instant(text: &str) -> Option<i64> {
+    if is_finer(text) { None } else { parsed(text)?.timestamp_nanos_opt() }
+}
+
+/// Parses an instant, without the part that is finer than nanoseconds.
+fn parsed(text: &str) -> Option<DateTime<FixedOffset>> {
+    // The library also accepts a minus sign outside ASCII.
+    if text.is_ascii() { DateTime::parse_from_rfc3339(text).ok() } else { None }
+}
+
+/// Returns true if an instant is finer than nanoseconds.
+fn is_finer(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = bytes.get(20..).filter(|_| bytes[19] == b'.').unwrap_or_default();
+    digits.iter().take_while(|byte| byte.is_ascii_digit()).skip(9).any(|digit| *digit != b'0')
+}
+
+/// Returns the first nanosecond that is not before an instant of any precision. If 64 bits do not hold that
+/// nanosecond, the error is the side on which it is.
+pub fn next_instant(text: &str) -> Option<Result<i64, Ordering>> {
+    let instant = parsed(text)?;
+    let nanoseconds = i128::from(instant.timestamp()) * SECOND + i128::from(instant.timestamp_subsec_nanos());
+    let next = nanoseconds + i128::from(is_finer(text));
+    Some(i64::try_from(next).map_err(|_| next.cmp(&0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NS: i128 = SECOND;
+
+    #[test]
+    fn texts_without_a_format() {
+        for (text, want) in [
+            ("1970-01-02", Some(86_400 * NS)),
+            ("1969-12-31", Some(-86_400 * NS)),
+            ("1970-01-01T00:00:01", Some(NS)),
+            ("1970-01-01 00:00:01.25", Some(NS + NS / 4)),
+            ("1970-01-01T01:00:01+01:00", Some(NS)),
+            ("9999-12-31T23:59:59Z", Some(253_402_300_799 * NS)),
+            ("0000-01-01T00:00:00Z", Some(-62_167_219_200 * NS)),
+            ("1970-01-01T00:00:00.0000000019Z", Some(1)),
+            ("1970-01-01T", None),
+            ("1970-13-01", None),
+            ("1970-02-30", None),
+            ("1970/01/01", None),
+            ("Z", None),
+            ("", None),
+            ("1970-01-0\u{660}", None),
+        ] {
+            assert_eq!(read(text), want.map(Instant), "{text}");
+        }
+    }
+
+    #[test]
+    fn formats_of_texts() {
+        for (format, text, want) in [
+            ("%a %b %d %H:%M:%S %z %Y", "Wed Mar 01 00:00:10 +0000 2017", Some(1_488_326_410 * NS)),
+            ("%a %b %d %H:%M:%S %z %Y", "Wed Mar 01 01:00:10 +0100 2017", Some(1_488_326_410 * NS)),
+            ("%a %b %d %H:%M:%S %z %Y", "Thu Mar 01 01:00:10 +0100 2017", None),
+            ("%d/%b/%Y:%H:%M:%S %z", "10/Oct/2000:13:55:36 -0700", Some(971_211_336 * NS)),
+            ("%Y-%m-%d %H:%M:%S", "1970-01-01 00:00:01", Some(NS)),
+            ("%Y-%m-%dT%H:%M:%S%.f%z", "1970-01-01T00:00:01.5+0000", Some(NS + NS / 2)),
+            ("%d.%m.%Y", "02.01.1970", Some(86_400 * NS)),
+            ("%d.%m.%Y %I", "02.01.1970 10", None),
+            ("%s", "1488326410", Some(1_488_326_410 * NS)),
+            ("ms", "1500.5", Some(NS * 3 / 2 + 500_000)),
+            ("ms", "x", None),
+            ("%d.%m.%Y", "02.01.1970 ", None),
+        ] {
+            let read = Format::new(format).unwrap().read(text);
+            assert_eq!(read, want.map(Instant), "{format} {text}");
+        }
+        for wrong in ["", "x", "%!", "%", "100%%"] {
+            assert!(Format::new(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_since_1970() {
+        for (format, number, want) in [
+            ("s", "1.5", Some(NS * 3 / 2)),
+            ("s", "-1e-10", Some(-1)),
+            ("s", "1e-10", Some(0)),
+            ("ms", "1", Some(1_000_000)),
+            ("us", "-1", Some(-1000)),
+            ("ns", "12.9", Some(12)),
+            ("ns", "-12.9", Some(-13)),
+            ("ns", "1e27", None),
+            ("s", "1e99999999999999999999", None),
+            ("%Y", "1970", None),
+        ] {
+            assert_eq!(
+                Format::new(format).unwrap().of_number(number),
+                want.map(Instant),
+                "{format} {number}"
+            );
+        }
+        for (number, want) in [
+            ("0", 0),
+            ("99999999999", 99_999_999_999 * NS),
+            ("100000000000", 100_000_000 * NS),
+            ("1732206349000", 1_732_206_349 * NS),
+            ("1732206349000167", 1_732_206_349 * NS + 167_000),
+            ("1732206349000167000", 1_732_206_349 * NS + 167_000),
+            ("-5", -5 * NS),
+        ] {
+            assert_eq!(of_number(number), Some(Instant(want)), "{number}");
+        }
+    }
+
+    #[test]
+    fn instants_are_those_of_rfc_3339() {
+        const SECOND: i64 = 1_000_000_000;
+        for (text, nanoseconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01t00:00:00z", 0),
+            ("1970-01-01 00:00:00Z", 0),
+            ("1970-01-01T00:00:00-00:00", 0),
+            ("1969-12-31T23:59:59.999999999Z", -1),
+            ("1985-04-12T23:20:50.52Z", 482_196_050 * SECOND + 520_000_000),
+            ("1996-12-19T16:39:57-08:00", 851_042_397 * SECOND),
+            ("1990-12-31T23:59:60Z", 662_688_000 * SECOND),
+            ("1990-12-31T15:59:60.5-08:00", 662_688_000 * SECOND + SECOND / 2),
+            ("1937-01-01T12:00:27.87+00:20", -1_041_337_172 * SECOND - 130_000_000),
+            ("2000-02-29T00:00:00.000000001000Z", 951_782_400 * SECOND + 1),
+            ("1677-09-21T00:12:43.145224192Z", i64::MIN),
+            ("2262-04-11T23:47:16.854775807Z", i64::MAX),
+            ("2262-04-12T00:47:16.854775807+01:00", i64::MAX),
+        ] {
+            assert_eq!(instant(text), Some(nanoseconds), "{text}");
+        }
+        for text in [
+            "",
+            "1970-01-01",
+            "1970-01-01T00:00:00",
+            "1970-01-01T00:00Z",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00,5Z",
+            "1970-1-1T00:00:00Z",
+            "1970-02-29T00:00:00Z",
+            "1970-01-01T24:00:00Z",
+            "1970-01-01T00:00:61Z",
+            "1970-01-01T00:00:00+0100",
+            "1970-01-01T00:00:00+24:00",
+            "1970-01-01T00:00:00 Z",
+            "1970-01-01T00:00:00Z ",
+            "1970-01-01T00:00:00\u{2212}01:00",
+            "+1970-01-01T00:00:00Z",
+            "1970-01-01T00:00:00.0000000001Z",
+            "1677-09-21T00:12:43.145224191Z",
+            "2262-04-11T23:47:16.854775808Z",
+            "9999-12-31T23:59:59Z",
+        ] {
+            assert_eq!(instant(text), None, "{text}");
+        }
+    }
+}
