@@ -34,6 +34,7 @@ pub use warpath_backend::{answer, backend, device, strict, tree};
 pub use warpath_core::error::{
     ColumnError, DeviceError, Error, IndexError, InputError, RecordError, TreeError,
 };
+pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
 pub use warpath_core::{diagnostic, json, plain, pool};
 pub use warpath_exec::devices::DeviceChoice;

@@ -146,3 +146,145 @@ fn a_truncated_zstd_loses_nothing_before() {
     assert!(ran.stderr.starts_with("error: cut: zstd data is damaged or ends early: "), "{}", ran.stderr);
     assert_a_prefix(ran.text(), 200_000);
 }
+
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(0);
+    let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn lz4(text: &[u8]) -> Vec<u8> {
+    let mut frame = lz4_flex::frame::FrameInfo::new();
+    frame.content_checksum = true;
+    frame.block_size = lz4_flex::frame::BlockSize::Max64KB;
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(frame, Vec::new());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn bzip2_xz_and_lz4_are_read_whatever_their_names() {
+    let (one, two): (&[u8], &[u8]) = (b"{\"a\":1}\n{\"a\"", b":2}\n{\"a\":3}");
+    let skipped = b"\x53\x2a\x4d\x18\x03\0\0\0xyz";
+    for (name, packed) in [
+        ("bzip2", [bzip2(one), bzip2(b""), bzip2(two)].concat()),
+        ("xz", [xz(one), xz(b""), xz(two)].concat()),
+        ("lz4", [lz4(one), lz4(b""), lz4(two)].concat()),
+        ("skipped", [&skipped[..], &lz4(one), skipped, &lz4(two), skipped].concat()),
+    ] {
+        let folder = Folder::new(&[("file", &packed)]);
+        for size in ["1", "1MiB"] {
+            let args = ["query", "--partition-size", size, "--offsets", "$.a"];
+            let answers = "5\t6\t1\n13\t14\t2\n21\t22\t3\n";
+            assert_eq!(folder.run(&[&args[..], &["file"]].concat()).ok(), answers, "{name}");
+            assert_eq!(pipe(&args, &packed).ok(), answers, "{name}");
+        }
+        let document = ["query", "--input", "json", "$[*].a"];
+        let array = [&b"["[..], &b"{\"a\":1}\n,{\"a\":2}"[..], b"]"].concat();
+        let packed = match name {
+            "bzip2" => bzip2(&array),
+            "xz" => xz(&array),
+            _ => lz4(&array),
+        };
+        assert_eq!(pipe(&document, &packed).ok(), "1\n2\n", "{name}");
+    }
+}
+
+/// Data that ends after any of its bytes, or has another byte at one offset.
+#[test]
+fn damaged_bzip2_xz_and_lz4_lose_nothing_before() {
+    let text = records(60_000);
+    for (name, whole) in
+        [("bzip2", bzip2(text.as_bytes())), ("xz", xz(text.as_bytes())), ("lz4", lz4(text.as_bytes()))]
+    {
+        let message = format!("error: file: {name} data is damaged or ends early: ");
+        let folder = Folder::new(&[("file", &whole[..whole.len() * 7 / 8])]);
+        let ran = folder.run(&["query", "$.n", "file"]);
+        assert_eq!(ran.code, 4, "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(&message), "{}", ran.stderr);
+        if name != "xz" {
+            // This data has one block of xz, and its decoder returns what it has decoded.
+            assert_a_prefix(ran.text(), 60_000);
+        }
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 0x55;
+        folder.write("file", &damaged);
+        let ran = folder.run(&["query", "$.n", "--on-error", "skip", "file"]);
+        assert!(ran.code == 4 && ran.stderr.contains(&message), "{name}: {}", ran.stderr);
+        // Short data, cut everywhere.
+        let whole = match name {
+            "bzip2" => bzip2(b"{\"n\":1}\n"),
+            "xz" => xz(b"{\"n\":1}\n"),
+            _ => lz4(b"{\"n\":1}\n"),
+        };
+        for len in 6..whole.len() {
+            folder.write("file", &whole[..len]);
+            let ran = folder.run(&["query", "--count", "$.n", "file"]);
+            assert!(ran.code == 4 && ran.stderr.starts_with(&message), "{name}, {len} bytes: {ran}");
+        }
+    }
+}
+
+#[test]
+fn foreign_formats_are_named_with_what_to_do() {
+    let utf16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let mut tar = vec![0; 1024];
+    tar[..1].copy_from_slice(b"x");
+    tar[257..262].copy_from_slice(b"ustar");
+    let inputs: [(&str, Vec<u8>); 16] = [
+        ("utf16-le", utf16("\u{feff}{\"a\":1}\n")),
+        ("utf16-be", "\u{feff}{\"a\":1}\n".encode_utf16().flat_map(u16::to_be_bytes).collect()),
+        ("utf16-unmarked", utf16("{\"a\":1}\n")),
+        ("utf32", "\u{feff}{\"a\":1}\n".chars().flat_map(|char| u32::from(char).to_le_bytes()).collect()),
+        ("utf16.gz", {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+            encoder.write_all(&utf16("\u{feff}{\"a\":1}\n")).unwrap();
+            encoder.finish().unwrap()
+        }),
+        ("parquet", b"PAR1\x15\x04\x15".to_vec()),
+        ("arrow", b"ARROW1\0\0\xff\xff\xff\xff".to_vec()),
+        ("arrows", b"\xff\xff\xff\xff\x10\0\0\0".to_vec()),
+        ("zip", b"PK\x03\x04\x14\0".to_vec()),
+        ("7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec()),
+        ("tar", tar.clone()),
+        ("tar.xz", xz(&tar)),
+        ("orc", b"ORC\x08\x03".to_vec()),
+        ("avro", b"Obj\x01\x04\x16".to_vec()),
+        ("sqlite", b"SQLite format 3\0\x10\0".to_vec()),
+        ("snappy", b"\xff\x06\0\0sNaPpY\x01".to_vec()),
+    ];
+    let mut all = String::new();
+    for (name, bytes) in &inputs {
+        let folder = Folder::new(&[(name, bytes)]);
+        let ran = folder.run(&["query", "$.a", name]);
+        assert_eq!((ran.code, ran.text()), (4, ""), "{ran}");
+        all += &ran.stderr;
+        // The other ways in.
+        let piped = pipe(&["query", "$.a"], bytes);
+        assert_eq!(piped.stderr, ran.stderr.replace(&format!("error: {name}:"), "error: <stdin>:"));
+        for args in [
+            &["query", "--input", "json", "$.a", name][..],
+            &["query", "--count", "--on-error", "skip", "$.a", name],
+            &["select", "a=$.a", "--", name],
+            &["validate", name],
+            &["tree", name],
+            &["index", "dump", name],
+            &["index", "build", "-o", "x.wpi", name],
+        ] {
+            // An index file is made of plain files, and says so first.
+            if args.contains(&"build") && (name.ends_with("gz") || name.ends_with("xz")) {
+                continue;
+            }
+            let other = folder.run(args);
+            assert!(other.code == 4 && other.stderr == ran.stderr, "{args:?}: {other}");
+        }
+    }
+    insta::assert_snapshot!(all);
+}

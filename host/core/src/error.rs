@@ -8,6 +8,7 @@ use warpath_shared::tree::{TreeFault, TreeFaultKind};
 use warpath_shared::units::Level;
 
 use crate::diagnostic::QueryError;
+use crate::foreign::Foreign;
 
 /// An error of Warpath.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +63,18 @@ pub enum InputError {
     Compressed {
         /// The file, or `<stdin>`.
         name: String,
-        /// `gzip` or `zstd`.
+        /// `gzip`, `zstd`, `bzip2`, `xz` or `lz4`.
         format: &'static str,
         /// The error of the decoder.
         source: std::io::Error,
+    },
+    /// The input is in a format that is not read as JSON.
+    #[error("{name}: is {format}, not JSON in UTF-8")]
+    Foreign {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// The format, recognised by the first bytes.
+        format: Foreign,
     },
     /// The input is not an XML document.
     #[error("{name}:{line}:{byte}: {message}")]

@@ -11,6 +11,7 @@
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
+//! | [`foreign`] | formats that are recognised by their first bytes, and are not lines of JSON |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
 //! | [`time`] | instants and dates, as texts and as numbers |
@@ -25,6 +26,7 @@ pub mod error;
 pub mod fields;
 pub mod file;
 pub mod float;
+pub mod foreign;
 pub mod json;
 pub mod plain;
 pub mod pool;

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `source` | what can be read, and in which of two ways |
+//! | `decoded`, `lz4` | decompressed bytes; compression and foreign formats recognised by content |
 //! | `plain` | parts of a plain file, read at any offset |
 //! | `sequence` | all other inputs, read from start to end |
 //! | `feed` | inputs whose bytes come slowly |
@@ -12,7 +13,9 @@
 //! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
+mod decoded;
 mod feed;
+mod lz4;
 mod plain;
 mod selected;
 mod selection;
@@ -21,6 +24,7 @@ mod source;
 mod text;
 
 pub(crate) use buffers::Buffers;
+pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;

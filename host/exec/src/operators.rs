@@ -25,7 +25,8 @@ use crate::stream::{Answers, Columns, Filtering, Hits, Indexes};
 
 impl Engine {
     /// An input that is one file: newline-delimited JSON, or a document
-    /// ([`EngineBuilder::format`](crate::engine::EngineBuilder::format)). It may be plain, gzip or zstd.
+    /// ([`EngineBuilder::format`](crate::engine::EngineBuilder::format)). It may be plain or compressed
+    /// ([`Source`]).
     ///
     /// # Errors
     /// [`Error::Input`] if the path does not exist or is a directory. The file is not opened here, but when

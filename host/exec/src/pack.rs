@@ -66,7 +66,7 @@ pub struct PackStats {
 }
 
 /// Packs an input into a file. The file appears when all of it has been written; if `output` is a device or a
-/// pipe, it is written directly. Input that is compressed by gzip or zstd is decompressed first. The
+/// pipe, it is written directly. Compressed input ([`Source`]) is decompressed first. The
 /// permissions of the file are no wider than the input's
 /// ([`OutputMode`](warpath_core::temporary::OutputMode)).
 ///

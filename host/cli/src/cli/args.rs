@@ -39,8 +39,8 @@ Examples:
   warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
-Inputs have one JSON value per line: plain, packed, gzip or zstd, whatever their names. A malformed
-line is reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json,
+Inputs have one JSON value per line: plain, packed, gzip, zstd, bzip2, xz or lz4, whatever their
+names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json,
 each input is one JSON document, on one line or many.
 
 Exit codes:

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, IndexError, InputError};
+use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError};
 
 use super::ui::Ui;
 
@@ -154,6 +154,7 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
         Error::Input(InputError::Directory(_)) => {
             ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
         }
+        Error::Input(InputError::Foreign { format, .. }) => ui.help(instead_of(*format)),
         Error::Input(InputError::NotPacked { .. }) => ui.help("`warpath pack FILE -o FILE.wpk` makes one"),
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
             ui.help("`--on-error skip` leaves malformed records out");
@@ -183,6 +184,29 @@ fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
         Error::Device(_) => ui.help("`--device cpu` runs without it"),
         Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
         _ => {}
+    }
+}
+
+/// A way to read data in another format.
+fn instead_of(format: Foreign) -> &'static str {
+    match format {
+        Foreign::Utf16Le => "convert it first: `iconv -f UTF-16LE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf16Be => "convert it first: `iconv -f UTF-16BE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf32Le => "convert it first: `iconv -f UTF-32LE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf32Be => "convert it first: `iconv -f UTF-32BE -t UTF-8 FILE | warpath …`",
+        Foreign::Zip => "unpack it first: `unzip -p FILE | warpath …`",
+        Foreign::SevenZip => "unpack it first: `7z x -so FILE | warpath …`",
+        Foreign::Tar => "unpack it first: `tar -xOf FILE | warpath …`",
+        Foreign::LegacyLz4 => "decompress it first: `lz4 -dc FILE | warpath …`",
+        Foreign::Snappy => "decompress it first: `snzip -dc FILE | warpath …`",
+        Foreign::Compress => "decompress it first: `uncompress -c FILE | warpath …`",
+        Foreign::Parquet | Foreign::ArrowFile | Foreign::ArrowStream => {
+            "`warpath bitmap build` indexes its columns; for queries, write its rows as lines of JSON first"
+        }
+        Foreign::Sqlite => {
+            "write its rows as JSON first: `sqlite3 -json FILE 'SELECT …' | warpath … --input json`"
+        }
+        _ => "write its rows as lines of JSON first",
     }
 }
 

@@ -147,7 +147,8 @@ fn history(
 /// The kind of documents in an input.
 fn documents(args: &FilterArgs, source: &Source) -> Documents {
     let name = source.name().to_ascii_lowercase();
-    let is_xml = [".xml", ".xml.gz", ".xml.zst"].iter().any(|end| name.ends_with(end));
+    let ends = ["", ".gz", ".zst", ".bz2", ".xz", ".lz4"];
+    let is_xml = ends.iter().any(|end| name.strip_suffix(end).is_some_and(|name| name.ends_with(".xml")));
     match args.input {
         Some(DocumentsArg::Ndjson) => Documents::Ndjson,
         Some(DocumentsArg::Json) => Documents::Json,

@@ -4,14 +4,12 @@
 //! which removes the bar first.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 use warpath::Source;
-use warpath::packed::PackedFile;
 
 use super::args::When;
 
@@ -67,7 +65,7 @@ impl Progress {
             When::Always if terminal => Shown::Later(Duration::ZERO),
             When::Always => Shown::Lines(Instant::now()),
         };
-        let total = sources.iter().map(plain_size).sum();
+        let total = sources.iter().map(Source::text_bytes).sum();
         let mut progress = Self { total, shown, started: Instant::now() };
         progress.update(0);
         progress
@@ -110,20 +108,6 @@ impl Progress {
             Shown::Nothing | Shown::Later(_) => {}
         }
         self.shown = Shown::Nothing;
-    }
-}
-
-/// The number of bytes of text in an input. `None` if the size is unknown, or the name has the extension of a
-/// compressed file.
-fn plain_size(source: &Source) -> Option<u64> {
-    let name = source.name();
-    let extension = Path::new(&name).extension().unwrap_or_default();
-    match source {
-        Source::File(path) if extension == "wpk" => {
-            PackedFile::open(path).ok().map(|file| file.info().text_bytes)
-        }
-        _ if ["gz", "zst", "zstd"].iter().any(|known| extension == *known) => None,
-        _ => source.size(),
     }
 }
 

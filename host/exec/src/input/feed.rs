@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use warpath_core::error::InputError;
 
-use super::source::Decoded;
+use super::decoded::Decoded;
 
 /// The time without new bytes after which an input counts as slow.
 const QUIET: Duration = Duration::from_millis(2);

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use memchr::{memchr, memrchr};
 use warpath_core::error::{Error, InputError};
 use warpath_core::file::{fill_by, read_at};
+use warpath_core::foreign::Foreign;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::text::PackedText;
@@ -182,9 +183,9 @@ impl PlainFile {
         }
     }
 
-    /// The first bytes, at most 4.
+    /// The first bytes, as many as are needed to recognise formats.
     pub fn head(&self) -> io::Result<Vec<u8>> {
-        let mut head = [0; 4];
+        let mut head = [0; Foreign::HEAD_BYTES];
         let mut filled = 0;
         while filled < head.len() {
             match self.file.read_at(&mut head[filled..], self.base + filled as u64) {

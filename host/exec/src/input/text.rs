@@ -49,6 +49,11 @@ impl Text {
         Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
+    /// The text of an input that has none.
+    pub fn empty() -> Self {
+        Self::kept(Arc::new([]), 0)
+    }
+
     /// A group of a packed file named `name`. The first `len` bytes of the buffer are the packed group; its
     /// text has `text` bytes. [`bytes`](Self::bytes) is empty until the text is [unpacked](Self::unpack).
     pub fn packed(buffer: Lent, len: usize, name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
@@ -114,11 +119,14 @@ impl Text {
     /// Turns a document into one line.
     pub fn flattened(mut self) -> Self {
         let range = self.start..self.end;
-        if let Some(Memory::Lent(buffer)) = &mut self.memory {
-            let (whole, len) = Whole::of(&mut buffer[range]);
-            self.end = self.start + len;
-            self.extract = Some(Extract::Whole(Arc::new(whole)));
-        }
+        let bytes = match &mut self.memory {
+            Some(Memory::Lent(buffer)) => &mut buffer[range],
+            _ if range.is_empty() => &mut [],
+            _ => return self,
+        };
+        let (whole, len) = Whole::of(bytes);
+        self.end = self.start + len;
+        self.extract = Some(Extract::Whole(Arc::new(whole)));
         self
     }
 }

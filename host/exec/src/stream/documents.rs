@@ -147,6 +147,8 @@ impl Conductor {
             sources,
             size: self.chosen.partition_size,
             form: Form::Line,
+            // Strict checks find no value in an empty document.
+            with_empty: self.chosen.strict,
             together: false,
             failed: false,
         };

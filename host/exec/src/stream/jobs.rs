@@ -14,10 +14,10 @@ use warpath_store::packed::file::PackedFile;
 
 use super::Store;
 use crate::document::{Parts, Whole};
-use crate::input::Extract;
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
 };
+use crate::input::{Extract, has_compressed_name};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -147,6 +147,8 @@ pub(super) struct DocumentJobs {
     /// Bytes that are read at first of an input that is not a plain file.
     pub size: usize,
     pub form: Form,
+    /// True if an input without any text is handed on, too.
+    pub with_empty: bool,
     /// True if small files are handed on together.
     pub together: bool,
     pub failed: bool,
@@ -171,7 +173,8 @@ impl Document {
 impl DocumentJobs {
     /// Inputs that are one document each, with small files together.
     pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
-        Self { origin: Origin::default(), sources, size, form, together: true, failed: false }
+        let (origin, with_empty) = (Origin::default(), form == Form::Text);
+        Self { origin, sources, size, form, with_empty, together: true, failed: false }
     }
 
     /// The next files that are small enough to be evaluated together, and the name of the first.
@@ -181,10 +184,7 @@ impl DocumentJobs {
             && let Some(Document::Source(source @ Source::File(path))) = self.sources.front()
         {
             // A compressed file is longer than its metadata says.
-            if path
-                .extension()
-                .is_some_and(|end| ["gz", "zst", "zstd", "wpk"].iter().any(|known| end == *known))
-            {
+            if has_compressed_name(path) {
                 break;
             }
             let len = path.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
@@ -218,8 +218,8 @@ impl DocumentJobs {
                         OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
                         OpenedSource::Sequence(mut sequence) => {
                             let text = sequence.read_all(self.size, buffers, stop)?;
-                            let is_there = form == Form::Text && !stop.load(Ordering::Relaxed);
-                            let text = text.or_else(|| is_there.then(|| Text::kept(Arc::new([]), 0)));
+                            let is_there = self.with_empty && !stop.load(Ordering::Relaxed);
+                            let text = text.or_else(|| is_there.then(Text::empty));
                             Ok(text.map(|text| Job::DocumentText(text, form)))
                         }
                     })

@@ -7,10 +7,10 @@ use warpath_backend::backend::{Backend, Worker};
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 use warpath_lang::program::Program;
+use warpath_shared::check::{Fault, FaultKind};
 
 use super::{Store, Stored};
-use crate::input::Extract;
-use crate::input::{Buffers, Text};
+use crate::input::{Buffers, Extract, Text};
 
 /// A task that is evaluated on all texts of some inputs.
 pub trait Task: Send + Sync + 'static {
@@ -109,7 +109,7 @@ impl Task for ProgramTask {
     ) -> Result<Answer, Error> {
         let Self { backend, buffers, program, strict, .. } = self;
         let want = if surveyed { Want::default() } else { self.want };
-        let answer = if let Some(fault) = text.extract().and_then(Extract::fault) {
+        let answer = if let Some(fault) = text.extract().and_then(|extract| fault(extract, text, *strict)) {
             Answer::of_fault(program, fault, want)
         } else {
             let made = match worker.take() {
@@ -138,6 +138,15 @@ impl Task for ProgramTask {
     fn evaluate_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answer>, Error> {
         store.answer(at, &self.program, self.want)
     }
+}
+
+/// The fault of a document that is known without an evaluation: a string that a newline leaves open, or, in
+/// strict mode, no value at all.
+fn fault(extract: &Extract, text: &Text, strict: bool) -> Option<Fault> {
+    let is_blank = || text.bytes().iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+    let no_value = || Fault { kind: FaultKind::NoValue, at: 0 };
+    let is_empty = || strict && matches!(extract, Extract::Whole(_)) && is_blank();
+    extract.fault().or_else(|| is_empty().then(no_value))
 }
 
 /// True if the receiver of a result reads its text.

@@ -11,8 +11,8 @@ use super::values::{device, expression, limit, partition_size, workers};
 pub struct FileArgs {
     /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
     ///
-    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) names the
-    /// files that match it, sorted, unless a file has exactly that name.
+    /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
+    /// `**`) names the files that match it, sorted, unless a file has exactly that name.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }

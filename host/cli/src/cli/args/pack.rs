@@ -26,7 +26,7 @@ Examples:
   zcat old.gz | warpath pack - -o old.wpk --stats"
 )]
 pub struct PackArgs {
-    /// The file, plain, gzip or zstd; `-`: standard input
+    /// The file, plain, gzip, zstd, bzip2, xz or lz4; `-`: standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -18,7 +18,7 @@ use crate::stream::{Answers, Batch};
 /// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;
 
-/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed, gzip or zstd. There is one
+/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed or compressed. There is one
 /// row for each line, blank and malformed ones too. The file is read once, and the backend of the engine's
 /// queries evaluates it. The match of a path is the value of the line's row. Without a match, or if the line
 /// is not a record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).

@@ -1,0 +1,253 @@
+//! Decompressed bytes of an input, whose compression and foreign formats are recognised by content.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use warpath_core::error::InputError;
+use warpath_core::foreign::Foreign;
+use warpath_store::packed::layout::is_packed as is_packed_head;
+use warpath_store::packed::stream::Unpacker;
+
+use super::lz4::Lz4Decoder;
+use super::plain::{PlainFile, shorter};
+
+/// The compression of an input, recognised by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+    Lz4,
+    /// Packed lines ([`crate::packed`]).
+    Packed,
+}
+
+/// The first bytes of compressed data.
+const BEGINNINGS: [(&[u8], Compression); 6] = [
+    (b"\x1f\x8b", Compression::Gzip),
+    (b"\x28\xb5\x2f\xfd", Compression::Zstd),
+    (b"BZh", Compression::Bzip2),
+    (b"\xfd7zXZ\0", Compression::Xz),
+    (b"\x04\x22\x4d\x18", Compression::Lz4),
+    (b"\x89WPK", Compression::Packed),
+];
+
+/// The most memory that the decoder of xz may take for its dictionary, in KiB: more than any preset of `xz`
+/// needs, and less than a damaged header can say.
+const XZ_MEMORY_KIB: u32 = 2 << 20;
+
+/// Endings of names of compressed files. The compression itself is recognised by content.
+pub(super) const ENDINGS: [&str; 7] = ["gz", "zst", "zstd", "bz2", "xz", "lz4", "wpk"];
+
+/// True if a file is longer than its metadata says, as far as its name shows.
+pub(crate) fn has_compressed_name(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+}
+
+impl Compression {
+    pub fn of(head: &[u8]) -> Self {
+        let mut data = head;
+        // Frames of zstd and lz4 may follow frames that are skipped. Without more bytes, those are zstd's.
+        while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] = data {
+            let [a, b, c, d, rest @ ..] = rest else { return Self::Zstd };
+            match rest.get(u32::from_le_bytes([*a, *b, *c, *d]) as usize..) {
+                Some(rest) if rest.len() >= 4 => data = rest,
+                _ => return Self::Zstd,
+            }
+        }
+        let found = BEGINNINGS.iter().find(|(beginning, _)| data.starts_with(beginning));
+        match found {
+            Some((_, found)) if data.len() == head.len() || *found == Self::Lz4 => *found,
+            None if data.len() == head.len() => Self::None,
+            _ => Self::Zstd,
+        }
+    }
+
+    /// True if more bytes are needed to recognise the compression of data that begins with these bytes.
+    fn may_begin_with(head: &[u8]) -> bool {
+        let begins = |beginning: &[u8]| head.len() < beginning.len() && beginning.starts_with(head);
+        let skipped = |first: u8| begins(&[first, 0x2a, 0x4d, 0x18]);
+        BEGINNINGS.iter().any(|(beginning, _)| begins(beginning)) || (0x50..=0x5f).any(skipped)
+    }
+
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Packed => Some("packed"),
+            Self::Gzip => Some("gzip"),
+            Self::Zstd => Some("zstd"),
+            Self::Bzip2 => Some("bzip2"),
+            Self::Xz => Some("xz"),
+            Self::Lz4 => Some("lz4"),
+        }
+    }
+
+    /// The decompressed bytes of all members, streams or frames.
+    fn decoder(self, raw: impl Read + Send + 'static, name: &str) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::None => Box::new(raw),
+            Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?),
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(raw))),
+            Self::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(buffered(raw), true, XZ_MEMORY_KIB)),
+            Self::Lz4 => Box::new(Lz4Decoder::new(buffered(raw))),
+        })
+    }
+}
+
+/// The bytes of an input, decompressed.
+pub(super) struct Decoded {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    /// The name of the compression.
+    compression: Option<&'static str>,
+    /// True if the input, or the data that was compressed, is packed.
+    pub is_packed: bool,
+    /// The format of the decompressed bytes, if it is none that is read.
+    foreign: Option<Foreign>,
+}
+
+/// A file that is read from its current position to its end. An end before the length that the file had is an
+/// error.
+struct FromFile {
+    file: File,
+    name: String,
+    /// The bytes that must still come; 0 if the operating system does not know their number.
+    missing: u64,
+}
+
+impl FromFile {
+    fn new(mut file: File, name: &str) -> io::Result<Self> {
+        let mut missing = 0;
+        if file.metadata()?.is_file() {
+            let base = file.stream_position()?;
+            let plain = PlainFile::new(file, name.into(), base)?;
+            if plain.len() > 0 && plain.is_as_long_as_said()? {
+                missing = plain.len();
+            }
+            file = plain.into_file();
+            // On some systems a positional read moves the file's position.
+            file.seek(SeekFrom::Start(base))?;
+        }
+        Ok(Self { file, name: name.to_owned(), missing })
+    }
+}
+
+impl Read for FromFile {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(room)?;
+        if count == 0 && !room.is_empty() && self.missing > 0 {
+            return Err(InputError::Io { name: self.name.clone(), source: shorter() }.into());
+        }
+        self.missing = self.missing.saturating_sub(count as u64);
+        Ok(count)
+    }
+}
+
+impl Decoded {
+    /// The bytes of a file.
+    pub fn of_file(name: String, file: File) -> Result<Self, InputError> {
+        let file = FromFile::new(file, &name);
+        let file = file.map_err(|source| InputError::Io { name: name.clone(), source })?;
+        Self::new(name, file)
+    }
+
+    /// Reads the first bytes to recognise the compression. The first decompressed bytes are read too, because
+    /// compressed data may be packed.
+    pub fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let (head, raw) = peek(raw).map_err(failed)?;
+        let compression = Compression::of(&head);
+        let is_packed = compression == Compression::Packed;
+        let mut decoded = Self {
+            reader: Box::new(io::empty()),
+            compression: compression.name(),
+            is_packed,
+            foreign: if compression == Compression::None { Foreign::of(&head) } else { None },
+            name,
+        };
+        let reader = compression.decoder(Cursor::new(head).chain(raw), &decoded.name);
+        decoded.reader = reader.map_err(|source| decoded.error(source))?;
+        if !is_packed && compression != Compression::None {
+            let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
+            let (head, rest) = peek(reader).map_err(|source| decoded.error(source))?;
+            decoded.is_packed = is_packed_head(&head);
+            decoded.foreign = Foreign::of(&head);
+            let reader = Cursor::new(head).chain(rest);
+            decoded.reader = if decoded.is_packed {
+                Box::new(Unpacker::new(buffered(reader), decoded.name.clone()))
+            } else {
+                Box::new(reader)
+            };
+        }
+        Ok(decoded)
+    }
+
+    /// Refuses bytes that are in a known format, and not text in UTF-8.
+    pub fn checked(self) -> Result<Self, InputError> {
+        match self.foreign {
+            Some(format) => Err(InputError::Foreign { name: self.name, format }),
+            None => Ok(self),
+        }
+    }
+
+    /// Reads some bytes; 0 at the end.
+    pub fn read(&mut self, room: &mut [u8]) -> Result<usize, InputError> {
+        loop {
+            match self.reader.read(room) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.error(error)),
+                Ok(count) => return Ok(count),
+            }
+        }
+    }
+
+    /// Classifies an error of the reader: the compressed data, or the file.
+    fn error(&self, source: io::Error) -> InputError {
+        let source = match source.downcast::<InputError>() {
+            Ok(error) => return error,
+            Err(source) => source,
+        };
+        let name = self.name.clone();
+        match self.compression {
+            // An error of the operating system is about the file, not about its contents.
+            Some(format) if source.raw_os_error().is_none() => {
+                InputError::Compressed { name, format, source }
+            }
+            _ => InputError::Io { name, source },
+        }
+    }
+}
+
+impl Read for Decoded {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        Self::read(self, room).map_err(io::Error::from)
+    }
+}
+
+fn buffered(raw: impl Read) -> impl BufRead {
+    BufReader::with_capacity(256 << 10, raw)
+}
+
+/// The first bytes, as many as are needed to recognise compressed data and foreign formats, and the rest.
+///
+/// A pipe may contain only a short line so far, so this waits for no more bytes than necessary. Some files
+/// that the system generates return no bytes to a second read. Therefore the first read has a large buffer.
+fn peek<R: Read>(mut raw: R) -> io::Result<(Vec<u8>, R)> {
+    let mut head = vec![0; 64 << 10];
+    let mut filled = 0;
+    while Compression::may_begin_with(&head[..filled]) || Foreign::may_begin_with(&head[..filled]) {
+        match raw.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    head.truncate(filled);
+    Ok((head, raw))
+}
