@@ -6,7 +6,9 @@
 //! | [`fsst`] | strings compressed by FSST, and columns of them |
 //! | [`packed`] | packed NDJSON: groups of lines, compressed by FSST |
 //! | [`bitmap`] | bitmap indexes: bins of values, their WAH bitmaps, and the values themselves |
+//! | [`schema`] | the schema of records: every path, with the kinds of its values |
 
 pub mod bitmap;
 pub mod fsst;
 pub mod packed;
+pub mod schema;

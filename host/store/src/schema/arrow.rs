@@ -1,0 +1,119 @@
+//! The Arrow type that holds all values of a node.
+//!
+//! | values, apart from `null` | type |
+//! |---|---|
+//! | none | `Null` |
+//! | booleans | `Boolean` |
+//! | integers within `i64` | `Int64` |
+//! | integers of at most 38, or at most 76, digits | `Decimal128(38, 0)`, `Decimal256(76, 0)` |
+//! | floats, also with integers that a double holds exactly | `Float64` |
+//! | strings | `Utf8` |
+//! | objects with members | `Struct` |
+//! | objects that are maps | `Map` of `Utf8` to the values' type, or JSON |
+//! | arrays | `List` |
+//! | anything else: mixed kinds, larger numbers, objects that never have a member | JSON |
+//!
+//! JSON is a `Utf8` field with the JSON text of each value, marked by Arrow's canonical extension type
+//! `arrow.json`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, Schema};
+
+use super::{Kind, SchemaNode, SchemaTree};
+
+/// The name of the key under which a field names its extension type.
+const EXTENSION: &str = "ARROW:extension:name";
+
+/// Arrow's canonical extension type for JSON text.
+const JSON: &str = "arrow.json";
+
+/// The choices of a mapping.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct ArrowOptions {
+    /// True if maps are JSON text, and not `Map`.
+    pub maps_as_json: bool,
+    /// True if every field is nullable. Otherwise, a field is nullable if a value was null or missing.
+    pub all_nullable: bool,
+}
+
+/// True if a field holds JSON text.
+#[must_use]
+pub fn is_json(field: &Field) -> bool {
+    field.metadata().get(EXTENSION).is_some_and(|name| name == JSON)
+}
+
+/// The schema of records, a field for each member. Records that are not objects, or not all of them, are one
+/// field with the name `value`.
+#[must_use]
+pub fn schema(tree: &SchemaTree, options: ArrowOptions) -> Schema {
+    let root = tree.root();
+    match data_type(root, options) {
+        Some(DataType::Struct(fields)) if !root.is_nullable() => Schema::new(fields),
+        _ => Schema::new(vec![field("value", root, options)]),
+    }
+}
+
+/// The field of a node.
+#[must_use]
+pub fn field(name: &str, node: SchemaNode<'_>, options: ArrowOptions) -> Field {
+    let nullable = options.all_nullable || node.is_nullable();
+    match data_type(node, options) {
+        Some(DataType::Null) => Field::new(name, DataType::Null, true),
+        Some(data_type) => Field::new(name, data_type, nullable),
+        None => Field::new(name, DataType::Utf8, nullable)
+            .with_metadata(HashMap::from([(EXTENSION.into(), JSON.into())])),
+    }
+}
+
+/// The type that holds all values of a node; `None` if only JSON text does.
+#[must_use]
+pub fn data_type(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType> {
+    let has = |kind| node.count(kind) > 0;
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Null && has(*kind)).collect();
+    match kinds[..] {
+        [] => Some(DataType::Null),
+        [Kind::Bool] => Some(DataType::Boolean),
+        [Kind::Int64] => Some(DataType::Int64),
+        [Kind::BigInt] | [Kind::Int64, Kind::BigInt] => match node.big_digits() {
+            ..=38 => Some(DataType::Decimal128(38, 0)),
+            39..=76 => Some(DataType::Decimal256(76, 0)),
+            _ => None,
+        },
+        [Kind::Float64] => Some(DataType::Float64),
+        [Kind::Int64, Kind::Float64] => {
+            const EXACT: i64 = 1 << 53;
+            let (least, greatest) = node.integers()?;
+            (-EXACT <= least && greatest <= EXACT).then_some(DataType::Float64)
+        }
+        [Kind::String] => Some(DataType::Utf8),
+        [Kind::Object] => object(node, options),
+        [Kind::Array] => {
+            let element = match node.elements() {
+                Some(elements) => field("item", elements, options),
+                None => Field::new("item", DataType::Null, true),
+            };
+            Some(DataType::List(Arc::new(element)))
+        }
+        _ => None,
+    }
+}
+
+fn object(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType> {
+    if let Some(values) = node.values() {
+        if options.maps_as_json {
+            return None;
+        }
+        let entries = [Field::new("key", DataType::Utf8, false), field("value", values, options)];
+        let entries = Field::new("entries", DataType::Struct(Fields::from(entries.to_vec())), false);
+        return Some(DataType::Map(Arc::new(entries), false));
+    }
+    let fields: Vec<Field> = node
+        .members()
+        .into_iter()
+        .map(|member| field(&member.name().unwrap_or_default(), member, options))
+        .collect();
+    (!fields.is_empty()).then(|| DataType::Struct(fields.into()))
+}

@@ -1,0 +1,377 @@
+//! A node of the tree, and what values add to it.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Kind;
+use super::distinct::Distinct;
+
+/// The number of a node in its tree.
+pub(super) type NodeId = u32;
+
+/// The root. It is nobody's child, so this number also says that there is no child.
+pub(super) const ROOT: NodeId = 0;
+
+/// The node for values below the deepest level that is kept. It is its own child.
+pub(super) const SINK: NodeId = 1;
+
+/// Words of a name that are compared in line.
+const NAME_WORDS: usize = 4;
+
+/// A length that no name has.
+const NO_LEN: u32 = u32::MAX;
+
+/// The most bytes of a least or greatest string, and of an example.
+pub const MOST_TEXT: usize = 96;
+
+/// A position in the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The text that the value is in. Numbers grow in the order of the inputs.
+    pub text: u64,
+    /// The line in the text, from 0 on.
+    pub line: u64,
+    /// The offset of the value's first byte in the text.
+    pub offset: u64,
+}
+
+/// The first value of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct First {
+    /// The position of the value.
+    pub place: Place,
+    /// The JSON text of the value; empty for a container. It is cut if it is longer than [`MOST_TEXT`].
+    pub example: Text,
+}
+
+/// A text of at most [`MOST_TEXT`] bytes, and whether it was cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Text {
+    /// The first bytes.
+    pub bytes: Box<[u8]>,
+    /// True if bytes follow that are not kept.
+    pub cut: bool,
+}
+
+impl Text {
+    pub(super) fn of(text: &[u8]) -> Self {
+        let (bytes, cut) = cut(text);
+        Self { bytes: bytes.into(), cut }
+    }
+
+    /// The text, with U+FFFD for what is not UTF-8, and without a character that was cut.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let bytes = match std::str::from_utf8(&self.bytes) {
+            Err(error) if self.cut && error.error_len().is_none() => &self.bytes[..error.valid_up_to()],
+            _ => &self.bytes[..],
+        };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+}
+
+/// The bytes of a text that are kept, and whether others follow.
+fn cut(text: &[u8]) -> (&[u8], bool) {
+    (&text[..text.len().min(MOST_TEXT)], text.len() > MOST_TEXT)
+}
+
+/// A float, with its text.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(super) struct Float(pub f64, pub Text);
+
+/// An integer beyond 64 bits: its number of digits, its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Big {
+    pub digits: usize,
+    pub text: Text,
+}
+
+impl Big {
+    fn of(text: &[u8]) -> Self {
+        let is_negative = text.first() == Some(&b'-');
+        Self { digits: text.len() - usize::from(is_negative), text: Text::of(text) }
+    }
+
+    fn is_negative(&self) -> bool {
+        self.text.bytes.first() == Some(&b'-')
+    }
+
+    /// Compares integers by their texts, which have no leading zeros.
+    fn is_less(&self, other: &Self) -> bool {
+        let size = |big: &'_ Self| (big.digits, big.text.bytes.clone());
+        match (self.is_negative(), other.is_negative()) {
+            (true, false) => true,
+            (false, true) => false,
+            (true, true) => size(other) < size(self),
+            (false, false) => size(self) < size(other),
+        }
+    }
+}
+
+/// The relation of a node to its parent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The records.
+    Root,
+    /// The value of the member with this name. The name is decoded. A surrogate without its partner has the
+    /// three bytes that UTF-8 would have for it.
+    Name(Box<[u8]>),
+    /// Every element of an array.
+    Elements,
+    /// Every value of an object that is a map.
+    Values,
+}
+
+/// A least and a greatest value with its text.
+pub(super) type Range<T> = Option<(T, T)>;
+
+/// A node. The first fields are used for every value; [`Rare`] has the others.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Node {
+    /// The first bytes of the name, filled with zeros.
+    name: [u64; NAME_WORDS],
+    /// The length of the name as it is between quotes; [`NO_LEN`] if the name has escapes there, and for
+    /// nodes without a name.
+    name_len: u32,
+    /// The sibling that followed this member when it was last looked up.
+    pub follow: NodeId,
+    /// The member that came first when it was last looked up.
+    pub first_member: NodeId,
+    pub parent: NodeId,
+    /// The object that this member was last seen in.
+    pub seen_in: u64,
+    /// Members of an object that had the member before.
+    pub repeated: u64,
+    pub counts: [u64; Kind::COUNT],
+    pub trues: u64,
+    pub integers: (i64, i64),
+    /// The first eight bytes of the least and the greatest string.
+    pub prefixes: (u64, u64),
+    pub distinct: Distinct,
+    /// The least and the greatest number of elements.
+    pub lengths: (u64, u64),
+    /// The node of elements, or [`ROOT`] if there is none.
+    pub elements: NodeId,
+    /// The node of values, or [`ROOT`] if the objects are no maps.
+    pub values: NodeId,
+    pub depth: u32,
+    pub rare: Rare,
+}
+
+/// The parts of a node that few values change.
+#[derive(Clone, Debug)]
+pub(super) struct Rare {
+    pub step: Step,
+    pub members: Vec<NodeId>,
+    pub firsts: Vec<(Kind, First)>,
+    pub strings: Range<Text>,
+    pub floats: Range<Float>,
+    pub bigs: Range<Big>,
+}
+
+impl Node {
+    pub fn new(step: Step, parent: NodeId, depth: u32) -> Self {
+        let (mut name, mut name_len) = ([0; NAME_WORDS], NO_LEN);
+        if let Step::Name(bytes) = &step
+            && !bytes.iter().any(|byte| matches!(byte, b'\\' | b'"'))
+        {
+            name_len = bytes.len() as u32;
+            for (word, bytes) in name.iter_mut().zip(bytes.chunks(8)) {
+                let mut padded = [0; 8];
+                padded[..bytes.len()].copy_from_slice(bytes);
+                *word = u64::from_le_bytes(padded);
+            }
+        }
+        Self {
+            name,
+            name_len,
+            follow: ROOT,
+            first_member: ROOT,
+            parent,
+            seen_in: 0,
+            repeated: 0,
+            counts: [0; Kind::COUNT],
+            trues: 0,
+            integers: (i64::MAX, i64::MIN),
+            prefixes: (u64::MAX, 0),
+            distinct: Distinct::None,
+            lengths: (u64::MAX, 0),
+            elements: ROOT,
+            values: ROOT,
+            depth,
+            rare: Rare {
+                step,
+                members: Vec::new(),
+                firsts: Vec::new(),
+                strings: None,
+                floats: None,
+                bigs: None,
+            },
+        }
+    }
+
+    /// True if the node has this name, which begins at an offset of a text and has no escapes.
+    #[inline(always)]
+    pub fn is_named(&self, text: &[u8], begin: usize, len: usize) -> bool {
+        if self.name_len as usize != len {
+            return false;
+        }
+        match text.get(begin..begin + 8 * NAME_WORDS) {
+            Some(there) if len <= 8 * NAME_WORDS => {
+                let (words, _) = there.as_chunks::<8>();
+                let mut left = len;
+                for (mine, word) in self.name.iter().zip(words) {
+                    let word = u64::from_le_bytes(*word);
+                    if left <= 8 {
+                        // An empty name has nothing to compare.
+                        return left == 0 || (word ^ mine) << (64 - 8 * left) == 0;
+                    }
+                    if word != *mine {
+                        return false;
+                    }
+                    left -= 8;
+                }
+                true
+            }
+            _ => matches!(&self.rare.step, Step::Name(name) if **name == text[begin..begin + len]),
+        }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Counts a value, and notes it if it is the first of its kind.
+    #[inline(always)]
+    pub fn count(&mut self, kind: Kind, place: Place, example: impl FnOnce() -> Text) {
+        let count = &mut self.counts[kind as usize];
+        *count += 1;
+        if *count == 1 {
+            self.rare.firsts.push((kind, First { place, example: example() }));
+        }
+    }
+
+    #[inline(always)]
+    pub fn add_integer(&mut self, value: i64) {
+        let (least, greatest) = &mut self.integers;
+        (*least, *greatest) = (value.min(*least), value.max(*greatest));
+        self.distinct.insert(hash_of(value as u64));
+    }
+
+    #[inline(always)]
+    pub fn add_length(&mut self, length: u64) {
+        let (least, greatest) = &mut self.lengths;
+        (*least, *greatest) = (length.min(*least), length.max(*greatest));
+    }
+
+    /// Adds a decoded string.
+    #[inline(always)]
+    pub fn add_string(&mut self, value: &[u8], prefix: u64) {
+        if prefix <= self.prefixes.0 || prefix >= self.prefixes.1 {
+            self.widen_strings(value, prefix);
+        }
+        self.distinct.insert(xxh3_64(value));
+    }
+
+    #[cold]
+    fn widen_strings(&mut self, value: &[u8], prefix: u64) {
+        let Some((least, greatest)) = &mut self.rare.strings else {
+            let text = Text::of(value);
+            (self.rare.strings, self.prefixes) = (Some((text.clone(), text)), (prefix, prefix));
+            return;
+        };
+        let new = cut(value);
+        if new < (&least.bytes, least.cut) {
+            (*least, self.prefixes.0) = (Text::of(value), prefix);
+        }
+        if new > (&greatest.bytes, greatest.cut) {
+            (*greatest, self.prefixes.1) = (Text::of(value), prefix);
+        }
+    }
+
+    pub fn add_float(&mut self, text: &[u8], value: f64) {
+        let whole = value as i64;
+        let is_integer = whole as f64 == value && whole.unsigned_abs() < 1 << 53;
+        // Equal numbers are one value, in each spelling.
+        self.distinct.insert(match is_integer {
+            true => hash_of(whole as u64),
+            false => hash_of(value.to_bits() ^ 0x5bd1_e995_a5a5_a5a5),
+        });
+        let one = Float(value, Text::of(text));
+        merge_range(&mut self.rare.floats, &Some((one.clone(), one)), |a, b| a < b);
+    }
+
+    pub fn add_big(&mut self, text: &[u8]) {
+        self.distinct.insert(xxh3_64(text) ^ 0x9e37_79b9_7f4a_7c15);
+        let one = Big::of(text);
+        merge_range(&mut self.rare.bigs, &Some((one.clone(), one)), Big::is_less);
+    }
+
+    /// Adds the values of another node of the same place.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        self.trues += other.trues;
+        self.repeated += other.repeated;
+        let wider = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
+        self.integers = wider(self.integers, other.integers);
+        self.prefixes = (self.prefixes.0.min(other.prefixes.0), self.prefixes.1.max(other.prefixes.1));
+        self.lengths = (self.lengths.0.min(other.lengths.0), self.lengths.1.max(other.lengths.1));
+        self.distinct.merge(&other.distinct);
+        for (kind, first) in &other.rare.firsts {
+            match self.rare.firsts.iter_mut().find(|(mine, _)| mine == kind) {
+                Some((_, mine)) if mine.place <= first.place => {}
+                Some((_, mine)) => *mine = first.clone(),
+                None => self.rare.firsts.push((*kind, first.clone())),
+            }
+        }
+        merge_range(&mut self.rare.strings, &other.rare.strings, |a, b| a < b);
+        merge_range(&mut self.rare.floats, &other.rare.floats, |a, b| a < b);
+        merge_range(&mut self.rare.bigs, &other.rare.bigs, Big::is_less);
+    }
+
+    /// The place of the first value.
+    pub fn place(&self) -> Option<Place> {
+        self.rare.firsts.iter().map(|(_, first)| first.place).min()
+    }
+}
+
+/// Widens a range by another.
+fn merge_range<T: Clone>(range: &mut Range<T>, other: &Range<T>, less: impl Fn(&T, &T) -> bool) {
+    let Some((from, to)) = other else { return };
+    let Some((least, greatest)) = range else {
+        range.clone_from(other);
+        return;
+    };
+    if less(from, least) {
+        least.clone_from(from);
+    }
+    if less(greatest, to) {
+        greatest.clone_from(to);
+    }
+}
+
+/// A hash of a number.
+#[inline(always)]
+pub(super) fn hash_of(value: u64) -> u64 {
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let once = fold(value ^ 0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9);
+    fold(once ^ 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47)
+}
+
+/// The first eight bytes of a string, in the order of strings.
+#[inline(always)]
+pub(super) fn prefix_of(value: &[u8]) -> u64 {
+    match value.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut padded = [0; 8];
+            padded[..value.len()].copy_from_slice(value);
+            u64::from_be_bytes(padded)
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! The tree: its nodes, how they are found, and how two trees become one.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Kind;
+use super::node::{First, Node, NodeId, ROOT, SINK, Step, Text};
+
+/// The most members of an object whose names are kept. An object with more is a map.
+pub const MOST_MEMBERS: usize = 4096;
+
+/// The most nodes of a tree.
+pub const MOST_NODES: usize = 1 << 16;
+
+/// The schema of some records: a node for each place that a value was at.
+///
+/// Trees form a commutative monoid under [`merge`](Self::merge), with the empty tree as its identity, as long
+/// as no tree reaches [`MOST_NODES`].
+#[derive(Clone, Debug)]
+pub struct SchemaTree {
+    pub(super) nodes: Vec<Node>,
+    /// Numbers of named nodes by the hash of parent and name, with open addressing. 0 is an empty slot.
+    slots: Vec<NodeId>,
+    named: usize,
+    /// Objects seen so far, which numbers them.
+    pub(super) objects: u64,
+    pub(super) limits: Bounds,
+    /// True if an object has more members than are kept, or there are too many nodes.
+    overfull: bool,
+}
+
+/// The bounds of a tree. They shrink when the tree has too many nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub members: usize,
+    pub depth: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { members: MOST_MEMBERS, depth: u32::MAX }
+    }
+}
+
+impl Bounds {
+    fn smaller(self) -> Self {
+        match self {
+            Self { members: 0, depth } => Self { members: 0, depth: depth.min(1024) / 2 },
+            Self { members, depth } => Self { members: members / 2, depth },
+        }
+    }
+}
+
+impl Default for SchemaTree {
+    fn default() -> Self {
+        Self::with_bounds(Bounds::default())
+    }
+}
+
+impl SchemaTree {
+    fn with_bounds(limits: Bounds) -> Self {
+        let mut sink = Node::new(Step::Elements, SINK, u32::MAX);
+        (sink.elements, sink.values) = (SINK, SINK);
+        let nodes = vec![Node::new(Step::Root, ROOT, 0), sink];
+        Self { nodes, slots: vec![0; 64], named: 0, objects: 0, limits, overfull: false }
+    }
+
+    /// The node of the records.
+    #[must_use]
+    pub fn root(&self) -> SchemaNode<'_> {
+        SchemaNode { tree: self, node: &self.nodes[ROOT as usize] }
+    }
+
+    /// The number of records.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.root().total()
+    }
+
+    /// The number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// True if the tree has no record.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records() == 0
+    }
+
+    /// The most members of an object that is no map, if the tree had more than [`MOST_NODES`] nodes and this
+    /// bound was therefore lowered.
+    #[must_use]
+    pub fn lowered_members(&self) -> Option<usize> {
+        (self.limits.members < MOST_MEMBERS).then_some(self.limits.members)
+    }
+
+    /// The deepest level whose values are kept, if deeper levels were given up to bound the tree.
+    #[must_use]
+    pub fn lowered_depth(&self) -> Option<u32> {
+        (self.limits.depth < u32::MAX).then_some(self.limits.depth)
+    }
+
+    fn hash(parent: NodeId, name: &[u8]) -> usize {
+        xxh3_64_with_seed(name, u64::from(parent)) as usize
+    }
+
+    fn push(&mut self, step: Step, parent: NodeId) -> NodeId {
+        let depth = self.nodes[parent as usize].depth + 1;
+        self.nodes.push(Node::new(step, parent, depth));
+        self.overfull |= self.nodes.len() > MOST_NODES;
+        (self.nodes.len() - 1) as NodeId
+    }
+
+    /// The node of a member with a decoded name; [`ROOT`] if there is none.
+    fn find(&self, parent: NodeId, name: &[u8]) -> (NodeId, usize) {
+        let mask = self.slots.len() - 1;
+        let mut at = Self::hash(parent, name) & mask;
+        loop {
+            let id = self.slots[at];
+            let node = &self.nodes[id as usize];
+            if id == 0
+                || node.parent == parent && matches!(&node.rare.step, Step::Name(mine) if **mine == *name)
+            {
+                return (id, at);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// The node of a member with a decoded name, which is made if it does not exist.
+    pub(super) fn member(&mut self, parent: NodeId, name: &[u8]) -> NodeId {
+        let Node { values, depth, .. } = self.nodes[parent as usize];
+        if values != ROOT {
+            return values;
+        }
+        if depth >= self.limits.depth {
+            return SINK;
+        }
+        let (found, at) = self.find(parent, name);
+        if found != 0 {
+            return found;
+        }
+        let id = self.push(Step::Name(name.into()), parent);
+        let members = &mut self.nodes[parent as usize].rare.members;
+        members.push(id);
+        self.overfull |= members.len() > self.limits.members;
+        self.slots[at] = id;
+        self.named += 1;
+        if self.named * 2 > self.slots.len() {
+            self.grow();
+        }
+        id
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![0; self.slots.len() * 2];
+        for id in 2..self.nodes.len() {
+            let Node { parent, rare, .. } = &self.nodes[id];
+            if let Step::Name(name) = &rare.step {
+                let (_, at) = self.find(*parent, name);
+                self.slots[at] = id as NodeId;
+            }
+        }
+    }
+
+    /// The node of the elements of an array, which is made if it does not exist.
+    pub(super) fn elements(&mut self, parent: NodeId) -> NodeId {
+        let Node { elements, depth, .. } = self.nodes[parent as usize];
+        if elements != ROOT {
+            return elements;
+        }
+        if depth >= self.limits.depth {
+            return SINK;
+        }
+        let id = self.push(Step::Elements, parent);
+        self.nodes[parent as usize].elements = id;
+        id
+    }
+
+    /// The node of the values of a map, which is made if it does not exist.
+    fn values(&mut self, parent: NodeId) -> NodeId {
+        let Node { values, depth, .. } = self.nodes[parent as usize];
+        if values != ROOT {
+            return values;
+        }
+        if depth >= self.limits.depth {
+            return SINK;
+        }
+        let id = self.push(Step::Values, parent);
+        self.nodes[parent as usize].values = id;
+        id
+    }
+
+    /// Adds the values of another tree. Its places have to be those of the same inputs.
+    pub fn merge(&mut self, other: &Self) {
+        let Bounds { members, depth } = other.limits;
+        let smaller = members < self.limits.members || depth < self.limits.depth;
+        self.limits.members = self.limits.members.min(members);
+        self.limits.depth = self.limits.depth.min(depth);
+        self.overfull |= smaller;
+        self.absorb(ROOT, other, ROOT, &|_| false);
+        self.settle();
+    }
+
+    /// Adds a node of another tree, with all below it, to a node of this one. Objects for which `fold` is
+    /// true become maps.
+    fn absorb(&mut self, into: NodeId, other: &Self, id: NodeId, fold: &dyn Fn(SchemaNode<'_>) -> bool) {
+        let node = &other.nodes[id as usize];
+        self.nodes[into as usize].merge(node);
+        if into == SINK {
+            return;
+        }
+        if self.nodes[into as usize].rare.step == Step::Values {
+            // The members of a map are not told apart.
+            self.nodes[into as usize].repeated = 0;
+        }
+        let folds = fold(SchemaNode { tree: other, node });
+        for member in &node.rare.members {
+            let Step::Name(name) = &other.nodes[*member as usize].rare.step else { continue };
+            let child = if folds { self.values(into) } else { self.member(into, name) };
+            self.absorb(child, other, *member, fold);
+        }
+        if node.values != ROOT {
+            let child = self.values(into);
+            // Members that were there before are folded when the tree settles.
+            self.overfull |= !self.nodes[into as usize].rare.members.is_empty();
+            self.absorb(child, other, node.values, fold);
+        }
+        if node.elements != ROOT {
+            let child = self.elements(into);
+            self.absorb(child, other, node.elements, fold);
+        }
+    }
+
+    /// Keeps the bounds, after records or another tree were added.
+    pub fn settle(&mut self) {
+        while self.overfull {
+            let members = self.limits.members;
+            let folds = |node: SchemaNode<'_>| {
+                let count = node.node.rare.members.len();
+                count > members || node.node.values != ROOT && count > 0
+            };
+            self.rebuild(&folds);
+            if self.nodes.len() > MOST_NODES {
+                self.limits = self.limits.smaller();
+                self.overfull = self.limits != Bounds { members: 0, depth: 0 };
+            }
+        }
+    }
+
+    fn rebuild(&mut self, fold: &dyn Fn(SchemaNode<'_>) -> bool) {
+        let mut tree = Self::with_bounds(self.limits);
+        tree.objects = self.objects;
+        tree.absorb(ROOT, self, ROOT, fold);
+        *self = tree;
+    }
+
+    /// Makes the objects into maps that [look like maps](SchemaNode::looks_like_map).
+    pub fn fold_maps(&mut self) {
+        while self.nodes.iter().any(|node| SchemaNode { tree: self, node }.looks_like_map()) {
+            self.rebuild(&|node| node.looks_like_map());
+            self.settle();
+        }
+    }
+
+    /// Replaces each place.
+    pub fn relocate(&mut self, to: impl Fn(super::Place) -> super::Place) {
+        for node in &mut self.nodes {
+            for (_, first) in &mut node.rare.firsts {
+                first.place = to(first.place);
+            }
+        }
+    }
+}
+
+/// A node of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemaNode<'a> {
+    tree: &'a SchemaTree,
+    node: &'a Node,
+}
+
+impl<'a> SchemaNode<'a> {
+    fn other(self, id: NodeId) -> SchemaNode<'a> {
+        SchemaNode { tree: self.tree, node: &self.tree.nodes[id as usize] }
+    }
+
+    /// The relation to the parent.
+    #[must_use]
+    pub fn step(self) -> &'a Step {
+        &self.node.rare.step
+    }
+
+    /// The name of a member, with U+FFFD for what is not UTF-8.
+    #[must_use]
+    pub fn name(self) -> Option<String> {
+        match self.step() {
+            Step::Name(name) => Some(String::from_utf8_lossy(name).into_owned()),
+            _ => None,
+        }
+    }
+
+    /// The number of values of a kind.
+    #[must_use]
+    pub fn count(self, kind: Kind) -> u64 {
+        self.node.counts[kind as usize]
+    }
+
+    /// The number of values.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.node.total()
+    }
+
+    /// The kinds of the values, in the order of their first values.
+    #[must_use]
+    pub fn kinds(self) -> Vec<Kind> {
+        let mut firsts: Vec<_> = self.node.rare.firsts.iter().collect();
+        firsts.sort_by_key(|(_, first)| first.place);
+        firsts.into_iter().map(|(kind, _)| *kind).collect()
+    }
+
+    /// The first value of a kind.
+    #[must_use]
+    pub fn first(self, kind: Kind) -> Option<&'a First> {
+        self.node.rare.firsts.iter().find(|(mine, _)| *mine == kind).map(|(_, first)| first)
+    }
+
+    /// The JSON text of the first value that is a scalar and not `null`.
+    #[must_use]
+    pub fn example(self) -> Option<&'a Text> {
+        let scalars = self.node.rare.firsts.iter();
+        let scalars = scalars.filter(|(kind, _)| !kind.is_container() && *kind != Kind::Null);
+        scalars.min_by_key(|(_, first)| first.place).map(|(_, first)| &first.example)
+    }
+
+    /// The number of objects that lack the member; 0 for a node that is no member.
+    #[must_use]
+    pub fn missing(self) -> u64 {
+        match self.step() {
+            Step::Name(_) => {
+                let objects = self.other(self.node.parent).count(Kind::Object);
+                objects.saturating_sub(self.total() - self.node.repeated)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The number of times that an object had the member once more.
+    #[must_use]
+    pub fn repeated(self) -> u64 {
+        self.node.repeated
+    }
+
+    /// True if values are missing or null.
+    #[must_use]
+    pub fn is_nullable(self) -> bool {
+        self.count(Kind::Null) > 0 || self.missing() > 0
+    }
+
+    /// The estimated number of distinct scalars other than `null`.
+    #[must_use]
+    pub fn distinct(self) -> u64 {
+        let Node { trues, counts, distinct, .. } = self.node;
+        let bools = [*trues, counts[Kind::Bool as usize] - trues];
+        distinct.count() + bools.iter().filter(|count| **count > 0).count() as u64
+    }
+
+    /// True if [`distinct`](Self::distinct) is exact.
+    #[must_use]
+    pub fn is_distinct_exact(self) -> bool {
+        self.node.distinct.is_exact()
+    }
+
+    /// The number of values that are `true`.
+    #[must_use]
+    pub fn trues(self) -> u64 {
+        self.node.trues
+    }
+
+    /// The least and the greatest of the integers that an `i64` holds.
+    #[must_use]
+    pub fn integers(self) -> Option<(i64, i64)> {
+        (self.count(Kind::Int64) > 0).then_some(self.node.integers)
+    }
+
+    /// The texts of the least and the greatest integer beyond `i64`.
+    #[must_use]
+    pub fn big_integers(self) -> Option<(&'a Text, &'a Text)> {
+        self.node.rare.bigs.as_ref().map(|(least, greatest)| (&least.text, &greatest.text))
+    }
+
+    /// The most digits of an integer beyond `i64`; 0 if there is none.
+    #[must_use]
+    pub fn big_digits(self) -> usize {
+        self.node.rare.bigs.as_ref().map_or(0, |(least, greatest)| least.digits.max(greatest.digits))
+    }
+
+    /// The texts of the least and the greatest float.
+    #[must_use]
+    pub fn floats(self) -> Option<(&'a Text, &'a Text)> {
+        self.node.rare.floats.as_ref().map(|(least, greatest)| (&least.1, &greatest.1))
+    }
+
+    /// The least and the greatest string, decoded, in the order of code points. They are cut after
+    /// [`MOST_TEXT`](super::MOST_TEXT) bytes.
+    #[must_use]
+    pub fn strings(self) -> Option<(&'a Text, &'a Text)> {
+        self.node.rare.strings.as_ref().map(|(least, greatest)| (least, greatest))
+    }
+
+    /// The texts of the least and the greatest number of any kind.
+    #[must_use]
+    pub fn numbers(self) -> Option<(String, String)> {
+        let mut all: Vec<(f64, String)> = Vec::new();
+        if let Some((least, greatest)) = self.integers() {
+            all.extend([least, greatest].map(|value| (value as f64, value.to_string())));
+        }
+        if let Some((least, greatest)) = &self.node.rare.floats {
+            all.extend([least, greatest].map(|float| (float.0, float.1.text())));
+        }
+        if let Some((least, greatest)) = &self.node.rare.bigs {
+            let value = |text: &Text| text.text().parse().unwrap_or(0.0);
+            all.extend([least, greatest].map(|big| (value(&big.text), big.text.text())));
+        }
+        let least = all.iter().min_by(|a, b| a.0.total_cmp(&b.0))?.1.clone();
+        let greatest = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.1.clone();
+        Some((least, greatest))
+    }
+
+    /// The least and the greatest number of elements of an array.
+    #[must_use]
+    pub fn lengths(self) -> Option<(u64, u64)> {
+        (self.count(Kind::Array) > 0).then_some(self.node.lengths)
+    }
+
+    /// The members of the objects, in the order of their first values. A map has none.
+    #[must_use]
+    pub fn members(self) -> Vec<SchemaNode<'a>> {
+        let mut members: Vec<_> = self.node.rare.members.iter().map(|id| self.other(*id)).collect();
+        members.sort_by_key(|member| member.node.place());
+        members
+    }
+
+    /// The elements of the arrays. `None` if no array has an element.
+    #[must_use]
+    pub fn elements(self) -> Option<SchemaNode<'a>> {
+        (self.node.elements != ROOT).then(|| self.other(self.node.elements))
+    }
+
+    /// The values of the objects, if these are maps.
+    #[must_use]
+    pub fn values(self) -> Option<SchemaNode<'a>> {
+        (self.node.values != ROOT).then(|| self.other(self.node.values))
+    }
+
+    /// All nodes right below this one: members or values, then elements.
+    #[must_use]
+    pub fn children(self) -> Vec<SchemaNode<'a>> {
+        let mut all = self.members();
+        all.extend(self.values());
+        all.extend(self.elements());
+        all
+    }
+
+    /// True if the objects are used as maps: they have at least 32 names, at least nine tenths of the values
+    /// other than `null` are of one class (booleans, numbers, strings, objects or arrays), and either
+    ///
+    /// * a name is in a quarter of the objects at most, on average, or
+    /// * the values are containers, and there are more than eight names for each object.
+    #[must_use]
+    pub fn looks_like_map(self) -> bool {
+        const LEAST_NAMES: usize = 32;
+        let members = &self.node.rare.members;
+        if members.len() < LEAST_NAMES {
+            return false;
+        }
+        let mut counts = [0u64; Kind::COUNT];
+        let mut occurrences = 0;
+        for member in members {
+            let member = self.other(*member);
+            occurrences += member.total() - member.node.repeated;
+            for (count, more) in counts.iter_mut().zip(member.node.counts) {
+                *count += more;
+            }
+        }
+        let of = |kinds: &[Kind]| kinds.iter().map(|kind| counts[*kind as usize]).sum::<u64>();
+        let containers = of(&[Kind::Object]).max(of(&[Kind::Array]));
+        let classes = [
+            of(&[Kind::Bool]),
+            of(&[Kind::Int64, Kind::BigInt, Kind::Float64]),
+            of(&[Kind::String]),
+            containers,
+        ];
+        let most = classes.into_iter().max().unwrap_or(0);
+        let values = occurrences.max(of(&Kind::ALL)) - of(&[Kind::Null]);
+        let (names, objects) = (members.len() as u64, self.count(Kind::Object));
+        let is_alike = most > 0 && most * 10 >= values * 9;
+        let is_sparse = occurrences * 4 <= names * objects;
+        is_alike && (is_sparse || most == containers && objects * 8 < names)
+    }
+}
