@@ -25,7 +25,7 @@ pub const MOST_TEXT: usize = 96;
 
 /// A position in the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct Position {
     /// The text that the value is in. Numbers grow in the order of the inputs.
     pub text: u64,
     /// The line in the text, from 0 on.
@@ -38,7 +38,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct First {
     /// The position of the value.
-    pub place: Place,
+    pub position: Position,
     /// The JSON text of the value; empty for a container. It is cut if it is longer than [`MOST_TEXT`].
     pub example: Text,
 }
@@ -243,11 +243,11 @@ impl Node {
 
     /// Counts a value, and notes it if it is the first of its kind.
     #[inline(always)]
-    pub fn count(&mut self, kind: Kind, place: Place, example: impl FnOnce() -> Text) {
+    pub fn count(&mut self, kind: Kind, position: Position, example: impl FnOnce() -> Text) {
         let count = &mut self.counts[kind as usize];
         *count += 1;
         if *count == 1 {
-            self.rare.firsts.push((kind, First { place, example: example() }));
+            self.rare.firsts.push((kind, First { position, example: example() }));
         }
     }
 
@@ -307,21 +307,20 @@ impl Node {
         merge_range(&mut self.rare.bigs, &Some((one.clone(), one)), Big::is_less);
     }
 
-    /// Adds the values of another node of the same place.
+    /// Adds the values of another node of the same position.
     pub fn merge(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
         }
         self.trues += other.trues;
         self.repeated += other.repeated;
-        let wider = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
-        self.integers = wider(self.integers, other.integers);
+        self.integers = (self.integers.0.min(other.integers.0), self.integers.1.max(other.integers.1));
         self.prefixes = (self.prefixes.0.min(other.prefixes.0), self.prefixes.1.max(other.prefixes.1));
         self.lengths = (self.lengths.0.min(other.lengths.0), self.lengths.1.max(other.lengths.1));
         self.distinct.merge(&other.distinct);
         for (kind, first) in &other.rare.firsts {
             match self.rare.firsts.iter_mut().find(|(mine, _)| mine == kind) {
-                Some((_, mine)) if mine.place <= first.place => {}
+                Some((_, mine)) if mine.position <= first.position => {}
                 Some((_, mine)) => *mine = first.clone(),
                 None => self.rare.firsts.push((*kind, first.clone())),
             }
@@ -331,9 +330,9 @@ impl Node {
         merge_range(&mut self.rare.bigs, &other.rare.bigs, Big::is_less);
     }
 
-    /// The place of the first value.
-    pub fn place(&self) -> Option<Place> {
-        self.rare.firsts.iter().map(|(_, first)| first.place).min()
+    /// The position of the first value.
+    pub fn position(&self) -> Option<Position> {
+        self.rare.firsts.iter().map(|(_, first)| first.position).min()
     }
 }
 

@@ -11,7 +11,7 @@ pub const MOST_MEMBERS: usize = 4096;
 /// The most nodes of a tree.
 pub const MOST_NODES: usize = 1 << 16;
 
-/// The schema of some records: a node for each place that a value was at.
+/// The schema of some records: a node for each path.
 ///
 /// Trees form a commutative monoid under [`merge`](Self::merge), with the empty tree as its identity, as long
 /// as no tree reaches [`MOST_NODES`].
@@ -192,7 +192,7 @@ impl SchemaTree {
         id
     }
 
-    /// Adds the values of another tree. Its places have to be those of the same inputs.
+    /// Adds the values of another tree. Its positions have to be those of the same inputs.
     pub fn merge(&mut self, other: &Self) {
         let Bounds { members, depth } = other.limits;
         let smaller = members < self.limits.members || depth < self.limits.depth;
@@ -212,7 +212,7 @@ impl SchemaTree {
             return;
         }
         if self.nodes[into as usize].rare.step == Step::Values {
-            // The members of a map are not told apart.
+            // The members of a map have one node.
             self.nodes[into as usize].repeated = 0;
         }
         let folds = fold(SchemaNode { tree: other, node });
@@ -231,6 +231,12 @@ impl SchemaTree {
             let child = self.elements(into);
             self.absorb(child, other, node.elements, fold);
         }
+    }
+
+    /// True if the tree has to [settle](Self::settle).
+    #[inline(always)]
+    pub(super) fn is_overfull(&self) -> bool {
+        self.overfull
     }
 
     /// Keeps the bounds, after records or another tree were added.
@@ -264,11 +270,11 @@ impl SchemaTree {
         }
     }
 
-    /// Replaces each place.
-    pub fn relocate(&mut self, to: impl Fn(super::Place) -> super::Place) {
+    /// Replaces each position.
+    pub fn relocate(&mut self, to: impl Fn(super::Position) -> super::Position) {
         for node in &mut self.nodes {
             for (_, first) in &mut node.rare.firsts {
-                first.place = to(first.place);
+                first.position = to(first.position);
             }
         }
     }
@@ -317,7 +323,7 @@ impl<'a> SchemaNode<'a> {
     #[must_use]
     pub fn kinds(self) -> Vec<Kind> {
         let mut firsts: Vec<_> = self.node.rare.firsts.iter().collect();
-        firsts.sort_by_key(|(_, first)| first.place);
+        firsts.sort_by_key(|(_, first)| first.position);
         firsts.into_iter().map(|(kind, _)| *kind).collect()
     }
 
@@ -332,7 +338,7 @@ impl<'a> SchemaNode<'a> {
     pub fn example(self) -> Option<&'a Text> {
         let scalars = self.node.rare.firsts.iter();
         let scalars = scalars.filter(|(kind, _)| !kind.is_container() && *kind != Kind::Null);
-        scalars.min_by_key(|(_, first)| first.place).map(|(_, first)| &first.example)
+        scalars.min_by_key(|(_, first)| first.position).map(|(_, first)| &first.example)
     }
 
     /// The number of objects that lack the member; 0 for a node that is no member.
@@ -350,7 +356,7 @@ impl<'a> SchemaNode<'a> {
     /// The number of times that an object had the member once more.
     #[must_use]
     pub fn repeated(self) -> u64 {
-        self.node.repeated
+        if let Step::Name(_) = self.step() { self.node.repeated } else { 0 }
     }
 
     /// True if values are missing or null.
@@ -439,7 +445,7 @@ impl<'a> SchemaNode<'a> {
     #[must_use]
     pub fn members(self) -> Vec<SchemaNode<'a>> {
         let mut members: Vec<_> = self.node.rare.members.iter().map(|id| self.other(*id)).collect();
-        members.sort_by_key(|member| member.node.place());
+        members.sort_by_key(|member| member.node.position());
         members
     }
 

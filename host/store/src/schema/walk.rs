@@ -1,0 +1,544 @@
+//! The walk over text that fills a tree.
+//!
+//! Records are held to the grammar of RFC 8259, except what is inside strings: UTF-8, escapes and control
+//! characters are not checked here. The walk decides only that a record is suspect; the caller finds out why.
+//!
+//! A member's name is compared first with the name that followed the member before it, the last time that
+//! this member was seen. Records of one source rarely change the order of their members, so most names take
+//! one comparison, without a hash.
+
+use warpath_core::simd::{Isa, Simd, Work};
+
+use super::node::{Node, NodeId, Position, ROOT, Text, prefix_of};
+use super::tokens::{Find, Tokens};
+use super::unescape::unescape;
+use super::{Kind, SchemaTree};
+
+/// The least number of bytes of lines whose tokens are found at once. Text and tokens stay in a first-level
+/// cache.
+const BLOCK_BYTES: usize = 8 << 10;
+
+/// The most containers in each other.
+const MOST_DEPTH: usize = warpath_shared::units::MAX_DEPTH;
+
+/// The parts of a text that a walk reads.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkOptions<'a> {
+    /// The number of the text, for [`Position::text`].
+    pub text: u64,
+    /// The most records that are read.
+    pub most_records: u64,
+    /// True if records after a suspect one are read. The tree then has no value of a suspect record.
+    /// Otherwise the walk ends at a suspect record, and the tree is of no use any more.
+    pub skips: bool,
+    /// The numbers of lines that are not read, in ascending order.
+    pub without: &'a [u64],
+}
+
+/// The result of a walk over a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// The lines that were read.
+    pub lines: u64,
+    /// The records that were added.
+    pub records: u64,
+    /// The lines that are not JSON, each with its number and its first and last offset.
+    pub suspects: Vec<(u64, usize, usize)>,
+}
+
+/// The memory of a walk, reused from text to text.
+#[derive(Default)]
+pub struct Walker {
+    tokens: Tokens,
+    state: State,
+}
+
+#[derive(Default)]
+struct State {
+    frames: Vec<Frame>,
+    decoded: Vec<u8>,
+    name: Vec<u8>,
+}
+
+/// An open container.
+#[derive(Clone, Copy)]
+struct Frame {
+    node: NodeId,
+    is_object: bool,
+    /// The number of an object; for an array, the number of elements so far.
+    number: u64,
+    /// The last member of an object, or [`ROOT`]; the elements' node of an array.
+    last: NodeId,
+}
+
+impl Walker {
+    /// Adds the records of a text to a tree. A text consists of whole lines; the last may lack its newline.
+    pub fn walk(&mut self, tree: &mut SchemaTree, text: &[u8], options: WalkOptions<'_>) -> Walked {
+        Isa::best().run(Walk { walker: self, tree, text, options })
+    }
+}
+
+struct Walk<'a> {
+    walker: &'a mut Walker,
+    tree: &'a mut SchemaTree,
+    text: &'a [u8],
+    options: WalkOptions<'a>,
+}
+
+/// The end, newline included, of the line that contains the byte at `at`; the length of the text if `at` is
+/// after it.
+fn line_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).map_or(text.len(), |len| at + len + 1)
+}
+
+impl Work for Walk<'_> {
+    type Output = Walked;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Walked {
+        let Self { walker: Walker { tokens, state }, tree, text, options } = self;
+        let mut records = Records { text, tree, state, options, walked: Walked::default(), ended: false };
+        let mut at = 0;
+        while at < text.len() && !records.ended {
+            let end = line_end(text, at + BLOCK_BYTES);
+            if find(simd, text, at, end, tokens) {
+                records.lines(simd, &tokens.starts);
+            } else {
+                while at < end && !records.ended {
+                    let next = line_end(text, at);
+                    if find(simd, text, at, next, tokens) {
+                        records.lines(simd, &tokens.starts);
+                    } else {
+                        records.unclosed(at, next);
+                    }
+                    at = next;
+                }
+            }
+            at = end;
+        }
+        records.walked
+    }
+}
+
+/// [`Tokens::find`], compiled separately from its caller.
+#[inline(always)]
+fn find<S: Simd>(simd: S, text: &[u8], begin: usize, end: usize, tokens: &mut Tokens) -> bool {
+    Find { text, begin, end, tokens }.run(simd)
+}
+
+/// The records of a text.
+struct Records<'a> {
+    text: &'a [u8],
+    tree: &'a mut SchemaTree,
+    state: &'a mut State,
+    options: WalkOptions<'a>,
+    walked: Walked,
+    ended: bool,
+}
+
+impl Records<'_> {
+    /// Notes a line that has an unclosed string.
+    fn unclosed(&mut self, begin: usize, end: usize) {
+        let line = self.walked.lines;
+        if self.options.without.binary_search(&line).is_err() {
+            self.suspect(begin, end);
+        }
+        self.walked.lines += 1;
+    }
+
+    #[cold]
+    fn suspect(&mut self, begin: usize, end: usize) {
+        let start = memchr::memrchr(b'\n', &self.text[..begin]).map_or(0, |at| at + 1);
+        self.walked.suspects.push((self.walked.lines, start, end));
+        self.ended |= !self.options.skips;
+    }
+
+    /// Adds the records of some lines, whose strings are all closed.
+    #[inline(always)]
+    fn lines<S: Simd>(&mut self, simd: S, tokens: &[u32]) {
+        let mut at = 0;
+        let mut begin = tokens[0] as usize;
+        while begin < self.text.len() && !self.ended {
+            // `begin` is the first token of a line.
+            let is_blank = self.text[begin] == b'\n';
+            let is_left_out = !self.options.without.is_empty()
+                && self.options.without.binary_search(&self.walked.lines).is_ok();
+            let mut done = None;
+            if !is_blank && !is_left_out {
+                if self.walked.records == self.options.most_records {
+                    self.ended = true;
+                    return;
+                }
+                if !self.options.skips || self.record::<S, false>(simd, tokens, at).is_some() {
+                    done = self.record::<S, true>(simd, tokens, at);
+                }
+                self.walked.records += u64::from(done.is_some());
+                if self.tree.is_overfull() {
+                    self.tree.settle();
+                }
+            }
+            let first = begin;
+            match done {
+                Some(next) => at = next,
+                None => {
+                    while self.text.get(tokens[at] as usize).is_some_and(|byte| *byte != b'\n') {
+                        at += 1;
+                    }
+                    if !is_blank && !is_left_out {
+                        self.suspect(first, tokens[at] as usize);
+                    }
+                }
+            }
+            // The line feed, or the end of the text.
+            self.walked.lines += 1;
+            let end = tokens[at] as usize;
+            if end >= self.text.len() || self.text[end] != b'\n' {
+                return;
+            }
+            at += 1;
+            begin = tokens[at] as usize;
+            if begin >= self.text.len() || at + 1 < tokens.len() && tokens[at + 1] as usize == begin {
+                // The ends after the last token are all equal.
+                return;
+            }
+        }
+    }
+
+    /// Reads the record whose first token is at `at`. With `ADD`, its values are added to the tree. Returns
+    /// the token after the record, which is a line feed or the end. `None` if the record is not JSON.
+    #[inline(always)]
+    fn record<S: Simd, const ADD: bool>(&mut self, simd: S, tokens: &[u32], at: usize) -> Option<usize> {
+        let Self { text, tree, state, options, walked, .. } = self;
+        let State { frames, decoded, name: spelt } = &mut **state;
+        let tree: &mut SchemaTree = tree;
+        let text: &[u8] = text;
+        frames.clear();
+        let (mut t, mut node) = (at, ROOT);
+        'value: loop {
+            let begin = tokens[t] as usize;
+            let next = tokens[t + 1] as usize;
+            let byte = *text.get(begin)?;
+            let position = Position { text: options.text, line: walked.lines, offset: begin as u64 };
+            match byte {
+                b'"' => {
+                    let end = trimmed(text, next);
+                    if text[end - 1] != b'"' {
+                        return None;
+                    }
+                    if ADD {
+                        let inside = &text[begin + 1..end - 1];
+                        let node = &mut tree.nodes[node as usize];
+                        node.count(Kind::String, position, || Text::of(&text[begin..end]));
+                        if has_backslash(simd, text, begin + 1, end - 1) {
+                            decoded.clear();
+                            unescape(inside, decoded);
+                            node.add_string(decoded, prefix_of(decoded));
+                        } else {
+                            node.add_string(inside, prefix_at(text, begin + 1, end - 1));
+                        }
+                    }
+                    t += 1;
+                }
+                b'{' => {
+                    if ADD {
+                        tree.nodes[node as usize].count(Kind::Object, position, Text::default);
+                    }
+                    t += 1;
+                    if text.get(next) != Some(&b'}') {
+                        if frames.len() == MOST_DEPTH {
+                            return None;
+                        }
+                        if ADD {
+                            tree.objects += 1;
+                        }
+                        frames.push(Frame { node, is_object: true, number: tree.objects, last: ROOT });
+                        (t, node) = member::<S, ADD>(simd, tree, text, tokens, t, frames.last_mut()?, spelt)?;
+                        continue 'value;
+                    }
+                    t += 1;
+                }
+                b'[' => {
+                    if ADD {
+                        tree.nodes[node as usize].count(Kind::Array, position, Text::default);
+                    }
+                    t += 1;
+                    if text.get(next) != Some(&b']') {
+                        if frames.len() == MOST_DEPTH {
+                            return None;
+                        }
+                        let last = if ADD { tree.elements(node) } else { ROOT };
+                        frames.push(Frame { node, is_object: false, number: 1, last });
+                        node = last;
+                        continue 'value;
+                    }
+                    if ADD {
+                        tree.nodes[node as usize].add_length(0);
+                    }
+                    t += 1;
+                }
+                b'-' | b'0'..=b'9' => {
+                    let end = trimmed(text, next);
+                    let number = Number::read(text, begin, end)?;
+                    if ADD {
+                        add_number(&mut tree.nodes[node as usize], number, &text[begin..end], position);
+                    }
+                    t += 1;
+                }
+                _ => {
+                    let end = trimmed(text, next);
+                    let kind = match &text[begin..end] {
+                        b"null" => Kind::Null,
+                        b"true" | b"false" => Kind::Bool,
+                        _ => return None,
+                    };
+                    if ADD {
+                        let node = &mut tree.nodes[node as usize];
+                        node.count(kind, position, || Text::of(&text[begin..end]));
+                        node.trues += u64::from(byte == b't');
+                    }
+                    t += 1;
+                }
+            }
+            loop {
+                let Some(frame) = frames.last_mut() else {
+                    return match text.get(tokens[t] as usize) {
+                        None | Some(b'\n') => Some(t),
+                        Some(_) => None,
+                    };
+                };
+                match (*text.get(tokens[t] as usize)?, frame.is_object) {
+                    (b',', true) => {
+                        (t, node) = member::<S, ADD>(simd, tree, text, tokens, t + 1, frame, spelt)?;
+                        continue 'value;
+                    }
+                    (b',', false) => {
+                        frame.number += 1;
+                        (t, node) = (t + 1, frame.last);
+                        continue 'value;
+                    }
+                    (b'}', true) => {}
+                    (b']', false) => {
+                        if ADD {
+                            tree.nodes[frame.node as usize].add_length(frame.number);
+                        }
+                    }
+                    _ => return None,
+                }
+                frames.pop();
+                t += 1;
+            }
+        }
+    }
+}
+
+/// Reads the name at token `t` and the colon. Returns the token of the value, and the node of the member.
+#[inline(always)]
+fn member<S: Simd, const ADD: bool>(
+    simd: S,
+    tree: &mut SchemaTree,
+    text: &[u8],
+    tokens: &[u32],
+    t: usize,
+    frame: &mut Frame,
+    spelt: &mut Vec<u8>,
+) -> Option<(usize, NodeId)> {
+    let begin = tokens[t] as usize + 1;
+    let colon = tokens[t + 1] as usize;
+    if text.get(begin - 1) != Some(&b'"') || text.get(colon) != Some(&b':') {
+        return None;
+    }
+    if !ADD {
+        return Some((t + 2, ROOT));
+    }
+    let end = trimmed(text, colon) - 1;
+    let guess = match frame.last {
+        ROOT => tree.nodes[frame.node as usize].first_member,
+        last => tree.nodes[last as usize].follow,
+    };
+    let node = match &tree.nodes[guess as usize] {
+        node if node.is_named(text, begin, end - begin) => guess,
+        _ => {
+            let node = if has_backslash(simd, text, begin, end) {
+                spelt.clear();
+                unescape(&text[begin..end], spelt);
+                tree.member(frame.node, spelt)
+            } else {
+                tree.member(frame.node, &text[begin..end])
+            };
+            match frame.last {
+                ROOT => tree.nodes[frame.node as usize].first_member = node,
+                last => tree.nodes[last as usize].follow = node,
+            }
+            node
+        }
+    };
+    let member = &mut tree.nodes[node as usize];
+    member.repeated += u64::from(member.seen_in == frame.number);
+    member.seen_in = frame.number;
+    frame.last = node;
+    Some((t + 2, node))
+}
+
+/// The end of a token, without the white space before the next one.
+#[inline(always)]
+fn trimmed(text: &[u8], next: usize) -> usize {
+    let mut end = next;
+    while matches!(text[end - 1], b' ' | b'\t' | b'\r') {
+        end -= 1;
+    }
+    end
+}
+
+/// True if a part of the text has a backslash.
+#[inline(always)]
+fn has_backslash<S: Simd>(simd: S, text: &[u8], begin: usize, end: usize) -> bool {
+    let mut at = begin;
+    while at < end {
+        let Some(word) = text[at..].first_chunk() else {
+            return memchr::memchr(b'\\', &text[at..end]).is_some();
+        };
+        let left = end - at;
+        let mask = if left < 64 { (1 << left) - 1 } else { u64::MAX };
+        if simd.equal(word, b'\\') & mask != 0 {
+            return true;
+        }
+        at += 64;
+    }
+    false
+}
+
+/// [`prefix_of`] a part of the text.
+#[inline(always)]
+fn prefix_at(text: &[u8], begin: usize, end: usize) -> u64 {
+    match text[begin..].first_chunk::<8>() {
+        Some(bytes) => {
+            let word = u64::from_be_bytes(*bytes);
+            let len = end - begin;
+            if len >= 8 {
+                word
+            } else if len == 0 {
+                0
+            } else {
+                word & (u64::MAX << (64 - 8 * len))
+            }
+        }
+        None => prefix_of(&text[begin..end]),
+    }
+}
+
+#[inline(always)]
+fn add_number(node: &mut Node, number: Number, text: &[u8], position: Position) {
+    match number {
+        Number::Integer(value) => {
+            node.count(Kind::Int64, position, || Text::of(text));
+            node.add_integer(value);
+        }
+        Number::Big => {
+            node.count(Kind::BigInt, position, || Text::of(text));
+            node.add_big(text);
+        }
+        Number::Float(value) => {
+            node.count(Kind::Float64, position, || Text::of(text));
+            node.add_float(text, value);
+        }
+    }
+}
+
+/// A number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    Integer(i64),
+    Big,
+    Float(f64),
+}
+
+impl Number {
+    /// Reads a number; `None` if it is not one of JSON.
+    #[inline(always)]
+    fn read(text: &[u8], begin: usize, end: usize) -> Option<Self> {
+        let is_negative = text[begin] == b'-';
+        let first = begin + usize::from(is_negative);
+        let len = end - first;
+        if (1..=16).contains(&len)
+            && (text[first] != b'0' || len == 1)
+            && let Some(word) = text[first..].first_chunk::<16>()
+        {
+            let (words, _) = word.as_chunks::<8>();
+            let [low, high] = [words[0], words[1]].map(u64::from_le_bytes);
+            let value = if len <= 8 {
+                eight_digits(low << (64 - 8 * len), 64 - 8 * len as u32)
+            } else {
+                // The last eight digits, and those before them.
+                let over = 8 * (len as u32 - 8);
+                let last = low.checked_shr(over).unwrap_or(0) | high << (64 - over);
+                let shift = 64 - over;
+                match (eight_digits(low << shift, shift), eight_digits(last, 0)) {
+                    (Some(before), Some(last)) => Some(before * 100_000_000 + last),
+                    _ => None,
+                }
+            };
+            if let Some(value) = value {
+                let value = value as i64;
+                return Some(Self::Integer(if is_negative { -value } else { value }));
+            }
+        }
+        Self::read_any(&text[begin..end])
+    }
+
+    #[cold]
+    fn read_any(text: &[u8]) -> Option<Self> {
+        let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let mut rest = text.strip_prefix(b"-").unwrap_or(text);
+        let whole = digits(rest);
+        if whole == 0 || rest[0] == b'0' && whole > 1 {
+            return None;
+        }
+        rest = &rest[whole..];
+        let is_integer = rest.is_empty();
+        if let [b'.', fraction @ ..] = rest {
+            let len = digits(fraction);
+            rest = &fraction[len..];
+            if len == 0 {
+                return None;
+            }
+        }
+        if let [b'e' | b'E', exponent @ ..] = rest {
+            let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
+            let len = digits(exponent);
+            rest = &exponent[len..];
+            if len == 0 {
+                return None;
+            }
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        let text = std::str::from_utf8(text).ok()?;
+        match (is_integer, text.parse()) {
+            (true, Ok(value)) => Some(Self::Integer(value)),
+            (true, Err(_)) => Some(Self::Big),
+            (false, _) => text.parse().ok().map(Self::Float),
+        }
+    }
+}
+
+/// The value of eight digits, of which the first is in the lowest byte. The lowest `shift` bits are zero and
+/// stand for leading zeros.
+///
+/// ```text
+/// "1234" shifted     00 00 00 00 31 32 33 34      lowest byte at the left
+/// bytes to pairs      0     0    12    34         × 10, + 1
+/// pairs to fours      0       1234                × 100, + 1
+/// ```
+#[inline(always)]
+fn eight_digits(word: u64, shift: u32) -> Option<u64> {
+    const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+    let digits = word ^ 0x3030_3030_3030_3030 & u64::MAX << shift;
+    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = ((digits & LOW).wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
+}
