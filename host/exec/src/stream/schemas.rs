@@ -1,0 +1,289 @@
+//! The operator that makes the schema of inputs.
+//!
+//! Each worker takes a tree from a pool for the time of one text, and puts it back. Trees do not depend on
+//! the order in which texts reach them, so that they are merged at the end.
+
+use std::option;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::Backend;
+use warpath_backend::strict;
+use warpath_core::error::{Error, InputError, RecordError};
+use warpath_core::pool::stream::Turn;
+use warpath_shared::check::Fault;
+use warpath_shared::units::LineIx;
+use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
+
+use super::batch::{located, record_error};
+use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::operator::{Operator, Part, Taken};
+use super::task::Task;
+use super::{Ordered, Running, Stats, workers};
+use crate::document::Format;
+use crate::engine::{Chosen, OnError};
+use crate::input::{Buffers, Extract, Text};
+use crate::request::Request;
+
+/// The schema of inputs, one part for each text. See [`Input::schema`](crate::operators::Input::schema).
+pub type Schemas = Ordered<SchemaOperator>;
+
+/// The bits of a text's number that count the texts of one job.
+const TEXT_BITS: u32 = 20;
+
+/// The bytes on each side of a fault that are kept for a message.
+const AROUND: usize = 128;
+
+type Trees = Arc<Mutex<Vec<(SchemaTree, Walker)>>>;
+
+/// The addition of texts to the trees of workers.
+pub struct SchemaTask {
+    backend: Arc<dyn Backend>,
+    buffers: Arc<Buffers>,
+    trees: Trees,
+    strict: bool,
+    skips: bool,
+    /// The records that may still be added.
+    left: Mutex<u64>,
+}
+
+/// The result for one text.
+pub struct Added {
+    number: u64,
+    lines: u64,
+    records: u64,
+    faults: Vec<LineFault>,
+    /// The text around the first fault, and the offset of the fault in it.
+    around: Option<(Vec<u8>, usize)>,
+}
+
+/// The operator that collects a schema.
+pub struct SchemaOperator {
+    on_error: OnError,
+    trees: Trees,
+    /// For each text that has records: its number, its input, and the number of its first line.
+    texts: Vec<(u64, u64, u64)>,
+    sources: Vec<Arc<str>>,
+}
+
+/// The part of a run that one text is.
+pub struct SchemaPart {
+    /// The records that were added.
+    pub records: u64,
+    /// The malformed records that were skipped.
+    pub skipped: Vec<RecordError>,
+    /// The text around a malformed record's fault, and the offset of the fault in it, if the run ends there.
+    pub faulty: Option<(Vec<u8>, usize)>,
+}
+
+/// The schema of some inputs.
+#[derive(Clone, Debug, Default)]
+pub struct InputSchema {
+    /// The tree. [`Position::text`] is an index of [`sources`](Self::sources), and [`Position::line`] is
+    /// counted from 0 in this input.
+    pub tree: SchemaTree,
+    /// The names of the inputs that have records.
+    pub sources: Vec<Arc<str>>,
+}
+
+impl InputSchema {
+    /// A position as `name:line`, with lines counted from 1.
+    #[must_use]
+    pub fn locate(&self, position: Position) -> String {
+        let name = usize::try_from(position.text).ok().and_then(|at| self.sources.get(at));
+        format!("{}:{}", name.map_or("", |name| name), position.line + 1)
+    }
+}
+
+impl SchemaTask {
+    fn add(&self, number: u64, text: &mut Text) -> Result<Added, Error> {
+        let mut added = Added { number, lines: 0, records: 0, faults: Vec::new(), around: None };
+        if let Some(fault) = text.extract().and_then(Extract::fault) {
+            added.faults.push(LineFault { line: 0, fault });
+        } else {
+            let taken = self.trees.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let (mut tree, mut walker) = taken.unwrap_or_default();
+            let done = self.walk(&mut tree, &mut walker, text, &mut added);
+            self.trees.lock().unwrap_or_else(PoisonError::into_inner).push((tree, walker));
+            done?;
+        }
+        if let (false, Some(fault)) = (self.skips, added.faults.first()) {
+            let line = nth_line(text.bytes(), fault.line as usize);
+            let at = fault.fault.at.min(line.len());
+            let from = at.saturating_sub(AROUND);
+            let to = (at + AROUND).min(line.len());
+            added.around = Some((line[from..to].to_vec(), at - from));
+        }
+        text.forget();
+        Ok(added)
+    }
+
+    fn walk(
+        &self,
+        tree: &mut SchemaTree,
+        walker: &mut Walker,
+        text: &Text,
+        added: &mut Added,
+    ) -> Result<(), Error> {
+        let bytes = text.bytes();
+        let mut without = Vec::new();
+        if self.strict {
+            added.faults = strict::faults(bytes);
+            without.extend(added.faults.iter().map(|fault| u64::from(fault.line)));
+        }
+        let mut left = None;
+        let mut most_records = u64::MAX;
+        {
+            let guard = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+            if *guard < u64::MAX {
+                // Only one worker reads if there is a limit.
+                most_records = *guard;
+                left = Some(guard);
+            }
+        }
+        let options = WalkOptions { text: added.number, most_records, skips: self.skips, without: &without };
+        let walked = walker.walk(tree, bytes, options);
+        if let Some(mut left) = left {
+            *left -= walked.records;
+        }
+        (added.lines, added.records) = (walked.lines, walked.records);
+        for (line, start, end) in walked.suspects {
+            let fault: Fault = strict::fault(&bytes[start..end])
+                .ok_or_else(|| Error::Internal("a record is refused that has no fault".into()))?;
+            added.faults.push(LineFault { line: line as LineIx, fault });
+        }
+        added.faults.retain(|fault| u64::from(fault.line) < walked.lines.max(1));
+        added.faults.sort_by_key(|fault| fault.line);
+        if let (Some(Extract::Whole(whole)), true) = (text.extract(), walked.records > 0) {
+            // The lines of a document are found while its text is there.
+            tree.relocate(|position| match position.text == added.number {
+                true => Position { line: whole.place(position.offset as usize).0 - 1, ..position },
+                false => position,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A line of a text, without its line feed.
+fn nth_line(text: &[u8], number: usize) -> &[u8] {
+    text.split(|byte| *byte == b'\n').nth(number).unwrap_or_default()
+}
+
+impl Task for SchemaTask {
+    type Output = Added;
+    type Worker<'a> = ();
+
+    fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
+    }
+
+    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _: bool) -> Result<Added, Error> {
+        self.add(turn.number << TEXT_BITS, text)
+    }
+
+    fn evaluate_all<'a>(
+        &'a self,
+        turn: Turn,
+        _: &mut Option<()>,
+        texts: &mut [Text],
+        _: bool,
+        results: &mut Vec<Added>,
+    ) -> Result<(), Error> {
+        for (at, text) in texts.iter_mut().enumerate() {
+            results.push(self.add(turn.number << TEXT_BITS | at as u64, text)?);
+        }
+        Ok(())
+    }
+}
+
+impl Operator for SchemaOperator {
+    type Task = SchemaTask;
+    type Items = option::IntoIter<SchemaPart>;
+
+    fn take(&mut self, part: Part<Added>) -> Taken<Self::Items> {
+        let Part { text, result, origin, first_line } = part;
+        let Added { number, lines, records, faults, around } = result;
+        if self.sources.last() != Some(&origin.name) {
+            self.sources.push(origin.name.clone());
+        }
+        if records > 0 {
+            let is_document = matches!(text.extract(), Some(Extract::Whole(_)));
+            let first_line = if is_document { 0 } else { first_line };
+            self.texts.push((number, self.sources.len() as u64 - 1, first_line));
+        }
+        let errors = faults.iter().map(|fault| {
+            located(record_error(&origin.name, first_line, fault), text.extract())
+        });
+        let (mut skipped, mut error) = (Vec::new(), None);
+        match self.on_error {
+            OnError::Skip => skipped.extend(errors),
+            OnError::Fail => error = { errors }.next().map(|fault| InputError::from(fault).into()),
+        }
+        let counts = Stats { lines, matches: records, skipped: skipped.len() as u64, ..Stats::default() };
+        let part = SchemaPart { records, skipped, faulty: around };
+        Taken { items: Some(part).into_iter(), lines, counts, error }
+    }
+}
+
+impl Schemas {
+    pub(crate) fn start(input: Request, limit: Option<u64>) -> Self {
+        let trees = Trees::default();
+        let (texts, sources) = (Vec::new(), Vec::new());
+        let operator =
+            SchemaOperator { on_error: input.engine.on_error(), trees: trees.clone(), texts, sources };
+        Self::new(operator, start(input, limit, trees))
+    }
+
+    /// The schema of all parts that were yielded. Call it when the iterator has ended without an error.
+    #[must_use]
+    pub fn finish(mut self) -> InputSchema {
+        // The workers end before their trees are taken.
+        self.running.workers = None;
+        let SchemaOperator { trees, texts, sources, .. } = self.operator;
+        let trees = std::mem::take(&mut *trees.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut trees = trees.into_iter().map(|(tree, _)| tree);
+        let mut tree = trees.next().unwrap_or_default();
+        trees.for_each(|other| tree.merge(&other));
+        tree.relocate(|position| {
+            let at = texts.partition_point(|(number, ..)| *number < position.text);
+            match texts.get(at) {
+                Some((_, source, first_line)) => {
+                    Position { text: *source, line: first_line + position.line, ..position }
+                }
+                None => position,
+            }
+        });
+        tree.fold_maps();
+        InputSchema { tree, sources }
+    }
+}
+
+fn start(input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<SchemaTask>, Error> {
+    input.wants_all_lines("a schema requires")?;
+    let Request { engine, sources, index, .. } = input;
+    if index.is_some() {
+        return Err(Error::Usage("a schema is made of the text, without an index".into()));
+    }
+    let chosen = engine.choose_cpu();
+    let (plan, size) = (chosen.plan(), chosen.partition_size);
+    let jobs = match engine.format() {
+        Format::Ndjson => {
+            Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
+        }
+        Format::Json => {
+            let sources = sources.into_iter().map(Document::Source).collect();
+            Jobs::Documents(DocumentJobs::together(sources, size, Form::Line))
+        }
+    };
+    let Chosen { backend, buffers, workers, strict, .. } = chosen;
+    let workers = if limit.is_some() { 1 } else { workers };
+    let skips = engine.on_error() == OnError::Skip;
+    let left = Mutex::new(limit.unwrap_or(u64::MAX));
+    let task = SchemaTask { backend, buffers, trees, strict, skips, left };
+    Ok(Running { plan, workers: Some(workers::start(task, jobs, workers)?), conduct: None })
+}
