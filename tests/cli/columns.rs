@@ -224,5 +224,5 @@ fn a_terminal_gets_no_binary() {
     }
     assert_eq!(ran("--format arrow -o out"), (Some(0), String::new()));
     assert_eq!(file(&folder.read("out")).num_rows(), 1);
-    assert_eq!(ran("--format ndjson"), (Some(0), "{\"a\":1}\r\n".to_owned()));
+    assert_eq!(ran("--color never --format ndjson"), (Some(0), "{\"a\":1}\r\n".to_owned()));
 }

@@ -6,6 +6,7 @@ mod columns;
 mod documents;
 mod files;
 mod filter;
+mod formats;
 mod index;
 mod messages;
 mod names;

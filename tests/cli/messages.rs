@@ -137,7 +137,7 @@ fn colour() {
     for args in [&["query", "$["][..], &["query", "$[", "--color", "never"], &["query"], &["filter"]] {
         assert!(!said(args).contains('\u{1b}'), "{args:?}");
     }
-    assert_eq!(pipe(&["query", "$", "--color", "always"], b"\"x\"").ok(), "\"x\"\n");
+    assert_eq!(pipe(&["query", "$", "--color", "always"], b"1").ok(), "\u{1b}[36m1\u{1b}[0m\n");
 }
 
 #[test]

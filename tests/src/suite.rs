@@ -189,7 +189,7 @@ fn check_rows(
         records.extend(piece.records.iter().map(|line| first_line + line));
         first_line += piece.lines;
     }
-    for form in [RowForm::Ndjson, RowForm::Csv] {
+    for form in [RowForm::Ndjson, RowForm::Csv, RowForm::Tsv] {
         let (mut want, mut want_before, mut ends) = (Vec::new(), Vec::new(), vec![0]);
         for line in &records {
             let cells = queries.iter().zip(found).map(|(query, found)| {
@@ -201,6 +201,7 @@ fn check_rows(
             let mut row = match form {
                 RowForm::Ndjson => json_row(cells)?,
                 RowForm::Csv => csv_row(cells)?,
+                RowForm::Tsv => tsv_row(cells),
             };
             if fault.is_none_or(|fault| *line < fault) {
                 want_before.extend_from_slice(&row);
@@ -263,6 +264,27 @@ fn csv_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Resul
     }
     row.write_record(None::<&[u8]>)?;
     Ok(row.into_inner()?)
+}
+
+/// A row of fields with tabs between them.
+fn tsv_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Vec<u8> {
+    let field = |(query, values): (&Query, Vec<&[u8]>)| {
+        let field = match values.first() {
+            _ if !query.is_singular() => [&b"["[..], &values.join(&b','), b"]"].concat(),
+            None => Vec::new(),
+            Some(value) if *value == b"null" => Vec::new(),
+            Some(value) => oracle::text::raw(value),
+        };
+        field.into_iter().flat_map(|byte| match byte {
+            b'\\' => vec![b'\\', b'\\'],
+            b'\t' => vec![b'\\', b't'],
+            b'\n' => vec![b'\\', b'n'],
+            b'\r' => vec![b'\\', b'r'],
+            other => vec![other],
+        })
+    };
+    let fields: Vec<Vec<u8>> = cells.map(|cell| field(cell).collect()).collect();
+    [fields.join(&b'\t'), vec![b'\n']].concat()
 }
 
 /// Compares the text of a path's matches with the matches, and the text before the first fault with those

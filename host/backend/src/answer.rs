@@ -14,6 +14,7 @@ use warpath_shared::units::{LineIx, PartOffset};
 use crate::columns::{ColumnBatch, OffsetWidth};
 
 pub use path::Paths;
+pub use rows::RowText;
 pub use text::TextForm;
 
 /// The results that a caller wants from a backend, besides counts and faults.
@@ -71,6 +72,9 @@ pub enum RowForm {
     /// Fields separated by commas, in quotes where necessary (RFC 4180). Strings are without their own quotes
     /// and with escapes resolved, null is empty, and other values and arrays are JSON.
     Csv,
+    /// Fields separated by tabs, with values as in [`Csv`](Self::Csv). In a field, a tab is written `\t`, a
+    /// line feed `\n`, a carriage return `\r`, and a backslash `\\`.
+    Tsv,
 }
 
 /// The results of one partition: pieces of whole lines, in order.

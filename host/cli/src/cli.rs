@@ -7,7 +7,8 @@
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
-//! | [`table`] | writers of typed columns |
+//! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
+//! | [`look`] | indentation and colours of JSON |
 //! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
 //! | [`escape`] | the printed form of names |
 //! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
@@ -20,8 +21,11 @@ mod explain;
 mod failure;
 mod files;
 mod filter;
+mod formats;
+mod grid;
 mod index;
 mod inherited;
+mod look;
 mod out;
 mod pack;
 mod progress;

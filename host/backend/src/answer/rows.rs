@@ -1,24 +1,34 @@
 //! Records as rows of text: one line a record, one cell a path.
 
 use csv_core::{WriteResult, Writer};
-use warpath_lang::program::{Column, Program};
+use warpath_core::json;
+use warpath_lang::program::Program;
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};
 
 impl RowForm {
-    /// The bytes before the first row: the line of names in CSV, and nothing in NDJSON.
+    /// The bytes before the first row: the line of names in CSV and TSV, and nothing in NDJSON.
     #[must_use]
     pub fn header(self, program: &Program) -> Vec<u8> {
+        self.names(program.columns().iter().map(|column| column.name.as_str()))
+    }
+
+    /// The line of names.
+    fn names<'a>(self, names: impl Iterator<Item = &'a str>) -> Vec<u8> {
         match self {
             Self::Ndjson => Vec::new(),
             Self::Csv => {
                 let mut csv = Csv::default();
-                for (i, column) in program.columns().iter().enumerate() {
-                    csv.field(i, column.name.as_bytes());
-                }
+                names.enumerate().for_each(|(i, name)| csv.field(i, name.as_bytes()));
                 csv.end();
                 csv.out
+            }
+            Self::Tsv => {
+                let mut tsv = Tsv::default();
+                names.enumerate().for_each(|(i, name)| tsv.field(i, name.as_bytes()));
+                RowWriter::end(&mut tsv);
+                tsv.out
             }
         }
     }
@@ -27,8 +37,8 @@ impl RowForm {
     #[must_use]
     pub fn end_of(self, rows: &[u8], count: usize) -> usize {
         let mut quoted = false;
-        // A newline within a row is in quotes, and every field has an even number of quotes. JSON rows have
-        // no newline.
+        // A newline within a row of CSV is in quotes, and every field has an even number of quotes. Rows of
+        // other forms have no newline.
         let ends = memchr::memchr2_iter(b'\n', b'"', rows).filter(|at| {
             let quote = rows[*at] == b'"';
             quoted ^= quote && self == Self::Csv;
@@ -47,13 +57,74 @@ pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: Ro
     match form {
         RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
         RowForm::Csv => write(text, piece, program, Csv::default()),
+        RowForm::Tsv => write(text, piece, program, Tsv::default()),
     }
 }
 
-/// A writer of rows in one form.
+/// Rows of values that come from elsewhere than a program, in the same forms.
+///
+/// ```
+/// use warpath::answer::{RowForm, RowText};
+///
+/// let rows = RowText::new(RowForm::Csv, &["lang", "count"]);
+/// let mut text = rows.header();
+/// rows.append([&b"\"nl\""[..], b"7"], &mut text);
+/// assert_eq!(text, b"lang,count\nnl,7\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct RowText {
+    form: RowForm,
+    names: Vec<String>,
+    /// The names as keys of JSON, with their colons.
+    keys: Vec<String>,
+}
+
+impl RowText {
+    /// Rows in a form, with columns of these names.
+    #[must_use]
+    pub fn new(form: RowForm, names: &[impl AsRef<str>]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
+        let keys = names.iter().map(|name| json::encode(name) + ":").collect();
+        Self { form, names, keys }
+    }
+
+    /// The bytes before the first row.
+    #[must_use]
+    pub fn header(&self) -> Vec<u8> {
+        self.form.names(self.names.iter().map(String::as_str))
+    }
+
+    /// Appends a row: one JSON value for each column, in their order. A missing value is `null`.
+    pub fn append<'a>(&self, cells: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+        match self.form {
+            RowForm::Ndjson => self.append_by(Ndjson::default(), cells, out),
+            RowForm::Csv => self.append_by(Csv::default(), cells, out),
+            RowForm::Tsv => self.append_by(Tsv::default(), cells, out),
+        }
+    }
+
+    fn append_by<'a>(
+        &self,
+        mut writer: impl RowWriter,
+        cells: impl IntoIterator<Item = &'a [u8]>,
+        out: &mut Vec<u8>,
+    ) {
+        std::mem::swap(writer.out(), out);
+        for (i, (cell, key)) in cells.into_iter().zip(&self.keys).enumerate() {
+            writer.value(i, key, cell);
+        }
+        writer.end();
+        std::mem::swap(writer.out(), out);
+    }
+}
+
+/// A writer of rows in one form. Columns are counted from 0. `key` is the name of a column as a key of JSON,
+/// with its colon.
 trait RowWriter {
-    /// Writes the cell of column `i`, counted from 0.
-    fn cell<'a>(&mut self, i: usize, column: &Column, values: impl Iterator<Item = &'a [u8]>);
+    /// Writes the cell of a column that has one value.
+    fn value(&mut self, i: usize, key: &str, value: &[u8]);
+    /// Writes the cell of a column that has an array of values.
+    fn array<'a>(&mut self, i: usize, key: &str, values: impl Iterator<Item = &'a [u8]>);
     /// Ends a row.
     fn end(&mut self);
     /// The rows written so far.
@@ -74,8 +145,13 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
             let rest = piece.matches.get(i).and_then(|list| list.get(next[i]..)).unwrap_or_default();
             let count = rest.iter().take_while(|found| found.line == *line).count();
             next[i] += count;
-            let values = rest[..count].iter().map(|found| &text[found.start as usize..found.end as usize]);
-            rows.cell(i, column, values);
+            let mut values =
+                rest[..count].iter().map(|found| &text[found.start as usize..found.end as usize]);
+            if column.singular {
+                rows.value(i, &column.key, values.next().unwrap_or(b"null"));
+            } else {
+                rows.array(i, &column.key, values);
+            }
         }
         rows.end();
     }
@@ -100,15 +176,22 @@ fn append_array<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
 #[derive(Default)]
 struct Ndjson(Vec<u8>);
 
-impl RowWriter for Ndjson {
-    fn cell<'a>(&mut self, i: usize, column: &Column, mut values: impl Iterator<Item = &'a [u8]>) {
+impl Ndjson {
+    fn key(&mut self, i: usize, key: &str) {
         self.0.push(if i == 0 { b'{' } else { b',' });
-        self.0.extend_from_slice(column.key.as_bytes());
-        if column.singular {
-            self.0.extend_from_slice(values.next().unwrap_or(b"null"));
-        } else {
-            append_array(values, &mut self.0);
-        }
+        self.0.extend_from_slice(key.as_bytes());
+    }
+}
+
+impl RowWriter for Ndjson {
+    fn value(&mut self, i: usize, key: &str, value: &[u8]) {
+        self.key(i, key);
+        self.0.extend_from_slice(value);
+    }
+
+    fn array<'a>(&mut self, i: usize, key: &str, values: impl Iterator<Item = &'a [u8]>) {
+        self.key(i, key);
+        append_array(values, &mut self.0);
     }
 
     fn end(&mut self) {
@@ -159,22 +242,85 @@ fn append(out: &mut Vec<u8>, most: usize, write: impl FnOnce(&mut [u8]) -> usize
 }
 
 impl RowWriter for Csv {
-    fn cell<'a>(&mut self, i: usize, column: &Column, mut values: impl Iterator<Item = &'a [u8]>) {
+    fn value(&mut self, i: usize, _: &str, value: &[u8]) {
         let mut field = std::mem::take(&mut self.field);
         field.clear();
-        if column.singular {
-            if let Some(value) = values.next().filter(|value| *value != b"null") {
-                text::append(value, TextForm::Raw, &mut field);
-            }
-        } else {
-            append_array(values, &mut field);
+        if value != b"null" {
+            text::append(value, TextForm::Raw, &mut field);
         }
+        self.field(i, &field);
+        self.field = field;
+    }
+
+    fn array<'a>(&mut self, i: usize, _: &str, values: impl Iterator<Item = &'a [u8]>) {
+        let mut field = std::mem::take(&mut self.field);
+        field.clear();
+        append_array(values, &mut field);
         self.field(i, &field);
         self.field = field;
     }
 
     fn end(&mut self) {
         Self::end(self);
+    }
+
+    fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+}
+
+/// Writes each row as a line of fields with tabs between them. Values are as in CSV, with the four characters
+/// escaped that would end a field or a row.
+#[derive(Default)]
+struct Tsv {
+    out: Vec<u8>,
+    /// A buffer for one field, reused.
+    field: Vec<u8>,
+}
+
+impl Tsv {
+    /// Writes field `i` of its row, counted from 0.
+    fn field(&mut self, i: usize, field: &[u8]) {
+        if i > 0 {
+            self.out.push(b'\t');
+        }
+        let mut rest = field;
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\')) {
+            let escape = match rest[at] {
+                b'\t' => b"\\t",
+                b'\n' => b"\\n",
+                b'\r' => b"\\r",
+                _ => b"\\\\",
+            };
+            self.out.extend_from_slice(&rest[..at]);
+            self.out.extend_from_slice(escape);
+            rest = &rest[at + 1..];
+        }
+        self.out.extend_from_slice(rest);
+    }
+}
+
+impl RowWriter for Tsv {
+    fn value(&mut self, i: usize, _: &str, value: &[u8]) {
+        let mut field = std::mem::take(&mut self.field);
+        field.clear();
+        if value != b"null" {
+            text::append(value, TextForm::Raw, &mut field);
+        }
+        self.field(i, &field);
+        self.field = field;
+    }
+
+    fn array<'a>(&mut self, i: usize, _: &str, values: impl Iterator<Item = &'a [u8]>) {
+        let mut field = std::mem::take(&mut self.field);
+        field.clear();
+        append_array(values, &mut field);
+        self.field(i, &field);
+        self.field = field;
+    }
+
+    fn end(&mut self) {
+        self.out.push(b'\n');
     }
 
     fn out(&mut self) -> &mut Vec<u8> {

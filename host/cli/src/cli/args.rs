@@ -58,9 +58,9 @@ pub struct Cli {
     pub command: Command,
 
     // Fixed orders, because the default order depends on the number of subcommands.
-    /// Colours in messages
+    /// Colours in messages and in JSON results
     ///
-    /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. Results are never coloured.
+    /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. CLICOLOR_FORCE colours pipes, too.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true,
           help_heading = "Messages", display_order = 5)]
     pub color: When,

@@ -372,8 +372,9 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         ..RunArgs::default()
     };
     let engine = EngineArgs::default();
-    let (columns, format, limit) = (args.select, args.format, args.limit);
+    let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
+        let format = args.format;
         return select::run(SelectArgs { columns, files, format, limit, run, engine }, ui, started);
     }
     let args = QueryArgs {
@@ -384,6 +385,9 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         count: false,
         offsets: false,
         with_path: false,
+        pretty: args.format.pretty,
+        print0: false,
+        with_filename: false,
         limit,
         run,
         engine,

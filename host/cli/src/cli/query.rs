@@ -11,6 +11,7 @@ use super::args::QueryArgs;
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
+use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
@@ -20,14 +21,32 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
         let mut count = Count { limit: args.limit.limit, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.found
-    } else if args.offsets || args.with_path || args.limit.limit.is_some() {
-        let offsets = args.offsets.then_some(sources.len() > 1);
-        let mut lines = Lines { form, offsets, with_path: args.with_path, limit: args.limit.limit, found: 0 };
+    } else if args.offsets
+        || args.with_path
+        || args.limit.limit.is_some()
+        || args.print0
+        || args.with_filename
+        || !look.is_plain()
+    {
+        let fields = Fields {
+            name: args.with_filename || args.offsets && sources.len() > 1,
+            offsets: args.offsets,
+            path: args.with_path,
+        };
+        let mut lines = Lines {
+            form,
+            look,
+            fields,
+            end: if args.print0 { b'\0' } else { b'\n' },
+            limit: args.limit.limit,
+            found: 0,
+        };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
         lines.found
     } else {
@@ -99,12 +118,24 @@ impl Consumer for Texts {
     }
 }
 
-/// A consumer that prints each match on a line of its own, up to a limit. Offsets and paths are optional.
+/// The fields that are printed before each match.
+#[derive(Clone, Copy)]
+struct Fields {
+    /// The name of its file.
+    name: bool,
+    /// Its first and last offset.
+    offsets: bool,
+    /// Its normalised path.
+    path: bool,
+}
+
+/// A consumer that prints the matches one by one, up to a limit.
 struct Lines {
     form: TextForm,
-    /// `Some` if the offsets of a match are printed; `Some(true)` if the name of its file is printed, too.
-    offsets: Option<bool>,
-    with_path: bool,
+    look: Look,
+    fields: Fields,
+    /// The byte after each match.
+    end: u8,
     limit: Option<u64>,
     found: u64,
 }
@@ -119,27 +150,36 @@ impl Consumer for Lines {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let Fields { name, offsets, path: with_path } = self.fields;
+        let source = name.then(|| escaped(batch.source()).into_owned());
+        // With a file name alone, lines are as those of grep.
+        let after_name = if offsets || with_path { b'\t' } else { b':' };
         let (mut paths, mut path) = (batch.paths(), String::new());
         for (at, (_, piece)) in batch.pieces().enumerate() {
             for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
-                if let Some(name) = self.offsets {
-                    if name {
-                        out.buffer.extend_from_slice(escaped(batch.source()).as_bytes());
-                        out.buffer.push(b'\t');
-                    }
+                if let Some(name) = &source {
+                    out.buffer.extend_from_slice(name.as_bytes());
+                    out.buffer.push(after_name);
+                }
+                if offsets {
                     let start = batch.offset_of(u64::from(piece.base) + u64::from(found.start));
                     let end = start + u64::from(found.end - found.start);
                     // Writing to a vector cannot fail.
                     let _ = write!(out.buffer, "{start}\t{end}\t");
                 }
-                if self.with_path {
+                if with_path {
                     path.clear();
                     paths.append(piece.base as usize + found.start as usize, &mut path);
                     out.buffer.extend_from_slice(path.as_bytes());
                     out.buffer.push(b'\t');
                 }
-                text::append(batch.match_text(piece, found), self.form, &mut out.buffer);
-                out.buffer.push(b'\n');
+                let json = batch.match_text(piece, found);
+                if self.look.is_plain() || self.form == TextForm::Raw && json.starts_with(b"\"") {
+                    text::append(json, self.form, &mut out.buffer);
+                } else {
+                    self.look.append(json, &mut out.buffer);
+                }
+                out.buffer.push(self.end);
                 out.line_end()?;
                 self.found += 1;
                 if self.is_done() {

@@ -11,18 +11,18 @@ use warpath_shared::units::LineIx;
 
 use super::args::{RowFormat, SelectArgs};
 use super::failure::Failure;
-use super::files;
-use super::out::{self, Out};
+use super::grid::Grid;
+use super::look::{self, Look};
+use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::table::{TableFormat, TableWriter};
+use super::table::TableWriter;
 use super::ui::Ui;
+use super::{files, formats};
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let text = match args.format.format {
-        RowFormat::Ndjson => Some(RowForm::Ndjson),
-        RowFormat::Csv => Some(RowForm::Csv),
-        _ => None,
-    };
+    let (format, look) = (args.format.format, ui.look(&args.run.output, args.format.pretty.pretty));
+    // Tables are made of rows of NDJSON.
+    let text = formats::text_form(format).or((format == RowFormat::Table).then_some(RowForm::Ndjson));
     let columns =
         args.columns.iter().map(|arg| column(arg, text.is_some())).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
@@ -33,22 +33,23 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let schema = Schema::new(&columns)?.with_names(&names)?;
     let program = schema.program().clone();
-    if text.is_none() {
-        out::refuse_binary_on_terminal(&args.format.format, &args.run.output)?;
-    }
+    formats::check(format, &args.run.output, look)?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let limit = Rest { rows: 0, most: args.limit.limit };
-    let format = match (args.format.format, text) {
-        (_, Some(form)) => {
-            let mut rows = Rows { form, header: form.header(&program), limit };
+    let format = match (formats::binary_form(format, &args.run.output), text) {
+        (Some(binary), None) => binary,
+        (_, form) => {
+            let form = form.unwrap_or(RowForm::Ndjson);
+            let print = match format {
+                RowFormat::Table => Print::Table(Grid::new(&names, look)),
+                RowFormat::Ndjson if !look.is_plain() => Print::Styled(look),
+                _ => Print::AsMade,
+            };
+            let mut rows = Rows { form, header: form.header(&program), print, limit };
             run::consume(&engine, sources, program, &mut rows, &args.run, ui, started)?;
             return Ok(ExitCode::SUCCESS);
         }
-        #[cfg(feature = "parquet")]
-        (RowFormat::Parquet, None) => TableFormat::Parquet,
-        _ if args.run.output.path().is_none() => TableFormat::ArrowStream,
-        _ => TableFormat::ArrowFile,
     };
     let arrow = schema.to_arrow();
     let mut table = Table { writer: TableWriter::new(format, arrow.clone())?, schema, arrow, limit };
@@ -138,11 +139,42 @@ impl Rest {
     }
 }
 
-/// A consumer that prints rows of text, as the workers made them, up to a limit.
+/// A consumer that prints rows of text, up to a limit.
 struct Rows {
     form: RowForm,
     header: Vec<u8>,
+    print: Print,
     limit: Rest,
+}
+
+/// The way from the rows that the workers made to those that are printed.
+enum Print {
+    AsMade,
+    /// Rows of NDJSON, with indentation or colours.
+    Styled(Look),
+    /// Rows of NDJSON, as a table.
+    Table(Grid),
+}
+
+impl Rows {
+    fn print(&mut self, rows: &[u8], out: &mut Out) -> Result<(), Failure> {
+        if matches!(self.print, Print::AsMade) {
+            return out.lines(rows);
+        }
+        let mut cells = Vec::new();
+        for row in rows.split_inclusive(|byte| *byte == b'\n') {
+            match &mut self.print {
+                Print::AsMade => out.buffer.extend_from_slice(row),
+                Print::Styled(look) => formats::styled(row, *look, &mut out.buffer),
+                Print::Table(grid) => {
+                    look::cells(row, &mut cells);
+                    grid.row(cells.iter().copied(), &mut out.buffer);
+                }
+            }
+            out.line_end()?;
+        }
+        Ok(())
+    }
 }
 
 impl Consumer for Rows {
@@ -162,12 +194,19 @@ impl Consumer for Rows {
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             if let Some((rows, line)) = self.limit.count(piece, piece.records.len()) {
-                out.lines(&piece.rows[..self.form.end_of(&piece.rows, rows)])?;
+                self.print(&piece.rows[..self.form.end_of(&piece.rows, rows)], out)?;
                 return Ok(Flow::Stop { piece: at, line });
             }
-            out.lines(&piece.rows)?;
+            self.print(&piece.rows, out)?;
         }
         Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if let Print::Table(grid) = &mut self.print {
+            grid.end(&mut out.buffer);
+        }
+        Ok(())
     }
 }
 

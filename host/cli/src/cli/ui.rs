@@ -1,12 +1,13 @@
 //! Messages on standard error.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use super::args::When;
+use super::args::{OutputArgs, When};
 use super::escape::escaped;
+use super::look::{Look, supports_color};
 use super::progress;
 
 /// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
@@ -14,6 +15,8 @@ use super::progress;
 pub struct Ui {
     color: bool,
     quiet: bool,
+    /// The option `--color`, which results follow too.
+    when: When,
 }
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -22,10 +25,18 @@ const HELP: Style = AnsiColor::Cyan.on_default().bold();
 
 impl Ui {
     pub fn new(color: When, quiet: bool) -> Self {
-        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let color = is_coloured(color, io::stderr().is_terminal(), set("NO_COLOR"), dumb);
-        Self { color, quiet }
+        let when = color;
+        let color = match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => supports_color(&io::stderr()),
+        };
+        Self { color, quiet, when }
+    }
+
+    /// The look of results, indented if `pretty` is true.
+    pub fn look(&self, output: &OutputArgs, pretty: bool) -> Look {
+        Look::of(self.when, output, pretty)
     }
 
     pub fn error(&self, message: impl Display) {
@@ -82,31 +93,7 @@ impl Ui {
     }
 }
 
-/// Returns true if messages are coloured. The option takes precedence over NO_COLOR (<https://no-color.org>).
-fn is_coloured(asked: When, terminal: bool, no_color: bool, dumb: bool) -> bool {
-    match asked {
-        When::Always => true,
-        When::Never => false,
-        When::Auto => terminal && !no_color && !dumb,
-    }
-}
-
 /// `text` in a style, or plain.
 pub fn styled(text: &str, style: Style, color: bool) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colour_is_for_terminals_and_those_who_want_it() {
-        assert!(is_coloured(When::Auto, true, false, false));
-        assert!(!is_coloured(When::Auto, false, false, false));
-        assert!(!is_coloured(When::Auto, true, true, false));
-        assert!(!is_coloured(When::Auto, true, false, true));
-        assert!(is_coloured(When::Always, false, true, true));
-        assert!(!is_coloured(When::Never, true, false, false));
-    }
 }

@@ -84,6 +84,16 @@ pub struct RowFormatArgs {
     /// Format of the rows
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: RowFormat,
+
+    #[command(flatten)]
+    pub pretty: PrettyArgs,
+}
+
+#[derive(Args, Default)]
+pub struct PrettyArgs {
+    /// Print JSON with indentation, on several lines
+    #[arg(long)]
+    pub pretty: bool,
 }
 
 #[derive(Args, Default)]
@@ -258,6 +268,11 @@ pub enum RowFormat {
     Ndjson,
     /// A header, then one line per row: strings as text, null and missing values empty, the rest as JSON
     Csv,
+    /// The same as csv with tabs between fields; in a field, `\t`, `\n`, `\r` and `\\` stand for tab, line feed,
+    /// carriage return and backslash
+    Tsv,
+    /// Aligned columns, shortened to fit the terminal; the first 1000 rows decide how wide they are
+    Table,
     /// Typed columns as Arrow IPC: with `-o FILE` the file format (Feather), else the stream format
     Arrow,
     /// Typed columns as Apache Parquet, compressed by Snappy

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, RowFormatArgs, RunArgs, StrictArgs, WhereArgs,
+    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, PrettyArgs, RowFormatArgs, RunArgs,
+    StrictArgs, WhereArgs,
 };
 
 /// Print the matches of a query, one per line
@@ -39,7 +40,7 @@ pub struct QueryArgs {
     pub raw_output: bool,
 
     /// Print only the number of matches, one for all files together
-    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets", "with_path"])]
+    #[arg(short, long, conflicts_with_all = ["raw_output", "offsets", "with_path", "pretty"])]
     pub count: bool,
 
     /// Print the offsets of each match: START<TAB>END<TAB>TEXT
@@ -54,6 +55,19 @@ pub struct QueryArgs {
     /// In the form of RFC 9535, such as $['user']['tags'][0]. With --offsets, after them.
     #[arg(long)]
     pub with_path: bool,
+
+    #[command(flatten)]
+    pub pretty: PrettyArgs,
+
+    /// End each match with a NUL byte, not with a newline, for `xargs -0` and others
+    #[arg(long, conflicts_with = "count")]
+    pub print0: bool,
+
+    /// Print the file of each match before it: FILE:TEXT
+    ///
+    /// With --offsets and --with-path: FILE<TAB>.
+    #[arg(short = 'H', long, conflicts_with = "count")]
+    pub with_filename: bool,
 
     #[command(flatten)]
     pub limit: LimitArgs,

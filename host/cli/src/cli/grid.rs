@@ -1,0 +1,237 @@
+//! Rows as a table of aligned columns.
+//!
+//! The first rows are kept until there are enough of them, or no more. They decide how wide the columns are,
+//! and which ones are aligned at the right. Later rows are printed at once. Memory does not grow with the
+//! number of rows.
+
+use clap::builder::styling::Style;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use warpath::answer::{TextForm, text};
+
+use super::escape::escaped;
+use super::look::{HEADER, Look};
+
+/// The rows that decide the widths, and the bytes of their cells that end them earlier.
+const SAMPLE_ROWS: usize = 1000;
+const SAMPLE_BYTES: usize = 1 << 20;
+
+/// The space between two columns.
+const GAP: usize = 2;
+/// The least width of a column that is shortened.
+const LEAST: usize = 4;
+
+/// A writer of rows as a table.
+pub struct Grid {
+    look: Look,
+    names: Vec<String>,
+    /// The rows that are kept, and the bytes of their cells. Empty once the widths are known.
+    sample: Vec<Vec<Cell>>,
+    sample_bytes: usize,
+    /// The columns that are printed. `None` until the widths are known.
+    columns: Option<Vec<Column>>,
+}
+
+/// The printed form of a value.
+struct Cell {
+    text: String,
+    is_number: bool,
+}
+
+struct Column {
+    width: usize,
+    /// True if no value of the first rows is other than a number.
+    is_right: bool,
+}
+
+impl Grid {
+    pub fn new(names: &[impl AsRef<str>], look: Look) -> Self {
+        let names = names.iter().map(|name| escaped(name.as_ref()).into_owned()).collect();
+        Self { look, names, sample: Vec::new(), sample_bytes: 0, columns: None }
+    }
+
+    /// Adds a row, one JSON value for each column, and appends what can be printed.
+    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+        let row: Vec<Cell> = cells.into_iter().map(Cell::new).collect();
+        if let Some(columns) = &self.columns {
+            return self.line(columns, &row, None, out);
+        }
+        self.sample_bytes += row.iter().map(|cell| cell.text.len()).sum::<usize>();
+        self.sample.push(row);
+        if self.sample.len() >= SAMPLE_ROWS || self.sample_bytes >= SAMPLE_BYTES {
+            self.end(out);
+        }
+    }
+
+    /// Appends the names and the rows that are kept, if they have not been printed.
+    pub fn end(&mut self, out: &mut Vec<u8>) {
+        if self.columns.is_some() {
+            return;
+        }
+        let rows = std::mem::take(&mut self.sample);
+        let columns = self.layout(&rows);
+        let header: Vec<Cell> =
+            self.names.iter().map(|name| Cell { text: name.clone(), is_number: false }).collect();
+        self.line(&columns, &header, Some(HEADER).filter(|_| self.look.color), out);
+        rows.iter().for_each(|row| self.line(&columns, row, None, out));
+        self.columns = Some(columns);
+    }
+
+    /// The columns for these rows. Columns that cannot be shown on the terminal even when all are short are
+    /// left out.
+    fn layout(&self, rows: &[Vec<Cell>]) -> Vec<Column> {
+        let cells = |at: usize| rows.iter().filter_map(move |row| row.get(at));
+        let mut columns: Vec<Column> = (self.names.iter().enumerate())
+            .map(|(at, name)| {
+                let widest = cells(at).map(|cell| cell.text.width()).max().unwrap_or(0);
+                let mut values = cells(at).filter(|cell| !cell.text.is_empty()).peekable();
+                let is_right = values.peek().is_some() && values.all(|cell| cell.is_number);
+                Column { width: widest.max(name.width()), is_right }
+            })
+            .collect();
+        if let Some(room) = self.look.columns {
+            // The last column of the terminal stays free, because some terminals wrap after it.
+            fit(&mut columns, room.saturating_sub(1));
+        }
+        columns
+    }
+
+    /// Appends a row. The last column is not filled up.
+    fn line(&self, columns: &[Column], row: &[Cell], style: Option<Style>, out: &mut Vec<u8>) {
+        let mut line = String::new();
+        let is_cut = columns.len() < self.names.len();
+        for (at, (column, cell)) in columns.iter().zip(row).enumerate() {
+            let text = match self.look.columns {
+                Some(_) => &shortened(&cell.text, column.width),
+                None => &cell.text,
+            };
+            if at > 0 {
+                line.extend([' '; GAP]);
+            }
+            let fill = std::iter::repeat_n(' ', column.width.saturating_sub(text.width()));
+            let (before, after) = if column.is_right { (Some(fill), None) } else { (None, Some(fill)) };
+            line.extend(before.into_iter().flatten());
+            match style {
+                Some(style) => line.push_str(&format!("{style}{text}{style:#}")),
+                None => line.push_str(text),
+            }
+            line.extend(after.into_iter().flatten());
+        }
+        if is_cut {
+            line.extend([' '; GAP]);
+            line.push('…');
+        }
+        out.extend_from_slice(line.trim_end_matches(' ').as_bytes());
+        out.push(b'\n');
+    }
+}
+
+impl Cell {
+    fn new(json: &[u8]) -> Self {
+        if json == b"null" {
+            return Self { text: String::new(), is_number: false };
+        }
+        let mut bytes = Vec::with_capacity(json.len());
+        text::append(json, TextForm::Raw, &mut bytes);
+        let text = escaped(&String::from_utf8_lossy(&bytes)).into_owned();
+        Self { text, is_number: json.first().is_some_and(|byte| *byte == b'-' || byte.is_ascii_digit()) }
+    }
+}
+
+/// Makes columns narrower until they fit in a room: the widest ones first. Where the least widths do not fit
+/// either, the last columns are removed, and a mark for them fits.
+fn fit(columns: &mut Vec<Column>, room: usize) {
+    let least = |columns: &[Column]| -> usize {
+        columns.iter().map(|column| column.width.min(LEAST) + GAP).sum::<usize>().saturating_sub(GAP)
+    };
+    if least(columns) > room {
+        while columns.len() > 1 && least(columns) + GAP + 1 > room {
+            columns.pop();
+        }
+        return fit(columns, room.saturating_sub(GAP + 1).max(least(columns)));
+    }
+    let room = room - GAP * columns.len().saturating_sub(1);
+    let total = |most: usize| columns.iter().map(|column| column.width.min(most)).sum::<usize>();
+    let widest = columns.iter().map(|column| column.width).max().unwrap_or(0);
+    let most = (LEAST..=widest).rev().find(|most| total(*most) <= room).unwrap_or(LEAST);
+    // What is left is given to the first columns that are shortened, one column each.
+    let mut left = room.saturating_sub(total(most));
+    for column in columns.iter_mut().filter(|column| column.width > most) {
+        column.width = most + usize::from(left > 0);
+        left = left.saturating_sub(1);
+    }
+}
+
+/// A text in at most `width` columns. A text that is longer ends with `…`.
+fn shortened(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut taken = 0;
+    let fits = |char: &char| {
+        taken += char.width().unwrap_or(0);
+        taken < width
+    };
+    let mut short: String = text.chars().take_while(fits).collect();
+    if width > 0 {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(columns: Option<usize>, names: &[&str], rows: &[&[&str]]) -> String {
+        let mut grid = Grid::new(names, Look { columns, ..Look::default() });
+        let mut out = Vec::new();
+        for row in rows {
+            grid.row(row.iter().map(|cell| cell.as_bytes()), &mut out);
+        }
+        grid.end(&mut out);
+        grid.end(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows: [&[&str]; 3] =
+            [&["1", "\"nl\"", "null"], &["-20.5", "\"a\\nb\"", "[1]"], &["null", "\"ü\"", "7"]];
+        assert_eq!(
+            table(None, &["id", "lang", "x"], &rows),
+            "   id  lang  x\n    1  nl\n-20.5  a\\nb  [1]\n       ü     7\n"
+        );
+        assert_eq!(table(Some(80), &["a"], &[]), "a\n");
+    }
+
+    #[test]
+    fn cells_are_shortened_to_fit() {
+        let rows: [&[&str]; 2] =
+            [&["1", "\"a long text, which is shortened\""], &["2", "\"日本語のテキスト\""]];
+        assert_eq!(table(Some(16), &["id", "text"], &rows), "id  text\n 1  a long tex…\n 2  日本語のテ…\n");
+        for columns in 1..60 {
+            let names = ["first", "second", "third", "fourth"];
+            let rows: [&[&str]; 2] =
+                [&["1", "\"日本語\"", "\"a longer text\"", "null"], &["100", "{\"a\":1}", "true", "\"x\""]];
+            let table = table(Some(columns), &names, &rows);
+            for line in table.lines().filter(|_| columns > LEAST + GAP) {
+                assert!(line.width() < columns, "{columns} columns:\n{table}");
+            }
+            assert_eq!(table.lines().count(), 3);
+        }
+    }
+
+    #[test]
+    fn later_rows_are_printed_at_once() {
+        let mut grid = Grid::new(&["a", "b"], Look { columns: Some(40), ..Look::default() });
+        let mut out = Vec::new();
+        for row in 1..=SAMPLE_ROWS {
+            assert!(out.is_empty());
+            grid.row([row.to_string().as_bytes(), b"\"x\""], &mut out);
+        }
+        assert_eq!(out.iter().filter(|byte| **byte == b'\n').count(), SAMPLE_ROWS + 1);
+        out.clear();
+        grid.row([&b"\"12345678\""[..], b"\"yz\""], &mut out);
+        assert_eq!(out, "123…  …\n".as_bytes());
+    }
+}

@@ -1,0 +1,273 @@
+//! The look of JSON: indentation and colours.
+//!
+//! A printer copies the bytes of strings and numbers unchanged. It works on any text that the records of an
+//! input can have, well-formed or not.
+
+use std::io::{self, IsTerminal};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::builder::styling::{AnsiColor, Style};
+use terminal_size::{Width, terminal_size_of};
+
+use super::args::{OutputArgs, When};
+
+const KEY: Style = AnsiColor::Blue.on_default().bold();
+const STRING: Style = AnsiColor::Green.on_default();
+const NUMBER: Style = AnsiColor::Cyan.on_default();
+const LITERAL: Style = AnsiColor::Magenta.on_default();
+
+/// The look of the names above rows.
+pub const HEADER: Style = Style::new().bold();
+
+/// The look of results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// True if JSON is indented.
+    pub pretty: bool,
+    /// True if JSON is coloured.
+    pub color: bool,
+    /// The number of columns of the terminal on which results are printed. `None`: no terminal, so lines may
+    /// have any length.
+    pub columns: Option<usize>,
+}
+
+impl Look {
+    /// The look of results for these options.
+    pub fn of(color: When, output: &OutputArgs, pretty: bool) -> Self {
+        let is_file = output.path().is_some();
+        let color = match color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => !is_file && supports_color(&io::stdout()),
+        };
+        let columns = terminal_size_of(io::stdout()).filter(|_| !is_file);
+        Self { pretty, color, columns: columns.map(|(Width(columns), _)| columns.into()) }
+    }
+
+    /// Returns true if JSON is printed as the input has it.
+    pub fn is_plain(self) -> bool {
+        !self.pretty && !self.color
+    }
+
+    /// Appends one JSON value, without a newline after it.
+    pub fn append(self, json: &[u8], out: &mut Vec<u8>) {
+        if self.is_plain() {
+            return out.extend_from_slice(json);
+        }
+        Printer { look: self, depth: 0, out }.all(json);
+    }
+}
+
+/// Returns true if a stream is a terminal that shows colours, by NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
+pub fn supports_color(stream: &(impl anstream::stream::RawStream + IsTerminal)) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// The kinds of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// White space between other tokens.
+    Space,
+    /// `{` or `[`.
+    Open,
+    /// `}` or `]`.
+    Close,
+    Comma,
+    Colon,
+    String,
+    /// A number, `true`, `false`, `null`, or other text in their place.
+    Scalar,
+}
+
+/// The first token of a text that is not empty: its kind and its length.
+fn token(text: &[u8]) -> (Kind, usize) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let end = |is_end: fn(&u8) -> bool| text.iter().position(is_end).unwrap_or(text.len());
+    match text[0] {
+        b'{' | b'[' => (Kind::Open, 1),
+        b'}' | b']' => (Kind::Close, 1),
+        b',' => (Kind::Comma, 1),
+        b':' => (Kind::Colon, 1),
+        b'"' => (Kind::String, string(text)),
+        byte if is_space(&byte) => (Kind::Space, text.iter().take_while(|byte| is_space(byte)).count()),
+        _ => (Kind::Scalar, end(|byte| b"{}[],:\" \t\n\r".contains(byte))),
+    }
+}
+
+/// The length of the string at the start of a text, with its quotes.
+fn string(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.get(at) {
+        at += match byte {
+            b'"' => return at + 1,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+    text.len()
+}
+
+/// The length of the JSON value at the start of a text.
+pub fn value_len(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while at < text.len() {
+        let (kind, len) = token(&text[at..]);
+        match kind {
+            Kind::Open => depth += 1,
+            Kind::Close if depth == 0 => return at,
+            Kind::Close => depth -= 1,
+            Kind::Comma | Kind::Colon if depth == 0 => return at,
+            _ => {}
+        }
+        at += len;
+        if depth == 0 && kind != Kind::Space {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// The values of the members of a row, in order. A row is an object as `select` writes it: without space
+/// between members.
+pub fn cells<'a>(row: &'a [u8], cells: &mut Vec<&'a [u8]>) {
+    cells.clear();
+    let mut rest = row.strip_prefix(b"{").unwrap_or(row);
+    while rest.first() == Some(&b'"') {
+        rest = &rest[string(rest)..];
+        rest = rest.strip_prefix(b":").unwrap_or(rest);
+        let (value, after) = rest.split_at(value_len(rest));
+        cells.push(value);
+        rest = after.strip_prefix(b",").unwrap_or_default();
+    }
+}
+
+struct Printer<'a> {
+    look: Look,
+    depth: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl Printer<'_> {
+    fn all(&mut self, json: &[u8]) {
+        let mut at = 0;
+        // The token before, white space left out.
+        let mut before = None;
+        while at < json.len() {
+            let (kind, len) = token(&json[at..]);
+            let (text, rest) = json[at..].split_at(len);
+            at += len;
+            if kind == Kind::Space {
+                if !self.look.pretty {
+                    self.out.extend_from_slice(text);
+                }
+                continue;
+            }
+            let next = || rest.iter().find(|byte| !byte.is_ascii_whitespace());
+            if self.look.pretty {
+                self.space(before, kind);
+            }
+            let style = match kind {
+                Kind::String if next() == Some(&b':') => Some(KEY),
+                Kind::String => Some(STRING),
+                Kind::Scalar if text[0] == b'-' || text[0].is_ascii_digit() => Some(NUMBER),
+                Kind::Scalar => Some(LITERAL),
+                _ => None,
+            };
+            self.text(text, style);
+            before = Some(kind);
+        }
+    }
+
+    /// Writes the white space before a token of this kind.
+    fn space(&mut self, before: Option<Kind>, kind: Kind) {
+        if kind == Kind::Close {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        match (before, kind) {
+            (None, _) | (_, Kind::Comma | Kind::Colon) | (Some(Kind::Open), Kind::Close) => {}
+            (Some(Kind::Colon), _) => self.out.push(b' '),
+            (Some(Kind::Open | Kind::Comma), _) | (_, Kind::Close) => {
+                self.out.push(b'\n');
+                self.out.resize(self.out.len() + 2 * self.depth, b' ');
+            }
+            // Only a malformed record has two values without a comma.
+            _ => self.out.push(b' '),
+        }
+        if kind == Kind::Open {
+            self.depth += 1;
+        }
+    }
+
+    fn text(&mut self, text: &[u8], style: Option<Style>) {
+        match style.filter(|_| self.look.color) {
+            None => self.out.extend_from_slice(text),
+            Some(style) => {
+                self.out.extend_from_slice(style.render().to_string().as_bytes());
+                self.out.extend_from_slice(text);
+                self.out.extend_from_slice(style.render_reset().to_string().as_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(pretty: bool, color: bool, json: &str) -> String {
+        let mut out = Vec::new();
+        Look { pretty, color, columns: None }.append(json.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn indentation() {
+        for (json, pretty) in [
+            ("1", "1"),
+            (" \"a\" ", "\"a\""),
+            ("[]", "[]"),
+            ("{ }", "{}"),
+            ("[1, [ ],{\"a\" :null}]", "[\n  1,\n  [],\n  {\n    \"a\": null\n  }\n]"),
+            (r#"{"a:{\"":"[,","b":-1e+9}"#, "{\n  \"a:{\\\"\": \"[,\",\n  \"b\": -1e+9\n}"),
+            ("[1 2]", "[\n  1 2\n]"),
+            ("\"", "\""),
+            ("\"\\", "\"\\"),
+            ("]1,", "\n]1,"),
+        ] {
+            // The first bracket of a text has nothing before it.
+            assert_eq!(printed(true, false, json), pretty.trim_start(), "{json}");
+            assert_eq!(printed(false, false, json), json);
+        }
+    }
+
+    #[test]
+    fn colours_add_only_colours() {
+        let json = r#"{"a" : ["x:",1, true ,null,{"b":-2}] }"#;
+        let coloured = printed(false, true, json);
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), json);
+        assert!(coloured.starts_with("{\u{1b}[1m\u{1b}[34m\"a\"\u{1b}[0m : ["), "{coloured:?}");
+        assert!(
+            coloured.contains("[\u{1b}[32m\"x:\"\u{1b}[0m,\u{1b}[36m1\u{1b}[0m, \u{1b}[35mtrue"),
+            "{coloured:?}"
+        );
+        let both = printed(true, true, json);
+        assert_eq!(anstream::adapter::strip_str(&both).to_string(), printed(true, false, json));
+    }
+
+    #[test]
+    fn rows_have_cells() {
+        for (row, expected) in [
+            (
+                r#"{"a":1,"b\":{":"x,}","c":[1, {"d":2}],"e":null}"#,
+                &["1", "\"x,}\"", "[1, {\"d\":2}]", "null"][..],
+            ),
+            ("{}", &[]),
+            (r#"{"":""}"#, &["\"\""]),
+        ] {
+            let mut found = Vec::new();
+            cells(row.as_bytes(), &mut found);
+            let expected: Vec<&[u8]> = expected.iter().map(|cell| cell.as_bytes()).collect();
+            assert_eq!(found, expected, "{row}");
+        }
+    }
+}
