@@ -8,6 +8,7 @@ mod files;
 mod filter;
 mod formats;
 mod index;
+mod manners;
 mod messages;
 mod names;
 mod outputs;
@@ -85,6 +86,13 @@ fn run(command: &mut assert_cmd::Command, stdin: &[u8]) -> Ran {
         .env("TERM", "dumb")
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("CLICOLOR")
+        .env_remove("WARPATH_COLOR")
+        .env_remove("WARPATH_DEVICE")
+        .env_remove("WARPATH_MESSAGE_FORMAT")
+        .env_remove("WARPATH_PARTITION_SIZE")
+        .env_remove("WARPATH_PROGRESS")
+        .env_remove("WARPATH_WORKERS")
         .write_stdin(stdin)
         .output()
         .unwrap();

@@ -85,7 +85,7 @@ fn bad_usage() {
         &["query", "$", "--limit", "-1"],
         &["query", "$", "--device", "gpu"],
         &["query", "$", "--device", "cuda:x"],
-        &["query", "$", "--partition-size", "64K"],
+        &["query", "$", "--partition-size", "64X"],
         &["query", "$", "--partition-size", "0"],
         &["query", "$", "--partition-size", "2GiB"],
         &["query", "$", "--input", "xml"],
@@ -108,7 +108,7 @@ fn bad_usage() {
         &["validate", "--limit", "0"],
         &["validate", "log.ndjson", "--strict"],
         &["filter", "log.ndjson"],
-        &["completions", "bash"],
+        &["completions", "tcsh"],
     ] {
         let ran = pipe(args, b"");
         assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");

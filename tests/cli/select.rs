@@ -103,11 +103,19 @@ fn limit_counts_rows() {
 }
 
 #[test]
-fn files_come_after_two_dashes() {
+fn files_are_named() {
     let folder = Folder::new(&[("a.ndjson", b"{\"a\":1}"), ("b.ndjson", b"{\"a\":2}\n")]);
     let ran = folder.run(&["select", "a=$.a", "--", "a.ndjson", "b.ndjson"]);
     assert_eq!(ran.ok(), "{\"a\":1}\n{\"a\":2}\n");
-    folder.run(&["select", "a=$.a", "a.ndjson"]).failed(2, "", "error: `a.ndjson` is not a column\n  help: ");
+    // They need no `--` where they are unmistakable.
+    for args in
+        [&["a=$.a", "a.ndjson", "b.ndjson"][..], &["a.ndjson", "a=$.a", "b.ndjson"], &["a=$.a", "*.ndjson"]]
+    {
+        assert_eq!(folder.run(&[&["select"], args].concat()).ok(), "{\"a\":1}\n{\"a\":2}\n");
+    }
+    assert_eq!(folder.run_with(&["select", "a=$.a", "-"], b"{\"a\":3}").ok(), "{\"a\":3}\n");
+    folder.run(&["select", "a=$.a", "c.ndjson"]).failed(2, "", "error: `c.ndjson` is not a column\n  help: ");
+    folder.run(&["select", "a.ndjson"]).failed(2, "", "error: no column is given\n  help: ");
 }
 
 #[test]

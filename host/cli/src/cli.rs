@@ -10,6 +10,8 @@
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
 //! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
+//! | [`statistics`] | statistics of a run, as text and as JSON |
+//! | [`install`] | completions of shells, and man pages |
 //! | [`escape`] | the printed form of names |
 //! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
 
@@ -25,6 +27,7 @@ mod formats;
 mod grid;
 mod index;
 mod inherited;
+mod install;
 mod look;
 mod out;
 mod pack;
@@ -34,6 +37,7 @@ mod run;
 mod select;
 #[cfg(unix)]
 mod signals;
+mod statistics;
 mod table;
 mod tree;
 mod ui;
@@ -43,12 +47,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use args::{BitmapCommand, Cli, Command, IndexCommand, When};
+use args::{BitmapCommand, Cli, Command, IndexCommand, MessageFormat, When};
 use clap::error::{ContextKind, ContextValue};
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
 use escape::escaped;
 use failure::Failure;
-use ui::Ui;
+use ui::{Message, Ui};
 
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
@@ -57,12 +61,13 @@ pub fn main() -> ExitCode {
     #[cfg(unix)]
     let _ = signals::clean_up_after();
     let args: Vec<OsString> = std::env::args_os().collect();
-    let color = color_asked(&args);
+    let color = early(&args, "--color", "WARPATH_COLOR");
+    let format = early(&args, "--message-format", "WARPATH_MESSAGE_FORMAT");
     let cli = match parse(&args, color) {
         Ok(cli) => cli,
-        Err(error) => return explain_usage(&error, &args, color),
+        Err(error) => return explain_usage(&error, &args, color, format),
     };
-    let ui = Ui::new(cli.color, cli.quiet);
+    let ui = Ui::new(cli.color, cli.quiet, cli.message_format);
     match dispatch(cli, &ui, started) {
         Ok(code) => code,
         Err(failure) => {
@@ -89,6 +94,8 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),
+        Command::Completions { shell } => install::completions(shell),
+        Command::Man { folder } => install::man(&folder),
     }
 }
 
@@ -98,58 +105,66 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
         When::Always => ColorChoice::Always,
         When::Never => ColorChoice::Never,
     };
-    let matches = Cli::command().color(choice).try_get_matches_from(args)?;
+    let matches =
+        Cli::command().color(choice).try_get_matches_from(args).map_err(|error| named(error, args))?;
     Cli::from_arg_matches(&matches)
 }
 
-/// The value of `--color`, read before the arguments are parsed: messages about wrong arguments need it.
-fn color_asked(args: &[OsString]) -> When {
-    let given = |(i, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix("--color")? {
-        "" => args.get(i + 1)?.to_str().map(str::to_owned),
+/// Names the environment variable in an error about its value.
+fn named(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return error };
+    let option = option.split(' ').next().unwrap_or(option).to_owned();
+    let variable = format!("WARPATH_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase());
+    if std::env::var_os(&variable).is_some() && given(args, &option).is_none() {
+        let value = ContextValue::String(format!("{variable} (an environment variable)"));
+        error.insert(ContextKind::InvalidArg, value);
+    }
+    error
+}
+
+/// The last value of an option, read before the arguments are parsed.
+fn given(args: &[OsString], option: &str) -> Option<String> {
+    let value = |(at, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix(option)? {
+        "" => args.get(at + 1)?.to_str().map(str::to_owned),
         value => value.strip_prefix('=').map(str::to_owned),
     };
     let options = args.iter().take_while(|arg| *arg != "--").enumerate();
-    match options.filter_map(given).last().as_deref() {
-        Some("always") => When::Always,
-        Some("never") => When::Never,
-        _ => When::Auto,
-    }
+    options.filter_map(value).last()
 }
 
-/// Subcommands that the documents mention and that do not exist yet.
-const PLANNED: [&str; 1] = ["completions"];
+/// The value of an option that messages about wrong arguments need.
+fn early<T: ValueEnum + Default>(args: &[OsString], option: &str, variable: &str) -> T {
+    let text = given(args, option).or_else(|| std::env::var(variable).ok());
+    text.and_then(|text| T::from_str(&text, false).ok()).unwrap_or_default()
+}
 
-/// The name of a planned subcommand, if `error` is about an unknown subcommand with this name.
-fn planned(error: &clap::Error, args: &[OsString]) -> Option<String> {
-    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let of_index = args.iter().any(|arg| arg == "index" || arg == "bitmap");
-    match name.as_str() {
-        name if !of_index && PLANNED.contains(&name) => Some(name.to_owned()),
-        _ => None,
-    }
+/// The error in the arguments as a message.
+fn usage_message(error: &clap::Error) -> Message {
+    let text = error.to_string();
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let help = Some(rest.trim().to_owned()).filter(|help| !help.is_empty());
+    Message { text: first.trim_start_matches("error: ").to_owned(), help, ..Message::default() }
 }
 
 /// Prints the help text, or the error in the arguments. Returns the exit code.
-fn explain_usage(error: &clap::Error, args: &[OsString], color: When) -> ExitCode {
-    if let Some(name) = planned(error, args) {
-        let failure = Failure::usage(format!("there is no `warpath {name}` yet")).with_help(
-            "the commands are `query`, `select`, `validate`, `index`, `bitmap`, `pack`, `unpack`, `filter`, `tree`, `explain` and `devices`",
-        );
-        failure.report(&Ui::new(color, false));
-        return failure.exit_code();
-    }
+fn explain_usage(error: &clap::Error, args: &[OsString], color: When, format: MessageFormat) -> ExitCode {
     if error.use_stderr() {
         // An argument may contain control characters. The printed message is then that of the escaped
         // arguments.
         let shown = escaped_arguments(args).and_then(|args| parse(&args, color).err());
-        let _ = shown.as_ref().unwrap_or(error).print();
+        let shown = shown.as_ref().unwrap_or(error);
+        if format == MessageFormat::Json {
+            Ui::new(color, false, format).report(&usage_message(shown));
+        } else {
+            let _ = shown.print();
+        }
         return ExitCode::from(2);
     }
     let printed = inherited::stdout().and_then(|()| error.print());
     match printed.map_err(out::stdout_failed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report(&Ui::new(color, false));
+            failure.report(&Ui::new(color, false, format));
             failure.exit_code()
         }
     }

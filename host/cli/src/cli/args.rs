@@ -9,14 +9,16 @@ mod query;
 mod records;
 mod values;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
 pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
-    BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, OnErrorArg, OnErrorArgs, OutputArgs,
-    ReportArgs, RowFormat, RunArgs, StrictArgs, When, WhereArgs,
+    BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, MessageFormat, OnErrorArg, OnErrorArgs,
+    OutputArgs, ReportArgs, RowFormat, RunArgs, StatsFormat, StrictArgs, When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
@@ -30,7 +32,6 @@ pub use records::{TreeArgs, ValidateArgs};
     max_term_width = 100,
     arg_required_else_help = true,
     subcommand_required = true,
-    disable_help_subcommand = true,
     after_long_help = "\
 Examples:
   warpath query '$.user.lang' tweets.ndjson
@@ -42,6 +43,9 @@ Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell le
 Inputs have one JSON value per line: plain, packed, gzip, zstd, bzip2, xz or lz4, whatever their
 names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json,
 each input is one JSON document, on one line or many.
+
+Defaults of options come from these environment variables, where they are set: WARPATH_DEVICE,
+WARPATH_WORKERS, WARPATH_PARTITION_SIZE, WARPATH_PROGRESS, WARPATH_COLOR, WARPATH_MESSAGE_FORMAT.
 
 Exit codes:
   0  done
@@ -62,12 +66,18 @@ pub struct Cli {
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. CLICOLOR_FORCE colours pipes, too.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true,
-          help_heading = "Messages", display_order = 5)]
+          help_heading = "Messages", display_order = 5, env = "WARPATH_COLOR", hide_env_values = true)]
     pub color: When,
 
     /// No warnings and notes; errors are still reported
     #[arg(short, long, global = true, help_heading = "Messages", display_order = 6)]
     pub quiet: bool,
+
+    /// Format of messages on standard error
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true,
+          help_heading = "Messages", display_order = 7, env = "WARPATH_MESSAGE_FORMAT",
+          hide_env_values = true)]
+    pub message_format: MessageFormat,
 }
 
 #[derive(Subcommand)]
@@ -92,6 +102,24 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List the devices
     Devices,
+    /// Print the script that completes commands and options in a shell
+    #[command(after_long_help = "\
+Examples:
+  warpath completions bash > ~/.local/share/bash-completion/completions/warpath
+  warpath completions zsh > ~/.zfunc/_warpath
+  warpath completions fish > ~/.config/fish/completions/warpath.fish")]
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages of all commands into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder, which exists
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 #[cfg(test)]

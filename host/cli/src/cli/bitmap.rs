@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,13 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs, ReportArgs, RunArgs,
-    SelectArgs, WhereArgs,
+    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs,
+    ReportArgs, RunArgs, SelectArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
 use super::out::{Out, named};
+use super::statistics::Statistics;
 use super::ui::Ui;
 use super::{files, index, query, run, select};
 
@@ -78,9 +79,8 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     index
         .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
         .map_err(Failure::of_bitmap)?;
-    if args.stats.stats {
-        let table = building_statistics(&maker, &index, read, started.elapsed());
-        let _ = io::stderr().lock().write_all(table.as_bytes());
+    if let Some(format) = args.stats.stats {
+        ui.statistics(&building_statistics(&maker, &index, read, started.elapsed()), format);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -106,7 +106,12 @@ fn warn_of_no_values(index: &BitmapIndex, specs: &[ColumnSpec], ui: &Ui) {
 
 /// The statistics of building. `read` is the time until all columns were built, and `all` the time until the
 /// index was written.
-fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration, all: Duration) -> String {
+fn building_statistics(
+    maker: &BitmapMaker,
+    index: &BitmapIndex,
+    read: Duration,
+    all: Duration,
+) -> Statistics {
     let made = maker.made();
     let mut by = vec![(made.by_cpu, "cpu".to_owned())];
     if made.by_device > 0 {
@@ -114,7 +119,7 @@ fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration,
     }
     by.retain(|(bitmaps, _)| *bitmaps > 0);
     let by: Vec<String> = by.into_iter().map(|(bitmaps, name)| format!("{bitmaps} by {name}")).collect();
-    named(&[
+    Statistics::new([
         ("lines", index.rows().to_string()),
         ("columns", index.columns().len().to_string()),
         ("bitmaps", if by.is_empty() { "none".to_owned() } else { by.join(", ") }),
@@ -122,6 +127,11 @@ fn building_statistics(maker: &BitmapMaker, index: &BitmapIndex, read: Duration,
         ("the rest", seconds(read.saturating_sub(made.took))),
         ("writing", seconds(all.saturating_sub(read))),
     ])
+    .exactly("lines", "lines", index.rows())
+    .exactly("columns", "columns", index.columns().len())
+    .seconds("making them", "making_seconds", made.took)
+    .seconds("the rest", "rest_seconds", read.saturating_sub(made.took))
+    .seconds("writing", "writing_seconds", all.saturating_sub(read))
 }
 
 fn seconds(time: Duration) -> String {
@@ -295,10 +305,9 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         }
     }
     out.finish()?;
-    if args.stats.stats {
+    if let Some(format) = args.stats.stats {
         let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
-        let table = statistics(&engine, &index, &plan, &matching, times);
-        let _ = io::stderr().lock().write_all(table.as_bytes());
+        ui.statistics(&statistics(&engine, &index, &plan, &matching, times), format);
     }
     Ok(if args.exit_status.exit_status && matching.count == 0 {
         ExitCode::from(1)
@@ -342,11 +351,11 @@ fn statistics(
     plan: &Plan,
     matching: &Matching,
     [opening, planning, answering, printing]: [Duration; 4],
-) -> String {
+) -> Statistics {
     let bytes: u64 = plan.operands(index, 1).map_or(0, |operands| {
         operands.iter().map(|bitmap| 8 * (bitmap.wah.words().len() + bitmap.tiles.len()) as u64).sum()
     });
-    named(&[
+    Statistics::new([
         ("backend", engine.name()),
         ("lines", index.rows().to_string()),
         ("found", matching.count.to_string()),
@@ -357,6 +366,15 @@ fn statistics(
         ("answering", seconds(answering)),
         ("printing", seconds(printing)),
     ])
+    .exactly("lines", "lines", index.rows())
+    .exactly("found", "found", matching.count)
+    .exactly("checked", "checked", matching.checked)
+    .exactly("bitmaps", "bitmaps", plan.bitmaps.len())
+    .exactly("bitmaps", "bitmap_bytes", bytes)
+    .seconds("opening", "opening_seconds", opening)
+    .seconds("planning", "planning_seconds", planning)
+    .seconds("answering", "answering_seconds", answering)
+    .seconds("printing", "printing_seconds", printing)
 }
 
 /// Prints the matching records, or columns of them, as `query` and `select` do with `--where`.
@@ -371,7 +389,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         report,
         ..RunArgs::default()
     };
-    let engine = EngineArgs::default();
+    let backend = BackendArgs { device: args.device, ..BackendArgs::default() };
+    let engine = EngineArgs { backend, ..EngineArgs::default() };
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
         let format = args.format;

@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError};
+use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError, RecordError, TreeError};
 
-use super::ui::Ui;
+use super::ui::{Message, Place, Ui};
 
 /// The reason why a run failed.
 #[derive(Debug)]
@@ -94,44 +94,47 @@ impl Failure {
         match self {
             Self::BrokenPipe => {}
             Self::Usage { message, help } => {
-                ui.error(message);
-                if let Some(help) = help {
-                    ui.help(help);
-                }
+                let message = Message { text: message.clone(), help: help.clone(), ..Message::default() };
+                ui.report(&message);
             }
             Self::Output { name, source } => {
                 ui.error(format_args!("cannot write to {name}: {}", reason(source)));
             }
-            Self::Library(error, excerpt) => {
-                report_library(error, excerpt.as_deref(), ui);
-                help(error, &INDEX, ui);
-            }
-            Self::Bitmap(error) => {
-                report_library(error, None, ui);
-                help(error, &BITMAP_INDEX, ui);
-            }
+            Self::Library(error, excerpt) => report_library(error, excerpt.as_deref(), &INDEX, ui),
+            Self::Bitmap(error) => report_library(error, None, &BITMAP_INDEX, ui),
         }
     }
 }
 
-fn report_library(error: &Error, excerpt: Option<&str>, ui: &Ui) {
-    match error {
-        Error::Query(query) | Error::Unsupported(query) => ui.rendered(&query.render()),
-        Error::Expression(expression) => ui.rendered(&expression.render()),
-        Error::Input(InputError::Io { name, source }) => {
-            ui.error(format_args!("{name}: {}", reason(source)));
-        }
-        Error::Index(IndexError::Io { name, source }) => {
-            ui.error(format_args!("{name}: {}", reason(source)));
+fn report_library(error: &Error, excerpt: Option<&str>, kind: &IndexKind, ui: &Ui) {
+    let text = match error {
+        Error::Query(query) | Error::Unsupported(query) => return ui.rendered(&query.render()),
+        Error::Expression(expression) => return ui.rendered(&expression.render()),
+        Error::Input(InputError::Io { name, source }) | Error::Index(IndexError::Io { name, source }) => {
+            format!("{name}: {}", reason(source))
         }
         Error::Input(InputError::Compressed { name, format, source }) => {
-            ui.error(format_args!("{name}: {format} data is damaged or ends early: {}", reason(source)));
+            format!("{name}: {format} data is damaged or ends early: {}", reason(source))
         }
-        other => ui.error(other),
-    }
-    if let Some(excerpt) = excerpt {
-        ui.plain(excerpt);
-    }
+        other => other.to_string(),
+    };
+    let (place, excerpt) = (place(error), excerpt.map(str::to_owned));
+    ui.report(&Message { text, place, excerpt, help: help(error, kind) });
+}
+
+/// The place in an input that an error is about.
+fn place(error: &Error) -> Option<Place> {
+    let (name, at) = match error {
+        Error::Input(InputError::Record(RecordError { name, line, byte, .. })) => {
+            (name, Some((*line, *byte)))
+        }
+        Error::Input(InputError::Tree(TreeError { name, line, byte, .. })) => (name, Some((*line, *byte))),
+        Error::Input(InputError::Xml { name, line, byte, .. }) => (name, Some((*line, *byte))),
+        Error::Input(InputError::Io { name, .. } | InputError::Compressed { name, .. })
+        | Error::Index(IndexError::Io { name, .. }) => (name, None),
+        _ => return None,
+    };
+    Some(Place { file: name.clone(), at })
 }
 
 /// The words of help messages for a kind of index: the command that makes it, its file, and the way to run
@@ -147,44 +150,42 @@ const INDEX: IndexKind =
 
 const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: "FILE.wpb", without: "" };
 
-/// Prints a way to correct an error, if one is known.
-fn help(error: &Error, kind: &IndexKind, ui: &Ui) {
+/// A way to correct an error, if one is known.
+fn help(error: &Error, kind: &IndexKind) -> Option<String> {
     let IndexKind { made, file, without } = kind;
-    match error {
+    Some(match error {
         Error::Input(InputError::Directory(_)) => {
-            ui.help("name its files, or a pattern: `'folder/*.ndjson'`");
+            "name its files, or a pattern: `'folder/*.ndjson'`".to_owned()
         }
-        Error::Input(InputError::Foreign { format, .. }) => ui.help(instead_of(*format)),
-        Error::Input(InputError::NotPacked { .. }) => ui.help("`warpath pack FILE -o FILE.wpk` makes one"),
+        Error::Input(InputError::Foreign { format, .. }) => instead_of(*format).to_owned(),
+        Error::Input(InputError::NotPacked { .. }) => "`warpath pack FILE -o FILE.wpk` makes one".to_owned(),
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
-            ui.help("`--on-error skip` leaves malformed records out");
+            "`--on-error skip` leaves malformed records out".to_owned()
         }
         Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. }) => {
-            ui.help("`--device auto` uses the CPU if there is no GPU; `warpath devices` lists the devices");
+            "`--device auto` uses the CPU if there is no GPU; `warpath devices` lists the devices".to_owned()
         }
         Error::Index(IndexError::TooFewLevels { needed, .. }) => {
-            ui.help(format_args!(
-                "make it with `warpath index build --levels {needed}`, or query without `--index`"
-            ));
+            format!("make it with `warpath index build --levels {needed}`, or query without `--index`")
         }
         Error::Index(IndexError::NotAnIndex { .. }) => {
-            ui.help(format_args!("`{made} FILE -o {file}` makes one"));
+            format!("`{made} FILE -o {file}` makes one")
         }
         Error::Index(
             IndexError::Version { .. } | IndexError::Damaged { .. } | IndexError::OtherInput { .. },
         ) => {
-            ui.help(format_args!("make it again with `{made}`{without}"));
+            format!("make it again with `{made}`{without}")
         }
-        Error::Index(IndexError::Unsettled { .. }) => ui.help("index it while nothing writes to it"),
-        Error::Index(IndexError::NotPlain { .. }) => ui.help(format_args!("index the text{without}")),
+        Error::Index(IndexError::Unsettled { .. }) => "index it while nothing writes to it".to_owned(),
+        Error::Index(IndexError::NotPlain { .. }) => format!("index the text{without}"),
         Error::Index(IndexError::NoLines { .. }) => {
-            ui.help("index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`");
+            "index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`".to_owned()
         }
-        Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => {}
-        Error::Device(_) => ui.help("`--device cpu` runs without it"),
-        Error::Internal(_) => ui.help("this is a fault of warpath itself; please report it"),
-        _ => {}
-    }
+        Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => return None,
+        Error::Device(_) => "`--device cpu` runs without it".to_owned(),
+        Error::Internal(_) => "this is a fault of warpath itself; please report it".to_owned(),
+        _ => return None,
+    })
 }
 
 /// A way to read data in another format.

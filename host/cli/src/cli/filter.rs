@@ -4,7 +4,6 @@ mod answers;
 mod watch;
 
 use std::fs;
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -213,14 +212,13 @@ impl Filter<'_> {
             failure = failure.or(ended.err());
         }
         ui.skipped("document", self.skipped, self.first_skipped.as_ref());
-        if self.args.report.stats.stats {
+        if let Some(format) = self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
             // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
             // counted.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
             let setup = ready.map_or(setup, |ready| ready.max(setup));
-            let table = table(plan, stats, setup, made, started.elapsed(), None);
-            let _ = io::stderr().lock().write_all(table.as_bytes());
+            ui.statistics(&table(plan, stats, setup, made, started.elapsed(), None), format);
         }
         failure.map_or(Ok(self.done.stats.matches > 0), Err)
     }

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::files;
 use super::inherited;
 use super::out::{self, Out};
+use super::statistics::Statistics;
 use super::ui::Ui;
 
 /// Packs a file.
@@ -40,16 +41,24 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         inherited::named(output).map_err(failed)?;
         pack(source, output, options)?
     };
-    if stats.stats {
-        let seconds = started.elapsed().as_secs_f64();
-        ui.plain(&format!(
-            "{} of text in {}{}; {} newlines, {} groups; {seconds:.3} s",
+    if let Some(format) = stats.stats {
+        let took = started.elapsed();
+        let said = format!(
+            "{} of text in {}{}; {} newlines, {} groups; {:.3} s",
             BinaryBytes(packed.text_bytes),
             BinaryBytes(packed.file_bytes),
             ratio(packed.text_bytes, packed.file_bytes),
             packed.lines,
             packed.groups,
-        ));
+            took.as_secs_f64(),
+        );
+        let statistics = Statistics::new([("packed", said)])
+            .exactly("packed", "text_bytes", packed.text_bytes)
+            .exactly("packed", "file_bytes", packed.file_bytes)
+            .exactly("packed", "newlines", packed.lines)
+            .exactly("packed", "groups", packed.groups)
+            .seconds("packed", "total_seconds", took);
+        ui.statistics(&statistics, format);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! `warpath query`.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -16,7 +17,10 @@ use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
 
-pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if is_file(&args.path) {
+        swap(&mut args)?;
+    }
     let query = Query::compile(&args.path)?;
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
@@ -55,6 +59,29 @@ pub fn run(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
         texts.found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Returns true if an argument is no query, but the name of a file.
+fn is_file(arg: &str) -> bool {
+    !arg.starts_with('$') && Path::new(arg).exists()
+}
+
+/// Exchanges a file that is given first with the one query that follows it.
+///
+/// # Errors
+/// If no query follows, or several do.
+fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
+    let is_query = |file: &PathBuf| file.to_str().is_some_and(|arg| arg.starts_with('$')) && !file.exists();
+    let queries: Vec<usize> =
+        args.files.files.iter().enumerate().filter(|(_, file)| is_query(file)).map(|(at, _)| at).collect();
+    let ([at], Some(query)) =
+        (&queries[..], queries.first().and_then(|at| args.files.files[*at].to_str()).map(str::to_owned))
+    else {
+        return Err(Failure::usage(format!("`{}` is a file, and no query", args.path))
+            .with_help(format!("the query comes first: `warpath query '$' {}`", args.path)));
+    };
+    args.files.files[*at] = std::mem::replace(&mut args.path, query).into();
+    Ok(())
 }
 
 /// A consumer that prints the number of matches.

@@ -1,6 +1,5 @@
 //! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,8 +19,9 @@ use super::args::{BackendArgs, EngineArgs, OnErrorArgs, RunArgs, StrictArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
-use super::out::{Out, named};
+use super::out::Out;
 use super::progress::Progress;
+use super::statistics::Statistics;
 use super::ui::Ui;
 
 /// A consumer of results: it prints, counts or converts them.
@@ -165,7 +165,7 @@ pub fn consume(
         return done;
     }
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
-    if args.report.stats.stats {
+    if let Some(format) = args.report.stats.stats {
         let total = started.elapsed();
         let made = answers.setup();
         // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
@@ -174,8 +174,7 @@ pub fn consume(
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
         let mut stats = answers.stats();
         stats.skipped += before;
-        let table = table(answers.plan(), &stats, setup, &made, total, found);
-        let _ = io::stderr().lock().write_all(table.as_bytes());
+        ui.statistics(&table(answers.plan(), &stats, setup, &made, total, found), format);
     }
     done
 }
@@ -296,7 +295,7 @@ fn only(
     Ok((index, lines, started.elapsed()))
 }
 
-/// The statistics of a run, as lines of a name and a value.
+/// The statistics of a run.
 pub fn table(
     plan: &Plan,
     stats: &Stats,
@@ -304,7 +303,7 @@ pub fn table(
     made: &Setup,
     total: Duration,
     found: Option<String>,
-) -> String {
+) -> Statistics {
     let running = total.saturating_sub(setup);
     let rate = stats.bytes as f64 / running.as_secs_f64().max(1e-9) / 1e9;
     let seconds = |time: Duration| format!("{:.3} s", time.as_secs_f64());
@@ -349,7 +348,19 @@ pub fn table(
         rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, as part of the evaluation")));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
-    named(&rows)
+    Statistics::new(rows)
+        .exactly("workers", "workers", stats.workers)
+        .exactly("partitions", "partitions", stats.partitions)
+        .exactly("partitions", "partition_bytes", plan.partition_size)
+        .exactly("bytes", "bytes", stats.bytes)
+        .exactly("lines", "lines", stats.lines)
+        .exactly("matches", "matches", stats.matches)
+        .exactly("skipped", "skipped", stats.skipped)
+        .seconds("setup", "setup_seconds", setup)
+        .seconds("reading", "reading_seconds", stats.reading)
+        .seconds("answering", "answering_seconds", stats.answering)
+        .seconds("total", "total_seconds", total)
+        .exactly("speed", "bytes_per_second", (rate * 1e9) as u64)
 }
 
 #[cfg(test)]
@@ -368,7 +379,7 @@ mod tests {
     fn notes_are_shown_if_there_are_any() {
         let shown = |notes: Vec<String>| {
             let made = Setup { notes, ..Setup::default() };
-            table(&Plan::default(), &Stats::default(), Duration::ZERO, &made, Duration::ZERO, None)
+            table(&Plan::default(), &Stats::default(), Duration::ZERO, &made, Duration::ZERO, None).to_text()
         };
         assert!(!shown(Vec::new()).contains("note"));
         assert!(shown(vec!["slower".into()]).ends_with("\nnote        slower\n"));

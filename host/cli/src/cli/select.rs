@@ -1,5 +1,6 @@
 //! `warpath select`.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -19,7 +20,14 @@ use super::table::TableWriter;
 use super::ui::Ui;
 use super::{files, formats};
 
-pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    // Files need no `--` where they are unmistakable.
+    let (files, columns): (Vec<String>, Vec<String>) = args.columns.drain(..).partition(|arg| is_file(arg));
+    args.columns = columns;
+    args.files.files.splice(..0, files.into_iter().map(Into::into));
+    if args.columns.is_empty() {
+        return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
+    }
     let (format, look) = (args.format.format, ui.look(&args.run.output, args.format.pretty.pretty));
     // Tables are made of rows of NDJSON.
     let text = formats::text_form(format).or((format == RowFormat::Table).then_some(RowForm::Ndjson));
@@ -57,6 +65,14 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns true if an argument is no column, but a file that exists, a pattern, or standard input.
+fn is_file(arg: &str) -> bool {
+    let is_column =
+        arg.starts_with('$') || arg.split_once('=').is_some_and(|(_, path)| path.starts_with('$'));
+    let is_pattern = arg.contains(['*', '?', '[']) && !arg.contains('=');
+    !is_column && (arg == "-" || is_pattern || Path::new(arg).exists())
+}
+
 /// A column as the argument gives it.
 struct Column<'a> {
     name: &'a str,
@@ -79,7 +95,7 @@ fn column(arg: &str, text: bool) -> Result<Column<'_>, Failure> {
     let help = match arg.strip_prefix('$') {
         // A filter in a path may contain `=`, too.
         Some(_) => format!("give the column a name: `name={arg}`"),
-        None => format!("a column is `NAME=PATH`; files come after `--`: `select NAME=PATH -- {arg}`"),
+        None => format!("a column is `NAME=PATH`, and there is no file `{arg}`"),
     };
     let (name, path) = match arg.split_once('=') {
         Some(column) if !arg.starts_with('$') => column,

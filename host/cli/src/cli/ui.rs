@@ -5,10 +5,11 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use super::args::{OutputArgs, When};
-use super::escape::escaped;
+use super::args::{MessageFormat, OutputArgs, StatsFormat, When};
+use super::escape::{escaped, quoted};
 use super::look::{Look, supports_color};
 use super::progress;
+use super::statistics::Statistics;
 
 /// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
 #[derive(Clone)]
@@ -17,6 +18,27 @@ pub struct Ui {
     quiet: bool,
     /// The option `--color`, which results follow too.
     when: When,
+    format: MessageFormat,
+}
+
+/// A message with what belongs to it.
+#[derive(Default)]
+pub struct Message {
+    /// The whole message, on one line. It begins with the place, if there is one.
+    pub text: String,
+    /// The place that the message is about.
+    pub place: Option<Place>,
+    /// The text around the place, with a caret under it.
+    pub excerpt: Option<String>,
+    /// A way to correct the error.
+    pub help: Option<String>,
+}
+
+/// A place in an input.
+pub struct Place {
+    pub file: String,
+    /// The line, and the byte in it, counted from 1.
+    pub at: Option<(u64, u64)>,
 }
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -24,14 +46,14 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default().bold();
 
 impl Ui {
-    pub fn new(color: When, quiet: bool) -> Self {
+    pub fn new(color: When, quiet: bool, format: MessageFormat) -> Self {
         let when = color;
         let color = match when {
             When::Always => true,
             When::Never => false,
             When::Auto => supports_color(&io::stderr()),
         };
-        Self { color, quiet, when }
+        Self { color, quiet, when, format }
     }
 
     /// The look of results, indented if `pretty` is true.
@@ -41,6 +63,20 @@ impl Ui {
 
     pub fn error(&self, message: impl Display) {
         self.say("error:", ERROR, "", message);
+    }
+
+    /// Prints an error with its excerpt and its help; as one object if messages are JSON.
+    pub fn report(&self, message: &Message) {
+        if self.format == MessageFormat::Json {
+            return self.object("error", message);
+        }
+        self.error(&message.text);
+        if let Some(excerpt) = &message.excerpt {
+            self.plain(excerpt);
+        }
+        if let Some(help) = &message.help {
+            self.help(help);
+        }
     }
 
     /// Prints a warning, unless `-q` was given.
@@ -72,21 +108,51 @@ impl Ui {
     /// Prints a message of several lines that begins with `error:`.
     pub fn rendered(&self, message: &str) {
         let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
-        self.error(first.strip_prefix("error: ").unwrap_or(first));
-        for line in rest.lines() {
-            match line.strip_prefix("  help: ") {
-                Some(help) => self.help(help),
-                None => self.plain(line),
-            }
-        }
+        let help = rest.lines().find_map(|line| line.strip_prefix("  help: ")).map(str::to_owned);
+        let excerpt: Vec<&str> = rest.lines().filter(|line| !line.starts_with("  help: ")).collect();
+        let excerpt = (!excerpt.is_empty()).then(|| excerpt.join("\n"));
+        let text = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+        self.report(&Message { text, place: None, excerpt, help });
     }
 
-    /// Prints lines unchanged, without a label.
+    /// Prints statistics: lines of text, or one object.
+    pub fn statistics(&self, statistics: &Statistics, format: StatsFormat) {
+        let json = format == StatsFormat::Json || self.format == MessageFormat::Json;
+        let text = if json { statistics.to_json() } else { statistics.to_text() };
+        let _ = progress::aside(|| io::stderr().lock().write_all(text.as_bytes()));
+    }
+
+    /// Prints lines unchanged, without a label. If messages are JSON, the lines are a note.
     pub fn plain(&self, text: &str) {
+        if self.format == MessageFormat::Json {
+            return self.object("note", &Message { text: text.to_owned(), ..Message::default() });
+        }
         let _ = progress::aside(|| writeln!(io::stderr().lock(), "{text}"));
     }
 
+    /// Prints a message as a JSON object.
+    fn object(&self, kind: &str, message: &Message) {
+        let Message { text, place, excerpt, help } = message;
+        let mut object = format!("{{\"kind\":\"{kind}\",\"message\":{}", quoted(text));
+        if let Some(Place { file, at }) = place {
+            object += &format!(",\"file\":{}", quoted(file));
+            if let Some((line, byte)) = at {
+                object += &format!(",\"line\":{line},\"byte\":{byte}");
+            }
+        }
+        for (key, value) in [("excerpt", excerpt), ("help", help)] {
+            if let Some(value) = value {
+                object += &format!(",\"{key}\":{}", quoted(value));
+            }
+        }
+        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{object}}}"));
+    }
+
     fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
+        if self.format == MessageFormat::Json {
+            let message = Message { text: message.to_string(), ..Message::default() };
+            return self.object(label.trim_end_matches(':'), &message);
+        }
         let (label, message) = (styled(label, style, self.color), message.to_string());
         let message = escaped(&message);
         let _ = progress::aside(|| writeln!(io::stderr().lock(), "{indent}{label} {message}"));

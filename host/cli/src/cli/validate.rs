@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::answer::Want;
-use warpath::{Batch, DeviceChoice, Program, Query};
+use warpath::{Batch, DeviceChoice, Program, Query, RecordError};
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::escape::escaped;
@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::ui::Ui;
+use super::ui::{Message, Place, Ui};
 
 /// The exit code for malformed records. It is the code for bad input in other commands.
 const MALFORMED: u8 = 4;
@@ -57,17 +57,20 @@ struct Verdict {
     records: u64,
     malformed: u64,
     bytes: u64,
-    /// The message about the first malformed record, and the text around its fault. Used only if records are
+    /// The first malformed record, and the text around its fault. Used only if records are
     /// not listed.
-    first: Option<(String, String)>,
+    first: Option<(RecordError, String)>,
 }
 
 impl Verdict {
     fn report(&self, ui: &Ui) {
         if let Some((fault, excerpt)) = &self.first {
-            ui.error(fault);
-            ui.plain(excerpt);
-            ui.help("`--all` lists all malformed records");
+            ui.report(&Message {
+                text: fault.to_string(),
+                place: Some(Place { file: fault.name.clone(), at: Some((fault.line, fault.byte)) }),
+                excerpt: Some(excerpt.clone()),
+                help: Some("`--all` lists all malformed records".to_owned()),
+            });
         } else if self.malformed == self.most {
             ui.error(format_args!("{} malformed; stopped there", count(self.malformed)));
         } else {
@@ -100,8 +103,8 @@ impl Consumer for Verdict {
                 out.buffer.push(b'\n');
                 out.line_end()?;
             } else {
-                self.first =
-                    Some((fault.to_string(), run::excerpt(batch.line_of(&fault), fault.byte as usize - 1)));
+                let excerpt = run::excerpt(batch.line_of(&fault), fault.byte as usize - 1);
+                self.first = Some((fault, excerpt));
             }
             if self.malformed >= self.most {
                 // Nothing uses the position at which the run stopped.

@@ -104,13 +104,11 @@ pub struct BitmapInfoArgs {
     mut_arg("limit", |arg| arg.conflicts_with("count")),
     mut_arg("exit_status", |arg| arg.conflicts_with("select")),
     mut_arg("device", |arg| {
-        arg.conflicts_with_all(["records", "select"])
-            .help("Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N")
-            .long_help(
-                "Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N\n\n\
-                 `auto`: the CPU, because a result takes milliseconds, and a device needs setup first. \
-                 All give the same results.",
-            )
+        arg.help("Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N").long_help(
+            "Device that runs the program over the bitmaps: auto, cpu, cuda or cuda:N\n\n\
+             `auto`: the CPU, because a result takes milliseconds, and a device needs setup first. \
+             All give the same results. With --records and --select it reads the records, too.",
+        )
     }),
     after_long_help = "\
 Examples:

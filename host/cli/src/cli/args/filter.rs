@@ -68,7 +68,7 @@ pub struct FilterArgs {
     #[arg(long, conflicts_with = "count")]
     pub watch: bool,
 
-    /// Longest time that a line waits for the next ones where they come slowly: a number of ms or s
+    /// Longest time that a line waits for the next ones where they come slowly, such as 20ms or 1s
     /// [default: 100ms]
     ///
     /// Lines of a pipe are evaluated in batches. A batch ends when nothing has come for 2 ms, or when its

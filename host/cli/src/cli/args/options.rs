@@ -163,8 +163,11 @@ pub struct RunArgs {
 #[command(next_help_heading = "Messages")]
 pub struct StatsArgs {
     /// Print statistics at the end, on standard error: what was read, what ran where, and how long it took
-    #[arg(long)]
-    pub stats: bool,
+    ///
+    /// `--stats=json`: one JSON object, with numbers of bytes and seconds.
+    #[arg(long, value_enum, value_name = "FORMAT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "text")]
+    pub stats: Option<StatsFormat>,
 }
 
 /// Reports about a run, beside its results.
@@ -177,7 +180,14 @@ pub struct ReportArgs {
     /// Progress on standard error
     ///
     /// `auto`: on a terminal, unless results are printed there, and after half a second.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        env = "WARPATH_PROGRESS",
+        hide_env_values = true
+    )]
     pub progress: When,
 }
 
@@ -188,24 +198,26 @@ pub struct DeviceArgs {
     /// `auto`: the first CUDA device for large plain files, if there is a driver and a device; else the CPU,
     /// which needs no setup. `cuda` is `cuda:0`; `warpath devices` lists the numbers. Several devices take
     /// partitions in turns. All give the same results.
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, env = "WARPATH_DEVICE",
+          hide_env_values = true)]
     pub device: DeviceChoice,
 }
 
 #[derive(Args, Default)]
 #[command(next_help_heading = "Engine")]
 pub struct PartitionArgs {
-    /// Bytes of a partition: a number, or one of KiB, MiB or GiB such as 64MiB [default: 1MiB; on a GPU,
-    /// chosen for it]
+    /// Bytes of a partition: a number, or one of K, M or G such as 64M [default: 1M; on a GPU, chosen for it]
     ///
-    /// A partition grows to hold a longer record. Results do not depend on it.
-    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    /// 64M, 64MB and 64MiB are all 64 × 1024 × 1024 bytes. A partition grows to hold a longer record. Results
+    /// do not depend on it.
+    #[arg(long, value_name = "SIZE", value_parser = partition_size, env = "WARPATH_PARTITION_SIZE",
+          hide_env_values = true)]
     pub partition_size: Option<usize>,
 
     /// Number of partitions in work at the same time [default: one per core; on a GPU, chosen for it]
     ///
     /// Each takes a thread, and memory for its partition.
-    #[arg(long, value_name = "N", value_parser = workers)]
+    #[arg(long, value_name = "N", value_parser = workers, env = "WARPATH_WORKERS", hide_env_values = true)]
     pub workers: Option<usize>,
 }
 
@@ -243,6 +255,25 @@ pub enum When {
     Never,
 }
 
+/// Formats of statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StatsFormat {
+    /// Lines of a name and a value
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Formats of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// Lines of text
+    #[default]
+    Human,
+    /// A JSON object per message: kind, message, and where known file, line, byte, excerpt and help
+    Json,
+}
+
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum InputFormat {
     /// One JSON value per line
@@ -268,7 +299,7 @@ pub enum RowFormat {
     Ndjson,
     /// A header, then one line per row: strings as text, null and missing values empty, the rest as JSON
     Csv,
-    /// The same as csv with tabs between fields; in a field, `\t`, `\n`, `\r` and `\\` stand for tab, line feed,
+    /// The same as csv with tabs between fields; in a field, `\t`, `\n`, `\r` and `\\` mean tab, line feed,
     /// carriage return and backslash
     Tsv,
     /// Aligned columns, shortened to fit the terminal; the first 1000 rows decide how wide they are

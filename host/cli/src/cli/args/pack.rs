@@ -33,7 +33,7 @@ pub struct PackArgs {
     #[command(flatten)]
     pub output: NewFileArgs,
 
-    /// Bytes of text per group: a number, or one of KiB, MiB or GiB [default: 16MiB]
+    /// Bytes of text per group: a number, or one of K, M or G such as 64M [default: 16M]
     ///
     /// A device evaluates a group at once: larger groups take more of its memory, smaller ones more time.
     #[arg(long, value_name = "SIZE", value_parser = partition_size)]

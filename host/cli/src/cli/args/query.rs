@@ -21,6 +21,8 @@ Examples:
   warpath query --count '$.urls[*]' 'logs/*.ndjson'
   warpath query -e '$.error' < log.ndjson > errors.ndjson || echo none
   warpath query --input json --with-path '$.items[*].price' catalogue.json
+  warpath query --pretty '$' --limit 1 tweets.ndjson
+  warpath query -H '$.error.code' 'logs/*.ndjson'
 
 Several queries in one pass: `warpath select`.")]
 pub struct QueryArgs {
@@ -87,7 +89,8 @@ pub struct QueryArgs {
 #[derive(Args)]
 #[command(mut_arg("files", |arg| arg.last(true)), after_long_help = "\
 Examples:
-  warpath select id='$.id' lang='$.user.lang' -- tweets.ndjson
+  warpath select id='$.id' lang='$.user.lang' tweets.ndjson
+  warpath select --format table id='$.id' text='$.text' --limit 20 tweets.ndjson
   warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
   warpath select id='$.id' < tweets.ndjson
   warpath select --format arrow id:int64='$.id' 'tags:string=$.tags[*]' -o tags.arrow -- *.ndjson
@@ -101,7 +104,7 @@ Types, for `--format arrow` and `--format parquet`:
 A value of another type is null, as are null and a missing value. A query that can match several
 values of a record gives a list.
 
-`--` ends the columns; files follow it.")]
+An argument without `=` that names a file or a pattern is a file. All arguments after `--` are files.")]
 pub struct SelectArgs {
     /// Columns: a name, an optional type, `=`, and a query in JSONPath (RFC 9535)
     #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]

@@ -9,7 +9,7 @@ use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
 
 use super::super::args::{FilterArgs, IdsFormatArg};
-use super::super::escape::escaped;
+use super::super::escape::{escaped, quoted};
 use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::table::{TableFormat, TableWriter};
@@ -145,17 +145,4 @@ pub fn is_true(bin: &Bin) -> bool {
 /// A name as it is printed: as a JSON string, or escaped.
 fn written(name: &str, is_json: bool) -> String {
     if is_json { quoted(name) } else { escaped(name).into_owned() }
-}
-
-/// A text as a JSON string.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => quoted.extend(['\\', char]),
-            control if control.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
-            other => quoted.push(other),
-        }
-    }
-    quoted + "\""
 }
