@@ -21,8 +21,8 @@ use super::args::{
 };
 use super::escape::escaped;
 use super::failure::Failure;
-use super::out::{Out, named};
-use super::statistics::Statistics;
+use super::out::Out;
+use super::statistics::{Statistics, named};
 use super::ui::Ui;
 use super::{files, index, query, run, select};
 

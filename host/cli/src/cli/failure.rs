@@ -122,7 +122,7 @@ fn report_library(error: &Error, excerpt: Option<&str>, kind: &IndexKind, ui: &U
     ui.report(&Message { text, place, excerpt, help: help(error, kind) });
 }
 
-/// The place in an input that an error is about.
+/// The position in an input that an error is about.
 fn place(error: &Error) -> Option<Place> {
     let (name, at) = match error {
         Error::Input(InputError::Record(RecordError { name, line, byte, .. })) => {

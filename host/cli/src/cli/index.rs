@@ -10,7 +10,8 @@ use warpath::{IndexFile, Program, Query, Source, dump as text};
 use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArgs, StrictArgs};
 use super::escape::escaped;
 use super::failure::Failure;
-use super::out::{Out, named};
+use super::out::Out;
+use super::statistics::named;
 use super::ui::Ui;
 use super::{files, run};
 

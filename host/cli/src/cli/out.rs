@@ -1,6 +1,5 @@
 //! The destination of results: standard output or a file.
 
-use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,6 @@ use clap::ValueEnum;
 use warpath::OutputMode;
 
 use super::args::OutputArgs;
-use super::escape::escaped;
 use super::failure::Failure;
 use super::{inherited, progress};
 
@@ -28,11 +26,6 @@ pub fn refuse_binary_on_terminal(format: &impl ValueEnum, output: &OutputArgs) -
     let (true, Some(format)) = (is_terminal(output), format.to_possible_value()) else { return Ok(()) };
     let message = format!("`--format {}` is binary and is not written to a terminal", format.get_name());
     Err(Failure::usage(message).with_help("write it to a file with `-o FILE`, or pipe it to another program"))
-}
-
-/// Formats rows of a name and a value. Values are escaped, so that each row takes one line.
-pub fn named(rows: &[(impl Display, String)]) -> String {
-    rows.iter().map(|(name, value)| format!("{name:<11} {}\n", escaped(value))).collect()
 }
 
 /// The destination of results. It is opened with the first result, or at the end. A run that fails before it

@@ -3,14 +3,13 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::escape::quoted;
-use super::out::named;
+use super::escape::{escaped, quoted};
 
 /// Rows of a name and a value, and the exact values that stand for them in JSON.
 #[derive(Default)]
 pub struct Statistics {
     rows: Vec<(String, String)>,
-    /// Members of the JSON object, by the row in whose place they are.
+    /// Members of the JSON object, by the row that they replace.
     members: Vec<(&'static str, &'static str, String)>,
 }
 
@@ -66,6 +65,11 @@ impl Statistics {
         }
         json + "}\n"
     }
+}
+
+/// Formats rows of a name and a value. Values are escaped, so that each row takes one line.
+pub fn named(rows: &[(impl Display, String)]) -> String {
+    rows.iter().map(|(name, value)| format!("{name:<11} {}\n", escaped(value))).collect()
 }
 
 #[cfg(test)]

@@ -24,17 +24,17 @@ pub struct Ui {
 /// A message with what belongs to it.
 #[derive(Default)]
 pub struct Message {
-    /// The whole message, on one line. It begins with the place, if there is one.
+    /// The whole message, on one line. It begins with the position, if there is one.
     pub text: String,
-    /// The place that the message is about.
+    /// The position that the message is about.
     pub place: Option<Place>,
-    /// The text around the place, with a caret under it.
+    /// The text around the position, with a caret under it.
     pub excerpt: Option<String>,
     /// A way to correct the error.
     pub help: Option<String>,
 }
 
-/// A place in an input.
+/// A position in an input.
 pub struct Place {
     pub file: String,
     /// The line, and the byte in it, counted from 1.

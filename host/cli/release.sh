@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Builds the program for a release, and what an installation puts beside it.
+#
+#   host/cli/release.sh FOLDER [CARGO OPTION]...
+#
+# FOLDER gets bin/warpath, without symbols; share/man/man1; and the completions of bash, zsh and fish, where
+# these shells look for them below a prefix such as /usr/local. `--no-default-features`, for example, is an
+# option for cargo.
+set -euo pipefail
+
+if (($# == 0)) || [[ $1 == -* ]]; then
+    echo "usage: host/cli/release.sh FOLDER [CARGO OPTION]..." >&2
+    exit 2
+fi
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+shift
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+cargo build --release --locked -p warpath-cli "$@"
+mkdir -p "$folder/bin" "$folder/share/man/man1" "$folder/share/bash-completion/completions" \
+    "$folder/share/zsh/site-functions" "$folder/share/fish/vendor_completions.d"
+strip -o "$folder/bin/warpath" "${CARGO_TARGET_DIR:-target}/release/warpath"
+program=$folder/bin/warpath
+"$program" man "$folder/share/man/man1"
+"$program" completions bash >"$folder/share/bash-completion/completions/warpath"
+"$program" completions zsh >"$folder/share/zsh/site-functions/_warpath"
+"$program" completions fish >"$folder/share/fish/vendor_completions.d/warpath.fish"
+"$program" --version
