@@ -58,7 +58,11 @@ pub use warpath_store::fsst;
 pub mod columns {
     pub use warpath_backend::columns::*;
     #[cfg(feature = "arrow")]
+    pub use warpath_backend::nested::*;
+    #[cfg(feature = "arrow")]
     pub use warpath_exec::record_batches::RecordBatches;
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::stream::Nested;
 }
 
 /// Packed NDJSON: lines kept as codes of FSST.

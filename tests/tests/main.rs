@@ -23,6 +23,7 @@ mod gpu;
 mod grammar;
 mod index_files;
 mod loose;
+mod nested;
 mod oracle;
 mod packed;
 mod plain;

@@ -136,6 +136,9 @@ pub struct Piece {
     /// The number of rows of the columns that come before the first fault, if there is one and columns are
     /// wanted.
     pub columns_before_fault: Option<usize>,
+    /// The nested columns of its records, one row a record, if the caller decodes records.
+    #[cfg(feature = "arrow")]
+    pub nested: Vec<crate::nested::NestedBatch>,
     /// The faulty lines, in order.
     pub faults: Vec<LineFault>,
 }
@@ -183,6 +186,58 @@ impl Piece {
         self.columns = columns::of_records(&text[self.base as usize..], self, program, width)?;
         self.columns_before_fault = self.records_before_fault();
         Ok(())
+    }
+
+    /// Decodes the records to nested columns. `text` is the text of the partition. No batch has records both
+    /// before and after the first fault.
+    ///
+    /// # Errors
+    /// Those of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
+    #[cfg(feature = "arrow")]
+    pub fn decode(&mut self, text: &[u8], schema: &crate::nested::NestedSchema) -> Result<(), Error> {
+        let before = self.records_before_fault().unwrap_or(self.records.len());
+        self.nested = self.decoded(text, schema, 0..before)?;
+        self.nested.extend(self.decoded(text, schema, before..self.records.len())?);
+        Ok(())
+    }
+
+    /// Decodes some of the records, by their numbers in the piece. `text` is the text of the partition.
+    ///
+    /// # Errors
+    /// Those of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
+    #[cfg(feature = "arrow")]
+    pub fn decoded(
+        &self,
+        text: &[u8],
+        schema: &crate::nested::NestedSchema,
+        records: std::ops::Range<usize>,
+    ) -> Result<Vec<crate::nested::NestedBatch>, Error> {
+        let records = self.records.get(records).unwrap_or_default();
+        let text = text.get(self.base as usize..).unwrap_or_default();
+        let mut ranges = Vec::with_capacity(records.len());
+        let (mut line, mut start) = (0, 0);
+        let mut ends = memchr::memchr_iter(b'\n', text);
+        for record in records {
+            let mut end = ends.next().unwrap_or(text.len());
+            while line < *record {
+                (line, start) = (line + 1, end + 1);
+                end = ends.next().unwrap_or(text.len());
+            }
+            ranges.push(start..end);
+            (line, start) = (line + 1, end + 1);
+        }
+        schema.decode(text, &ranges)
+    }
+
+    /// Drops the nested columns of the records that were removed.
+    #[cfg(feature = "arrow")]
+    pub fn cut_nested(&mut self) {
+        let mut left = self.records.len();
+        self.nested.retain(|batch| {
+            let stays = batch.rows.num_rows() <= left;
+            left = left.saturating_sub(batch.rows.num_rows());
+            stays
+        });
     }
 
     /// The number of records before the first fault, if there is one.

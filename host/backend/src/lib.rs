@@ -7,6 +7,7 @@
 //! | [`buffer`] | host memory that partitions are read into |
 //! | [`answer`] | the results of one partition |
 //! | [`columns`] | results as typed columns in Arrow's layout |
+//! | `nested` | records decoded to nested columns (feature `arrow`) |
 //! | [`cpu`] | the CPU: SIMD over words, one worker a core |
 //! | [`device`] | the stages of a partition over an `Accelerator` |
 //! | `cuda` | CUDA devices as accelerators |
@@ -28,6 +29,8 @@ pub mod cuda;
 pub mod device;
 pub mod forms;
 pub mod kept;
+#[cfg(feature = "arrow")]
+pub mod nested;
 pub mod stage;
 pub mod strict;
 pub mod tree;

@@ -9,6 +9,8 @@ use warpath_backend::backend::{Backend, Evaluation, Stage};
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::kept::KeepForm;
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedSchema;
 use warpath_backend::twig::standing::{self, Documents};
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
@@ -102,6 +104,9 @@ pub(crate) struct Chosen {
     /// The longest time that a line waits for the lines after it, where an input may wait.
     pub max_latency: Duration,
     reason: Option<String>,
+    /// The nested columns that records are decoded to.
+    #[cfg(feature = "arrow")]
+    pub nested: Option<Arc<NestedSchema>>,
 }
 
 impl Chosen {
@@ -360,7 +365,17 @@ impl Engine {
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
         let (strict, max_latency) = (self.strict, self.max_latency);
-        Chosen { backend, buffers, partition_size, workers, strict, max_latency, reason }
+        Chosen {
+            backend,
+            buffers,
+            partition_size,
+            workers,
+            strict,
+            max_latency,
+            reason,
+            #[cfg(feature = "arrow")]
+            nested: None,
+        }
     }
 
     /// Chooses the backend for inputs whose partitions are kept in memory.

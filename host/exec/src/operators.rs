@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use warpath_backend::answer::{Limit, Want};
 use warpath_backend::columns::Schema;
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedSchema;
 use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
@@ -21,6 +23,8 @@ use crate::input::{Selection, Source};
 use crate::record_batches::RecordBatches;
 use crate::request::Request;
 use crate::resident::ResidentIndex;
+#[cfg(feature = "arrow")]
+use crate::stream::Nested;
 use crate::stream::{Answers, Columns, Filtering, Hits, Indexes};
 
 impl Engine {
@@ -50,7 +54,15 @@ impl Engine {
     /// it have been read.
     #[must_use]
     pub fn input(&self, sources: Vec<Source>) -> Input {
-        Input(Request { engine: self.clone(), sources, index: None, selected: None, predicate: None })
+        Input(Request {
+            engine: self.clone(),
+            sources,
+            index: None,
+            selected: None,
+            predicate: None,
+            #[cfg(feature = "arrow")]
+            nested: None,
+        })
     }
 }
 
@@ -135,6 +147,50 @@ impl Input {
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches {
         RecordBatches::new(self.columns(schema), schema)
+    }
+
+    /// The records as nested columns: each record is read once, and each member of the schema becomes a
+    /// column. There is a batch for each partition, or several where rows take much memory.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_array::cast::AsArray;
+    /// use arrow_schema::{DataType, Field, Schema};
+    /// use warpath::Engine;
+    /// use warpath::columns::NestedSchema;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let user = DataType::Struct(vec![Field::new("name", DataType::Utf8, true)].into());
+    /// let fields = vec![Field::new("id", DataType::Int64, true), Field::new("user", user, true)];
+    /// let schema = NestedSchema::new(Arc::new(Schema::new(fields)))?;
+    /// let tweets = "{\"id\":1,\"user\":{\"name\":\"ada\"}}\n{\"id\":2.5}\n";
+    /// for batch in Engine::builder().build()?.reader("tweets", tweets.as_bytes()).nested(Arc::new(schema)) {
+    ///     let batch = batch?;
+    ///     assert_eq!(batch.rows["user"].as_struct().column(0).as_string::<i32>().value(0), "ada");
+    ///     assert_eq!(batch.losses.lost(), 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn nested(self, schema: Arc<NestedSchema>) -> Nested {
+        let want = Want { records: true, ..Want::default() };
+        let program = Query::compile("$").and_then(|root| Program::new(&[root]));
+        match program {
+            Ok(program) => Nested::start(self.decoding(schema).0, program, want),
+            Err(error) => Nested::failed(error),
+        }
+    }
+
+    /// Decodes the records of [`answers`](Self::answers) to nested columns too, where [`Want::records`] is
+    /// set. [`Batch::take_nested`](crate::stream::Batch::take_nested) returns the columns.
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn decoding(mut self, schema: Arc<NestedSchema>) -> Self {
+        self.0.nested = Some(schema);
+        self
     }
 
     /// Matches documents against subscriptions, and yields the matching subscriptions in the order of the

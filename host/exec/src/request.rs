@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_lang::predicate::Predicate;
 
@@ -19,6 +21,9 @@ pub(crate) struct Request {
     pub selected: Option<Arc<Selection>>,
     /// The predicate on records; `None` for all records.
     pub predicate: Option<Arc<Predicate>>,
+    /// The nested columns that records are decoded to.
+    #[cfg(feature = "arrow")]
+    pub nested: Option<Arc<NestedSchema>>,
 }
 
 impl Request {

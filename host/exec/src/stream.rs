@@ -52,6 +52,8 @@ pub use batch::Batch;
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
+#[cfg(feature = "arrow")]
+pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
 pub(crate) use store::{Store, Stored};

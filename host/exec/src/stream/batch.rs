@@ -5,6 +5,8 @@ use std::sync::Arc;
 use warpath_backend::answer::path::Paths;
 use warpath_backend::answer::{Answer, LineFault, Piece};
 use warpath_backend::columns::ColumnBatch;
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedBatch;
 use warpath_core::error::RecordError;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
@@ -118,6 +120,14 @@ impl Batch {
         self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
+    /// Takes the nested columns out, if records are decoded
+    /// ([`Input::decoding`](crate::operators::Input::decoding)): the columns of each piece. A second call
+    /// returns none.
+    #[cfg(feature = "arrow")]
+    pub fn take_nested(&mut self) -> Vec<Vec<NestedBatch>> {
+        self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.nested)).collect()
+    }
+
     /// The malformed records that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
         let name = self.source();
@@ -208,6 +218,8 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     let before = |line: &LineIx| *line < fault.line;
     piece.lines = fault.line;
     piece.records.truncate(piece.records.partition_point(before));
+    #[cfg(feature = "arrow")]
+    piece.cut_nested();
     for list in &mut piece.matches {
         list.truncate(list.partition_point(|found| before(&found.line)));
     }

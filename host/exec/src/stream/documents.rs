@@ -133,8 +133,7 @@ impl Conductor {
     }
 
     fn task(&self, program: &Program, want: Want) -> ProgramTask {
-        let Chosen { backend, buffers, strict, .. } = self.chosen.clone();
-        ProgramTask { backend, buffers, program: program.clone(), want, strict }
+        ProgramTask::new(&self.chosen, program.clone(), want)
     }
 
     /// Workers on documents as one record each.

@@ -6,6 +6,8 @@ use std::vec;
 
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::columns::ColumnBatch;
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedBatch;
 use warpath_core::error::{Error, InputError};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
@@ -53,6 +55,31 @@ impl From<Batch> for ColumnBatches {
     }
 }
 
+/// The records of inputs as nested columns. See [`Input::nested`](crate::operators::Input::nested).
+#[cfg(feature = "arrow")]
+pub type Nested = Ordered<Programs<NestedBatches>>;
+
+/// The nested columns of a batch.
+#[cfg(feature = "arrow")]
+pub struct NestedBatches(Vec<NestedBatch>);
+
+#[cfg(feature = "arrow")]
+impl From<Batch> for NestedBatches {
+    fn from(mut batch: Batch) -> Self {
+        Self(batch.take_nested().into_iter().flatten().collect())
+    }
+}
+
+#[cfg(feature = "arrow")]
+impl IntoIterator for NestedBatches {
+    type Item = NestedBatch;
+    type IntoIter = vec::IntoIter<NestedBatch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl IntoIterator for ColumnBatches {
     type Item = ColumnBatch;
     type IntoIter = vec::IntoIter<ColumnBatch>;
@@ -94,6 +121,12 @@ impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
 }
 
 impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
+    /// No results but an error.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn failed(error: Error) -> Self {
+        Self::new(Programs { on_error: OnError::Fail, form: PhantomData }, Err(error))
+    }
+
     pub(crate) fn start(mut input: Request, program: Program, want: Want) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
         let program = guarded(program, input.predicate.take(), want);
@@ -136,12 +169,17 @@ fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> R
 
 /// Starts the evaluation of a program.
 fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
-    let Request { engine, sources, index, selected, predicate: _ } = input;
+    let Request { engine, sources, index, selected, .. } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => sources.iter().map(Source::plain_bytes).sum(),
     };
-    let chosen = engine.choose_for(plain_bytes, &program)?;
+    #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
+    let mut chosen = engine.choose_for(plain_bytes, &program)?;
+    #[cfg(feature = "arrow")]
+    {
+        chosen.nested = input.nested;
+    }
     if let Some(selected) = selected {
         let said = selected.describe();
         let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));
@@ -181,7 +219,6 @@ fn run(
     let is_read = index.is_none() || matches!(feed, Jobs::Selected(_));
     let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
     let plan = Plan { index, strict_on_device, ..plan };
-    let Chosen { backend, buffers, workers, strict, .. } = chosen;
-    let task = ProgramTask { backend, buffers, program, want, strict };
-    Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
+    let task = ProgramTask::new(&chosen, program, want);
+    Ok(Running { plan, workers: Some(workers::start(task, feed, chosen.workers)?), conduct: None })
 }

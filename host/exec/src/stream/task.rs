@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
+#[cfg(feature = "arrow")]
+use warpath_backend::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, FaultKind};
 
 use super::{Store, Stored};
+use crate::engine::Chosen;
 use crate::input::{Buffers, Extract, Text};
 
 /// A task that is evaluated on all texts of some inputs.
@@ -82,6 +85,34 @@ pub struct ProgramTask {
     pub want: Want,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
+    /// The nested columns that records are decoded to.
+    #[cfg(feature = "arrow")]
+    pub nested: Option<Arc<NestedSchema>>,
+}
+
+impl ProgramTask {
+    /// The evaluation of a program with what was chosen for an input.
+    pub(crate) fn new(chosen: &Chosen, program: Program, want: Want) -> Self {
+        Self {
+            backend: chosen.backend.clone(),
+            buffers: chosen.buffers.clone(),
+            program,
+            want,
+            strict: chosen.strict,
+            #[cfg(feature = "arrow")]
+            nested: chosen.nested.clone(),
+        }
+    }
+
+    /// Decodes the records of a result to nested columns, if the caller wants these.
+    #[cfg(feature = "arrow")]
+    fn decode(&self, answer: &mut Answer, text: &Text) -> Result<(), Error> {
+        let Some(schema) = &self.nested else { return Ok(()) };
+        for piece in &mut answer.pieces {
+            piece.decode(text.bytes(), schema)?;
+        }
+        Ok(())
+    }
 }
 
 impl Task for ProgramTask {
@@ -109,7 +140,9 @@ impl Task for ProgramTask {
     ) -> Result<Answer, Error> {
         let Self { backend, buffers, program, strict, .. } = self;
         let want = if surveyed { Want::default() } else { self.want };
-        let answer = if let Some(fault) = text.extract().and_then(|extract| fault(extract, text, *strict)) {
+        #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
+        let mut answer = if let Some(fault) = text.extract().and_then(|extract| fault(extract, text, *strict))
+        {
             Answer::of_fault(program, fault, want)
         } else {
             let made = match worker.take() {
@@ -129,6 +162,8 @@ impl Task for ProgramTask {
                 worker.answer(text.bytes(), program, want)?
             }
         };
+        #[cfg(feature = "arrow")]
+        self.decode(&mut answer, text)?;
         if !is_looked_at(&answer, want) {
             text.forget();
         }
@@ -136,7 +171,11 @@ impl Task for ProgramTask {
     }
 
     fn evaluate_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answer>, Error> {
-        store.answer(at, &self.program, self.want)
+        #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
+        let mut stored = store.answer(at, &self.program, self.want)?;
+        #[cfg(feature = "arrow")]
+        self.decode(&mut stored.answer, &stored.text)?;
+        Ok(stored)
     }
 }
 
