@@ -81,7 +81,8 @@ fn shell(folder: &Folder, command: &str) -> Output {
 
 fn folder() -> Folder {
     let names = ["people.ndjson", "tweets.ndjson", "products.ndjson", "bad.ndjson", "subscriptions.txt"];
-    let files: Vec<(&str, Vec<u8>)> = names.iter().map(|name| (*name, fs::read(data(name)).unwrap())).collect();
+    let files: Vec<(&str, Vec<u8>)> =
+        names.iter().map(|name| (*name, fs::read(data(name)).unwrap())).collect();
     Folder::new(&files.iter().map(|(name, text)| (*name, &text[..])).collect::<Vec<_>>())
 }
 
