@@ -1,5 +1,7 @@
 //! The result for one partition.
 
+mod located;
+
 use std::sync::Arc;
 
 use warpath_backend::answer::path::Paths;
@@ -14,6 +16,8 @@ use warpath_shared::units::{ByteOffset, LineIx};
 
 use crate::input::Extract;
 use crate::input::Text;
+
+pub use located::LocatedRecord;
 
 /// The result for one partition.
 pub struct Batch {
