@@ -4,6 +4,7 @@ mod bad_input;
 mod bitmap;
 mod columns;
 mod documents;
+mod everyday;
 mod files;
 mod filter;
 mod formats;

@@ -17,7 +17,7 @@ use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs,
-    ReportArgs, RunArgs, SelectArgs, WhereArgs,
+    ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -393,8 +393,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let engine = EngineArgs { backend, ..EngineArgs::default() };
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
-        let format = args.format;
-        return select::run(SelectArgs { columns, files, format, limit, run, engine }, ui, started);
+        let (format, sort) = (args.format, SortArgs::default());
+        return select::run(SelectArgs { columns, files, format, limit, sort, run, engine }, ui, started);
     }
     let args = QueryArgs {
         path: "$".to_owned(),
@@ -408,6 +408,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         print0: false,
         with_filename: false,
         limit,
+        skip: SkipArgs::default(),
         run,
         engine,
     };

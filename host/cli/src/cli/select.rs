@@ -16,6 +16,7 @@ use super::grid::Grid;
 use super::look::{self, Look};
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
+use super::sort::{self, Sorting};
 use super::table::TableWriter;
 use super::ui::Ui;
 use super::{files, formats};
@@ -41,6 +42,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let schema = Schema::new(&columns)?.with_names(&names)?;
     let program = schema.program().clone();
+    let (sort, memory) = (sort::columns(&args.sort, &program)?, args.sort.memory.memory);
     formats::check(format, &args.run.output, look)?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
@@ -55,13 +57,23 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
                 _ => Print::AsMade,
             };
             let mut rows = Rows { form, header: form.header(&program), print, limit };
-            run::consume(&engine, sources, program, &mut rows, &args.run, ui, started)?;
+            if sort.is_empty() {
+                run::consume(&engine, sources, program, &mut rows, &args.run, ui, started)?;
+            } else {
+                let mut sorting = Sorting::new(rows, &program, sort, memory)?;
+                run::consume(&engine, sources, program, &mut sorting, &args.run, ui, started)?;
+            }
             return Ok(ExitCode::SUCCESS);
         }
     };
     let arrow = schema.to_arrow();
     let mut table = Table { writer: TableWriter::new(format, arrow.clone())?, schema, arrow, limit };
-    run::consume(&engine, sources, program, &mut table, &args.run, ui, started)?;
+    if sort.is_empty() {
+        run::consume(&engine, sources, program, &mut table, &args.run, ui, started)?;
+    } else {
+        let mut sorting = Sorting::new(table, &program, sort, memory)?;
+        run::consume(&engine, sources, program, &mut sorting, &args.run, ui, started)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::aggregate::SortArgs;
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, PrettyArgs, RowFormatArgs, RunArgs,
+    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs,
     StrictArgs, WhereArgs,
 };
 
@@ -74,6 +75,8 @@ pub struct QueryArgs {
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]
+    pub skip: SkipArgs,
+    #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -93,6 +96,7 @@ Examples:
   warpath select --format table id='$.id' text='$.text' --limit 20 tweets.ndjson
   warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
   warpath select id='$.id' < tweets.ndjson
+  warpath select id='$.id' lang='$.user.lang' --sort lang --sort id:desc --limit 10 -- tweets.ndjson
   warpath select --format arrow id:int64='$.id' 'tags:string=$.tags[*]' -o tags.arrow -- *.ndjson
 
 Types, for `--format arrow` and `--format parquet`:
@@ -116,6 +120,8 @@ pub struct SelectArgs {
     pub format: RowFormatArgs,
     #[command(flatten)]
     pub limit: LimitArgs,
+    #[command(flatten)]
+    pub sort: SortArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
