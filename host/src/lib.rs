@@ -36,7 +36,7 @@ pub use warpath_core::error::{
 };
 pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
-pub use warpath_core::{diagnostic, json, plain, pool};
+pub use warpath_core::{diagnostic, json, key, plain, pool};
 pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
@@ -45,10 +45,10 @@ pub use warpath_exec::input::Source;
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
 pub use warpath_exec::stream::{
-    Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, IndexedPartition, Indexes, Plan,
-    Setup, Stats,
+    Answers, Batch, Columns, Digest, Filtered, Filtering, Found, FoundDocument, Hit, Hits, IndexedPartition,
+    Indexes, Plan, Setup, Stats,
 };
-pub use warpath_exec::{dump, index_file};
+pub use warpath_exec::{aggregate, dump, index_file};
 pub use warpath_lang::jsonpath;
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};

@@ -5,6 +5,7 @@ mod bitmap;
 mod columns;
 mod cookbook;
 mod documents;
+mod everyday;
 mod explode;
 mod files;
 mod filter;

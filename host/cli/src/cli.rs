@@ -7,9 +7,10 @@
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
-//! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
+//! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
 //! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`install`] | completions of shells, and man pages |
@@ -18,6 +19,8 @@
 
 mod args;
 mod bitmap;
+mod count;
+mod describe;
 mod devices;
 mod escape;
 mod explain;
@@ -35,10 +38,13 @@ mod pack;
 mod progress;
 mod query;
 mod rejects;
+mod rows;
 mod run;
+mod sample;
 mod select;
 #[cfg(unix)]
 mod signals;
+mod sort;
 mod statistics;
 mod table;
 mod tree;
@@ -83,6 +89,11 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Query(args) => query::run(args, ui, started),
         Command::Select(args) => select::run(args, ui, started),
+        Command::CountBy(args) => count::count_by(args, ui, started),
+        Command::Distinct(args) => count::distinct(args, ui, started),
+        Command::Stats(args) => describe::run(args, ui, started),
+        Command::Sample(args) => sample::run(args, ui, started),
+        Command::Head(args) => query::head(args, ui, started),
         Command::Validate(args) => validate::run(args, ui, started),
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),

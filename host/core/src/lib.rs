@@ -8,6 +8,7 @@
 //! | [`rows`] | `RowSet`: a set of row numbers, one bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | strings of JSON: escapes written and resolved |
+//! | [`key`] | keys of JSON values: equal for equal values, and in their order |
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
@@ -28,6 +29,7 @@ pub mod file;
 pub mod float;
 pub mod foreign;
 pub mod json;
+pub mod key;
 pub mod plain;
 pub mod pool;
 pub mod rows;

@@ -103,6 +103,15 @@ impl OutputMode {
 /// The bits of a file's owner.
 const OWNER: u32 = 0o700;
 
+/// Opens a file without a name, in the folder for temporary files (`TMPDIR`), for data that does not fit in
+/// memory. Only its owner may read it. The system removes it when it is closed, however the process ends.
+///
+/// # Errors
+/// The errors of the operating system.
+pub fn scratch() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
 /// Temporary files of this process that have not become outputs yet. Files are created, renamed and removed
 /// under this lock, so that the list is correct whenever another thread holds it.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());

@@ -10,11 +10,13 @@
 //! | [`stream`] | workers, and their results in order |
 //! | [`resident`] | an index that is kept in memory and queried again |
 //! | [`index_file`] | a structural index in a file |
+//! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
 //! | [`dump`] | structural indexes as text |
 
+pub mod aggregate;
 pub mod auto;
 pub mod bitmap;
 pub mod devices;

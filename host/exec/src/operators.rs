@@ -25,7 +25,7 @@ use crate::request::Request;
 use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
-use crate::stream::{Answers, Columns, Filtering, Hits, Indexes};
+use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes};
 
 impl Engine {
     /// An input that is one file: newline-delimited JSON, or a document
@@ -60,6 +60,7 @@ impl Engine {
             index: None,
             selected: None,
             predicate: None,
+            digest: None,
             #[cfg(feature = "arrow")]
             nested: None,
         })
@@ -303,6 +304,14 @@ impl Input {
     #[must_use]
     pub fn matching(mut self, predicate: &Predicate) -> Self {
         self.0.predicate = Some(Arc::new(predicate.clone()));
+        self
+    }
+
+    /// Lets workers digest the results of [`answers`](Self::answers), in place of handing them on. The caller
+    /// wants the results that [`Digest::want`] names.
+    #[must_use]
+    pub fn digesting(mut self, digest: Arc<dyn Digest>) -> Self {
+        self.0.digest = Some(digest);
         self
     }
 

@@ -10,6 +10,7 @@ use warpath_lang::predicate::Predicate;
 use crate::engine::Engine;
 use crate::index_file::CheckedIndex;
 use crate::input::{Selection, Source};
+use crate::stream::Digest;
 
 /// Inputs that an engine is about to read.
 pub(crate) struct Request {
@@ -21,6 +22,8 @@ pub(crate) struct Request {
     pub selected: Option<Arc<Selection>>,
     /// The predicate on records; `None` for all records.
     pub predicate: Option<Arc<Predicate>>,
+    /// The digest that workers make of the results; `None` for batches with all results.
+    pub digest: Option<Arc<dyn Digest>>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
     pub nested: Option<Arc<NestedSchema>>,

@@ -18,6 +18,7 @@
 //! | `workers` | the threads that read and evaluate |
 //! | `operator` | what becomes of the results of a task |
 //! | `program` | the operator of programs: batches, matches, columns |
+//! | `digest` | values that workers make of the results for a text |
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `batch/located` | the records of a partition, found by a line or a byte |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
@@ -26,6 +27,7 @@
 //! | `indexes` | the operator that makes a structural index of each text |
 
 mod batch;
+mod digest;
 mod documents;
 mod hits;
 mod indexes;
@@ -50,6 +52,7 @@ use warpath_core::error::Error;
 use crate::input::Text;
 
 pub use batch::{Batch, LocatedRecord};
+pub use digest::{Digest, Found};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;

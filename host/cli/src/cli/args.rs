@@ -1,5 +1,6 @@
 //! The command line: subcommands, their options, and their help.
 
+mod aggregate;
 mod bitmap;
 mod filter;
 mod index;
@@ -13,13 +14,16 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub use aggregate::{
+    CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsArgs, RowsFormat, SampleArgs, SortArgs,
+};
 pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
     BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, MessageFormat, OnErrorArg, OnErrorArgs,
-    OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, StatsFormat, StrictArgs, When,
-    WhereArgs,
+    OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, SkipArgs, StatsFormat, StrictArgs,
+    When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
@@ -85,6 +89,11 @@ pub struct Cli {
 pub enum Command {
     Query(QueryArgs),
     Select(SelectArgs),
+    CountBy(CountByArgs),
+    Distinct(DistinctArgs),
+    Stats(DescribeArgs),
+    Sample(SampleArgs),
+    Head(HeadArgs),
     Validate(ValidateArgs),
     /// Make, describe or print the structural index of an input
     Index {

@@ -17,7 +17,7 @@ use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnMismatchArg,
-    QueryArgs, ReportArgs, RunArgs, SelectArgs, WhereArgs,
+    QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -400,6 +400,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
             on_mismatch: OnMismatchArg::default(),
             explode: None,
             limit,
+            sort: SortArgs::default(),
             run,
             engine,
         };
@@ -417,6 +418,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         print0: false,
         with_filename: false,
         limit,
+        skip: SkipArgs::default(),
         run,
         engine,
     };

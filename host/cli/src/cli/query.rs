@@ -8,7 +8,7 @@ use std::time::Instant;
 use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Program, Query};
 
-use super::args::QueryArgs;
+use super::args::{HeadArgs, QueryArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -28,12 +28,13 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
-        let mut count = Count { limit: args.limit.limit, found: 0 };
+        let mut count = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-        count.found
+        count.after_skipped()
     } else if args.offsets
         || args.with_path
         || args.limit.limit.is_some()
+        || args.skip.skip > 0
         || args.print0
         || args.with_filename
         || !look.is_plain()
@@ -49,6 +50,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             fields,
             end: if args.print0 { b'\0' } else { b'\n' },
             limit: args.limit.limit,
+            skip: args.skip.skip,
             found: 0,
         };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
@@ -84,26 +86,60 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Prints the first records.
+pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let program = Program::new(&[Query::compile("$")?])?;
+    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let (limit, skip) = (args.limit.limit, args.skip.skip);
+    let mut lines = Lines {
+        form: TextForm::Json,
+        look: ui.look(&args.run.output, args.pretty.pretty),
+        fields: Fields { name: false, offsets: false, path: false },
+        end: b'\n',
+        limit,
+        skip,
+        found: 0,
+    };
+    run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && lines.found == 0)))
+}
+
+/// The number of matches after which a run ends, of which `skip` are left out.
+fn last(limit: Option<u64>, skip: u64) -> Option<u64> {
+    // Without results, no match is needed.
+    limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) })
+}
+
 /// A consumer that prints the number of matches.
 struct Count {
     limit: Option<u64>,
+    skip: u64,
+    /// The number of matches, including those that are left out.
     found: u64,
+}
+
+impl Count {
+    fn after_skipped(&self) -> u64 {
+        self.found.saturating_sub(self.skip)
+    }
 }
 
 impl Consumer for Count {
     fn want(&self) -> Want {
         // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
-        Want { matches: self.limit.is_some(), limit: self.limit.map(Limit::Matches), ..Want::default() }
+        let last = last(self.limit, self.skip);
+        Want { matches: last.is_some(), limit: last.map(Limit::Matches), ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
-        self.limit.is_some_and(|limit| self.found >= limit)
+        last(self.limit, self.skip).is_some_and(|last| self.found >= last)
     }
 
     fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             let count = piece.counts.first().copied().unwrap_or(0);
-            if let Some(left) = self.limit.map(|limit| limit - self.found)
+            if let Some(left) = last(self.limit, self.skip).map(|last| last - self.found)
                 && left <= count
                 && let Some(last) = piece.matches.first().and_then(|list| list.get(left as usize - 1))
             {
@@ -116,7 +152,7 @@ impl Consumer for Count {
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        out.buffer.extend_from_slice(format!("{}\n", self.found).as_bytes());
+        out.buffer.extend_from_slice(format!("{}\n", self.after_skipped()).as_bytes());
         Ok(())
     }
 }
@@ -164,12 +200,15 @@ struct Lines {
     /// The byte after each match.
     end: u8,
     limit: Option<u64>,
+    /// The number of matches that are still to be left out.
+    skip: u64,
     found: u64,
 }
 
 impl Consumer for Lines {
     fn want(&self) -> Want {
-        Want { matches: true, limit: self.limit.map(Limit::Matches), ..Want::default() }
+        let limit = last(self.limit, self.skip).map(Limit::Matches);
+        Want { matches: true, limit, ..Want::default() }
     }
 
     fn is_done(&self) -> bool {
@@ -183,7 +222,10 @@ impl Consumer for Lines {
         let after_name = if offsets || with_path { b'\t' } else { b':' };
         let (mut paths, mut path) = (batch.paths(), String::new());
         for (at, (_, piece)) in batch.pieces().enumerate() {
-            for found in piece.matches.first().map_or(&[][..], Vec::as_slice) {
+            let found = piece.matches.first().map_or(&[][..], Vec::as_slice);
+            let skipped = found.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
+            self.skip -= skipped as u64;
+            for found in &found[skipped..] {
                 if let Some(name) = &source {
                     out.buffer.extend_from_slice(name.as_bytes());
                     out.buffer.push(after_name);

@@ -10,7 +10,7 @@ use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{BitmapEngine, Lines};
 use warpath::bitmap::rows::RowSet;
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
+    Answers, Batch, Digest, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
     Program, RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
@@ -29,6 +29,11 @@ use super::ui::Ui;
 pub trait Consumer {
     /// The results that the backend must produce for this consumer.
     fn want(&self) -> Want;
+
+    /// The digest that workers make of the results, if the consumer takes digests.
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        None
+    }
 
     /// Returns true if the consumer needs no further results. Called once, before the first batch.
     fn is_done(&self) -> bool;
@@ -181,6 +186,9 @@ pub fn consume(
     }
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
+    }
+    if let Some(digest) = consumer.digest() {
+        input = input.digesting(digest);
     }
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();

@@ -20,12 +20,14 @@ use super::args::{OnMismatchArg, RowFormat, SelectArgs};
 use super::failure::Failure;
 use super::grid::Grid;
 use super::run;
+use super::sort::{self, Sorting};
 use super::table::TableWriter;
 use super::ui::Ui;
 use super::{files, formats};
 
 pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let SelectArgs { columns, mut files, format: form, on_mismatch, explode, limit, run, engine } = args;
+    let SelectArgs { columns, mut files, format: form, on_mismatch, explode, limit, sort, run, engine } =
+        args;
     let columns = columns::take_files(columns, &mut files.files);
     if columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
@@ -38,6 +40,11 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     }
     let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref())?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
+    if !sort.sort.is_empty() && matches!(on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip) {
+        return Err(Failure::usage("`--sort` cannot be used with `--on-mismatch fail` and `skip`")
+            .with_help("types are evaluated after the rows are sorted; sort the file in a second run"));
+    }
+    let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
     let sources = files::sources(&files, &run.output, ui)?;
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
@@ -47,7 +54,12 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     if let (Some(binary), Some(schema)) = (binary, schema) {
         let writer = TableWriter::new(binary, schema.to_arrow())?;
         let mut table = Table::new(schema, writer, limit, on_mismatch);
-        run::consume(&engine, sources, program, &mut table, &run, ui, started)?;
+        if sort.is_empty() {
+            run::consume(&engine, sources, program, &mut table, &run, ui, started)?;
+        } else {
+            let mut sorting = Sorting::new(table, &program, sort, memory)?;
+            run::consume(&engine, sources, program, &mut sorting, &run, ui, started)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     // Tables are made of rows of NDJSON.
@@ -59,7 +71,12 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         _ => Print::AsMade,
     };
     let mut rows = Rows { form, header: form.header(&program), print, limit };
-    run::consume(&engine, sources, program, &mut rows, &run, ui, started)?;
+    if sort.is_empty() {
+        run::consume(&engine, sources, program, &mut rows, &run, ui, started)?;
+    } else {
+        let mut sorting = Sorting::new(rows, &program, sort, memory)?;
+        run::consume(&engine, sources, program, &mut sorting, &run, ui, started)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

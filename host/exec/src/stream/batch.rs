@@ -2,6 +2,7 @@
 
 mod located;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use warpath_backend::answer::path::Paths;
@@ -26,6 +27,7 @@ pub struct Batch {
     answer: Answer,
     first_line: u64,
     fault: Option<RecordError>,
+    digest: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Batch {
@@ -36,7 +38,18 @@ impl Batch {
         first_line: u64,
         fault: Option<RecordError>,
     ) -> Self {
-        Self { text, source, answer, first_line, fault }
+        Self { text, source, answer, first_line, fault, digest: None }
+    }
+
+    pub(super) fn with_digest(self, digest: Option<Box<dyn Any + Send + Sync>>) -> Self {
+        Self { digest, ..self }
+    }
+
+    /// Takes out what the worker made of the results
+    /// ([`Input::digesting`](crate::operators::Input::digesting)). `None` if the input has no digest, if its
+    /// value is not a `T`, and at a second call.
+    pub fn take_digest<T: 'static>(&mut self) -> Option<T> {
+        self.digest.take()?.downcast().ok().map(|made| *made)
     }
 
     /// The number of the first line in its input, counted from 0.

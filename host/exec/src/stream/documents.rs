@@ -18,14 +18,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_backend::answer::{Answer, Limit, Piece, Want};
+use warpath_backend::answer::{Limit, Piece, Want};
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
-use warpath_lang::program::Program;
 
 use super::jobs::{Document, DocumentJobs, Form, Jobs, Origin};
 use super::operator::{Conduct, Step};
-use super::task::ProgramTask;
+use super::program::Work;
+use super::task::{Answered, ProgramTask};
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
@@ -39,8 +39,7 @@ const MOST_HELD: usize = 256 << 20;
 pub(super) struct Conductor {
     sources: std::vec::IntoIter<Source>,
     chosen: Chosen,
-    program: Program,
-    want: Want,
+    work: Work,
     /// The split of the program's paths at an array, if they have one.
     split: Option<Arc<Split>>,
     /// The origin of the current document, or of the last one that was handed out.
@@ -69,14 +68,14 @@ struct Survey {
     parts: Arc<Parts>,
     /// The number of the part that is taken next.
     number: u64,
-    held: VecDeque<(Text, Answer)>,
+    held: VecDeque<(Text, Answered)>,
     held_bytes: usize,
     /// The first part that needs a second pass.
     again: Option<u64>,
 }
 
 /// Bytes that a result and its text take while they are held.
-fn held_bytes((text, answer): &(Text, Answer)) -> usize {
+fn held_bytes((text, Answered { answer, .. }): &(Text, Answered)) -> usize {
     let of_piece = |piece: &Piece| {
         let matches: usize = piece.matches.iter().map(|list| size_of_val(&list[..])).sum();
         matches + piece.texts.iter().map(Vec::len).sum::<usize>()
@@ -85,8 +84,8 @@ fn held_bytes((text, answer): &(Text, Answer)) -> usize {
 }
 
 /// True if a result has exactly `elements` lines, and no faulty one.
-fn is_regular(texts: &VecDeque<(Text, Answer)>, elements: u64) -> bool {
-    let mut pieces = texts.iter().flat_map(|(_, answer)| &answer.pieces);
+fn is_regular(texts: &VecDeque<(Text, Answered)>, elements: u64) -> bool {
+    let mut pieces = texts.iter().flat_map(|(_, answered)| &answered.answer.pieces);
     let lines: u64 = pieces.clone().map(|piece| u64::from(piece.lines)).sum();
     lines == elements && pieces.all(|piece| piece.faults.is_empty())
 }
@@ -97,16 +96,18 @@ fn changed(name: &Arc<str>) -> Error {
 }
 
 impl Conductor {
-    pub fn new(sources: Vec<Source>, chosen: Chosen, program: Program, want: Want) -> Self {
-        // Rows and columns have a cell for the whole document.
-        let by_matches = want.rows.is_none()
+    pub fn new(sources: Vec<Source>, chosen: Chosen, work: Work) -> Self {
+        let Work { program, want, digest, .. } = &work;
+        // Rows, columns and digests are made of whole documents.
+        let by_matches = digest.is_none()
+            && want.rows.is_none()
             && want.columns.is_none()
             && !want.records
             && !matches!(want.limit, Some(Limit::Records(_)));
-        let split = if by_matches { Split::of(&program).ok().map(Arc::new) } else { None };
+        let split = if by_matches { Split::of(program).ok().map(Arc::new) } else { None };
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
-        Self { sources, chosen, program, want, split, origin, stage: DocumentStage::Whole, next, notes }
+        Self { sources, chosen, work, split, origin, stage: DocumentStage::Whole, next, notes }
     }
 
     /// Opens a document. Prepares it to be evaluated by its elements, if that is possible.
@@ -132,10 +133,6 @@ impl Conductor {
         })
     }
 
-    fn task(&self, program: &Program, want: Want) -> ProgramTask {
-        ProgramTask::new(&self.chosen, program.clone(), want)
-    }
-
     /// Workers on documents as one record each.
     fn whole(&mut self, sources: VecDeque<Document>) -> Result<Workers<ProgramTask>, Error> {
         self.stage = DocumentStage::Whole;
@@ -151,15 +148,17 @@ impl Conductor {
             together: false,
             failed: false,
         };
-        workers::start(self.task(&self.program, self.want), Jobs::Documents(documents), self.chosen.workers)
+        let task = self.work.clone().task(&self.chosen);
+        workers::start(task, Jobs::Documents(documents), self.chosen.workers)
     }
 
     /// Workers on the elements of a document, from a part on.
     fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
         let feed = Jobs::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
-        let want = Want { limit: None, ..self.want };
-        workers::start(self.task(&parts.split.elements, want), feed, self.chosen.workers)
+        let want = Want { limit: None, ..self.work.want };
+        let work = Work { program: parts.split.elements.clone(), want, ..self.work.clone() };
+        workers::start(work.task(&self.chosen), feed, self.chosen.workers)
     }
 
     /// Workers on a document that cannot be evaluated by its elements.
@@ -222,7 +221,7 @@ impl Conduct<ProgramTask> for Conductor {
         }
     }
 
-    fn take(&mut self, done: &mut Done<Answer>) -> Result<Step<ProgramTask>, Error> {
+    fn take(&mut self, done: &mut Done<Answered>) -> Result<Step<ProgramTask>, Error> {
         let texts = std::mem::take(&mut done.evaluated.texts);
         let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::vec;
 
-use warpath_backend::answer::{Answer, Want};
+use warpath_backend::answer::Want;
 use warpath_backend::columns::ColumnBatch;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedBatch;
@@ -13,11 +13,12 @@ use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
 
 use super::batch::{self, Batch};
+use super::digest::Digest;
 use super::documents::Conductor;
 use super::hits::Matches;
 use super::jobs::{Jobs, LineJobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
-use super::task::ProgramTask;
+use super::task::{Answered, ProgramTask};
 use super::{Ordered, Plan, Running, Stats, Store, workers};
 use crate::document::Format;
 use crate::engine::{Chosen, OnError};
@@ -94,8 +95,8 @@ impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
     type Items = F::IntoIter;
 
     /// Makes a batch. If the engine fails at malformed records, the batch ends before the first of them.
-    fn take(&mut self, part: Part<Answer>) -> Taken<F::IntoIter> {
-        let Part { text, result: mut answer, origin, first_line } = part;
+    fn take(&mut self, part: Part<Answered>) -> Taken<F::IntoIter> {
+        let Part { text, result: Answered { mut answer, digest }, origin, first_line } = part;
         let first_line = match text.extract() {
             // Selected lines count in their text alone.
             Some(Extract::Lines(_)) => 0,
@@ -115,7 +116,7 @@ impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
             ..Stats::default()
         };
         let error = fault.clone().map(|fault| InputError::from(fault).into());
-        let batch = Batch::new(text, origin.name, answer, first_line, fault);
+        let batch = Batch::new(text, origin.name, answer, first_line, fault).with_digest(digest);
         Taken { items: F::from(batch).into_iter(), lines, counts, error }
     }
 }
@@ -146,7 +147,10 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
         let program = guarded(program, None, want);
         Self::new(
             operator,
-            program.and_then(|program| run(chosen, Jobs::Store(store, 0), Some(index), program, want)),
+            program.and_then(|program| {
+                let work = Work { program, want, on_error, digest: None };
+                run(chosen, Jobs::Store(store, 0), Some(index), work)
+            }),
         )
     }
 }
@@ -169,7 +173,7 @@ fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> R
 
 /// Starts the evaluation of a program.
 fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
-    let Request { engine, sources, index, selected, .. } = input;
+    let Request { engine, sources, index, selected, digest, .. } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => sources.iter().map(Source::plain_bytes).sum(),
@@ -180,10 +184,11 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
     {
         chosen.nested = input.nested;
     }
+    let work = Work { program, want, on_error: engine.on_error(), digest };
     if let Some(selected) = selected {
         let said = selected.describe();
         let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));
-        return run(chosen, parts, Some(said), program, want);
+        return run(chosen, parts, Some(said), work);
     }
     if engine.format() == Format::Json {
         if index.is_some() {
@@ -192,33 +197,43 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
             ));
         }
         let plan = chosen.plan();
-        let conductor = Conductor::new(sources, chosen, program, want);
+        let conductor = Conductor::new(sources, chosen, work);
         return Ok(Running { plan, workers: None, conduct: Some(Box::new(conductor)) });
     }
-    let said = match index.map(|index| index.use_for(&chosen, &program)).transpose()? {
-        Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), program, want),
+    let said = match index.map(|index| index.use_for(&chosen, &work.program)).transpose()? {
+        Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), work),
         Some((None, said)) => Some(said),
         None => None,
     };
     let jobs = LineJobs::new(sources, chosen.partition_size)
         .with_latency(chosen.max_latency)
         .with_packed(chosen.backend.abilities().answers_packed);
-    run(chosen, Jobs::Lines(Box::new(jobs)), said, program, want)
+    run(chosen, Jobs::Lines(Box::new(jobs)), said, work)
+}
+
+/// A program, the wanted results, and the digest of these.
+#[derive(Clone)]
+pub(super) struct Work {
+    pub program: Program,
+    pub want: Want,
+    pub on_error: OnError,
+    pub digest: Option<Arc<dyn Digest>>,
+}
+
+impl Work {
+    /// The task with what was chosen for an input.
+    pub fn task(self, chosen: &Chosen) -> ProgramTask {
+        ProgramTask::new(chosen, self)
+    }
 }
 
 /// Starts workers on a feed. `index` describes the index that it uses.
-fn run(
-    chosen: Chosen,
-    feed: Jobs,
-    index: Option<String>,
-    program: Program,
-    want: Want,
-) -> Result<Running<ProgramTask>, Error> {
+fn run(chosen: Chosen, feed: Jobs, index: Option<String>, work: Work) -> Result<Running<ProgramTask>, Error> {
     let plan = chosen.plan();
     // The host checks partitions that are indexed already, and programs that the host evaluates.
     let is_read = index.is_none() || matches!(feed, Jobs::Selected(_));
-    let strict_on_device = plan.strict_on_device && is_read && !program.has_patterns_at_run();
+    let strict_on_device = plan.strict_on_device && is_read && !work.program.has_patterns_at_run();
     let plan = Plan { index, strict_on_device, ..plan };
-    let task = ProgramTask::new(&chosen, program, want);
-    Ok(Running { plan, workers: Some(workers::start(task, feed, chosen.workers)?), conduct: None })
+    let workers = chosen.workers;
+    Ok(Running { plan, workers: Some(workers::start(work.task(&chosen), feed, workers)?), conduct: None })
 }

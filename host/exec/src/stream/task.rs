@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::any::Any;
+
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
 #[cfg(feature = "arrow")]
@@ -11,8 +13,10 @@ use warpath_core::pool::stream::Turn;
 use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, FaultKind};
 
+use super::digest::{self, Digest};
+use super::program::Work;
 use super::{Store, Stored};
-use crate::engine::Chosen;
+use crate::engine::{Chosen, OnError};
 use crate::input::{Buffers, Extract, Text};
 
 /// A task that is evaluated on all texts of some inputs.
@@ -85,20 +89,39 @@ pub struct ProgramTask {
     pub want: Want,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
+    pub on_error: OnError,
+    /// The digest of the results, if the caller does not take batches.
+    pub digest: Option<Arc<dyn Digest>>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
     pub nested: Option<Arc<NestedSchema>>,
 }
 
+/// The results of a program for one text.
+pub struct Answered {
+    pub answer: Answer,
+    /// The value that the task's [`Digest`] made of them.
+    pub digest: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl From<Answer> for Answered {
+    fn from(answer: Answer) -> Self {
+        Self { answer, digest: None }
+    }
+}
+
 impl ProgramTask {
     /// The evaluation of a program with what was chosen for an input.
-    pub(crate) fn new(chosen: &Chosen, program: Program, want: Want) -> Self {
+    pub(super) fn new(chosen: &Chosen, work: Work) -> Self {
+        let Work { program, want, on_error, digest } = work;
         Self {
             backend: chosen.backend.clone(),
             buffers: chosen.buffers.clone(),
             program,
             want,
             strict: chosen.strict,
+            on_error,
+            digest,
             #[cfg(feature = "arrow")]
             nested: chosen.nested.clone(),
         }
@@ -113,10 +136,15 @@ impl ProgramTask {
         }
         Ok(())
     }
+
+    fn digested(&self, text: &[u8], mut answer: Answer) -> Answered {
+        let digest = self.digest.as_ref().map(|it| digest::digest(&**it, text, &mut answer, self.on_error));
+        Answered { answer, digest }
+    }
 }
 
 impl Task for ProgramTask {
-    type Output = Answer;
+    type Output = Answered;
     type Worker<'a> = Box<dyn Worker + 'a>;
 
     fn backend(&self) -> &dyn Backend {
@@ -137,7 +165,7 @@ impl Task for ProgramTask {
         worker: &mut Option<Self::Worker<'a>>,
         text: &mut Text,
         surveyed: bool,
-    ) -> Result<Answer, Error> {
+    ) -> Result<Answered, Error> {
         let Self { backend, buffers, program, strict, .. } = self;
         let want = if surveyed { Want::default() } else { self.want };
         #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
@@ -164,18 +192,25 @@ impl Task for ProgramTask {
         };
         #[cfg(feature = "arrow")]
         self.decode(&mut answer, text)?;
-        if !is_looked_at(&answer, want) {
+        let is_looked_at = match self.digest {
+            Some(_) => is_looked_at(&answer, Want::default()),
+            None => is_looked_at(&answer, want),
+        };
+        let answered = if surveyed { answer.into() } else { self.digested(text.bytes(), answer) };
+        if !is_looked_at {
             text.forget();
         }
-        Ok(answer)
+        Ok(answered)
     }
 
-    fn evaluate_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answer>, Error> {
+    fn evaluate_stored(&self, store: &dyn Store, at: usize) -> Result<Stored<Answered>, Error> {
         #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
         let mut stored = store.answer(at, &self.program, self.want)?;
         #[cfg(feature = "arrow")]
         self.decode(&mut stored.answer, &stored.text)?;
-        Ok(stored)
+        let Stored { text, answer, reading, answering } = stored;
+        let answer = self.digested(text.bytes(), answer);
+        Ok(Stored { text, answer, reading, answering })
     }
 }
 

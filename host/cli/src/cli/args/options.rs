@@ -77,6 +77,13 @@ pub struct LimitArgs {
     pub limit: Option<u64>,
 }
 
+#[derive(Args, Default)]
+pub struct SkipArgs {
+    /// Leave out the first N results
+    #[arg(long, value_name = "N", default_value_t, hide_default_value = true, value_parser = limit)]
+    pub skip: u64,
+}
+
 #[derive(Args)]
 pub struct ExitStatusArgs {
     /// Exit with 1 if nothing matched

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::aggregate::SortArgs;
 use super::options::{
     EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, OnMismatchArg, PrettyArgs, RowFormatArgs,
-    RunArgs, StrictArgs, WhereArgs,
+    RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
 
 /// Print the matches of a query, one per line
@@ -74,6 +75,8 @@ pub struct QueryArgs {
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]
+    pub skip: SkipArgs,
+    #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -95,6 +98,7 @@ Examples:
   warpath select id='$.id' 'lang=$.user.lang ?? \"und\"' < tweets.ndjson
   warpath select -o tags.parquet id:int64='$.id' 'tags:string=$.tags[*]' tweets.ndjson
   warpath select -o lines.csv --explode '$.items' order='$.id' price=@.price orders.ndjson
+  warpath select id='$.id' lang='$.user.lang' --sort lang --sort id:desc --limit 10 tweets.ndjson
 
 Types, for `--format arrow` and `--format parquet`:
   bool          true and false
@@ -138,6 +142,8 @@ pub struct SelectArgs {
 
     #[command(flatten)]
     pub limit: LimitArgs,
+    #[command(flatten)]
+    pub sort: SortArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]

@@ -77,17 +77,37 @@ pub fn workers(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a number of bytes, as people write it. K, M and G are powers of 1024, with or without B or iB after
-/// them: these sizes are those of buffers, for which powers of two are the custom.
+/// Parses an amount of memory: a size of at least 1 MiB.
+pub fn memory_size(text: &str) -> Result<usize, String> {
+    match usize::try_from(size(text)?) {
+        Ok(bytes) if bytes >= 1 << 20 => Ok(bytes),
+        Ok(_) => Err("1M is the least that is useful".to_owned()),
+        Err(_) => Err("there is no such amount of memory".to_owned()),
+    }
+}
+
+/// Parses a fraction of all values.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
+        _ => Err("quantiles are fractions from 0 to 1: 0.5, 0.99".to_owned()),
+    }
+}
+
 pub fn partition_size(text: &str) -> Result<usize, String> {
-    let bytes = parse_size::Config::new()
-        .with_binary()
-        .parse_size(text)
-        .map_err(|_| "sizes are numbers of bytes, K, M or G: 65536, 64K, 16MB, 1.5GiB".to_owned())?;
-    match usize::try_from(bytes) {
+    match usize::try_from(size(text)?) {
         Ok(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
         _ => Err(format!("1 to {MAX_PARTITION_BYTES} bytes (2G less 32K) are possible")),
     }
+}
+
+/// Parses a number of bytes, as people write it. K, M and G are powers of 1024, with or without B or iB after
+/// them: these sizes are those of buffers, for which powers of two are the custom.
+fn size(text: &str) -> Result<u64, String> {
+    parse_size::Config::new()
+        .with_binary()
+        .parse_size(text)
+        .map_err(|_| "sizes are numbers of bytes, K, M or G: 65536, 64K, 16MB, 1.5GiB".to_owned())
 }
 
 #[cfg(test)]

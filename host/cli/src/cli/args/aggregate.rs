@@ -1,0 +1,308 @@
+//! Options of the commands whose results are about all records together: `count-by`, `distinct`, `stats`,
+//! `sample`; and of `head`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use warpath::aggregate::DEFAULT_MEMORY;
+
+use super::options::{EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs};
+use super::values::{fraction, memory_size};
+use crate::cli::failure::Failure;
+
+/// Paths, and the files after them.
+#[derive(Args)]
+#[command(mut_arg("files", |arg| arg.last(true).help("Files whose names begin with `$`").long_help(None::<&str>)))]
+pub struct PathsAndFiles {
+    /// Paths, then files: JSONPath (RFC 9535), each beginning with `$`, then files of newline-delimited JSON,
+    /// or patterns; `-`, or no file: standard input
+    ///
+    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) names the
+    /// files that match it, sorted, unless a file has exactly that name.
+    #[arg(value_name = "PATH|FILE", required = true)]
+    words: Vec<OsString>,
+
+    #[command(flatten)]
+    files: FileArgs,
+}
+
+impl PathsAndFiles {
+    /// The paths, and the files.
+    ///
+    /// # Errors
+    /// If there is no path, or if a path follows a file.
+    pub fn split(self) -> Result<(Vec<String>, FileArgs), Failure> {
+        let Self { words, mut files } = self;
+        let is_path = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('$'));
+        let count = words.iter().take_while(|word| is_path(word)).count();
+        let (paths, names) = words.split_at(count);
+        let shown = |word: &OsString| word.to_string_lossy().into_owned();
+        if let Some(path) = names.iter().find(|word| is_path(word)) {
+            let file = shown(&names[0]);
+            return Err(Failure::usage(format!("the path `{}` comes after the file `{file}`", shown(path)))
+                .with_help(format!("paths come first, then files: `'{}' {file}`", shown(path))));
+        }
+        if let (true, Some(first)) = (paths.is_empty(), names.first().map(shown)) {
+            let help = if PathBuf::from(&first).exists() {
+                format!("`{first}` is a file; put a path before it, such as '$.name'")
+            } else {
+                format!("did you mean `'$.{first}'`?")
+            };
+            return Err(Failure::usage("no path is given: a path begins with `$`").with_help(help));
+        }
+        let paths = paths.iter().map(shown).collect();
+        files.files.splice(..0, names.iter().map(PathBuf::from));
+        Ok((paths, files))
+    }
+}
+
+#[derive(Args)]
+pub struct MemoryArgs {
+    /// Memory for values; more than fit are kept in temporary files
+    ///
+    /// Temporary files are in the folder that TMPDIR names. The buffers of workers come on top.
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, default_value = "1GiB")]
+    pub memory: usize,
+}
+
+impl Default for MemoryArgs {
+    fn default() -> Self {
+        Self { memory: DEFAULT_MEMORY }
+    }
+}
+
+#[derive(Args, Default)]
+pub struct SortArgs {
+    /// Sort the rows by this column; `:desc` for the greatest values first. Several: the first decides
+    ///
+    /// Numbers are sorted by value, strings by code points; null and missing values come last. Rows with
+    /// equal values stay in the order of the input. Rows are printed when all of the input has been read.
+    #[arg(long, value_name = "NAME[:desc]")]
+    pub sort: Vec<String>,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+}
+
+#[derive(Args)]
+pub struct RowsArgs {
+    /// Format of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: RowsFormat,
+
+    /// With `--format text`, print strings as text: without quotes, escapes resolved
+    #[arg(short, long)]
+    pub raw_output: bool,
+}
+
+/// Formats of rows with few columns.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowsFormat {
+    /// Fields separated by tabs, values as JSON; a missing value is `missing`, without quotes
+    #[default]
+    Text,
+    /// One JSON object per line, without the missing values
+    Ndjson,
+    /// A header, then one line per row: strings as text, missing values empty, the rest as JSON
+    Csv,
+    /// The same as csv with tabs between fields
+    Tsv,
+    /// Aligned columns, shortened to fit the terminal
+    Table,
+}
+
+/// Count how often each value occurs
+///
+/// Prints COUNT<TAB>VALUE for each value of PATH, the most frequent first; values with the same count in
+/// their order. A PATH that can match several values of a record ($.tags[*]) counts each. A record without a
+/// match counts as `missing`, which is not `null`.
+///
+/// With several PATHs, each combination of their values is counted, once a record; each PATH must then match
+/// at most one value of a record.
+///
+/// Values are equal as RFC 9535 compares them: 1 and 1.0, "é" and "\u00e9", objects with the same members in
+/// any order. Equal values are printed in one form.
+#[derive(Args)]
+#[command(
+    override_usage = "warpath count-by [OPTIONS] PATH... [FILE...]",
+    after_long_help = "\
+Examples:
+  warpath count-by '$.user.lang' tweets.ndjson
+  warpath count-by --top 10 '$.entities.hashtags[*].text' 'tweets/*.ndjson.zst'
+  warpath count-by '$.user.lang' '$.user.verified' --format csv tweets.ndjson
+  tail -n 100000 log.ndjson | warpath count-by --where '$.status >= 500' '$.path'
+
+Paths begin with `$`, and files follow them; files whose names begin with `$` follow `--`.
+Results do not depend on the number of workers. docs/everyday.md has more examples."
+)]
+pub struct CountByArgs {
+    #[command(flatten)]
+    pub words: PathsAndFiles,
+
+    /// Print only the N most frequent values
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+
+    #[command(flatten)]
+    pub rows: RowsArgs,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Print each value once, in the order in which values are first seen
+///
+/// With several PATHs, each combination of their values is printed once; each PATH must then match at most
+/// one value of a record. Records without a match have no value.
+///
+/// Values are printed as soon as they are known to be new. Beyond `--memory`, the rest follows at the end.
+/// Values are equal as for `warpath count-by`.
+#[derive(Args)]
+#[command(
+    override_usage = "warpath distinct [OPTIONS] PATH... [FILE...]",
+    after_long_help = "\
+Examples:
+  warpath distinct '$.user.lang' tweets.ndjson
+  warpath distinct --count '$.user.id' tweets.ndjson
+  warpath distinct -r '$.entities.urls[*].expanded_url' tweets.ndjson | head
+  warpath distinct '$.user.lang' '$.user.time_zone' tweets.ndjson
+
+Paths begin with `$`, and files follow them; files whose names begin with `$` follow `--`."
+)]
+pub struct DistinctArgs {
+    #[command(flatten)]
+    pub words: PathsAndFiles,
+
+    /// Print only the number of different values
+    #[arg(short, long, conflicts_with_all = ["format", "raw_output", "limit"])]
+    pub count: bool,
+
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub rows: RowsArgs,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Describe the values of each path: kinds, least, greatest, mean and quantiles
+///
+/// Numbers are exact in `least` and `greatest`. The mean and the quantiles are about them as doubles: the sum
+/// is exact and rounded once, and a quantile Q is the least number that a fraction Q of all numbers does not
+/// exceed. Strings are in the order of their code points.
+///
+/// A record without a match is `missing`, which is not `null`. Each match of a path counts.
+#[derive(Args)]
+#[command(
+    override_usage = "warpath stats [OPTIONS] PATH... [FILE...]",
+    after_long_help = "\
+Examples:
+  warpath stats '$.user.followers_count' tweets.ndjson
+  warpath stats --quantiles 0.5,0.95,0.999 '$.ms' 'logs/*.ndjson.zst'
+  warpath stats '$.ms' '$.bytes' --where '$.status == 200' --format csv log.ndjson
+
+Paths begin with `$`, and files follow them; files whose names begin with `$` follow `--`."
+)]
+pub struct DescribeArgs {
+    #[command(flatten)]
+    pub words: PathsAndFiles,
+
+    /// Quantiles to print, as fractions
+    #[arg(long, value_name = "Q,Q", value_delimiter = ',', value_parser = fraction,
+          default_value = "0.5,0.9,0.99")]
+    pub quantiles: Vec<f64>,
+
+    /// Format of the results
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: RowsFormat,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Print N random records, in the order of the input
+///
+/// Each set of N records is equally likely, and no record is printed twice. With `--where`, the sample is of
+/// the records that match. With fewer records, all are printed. All of the input is read.
+#[derive(Args)]
+#[command(
+    mut_arg("memory", |arg| {
+        arg.help("Memory for the sample; a sample that does not fit is an error").long_help(None::<&str>)
+    }),
+    after_long_help = "\
+Examples:
+  warpath sample 1000 tweets.ndjson > some.ndjson
+  warpath sample 10 --seed 1 --where '$.user.lang == \"nl\"' 'tweets/*.ndjson.zst'
+
+The sample of a seed does not depend on the number of workers, and the sample of 2N records contains
+the one of N."
+)]
+pub struct SampleArgs {
+    /// Number of records
+    #[arg(value_name = "N")]
+    pub size: usize,
+
+    #[command(flatten)]
+    pub files: FileArgs,
+
+    /// Seed of the sample: the same seed and input give the same sample [default: another one each time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Print the first records
+///
+/// Reads little more of the input than it prints.
+#[derive(Args)]
+#[command(
+    mut_arg("limit", |arg| arg.help("Number of records").default_value("10")),
+    after_long_help = "\
+Examples:
+  warpath head tweets.ndjson.zst
+  warpath head -n 3 --where '$.user.lang == \"nl\"' tweets.ndjson
+  warpath head -n 1 --skip 1000 tweets.ndjson"
+)]
+pub struct HeadArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub skip: SkipArgs,
+    #[command(flatten)]
+    pub pretty: PrettyArgs,
+    #[command(flatten)]
+    pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}

@@ -1,0 +1,211 @@
+//! `warpath count-by` and `warpath distinct`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use warpath::aggregate::count::{Counter, Counts, append_values};
+use warpath::aggregate::tally::{Tallied, Tally};
+use warpath::answer::Want;
+use warpath::{Batch, Digest, Error, Program, Query};
+
+use super::args::{CountByArgs, DistinctArgs};
+use super::failure::Failure;
+use super::files;
+use super::out::Out;
+use super::rows::{Cell, RowWriter};
+use super::run::{self, Consumer, Flow};
+use super::ui::Ui;
+
+fn queries(paths: &[String]) -> Result<Vec<Query>, Error> {
+    paths.iter().map(|path| Query::compile(path)).collect()
+}
+
+/// Prints how often each value occurs.
+pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let (paths, files) = args.words.split()?;
+    let queries = queries(&paths)?;
+    let program = Program::new(&queries)?;
+    let sources = files::sources(&files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let names = std::iter::once("count".to_owned()).chain(paths).collect();
+    let mut count = CountBy {
+        tally: Arc::new(Tally::new(&queries)?.with_missing()),
+        counter: Some(Counter::new(args.memory.memory)),
+        top: args.top,
+        rows: RowWriter::new(&args.rows, ui.look(&args.run.output, false), names),
+        is_empty: true,
+    };
+    run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && count.is_empty)))
+}
+
+/// Prints each value once.
+pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let (paths, files) = args.words.split()?;
+    let queries = queries(&paths)?;
+    let program = Program::new(&queries)?;
+    let sources = files::sources(&files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let mut distinct = Distinct {
+        tally: Arc::new(Tally::new(&queries)?),
+        counter: Some(Counter::new(args.memory.memory)),
+        rows: (!args.count).then(|| RowWriter::new(&args.rows, ui.look(&args.run.output, false), paths)),
+        limit: args.limit.limit,
+        found: 0,
+    };
+    run::consume(&engine, sources, program, &mut distinct, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && distinct.found == 0)))
+}
+
+/// The values of a key as cells of a row, in buffers that are used again.
+#[derive(Default)]
+struct Cells {
+    text: Vec<u8>,
+    /// The end of each value, and false for a missing value.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Cells {
+    fn of(&mut self, key: &[u8]) -> impl Iterator<Item = Cell<'_>> {
+        self.text.clear();
+        self.ends.clear();
+        append_values(key, &mut self.text, &mut self.ends);
+        let (text, mut begin) = (&self.text, 0);
+        self.ends.iter().map(move |(end, is_there)| {
+            let value = &text[begin..*end];
+            begin = *end;
+            is_there.then_some(value)
+        })
+    }
+}
+
+/// A consumer that prints the counts of values at the end.
+struct CountBy {
+    tally: Arc<Tally>,
+    /// `None` at the end.
+    counter: Option<Counter>,
+    top: Option<usize>,
+    rows: RowWriter,
+    is_empty: bool,
+}
+
+impl Consumer for CountBy {
+    fn want(&self) -> Want {
+        self.tally.want()
+    }
+
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        Some(self.tally.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+        if let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) {
+            for (key, count) in tallied.iter() {
+                counter.add(key, count)?;
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.rows.header(&mut out.buffer);
+        let Some(counter) = self.counter.take() else { return Ok(()) };
+        let mut cells = Cells::default();
+        for counted in counter.by_count(self.top)? {
+            let (key, count) = counted?;
+            self.is_empty = false;
+            let count = count.to_string();
+            self.rows.row(std::iter::once(Some(count.as_bytes())).chain(cells.of(&key)), &mut out.buffer);
+            out.line_end()?;
+        }
+        self.rows.end(&mut out.buffer);
+        Ok(())
+    }
+}
+
+/// A consumer that prints each value once, or the number of values.
+struct Distinct {
+    tally: Arc<Tally>,
+    /// `None` at the end.
+    counter: Option<Counter>,
+    /// `None` if only the number of values is printed.
+    rows: Option<RowWriter>,
+    limit: Option<u64>,
+    found: u64,
+}
+
+impl Distinct {
+    /// Prints values that follow the ones printed so far.
+    fn rest(&mut self, counts: Counts, rows: &mut RowWriter, out: &mut Out) -> Result<(), Failure> {
+        let mut cells = Cells::default();
+        for counted in counts {
+            if self.is_done() {
+                break;
+            }
+            rows.row(cells.of(&counted?.0), &mut out.buffer);
+            self.found += 1;
+            out.line_end()?;
+        }
+        rows.end(&mut out.buffer);
+        Ok(())
+    }
+}
+
+impl Consumer for Distinct {
+    fn want(&self) -> Want {
+        self.tally.want()
+    }
+
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        Some(self.tally.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        self.limit.is_some_and(|limit| self.found >= limit)
+    }
+
+    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if let Some(rows) = &self.rows {
+            rows.header(&mut out.buffer);
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) else {
+            return Ok(Flow::Continue);
+        };
+        let mut cells = Cells::default();
+        for (key, count) in tallied.iter() {
+            if counter.add(key, count)?
+                && let Some(rows) = &mut self.rows
+            {
+                rows.row(cells.of(key), &mut out.buffer);
+                out.line_end()?;
+                self.found += 1;
+                if self.limit.is_some_and(|limit| self.found >= limit) {
+                    // The whole batch was used.
+                    return Ok(Flow::Stop { piece: usize::MAX, line: 0 });
+                }
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let Some(counter) = self.counter.take() else { return Ok(()) };
+        match self.rows.take() {
+            None => {
+                self.found = counter.distinct()?;
+                out.buffer.extend_from_slice(format!("{}\n", self.found).as_bytes());
+                Ok(())
+            }
+            Some(mut rows) => self.rest(counter.in_order(false)?, &mut rows, out),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `warpath stats`.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use warpath::aggregate::stats::{Describe, Described, Statistics, Summary};
+use warpath::answer::Want;
+use warpath::{Batch, Digest, Error, Program, Query};
+
+use super::args::{DescribeArgs, RowsArgs, RowsFormat};
+use super::failure::Failure;
+use super::files;
+use super::look::Look;
+use super::out::Out;
+use super::rows::RowWriter;
+use super::run::{self, Consumer, Flow};
+use super::statistics::named;
+use super::ui::Ui;
+
+/// Prints statistics of the values of paths.
+pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let (paths, files) = args.words.split()?;
+    let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, Error>>()?;
+    let program = Program::new(&queries)?;
+    let sources = files::sources(&files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let mut stats = Stats {
+        describe: Arc::new(Describe::new(paths.len())),
+        statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
+        paths,
+        fractions: args.quantiles,
+        look: ui.look(&args.run.output, false),
+        format: args.format,
+        values: 0,
+    };
+    run::consume(&engine, sources, program, &mut stats, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && stats.values == 0)))
+}
+
+/// A consumer that prints statistics at the end.
+struct Stats {
+    paths: Vec<String>,
+    describe: Arc<Describe>,
+    /// `None` at the end.
+    statistics: Option<Statistics>,
+    fractions: Vec<f64>,
+    look: Look,
+    format: RowsFormat,
+    values: u64,
+}
+
+impl Consumer for Stats {
+    fn want(&self) -> Want {
+        self.describe.want()
+    }
+
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        Some(self.describe.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+        if let (Some(statistics), Some(described)) = (&mut self.statistics, batch.take_digest::<Described>())
+        {
+            statistics.add(&described)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let Some(statistics) = self.statistics.take() else { return Ok(()) };
+        let mut rows = Vec::new();
+        for (path, (summary, quantiles)) in self.paths.iter().zip(statistics.finish(&self.fractions)?) {
+            self.values += summary.kinds.all();
+            rows.push(row(path, &summary, &self.fractions, &quantiles));
+        }
+        if self.format == RowsFormat::Text {
+            for (i, row) in rows.into_iter().enumerate() {
+                let is_shown = |(name, value): (String, Option<Vec<u8>>)| {
+                    let value = String::from_utf8_lossy(&value?).into_owned();
+                    let always = ["path", "records", "missing", "null"].contains(&&*name);
+                    let value = if name == "path" { self.paths[i].clone() } else { value };
+                    (always || value != "0" || !KINDS.contains(&&*name)).then_some((name, value))
+                };
+                let shown: Vec<_> = row.into_iter().filter_map(is_shown).collect();
+                out.buffer.extend_from_slice(if i > 0 { b"\n" } else { b"" });
+                out.buffer.extend_from_slice(named(&shown).as_bytes());
+            }
+            return Ok(());
+        }
+        let names = rows.first().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        let args = RowsArgs { format: self.format, raw_output: false };
+        let mut writer = RowWriter::new(&args, self.look, names);
+        writer.header(&mut out.buffer);
+        for row in &rows {
+            writer.row(row.iter().map(|(_, value)| value.as_deref()), &mut out.buffer);
+        }
+        writer.end(&mut out.buffer);
+        Ok(())
+    }
+}
+
+/// The columns that count kinds. Those that are 0 are not shown as text.
+const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "other"];
+
+/// The statistics of a path: a name and a JSON text each, or nothing where there is no such value.
+fn row(
+    path: &str,
+    summary: &Summary,
+    fractions: &[f64],
+    quantiles: &[f64],
+) -> Vec<(String, Option<Vec<u8>>)> {
+    let count = |count: u64| Some(count.to_string().into_bytes());
+    let kinds = summary.kinds;
+    let (least, greatest) = summary.numbers().unzip();
+    let (first, last) = summary.strings().unzip();
+    let [boolean, number, string, array, object, other] = KINDS;
+    let columns = [
+        ("path", Some(warpath::json::encode(path).into_bytes())),
+        ("records", count(summary.records)),
+        ("missing", count(summary.missing)),
+        ("null", count(kinds.nulls)),
+        (boolean, count(kinds.booleans)),
+        (number, count(kinds.numbers)),
+        (string, count(kinds.strings)),
+        (array, count(kinds.arrays)),
+        (object, count(kinds.objects)),
+        (other, count(kinds.others)),
+        ("least", least),
+        ("greatest", greatest),
+        ("mean", summary.mean().map(double)),
+    ];
+    let mut row: Vec<(String, Option<Vec<u8>>)> =
+        columns.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    for (i, fraction) in fractions.iter().enumerate() {
+        // A fraction has at most four digits after those of a percentage.
+        let name = format!("p{}", (fraction * 1e6).round() / 1e4);
+        row.push((name, quantiles.get(i).copied().map(double)));
+    }
+    row.push(("first".to_owned(), first));
+    row.push(("last".to_owned(), last));
+    row
+}
+
+/// The JSON text of a double.
+fn double(number: f64) -> Vec<u8> {
+    let (mut key, mut text) = (Vec::new(), Vec::new());
+    warpath::key::encode(format!("{number:e}").as_bytes(), &mut key);
+    warpath::key::decode(&mut &key[..], &mut text);
+    text
+}

@@ -1,0 +1,88 @@
+//! `warpath sample`.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use warpath::aggregate::sample::Sample;
+use warpath::answer::Want;
+use warpath::{Batch, Program, Query};
+
+use super::args::SampleArgs;
+use super::failure::Failure;
+use super::files;
+use super::out::Out;
+use super::run::{self, Consumer, Flow};
+use super::ui::Ui;
+
+/// Prints random records.
+pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let program = Program::new(&[Query::compile("$")?])?;
+    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    let mut records = Records {
+        size: args.size,
+        sample: Sample::new(args.size, seed),
+        memory: args.memory.memory,
+        bytes: 0,
+        is_empty: true,
+    };
+    run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))
+}
+
+/// A consumer that prints a sample of the records at the end.
+struct Records {
+    size: usize,
+    sample: Sample<Box<[u8]>>,
+    memory: usize,
+    bytes: usize,
+    is_empty: bool,
+}
+
+/// The memory of a record of the sample, beside its text.
+const RECORD_BYTES: usize = 48;
+
+impl Consumer for Records {
+    fn want(&self) -> Want {
+        Want { matches: true, ..Want::default() }
+    }
+
+    fn is_done(&self) -> bool {
+        self.size == 0
+    }
+
+    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+        let Self { sample, bytes, .. } = self;
+        for (_, piece) in batch.pieces() {
+            for found in piece.matches.first().into_iter().flatten() {
+                let replaced = sample.offer(|| {
+                    let record = batch.match_text(piece, found);
+                    *bytes += record.len() + RECORD_BYTES;
+                    record.into()
+                });
+                *bytes -= replaced.map_or(0, |record| record.len() + RECORD_BYTES);
+                if *bytes > self.memory {
+                    return Err(Failure::usage(format!(
+                        "a sample of {} records does not fit in {} bytes of memory",
+                        self.size, self.memory
+                    ))
+                    .with_help("set `--memory`, or draw fewer records"));
+                }
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let sample = std::mem::replace(&mut self.sample, Sample::new(0, 0));
+        for record in sample.finish() {
+            self.is_empty = false;
+            out.buffer.extend_from_slice(&record);
+            out.buffer.push(b'\n');
+            out.line_end()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Answers about all records together: counts of values, distinct values, statistics, samples, sorted rows.
+//!
+//! Workers digest the results of their partitions ([`Digest`]), and the caller's thread adds the digests in
+//! order. Results therefore depend neither on the number of workers nor on the partition size. Values are
+//! compared by their [keys](warpath_core::key). Each aggregate keeps about as many bytes in memory as its
+//! caller allows, and the rest in temporary files ([`sorter`]).
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`tally`] | the values of a partition with their counts |
+//! | [`count`] | counts of values, and distinct values |
+//! | [`stats`], [`sum`] | kinds, extremes, mean and quantiles of values; exact sums |
+//! | [`sample`] | random samples |
+//! | [`order`] | rows in the order of their columns' values |
+//! | [`sorter`] | more items than memory holds, sorted |
+
+pub mod count;
+pub mod order;
+pub mod sample;
+pub mod sorter;
+pub mod stats;
+pub mod sum;
+pub mod tally;
+
+use std::sync::Arc;
+
+use warpath_core::error::Error;
+use warpath_lang::program::{Program, Query};
+
+use crate::operators::Input;
+use crate::stream::Digest;
+use count::Counter;
+use stats::{Describe, Described, Statistics};
+use tally::{Tallied, Tally};
+
+/// The memory that an aggregate may use, unless its caller says otherwise, in bytes.
+pub const DEFAULT_MEMORY: usize = 1 << 30;
+
+impl Input {
+    /// Counts how often each value of a path occurs, or each combination of values of several paths. Uses
+    /// about `memory` bytes; more values are counted in temporary files.
+    ///
+    /// ```
+    /// use warpath::aggregate::{DEFAULT_MEMORY, count::values};
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n{}\n";
+    /// let input = Engine::builder().build()?.reader("tweets", tweets.as_bytes());
+    /// let counter = input.count_by(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?;
+    /// let mut counts = Vec::new();
+    /// for counted in counter.by_count(None)? {
+    ///     let (key, count) = counted?;
+    ///     counts.push((values(&key), count));
+    /// }
+    /// let value = |text: &str| vec![Some(text.to_owned())];
+    /// assert_eq!(counts, [(value("\"nl\""), 2), (vec![None], 1), (value("\"en\""), 1)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for several paths of which one can match several values of a record; the errors of
+    /// the queries, of the input and of temporary files.
+    pub fn count_by(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
+        let tally = Tally::new(paths)?.with_missing();
+        self.tally(paths, tally, memory)
+    }
+
+    /// Finds the distinct values of a path, or combinations of values of several paths, in the order in which
+    /// they are first seen. Uses memory as [`count_by`](Self::count_by) does.
+    ///
+    /// # Errors
+    /// The errors of [`count_by`](Self::count_by).
+    pub fn distinct(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
+        self.tally(paths, Tally::new(paths)?, memory)
+    }
+
+    /// Describes the values of paths: how many of each kind, least, greatest, mean and quantiles.
+    ///
+    /// ```
+    /// use warpath::aggregate::DEFAULT_MEMORY;
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{\"ms\":20.5}\n{}\n";
+    /// let input = Engine::builder().build()?.reader("text", text.as_bytes());
+    /// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+    /// let (summary, quantiles) = &statistics.finish(&[0.5, 0.9])?[0];
+    /// assert_eq!((summary.missing, summary.kinds.nulls, summary.kinds.numbers), (1, 1, 3));
+    /// assert_eq!((summary.mean(), &quantiles[..]), (Some(60.5 / 3.0), &[20.5, 30.0][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of the queries, of the input and of temporary files.
+    pub fn statistics(self, paths: &[Query], memory: usize) -> Result<Statistics, Error> {
+        let (describe, mut statistics) = (Describe::new(paths.len()), Statistics::new(paths.len(), memory));
+        let want = describe.want();
+        for batch in self.digesting(Arc::new(describe)).answers(Program::new(paths)?, want) {
+            if let Some(described) = batch?.take_digest::<Described>() {
+                statistics.add(&described)?;
+            }
+        }
+        Ok(statistics)
+    }
+
+    fn tally(self, paths: &[Query], tally: Tally, memory: usize) -> Result<Counter, Error> {
+        let (want, mut counter) = (tally.want(), Counter::new(memory));
+        for batch in self.digesting(Arc::new(tally)).answers(Program::new(paths)?, want) {
+            if let Some(tallied) = batch?.take_digest::<Tallied>() {
+                for (key, count) in tallied.iter() {
+                    counter.add(key, count)?;
+                }
+            }
+        }
+        Ok(counter)
+    }
+}

@@ -1,0 +1,312 @@
+//! Counts of values, in memory as far as they fit, and in temporary files beyond.
+//!
+//! Values that do not fit are written as a run that is sorted by key ([`Sorter`]), and counting begins anew.
+//! At the end, the runs are merged and the counts of each key added.
+
+use std::collections::HashMap;
+use std::vec;
+
+use foldhash::fast::FixedState;
+use warpath_core::error::Error;
+use warpath_core::key;
+
+use super::sorter::{Sorted, Sorter};
+
+/// The memory of a value that is counted, beside its key: its slot in the table, and its allocation.
+const VALUE_BYTES: usize = 120;
+
+/// The count of a value, and when it was first added.
+#[derive(Clone, Copy)]
+struct Entry {
+    count: u64,
+    /// The number of the call that first added the value.
+    first: u64,
+    /// True if [`Counter::add`] reported the value as new.
+    is_reported: bool,
+}
+
+impl Entry {
+    const BYTES: usize = 17;
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            first: self.first.min(other.first),
+            is_reported: self.is_reported || other.is_reported,
+        }
+    }
+
+    fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.count.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.first.to_le_bytes());
+        bytes[16] = self.is_reported.into();
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let number = |at: usize| {
+            let mut number = [0; 8];
+            number.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(number)
+        };
+        Self { count: number(0), first: number(8), is_reported: bytes[16] != 0 }
+    }
+}
+
+/// Counts values by their keys.
+pub struct Counter {
+    memory: usize,
+    values: HashMap<Box<[u8]>, Entry, FixedState>,
+    /// The memory of `values`.
+    bytes: usize,
+    next: u64,
+    /// The values that did not fit in memory.
+    spilled: Option<Sorter>,
+}
+
+impl Counter {
+    /// A counter that keeps about `memory` bytes in memory.
+    #[must_use]
+    pub fn new(memory: usize) -> Self {
+        Self { memory, values: HashMap::default(), bytes: 0, next: 0, spilled: None }
+    }
+
+    /// Adds `count` to the count of a value. Returns true if the value is known to be new, which is known as
+    /// long as all values fit in memory.
+    ///
+    /// # Errors
+    /// The errors of temporary files.
+    pub fn add(&mut self, key: &[u8], count: u64) -> Result<bool, Error> {
+        self.next += 1;
+        if let Some(entry) = self.values.get_mut(key) {
+            entry.count += count;
+            return Ok(false);
+        }
+        let needed = key.len() + VALUE_BYTES;
+        if self.bytes + needed > self.memory && !self.values.is_empty() {
+            self.spill()?;
+        }
+        self.bytes += needed;
+        let is_reported = self.spilled.is_none();
+        self.values.insert(key.into(), Entry { count, first: self.next, is_reported });
+        Ok(is_reported)
+    }
+
+    /// True if values were written to temporary files.
+    #[must_use]
+    pub fn has_spilled(&self) -> bool {
+        self.spilled.is_some()
+    }
+
+    fn spill(&mut self) -> Result<(), Error> {
+        let mut values: Vec<(Box<[u8]>, [u8; Entry::BYTES])> =
+            self.values.drain().map(|(key, entry)| (key, entry.to_bytes())).collect();
+        values.sort_unstable();
+        let memory = self.memory;
+        let sorter = self.spilled.get_or_insert_with(|| Sorter::new(memory));
+        sorter.push_sorted(values.iter().map(|(key, entry)| (&**key, &entry[..])))?;
+        self.bytes = 0;
+        Ok(())
+    }
+
+    /// Calls `each` with every value that was added, in any order.
+    fn each(mut self, mut each: impl FnMut(&[u8], Entry) -> Result<(), Error>) -> Result<(), Error> {
+        if self.spilled.is_some() {
+            self.spill()?;
+        }
+        let Some(spilled) = self.spilled else {
+            return self.values.into_iter().try_for_each(|(key, entry)| each(&key, entry));
+        };
+        let (mut sorted, mut key, mut payload) = (spilled.finish()?, Vec::new(), Vec::new());
+        let mut last: Option<(Vec<u8>, Entry)> = None;
+        while sorted.next(&mut key, &mut payload)? {
+            let entry = Entry::from_bytes(&payload);
+            match &mut last {
+                Some((of, known)) if *of == key => *known = known.join(entry),
+                Some((of, known)) => {
+                    each(of, *known)?;
+                    (*of, *known) = (std::mem::take(&mut key), entry);
+                }
+                None => last = Some((std::mem::take(&mut key), entry)),
+            }
+        }
+        last.map_or(Ok(()), |(key, entry)| each(&key, entry))
+    }
+
+    /// The number of different values.
+    ///
+    /// # Errors
+    /// The errors of temporary files.
+    pub fn distinct(self) -> Result<u64, Error> {
+        let mut count = 0;
+        self.each(|_, _| {
+            count += 1;
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    /// The values by their counts, greatest first; values with the same count in their order
+    /// ([`warpath_core::key`]). At most `top` values, if it is set.
+    ///
+    /// # Errors
+    /// The errors of temporary files.
+    pub fn by_count(self, top: Option<usize>) -> Result<Counts, Error> {
+        let top = top.unwrap_or(usize::MAX);
+        if self.spilled.is_some() {
+            let (mut sorter, mut sort_key) = (Sorter::new(self.memory), Vec::new());
+            self.each(|key, entry| {
+                sort_key.clear();
+                sort_key.extend((!entry.count).to_be_bytes());
+                sort_key.extend_from_slice(key);
+                sorter.push(&sort_key, &entry.count.to_le_bytes())
+            })?;
+            return Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: top });
+        }
+        let mut values: Vec<(Box<[u8]>, u64)> =
+            self.values.into_iter().map(|(key, entry)| (key, entry.count)).collect();
+        let order = |a: &(Box<[u8]>, u64), b: &(Box<[u8]>, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
+        if top < values.len() {
+            values.select_nth_unstable_by(top, order);
+            values.truncate(top);
+        }
+        values.sort_unstable_by(order);
+        Ok(Counts { from: From::Memory(values.into_iter()), left: top })
+    }
+
+    /// The values in the order in which they were first added, without those that [`add`](Self::add)
+    /// reported as new. With `all`, these are included.
+    ///
+    /// # Errors
+    /// The errors of temporary files.
+    pub fn in_order(self, all: bool) -> Result<Counts, Error> {
+        let (mut sorter, is_small) = (Sorter::new(self.memory), self.spilled.is_none());
+        if !is_small || all {
+            self.each(|key, entry| {
+                if entry.is_reported && !all {
+                    return Ok(());
+                }
+                let mut sort_key = entry.first.to_be_bytes().to_vec();
+                sort_key.extend_from_slice(key);
+                sorter.push(&sort_key, &entry.count.to_le_bytes())
+            })?;
+        }
+        Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: usize::MAX })
+    }
+}
+
+/// Iterates over keys and their counts.
+pub struct Counts {
+    from: From,
+    left: usize,
+}
+
+enum From {
+    Memory(vec::IntoIter<(Box<[u8]>, u64)>),
+    /// Sorted items, whose keys follow this number of bytes.
+    Sorted(Sorted, usize),
+}
+
+impl Iterator for Counts {
+    type Item = Result<(Vec<u8>, u64), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        match &mut self.from {
+            From::Memory(values) => values.next().map(|(key, count)| Ok((key.into_vec(), count))),
+            From::Sorted(sorted, before) => {
+                let (mut key, mut payload) = (Vec::new(), Vec::new());
+                match sorted.next(&mut key, &mut payload) {
+                    Ok(false) => None,
+                    Ok(true) => {
+                        let mut count = [0; 8];
+                        count.copy_from_slice(&payload);
+                        Some(Ok((key.split_off(*before), u64::from_le_bytes(count))))
+                    }
+                    Err(error) => Some(Err(error)),
+                }
+            }
+        }
+    }
+}
+
+/// The JSON texts of a key's values; `None` for a missing value. Bytes that are not UTF-8 become U+FFFD.
+#[must_use]
+pub fn values(key: &[u8]) -> Vec<Option<String>> {
+    let (mut text, mut ends, mut begin) = (Vec::new(), Vec::new(), 0);
+    append_values(key, &mut text, &mut ends);
+    let value = |(end, is_there): (usize, bool)| {
+        let value = String::from_utf8_lossy(&text[begin..end]).into_owned();
+        begin = end;
+        is_there.then_some(value)
+    };
+    ends.into_iter().map(value).collect()
+}
+
+/// Appends the JSON texts of a key's values, and for each value the end of its text, and false if it is
+/// missing.
+pub fn append_values(key: &[u8], text: &mut Vec<u8>, ends: &mut Vec<(usize, bool)>) {
+    let mut rest = key;
+    while !rest.is_empty() {
+        let Some(is_there) = key::decode(&mut rest, text) else { break };
+        ends.push((text.len(), is_there));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use warpath_random::Rng;
+
+    use super::*;
+
+    #[test]
+    fn files_give_the_counts_of_memory() {
+        let mut random = Rng::new(3);
+        let added: Vec<(Vec<u8>, u64)> = (0..20_000)
+            .map(|_| {
+                let most = 1 + random.below(400);
+                (random.below(most).to_be_bytes().to_vec(), 1 + random.below(3) as u64)
+            })
+            .collect();
+        let mut want: BTreeMap<&[u8], u64> = BTreeMap::new();
+        let mut order: Vec<&[u8]> = Vec::new();
+        for (key, count) in &added {
+            let known = want.entry(key).or_insert_with(|| {
+                order.push(key);
+                0
+            });
+            *known += count;
+        }
+        let mut by_count: Vec<(Vec<u8>, u64)> =
+            want.iter().map(|(key, count)| (key.to_vec(), *count)).collect();
+        by_count.sort_by_key(|(_, count)| u64::MAX - count);
+        for memory in [1_000, 10_000, 1 << 30] {
+            let counter = || {
+                let (mut counter, mut told) = (Counter::new(memory), Vec::new());
+                for (key, count) in &added {
+                    if counter.add(key, *count).unwrap() {
+                        told.push(&key[..]);
+                    }
+                }
+                assert_eq!(counter.has_spilled(), memory < 1 << 30);
+                (counter, told)
+            };
+            let all = |counts: Counts| counts.collect::<Result<Vec<_>, _>>().unwrap();
+            assert_eq!(all(counter().0.by_count(None).unwrap()), by_count, "{memory}");
+            for top in [0, 1, 7, 1000] {
+                let top_counts = &by_count[..top.min(by_count.len())];
+                assert_eq!(all(counter().0.by_count(Some(top)).unwrap()), top_counts, "{memory} {top}");
+            }
+            assert_eq!(counter().0.distinct().unwrap(), want.len() as u64);
+            let in_order = |all: Vec<(Vec<u8>, u64)>| all.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+            assert_eq!(in_order(all(counter().0.in_order(true).unwrap())), order, "{memory}");
+            let (counter, told) = counter();
+            let rest = in_order(all(counter.in_order(false).unwrap()));
+            let both: Vec<&[u8]> = told.into_iter().chain(rest.iter().map(Vec::as_slice)).collect();
+            assert_eq!(both, order, "{memory}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Digests: values that workers make of the results for a text, so that the caller need not read each match.
+
+use std::any::Any;
+
+use warpath_backend::answer::{Answer, Piece, Want};
+use warpath_shared::kernel::Match;
+use warpath_shared::units::LineIx;
+
+use crate::engine::OnError;
+
+/// Makes one value from the results for each text, in the worker that evaluated the text.
+///
+/// The value comes with the batch ([`Batch::take_digest`](super::Batch::take_digest)), which then has counts
+/// and faults, but neither matches nor records nor text. Under [`OnError::Fail`] the results end before the
+/// first faulty record.
+pub trait Digest: Send + Sync {
+    /// The results that are digested.
+    fn want(&self) -> Want;
+
+    /// Digests the results for one text, piece by piece.
+    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync>;
+}
+
+/// The results of a piece.
+pub struct Found<'a> {
+    /// The text of the piece. Matches are offsets in it.
+    pub text: &'a [u8],
+    /// The lines that are records, as [`Piece::records`].
+    pub records: &'a [LineIx],
+    /// The matches, path by path.
+    pub matches: Vec<&'a [Match]>,
+    /// The rows of the records, as [`Piece::rows`].
+    pub rows: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    fn of(text: &'a [u8], piece: &'a Piece, end: LineIx, rows: usize) -> Self {
+        let records = piece.records.partition_point(|line| *line < end);
+        let before = |list: &'a Vec<Match>| &list[..list.partition_point(|found| found.line < end)];
+        Self {
+            // A text that no result refers to may be gone.
+            text: text.get(piece.base as usize..).unwrap_or_default(),
+            records: &piece.records[..records],
+            matches: piece.matches.iter().map(before).collect(),
+            rows: &piece.rows[..rows],
+        }
+    }
+
+    /// The bytes of a match.
+    #[must_use]
+    pub fn bytes(&self, found: &Match) -> &'a [u8] {
+        self.text.get(found.start as usize..found.end as usize).unwrap_or_default()
+    }
+}
+
+/// Digests the results for a text, and drops the results.
+pub(super) fn digest(
+    digest: &dyn Digest,
+    text: &[u8],
+    answer: &mut Answer,
+    on_error: OnError,
+) -> Box<dyn Any + Send + Sync> {
+    let mut found = Vec::with_capacity(answer.pieces.len());
+    for piece in &answer.pieces {
+        let fault = piece.faults.first().filter(|_| on_error == OnError::Fail);
+        let end = fault.map_or(LineIx::MAX, |fault| fault.line);
+        let rows = fault.and(piece.rows_before_fault).unwrap_or(piece.rows.len());
+        found.push(Found::of(text, piece, end, rows));
+        if fault.is_some() {
+            break;
+        }
+    }
+    let made = digest.digest(&found);
+    for piece in &mut answer.pieces {
+        piece.matches = Vec::new();
+        piece.records = Vec::new();
+        (piece.rows, piece.rows_before_fault) = (Vec::new(), piece.rows_before_fault.map(|_| 0));
+    }
+    made
+}
