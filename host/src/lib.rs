@@ -49,6 +49,7 @@ pub use warpath_exec::stream::{
     Setup, Stats,
 };
 pub use warpath_exec::{dump, index_file};
+pub use warpath_lang::about_record::AboutRecord;
 pub use warpath_lang::jsonpath;
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};

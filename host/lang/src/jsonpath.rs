@@ -31,5 +31,5 @@ pub use ast::{
     State, ValueTest, ValueTestKind,
 };
 pub use lexer::MAX_INT;
-pub use parse::predicate::parse_predicate;
+pub use parse::predicate::{parse_predicate, parse_value_predicate};
 pub use parse::{MAX_DEPTH, parse};

@@ -23,6 +23,8 @@ use lower::Guard;
 pub struct Query {
     text: String,
     ast: Ast,
+    /// The condition on each match, if there is one.
+    condition: Option<Arc<Predicate>>,
     levels: Level,
 }
 
@@ -35,9 +37,29 @@ impl Query {
     pub fn compile(text: &str) -> Result<Self, Error> {
         let refuse = |error| QueryError::new(text, error);
         let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
-        let mut query = Self { text: text.to_owned(), ast, levels: 0 };
-        query.levels = Program::new(std::slice::from_ref(&query))?.levels();
-        Ok(query)
+        Self { text: text.to_owned(), ast, condition: None, levels: 0 }.checked()
+    }
+
+    /// Restricts the query to the matches for which a condition is true ([`Predicate::of_value`]). `@` is the
+    /// match, and `$` the record. A query has one condition, which replaces an earlier one.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a condition that is too large. [`Error::Expression`] for one that has a
+    /// column, because matches have none.
+    pub fn holding(self, condition: &Predicate) -> Result<Self, Error> {
+        Self { condition: Some(Arc::new(condition.clone())), ..self }.checked()
+    }
+
+    /// Compiles the query once, as a check.
+    fn checked(mut self) -> Result<Self, Error> {
+        self.levels = Program::new(std::slice::from_ref(&self))?.levels();
+        Ok(self)
+    }
+
+    /// Returns the condition on each match, if there is one.
+    #[must_use]
+    pub fn condition(&self) -> Option<&Predicate> {
+        self.condition.as_deref()
     }
 
     /// Returns the query as written.
