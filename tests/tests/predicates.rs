@@ -158,12 +158,24 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     Ok(wanted.len())
 }
 
+/// The lines as a text. With `pad`, objects have one more member, so long that the CPU evaluates the records in
+/// one pass.
+fn text_of_lines(pad: bool) -> String {
+    let long = format!("{{\"z\":\"{}\",", "x".repeat(1500));
+    let padded = |line: &str| match line.trim_start().strip_prefix('{') {
+        Some("}") if pad => format!("{}}}\n", long.trim_end_matches(',')),
+        Some(rest) if pad => format!("{long}{rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    LINES.iter().map(|line| padded(line)).collect()
+}
+
 fn check_all(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
     let mut rng = Rng::new(seed);
-    let text: String = LINES.iter().map(|line| format!("{line}\n")).collect();
+    let texts = [text_of_lines(false), text_of_lines(true)];
     let mut found = [0; LINES.len() + 1];
-    for _ in 0..cases {
-        found[check(backend, &text, &mut rng)?] += 1;
+    for case in 0..cases {
+        found[check(backend, &texts[case % 2], &mut rng)?] += 1;
     }
     ensure!(found.iter().filter(|cases| **cases > 0).count() > LINES.len() / 2, "{found:?}");
     Ok(())
@@ -177,6 +189,95 @@ fn the_cpu_finds_what_the_oracle_finds() -> Result<()> {
 #[test]
 fn kernels_find_what_the_oracle_finds() -> Result<()> {
     check_all(&emulated(), 60, 2)
+}
+
+/// Compares a backend's matches under a condition with those for which the oracle finds it true.
+fn check_matches(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
+    let (own, filter) = predicate(rng, 1);
+    let own = own.replace('$', "@");
+    let path = rng.pick(&["$", "$.a", "$.b", "$.c", "$.c.d[*]", "$.*", "$..d", "$.c.d[-1]", "$['z','a']"]);
+    let query = Query::compile(path)?.holding(&Predicate::of_value(&own).with_context(|| own.clone())?)?;
+    let mut expected = Vec::new();
+    for line in text.lines() {
+        for (at, _) in oracle::query::nodes(line.as_bytes(), path) {
+            if matches(&line[at.clone()], &filter) {
+                expected.extend_from_slice(line[at].as_bytes());
+                expected.push(b'\n');
+            }
+        }
+    }
+    // With another path beside it, whose matches have no condition.
+    let other = Query::compile("$.a")?;
+    for queries in [vec![query.clone()], vec![other, query]] {
+        let program = Program::new(&queries)?;
+        let want = Want { text: Some(TextForm::Json), matches: true, ..Want::default() };
+        let found = backend.answer(text.as_bytes(), &program, want)?;
+        let texts: Vec<u8> =
+            found.pieces.iter().flat_map(|piece| piece.texts[queries.len() - 1].clone()).collect();
+        let (texts, wanted) = (String::from_utf8_lossy(&texts), String::from_utf8_lossy(&expected));
+        ensure!(texts == wanted, "{path}, {own}: {texts:?}, not {wanted:?} ({filter})");
+        let counted = backend.answer(text.as_bytes(), &program, Want::default())?;
+        let count: u64 = counted.pieces.iter().map(|piece| piece.counts[queries.len() - 1]).sum();
+        ensure!(count as usize == wanted.lines().count(), "{path}, {own}: {count} matches counted");
+    }
+    Ok(String::from_utf8_lossy(&expected).lines().count())
+}
+
+fn check_all_matches(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let texts = [text_of_lines(false), text_of_lines(true)];
+    let mut some = 0;
+    for case in 0..cases {
+        some += usize::from(check_matches(backend, &texts[case % 2], &mut rng)? > 0);
+    }
+    ensure!(some > cases / 4, "{some} of {cases} have matches");
+    Ok(())
+}
+
+#[test]
+fn the_cpu_finds_the_matches_for_which_a_condition_is_true() -> Result<()> {
+    check_all_matches(&Cpu, 2000, 3)
+}
+
+#[test]
+fn kernels_find_the_matches_for_which_a_condition_is_true() -> Result<()> {
+    check_all_matches(&emulated(), 60, 4)
+}
+
+#[test]
+fn a_condition_on_a_match_reads_the_record() -> Result<()> {
+    let text = "{\"max\":2,\"n\":[1,2,3]}\n{\"max\":9,\"n\":[1,20]}\n";
+    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    for (path, condition, wanted) in [
+        ("$.n[*]", "@ > $.max", "3 20"),
+        ("$.n[*]", "@ > 1 and $.max == 2", "2 3"),
+        ("$.max", "@ between 3 and 10", "9"),
+        ("$", "@.max == 9", "{\"max\":9,\"n\":[1,20]}"),
+        ("$.n", "@[2]", "[1,2,3]"),
+        ("$.n[*]", "@.x is missing", "1 2 3 1 20"),
+    ] {
+        let query = Query::compile(path)?.holding(&Predicate::of_value(condition)?)?;
+        let input = || engine.reader("text", text.as_bytes());
+        let hits = input().query(&query)?.map(|hit| Ok(hit?.text().into_owned()));
+        let found = hits.collect::<Result<Vec<_>, Error>>()?.join(" ");
+        assert_eq!(found, wanted, "{path} {condition}");
+        // With a predicate about the record, too.
+        let first = input().matching(&Predicate::parse("$.max < 5")?).count(&query)?;
+        let of_first = wanted.split(' ').filter(|value| ["1", "2", "3", "[1,2,3]"].contains(value)).count();
+        assert_eq!(first as usize, if wanted == "1 2 3 1 20" { 3 } else { of_first }, "{path} {condition}");
+    }
+    // A document is evaluated by the elements of its array, unless the condition reads the whole document.
+    let engine = Engine::builder().format(Format::Json).build()?;
+    for (condition, count) in [("@ > 1", 2), ("@ > $[0]", 2), ("@ > $[1]", 1)] {
+        let query = Query::compile("$[*]")?.holding(&Predicate::of_value(condition)?)?;
+        assert_eq!(engine.reader("text", &b"[1,\n2,3]"[..]).count(&query)?, count, "{condition}");
+    }
+    let Err(Error::Expression(error)) = Query::compile("$")?.holding(&Predicate::of_value("price > 1")?)
+    else {
+        panic!("a match has no columns");
+    };
+    assert_eq!(error.diagnostic().help.as_deref(), Some("a member of the value is a path: `@.price`"));
+    Ok(())
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`query`], [`select`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`children`] | notes about filters of children that no record has |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
 //! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
@@ -17,6 +18,7 @@
 
 mod args;
 mod bitmap;
+mod children;
 mod devices;
 mod escape;
 mod explain;

@@ -397,6 +397,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         return select::run(SelectArgs { columns, files, format, limit, run, engine }, ui, started);
     }
     let args = QueryArgs {
+        each: None,
         path: "$".to_owned(),
         files,
         exit_status: args.exit_status,

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::answer::{Limit, TextForm, Want, text};
-use warpath::{Batch, Program, Query};
+use warpath::{Batch, Predicate, Program, Query};
 
 use super::args::QueryArgs;
+use super::children::ChildWatch;
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -21,16 +22,20 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if is_file(&args.path) {
         swap(&mut args)?;
     }
-    let query = Query::compile(&args.path)?;
+    let mut query = Query::compile(&args.path)?;
+    if let Some(each) = &args.each {
+        query = query.holding(&Predicate::of_value(each)?)?;
+    }
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
+    let watch = ChildWatch::new(&query, ui)?;
     let found = if args.count {
-        let mut count = Count { limit: args.limit.limit, found: 0 };
+        let mut count = Watched { inner: Count { limit: args.limit.limit, found: 0 }, watch };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-        count.found
+        count.close(&args, ui).found
     } else if args.offsets
         || args.with_path
         || args.limit.limit.is_some()
@@ -43,7 +48,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             offsets: args.offsets,
             path: args.with_path,
         };
-        let mut lines = Lines {
+        let inner = Lines {
             form,
             look,
             fields,
@@ -51,12 +56,13 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             limit: args.limit.limit,
             found: 0,
         };
+        let mut lines = Watched { inner, watch };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
-        lines.found
+        lines.close(&args, ui).found
     } else {
-        let mut texts = Texts { form, found: 0 };
+        let mut texts = Watched { inner: Texts { form, found: 0 }, watch };
         run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
-        texts.found
+        texts.close(&args, ui).found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -82,6 +88,53 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
     };
     args.files.files[*at] = std::mem::replace(&mut args.path, query).into();
     Ok(())
+}
+
+/// A consumer of matches that also watches for a filter of children that no record has.
+struct Watched<C> {
+    inner: C,
+    watch: Option<ChildWatch>,
+}
+
+impl<C> Watched<C> {
+    /// Prints the note about the filter, if there is reason for one.
+    fn close(self, args: &QueryArgs, ui: &Ui) -> C {
+        if let Some(watch) = &self.watch {
+            watch.note_for_query(args, ui);
+        }
+        self.inner
+    }
+}
+
+impl<C: Consumer> Consumer for Watched<C> {
+    fn want(&self) -> Want {
+        let want = self.inner.want();
+        // The text of a partition is kept only for matches.
+        Want { matches: want.matches || self.watch.is_some(), ..want }
+    }
+
+    fn is_done(&self) -> bool {
+        self.inner.is_done()
+    }
+
+    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.inner.start(out)
+    }
+
+    fn shows_faults(&self) -> bool {
+        self.inner.shows_faults()
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        if let Some(watch) = &mut self.watch {
+            watch.see(batch.count(0) > 0, batch.text().is_empty(), |program| batch.count_more(program))?;
+        }
+        self.inner.batch(batch, out)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.inner.end(out)
+    }
 }
 
 /// A consumer that prints the number of matches.

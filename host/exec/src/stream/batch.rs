@@ -122,11 +122,7 @@ impl Batch {
     /// # Errors
     /// Those of a backend; the CPU has none.
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
-        let mut counts = vec![0; program.paths()];
-        for piece in Cpu.answer(self.text(), program, Want::default())?.pieces {
-            counts.iter_mut().zip(piece.counts).for_each(|(all, count)| *all += count);
-        }
-        Ok(counts)
+        count(self.text(), program)
     }
 
     /// Takes the columns out, if the caller wanted columns: one batch for each piece, possibly without a row.
@@ -204,6 +200,15 @@ impl Batch {
         let base = piece.base as usize;
         self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
     }
+}
+
+/// Counts the matches of a program in a text on the CPU, one number for each path.
+pub(super) fn count(text: &[u8], program: &Program) -> Result<Vec<u64>, Error> {
+    let mut counts = vec![0; program.paths()];
+    for piece in Cpu.answer(text, program, Want::default())?.pieces {
+        counts.iter_mut().zip(piece.counts).for_each(|(all, count)| *all += count);
+    }
+    Ok(counts)
 }
 
 pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {

@@ -19,6 +19,7 @@ use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
+use super::batch;
 use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
@@ -379,6 +380,15 @@ impl Filtered {
     /// The errors of malformed documents that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
         self.faults.iter()
+    }
+
+    /// Counts the matches of a program in the text, which is JSON, one number for each path. The CPU evaluates
+    /// the program, in this thread.
+    ///
+    /// # Errors
+    /// Those of a backend; the CPU has none.
+    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
+        batch::count(self.text(), program)
     }
 
     /// Takes out the errors of [`skipped`](Self::skipped).

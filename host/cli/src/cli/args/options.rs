@@ -119,8 +119,8 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. With `--bitmap`, EXPR
-    /// may test columns, too: `warpath bitmap range --help` has their tests.
+    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. In a command with
+    /// `--bitmap`, EXPR may test columns, too: `warpath bitmap range --help` has their tests.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,

@@ -2,7 +2,7 @@
 
 use clap::{Args, value_parser};
 
-use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, ReportArgs};
+use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, ReportArgs, WhereArgs};
 
 /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
 ///
@@ -16,6 +16,13 @@ use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs
     mut_arg("limit", |arg| {
         arg.help("List the malformed records on standard output, and stop after N")
             .value_parser(value_parser!(u64).range(1..))
+    }),
+    mut_arg("only", |arg| {
+        arg.help("Count only the records for which EXPR is true, a filter of RFC 9535 about the record")
+            .long_help(
+                "Count only the records for which EXPR is true, a filter of RFC 9535 about the \
+                 record\n\nA malformed record has no value that EXPR could test, so it is always reported.",
+            )
     }),
     after_long_help = "\
 Examples:
@@ -33,6 +40,8 @@ pub struct ValidateArgs {
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 
+    #[command(flatten)]
+    pub only: WhereArgs,
     #[command(flatten)]
     pub partitions: PartitionArgs,
     #[command(flatten)]
