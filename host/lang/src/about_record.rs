@@ -7,7 +7,7 @@
 use crate::jsonpath::ast::Quoted;
 use crate::jsonpath::{
     Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, QueryRoot, Segment,
-    SegmentKind, Selector, SelectorKind, SingularStepKind,
+    SegmentKind, Selector, SelectorKind, SingularQuery, SingularStepKind,
 };
 use crate::program::{Program, Query};
 use warpath_core::diagnostic::Span;
@@ -103,15 +103,20 @@ impl Tested {
     fn of_value(&mut self, value: &Comparable) -> bool {
         match &value.kind {
             ComparableKind::Literal(_) | ComparableKind::Column(_) => true,
-            ComparableKind::Query(query) => match query.steps.first().map(|step| &step.kind) {
-                _ if query.root == QueryRoot::Record => true,
-                Some(SingularStepKind::Name(name)) => self.add(name, query.span),
-                _ => false,
-            },
+            ComparableKind::Query(query) => self.of_singular(query),
             ComparableKind::Function(call) => match &call.kind {
                 FunctionKind::Length(value) => self.of_value(value),
                 FunctionKind::Count(query) | FunctionKind::Value(query) => self.of_query(query),
+                FunctionKind::Time(call) => self.of_singular(&call.path),
             },
+        }
+    }
+
+    fn of_singular(&mut self, query: &SingularQuery) -> bool {
+        match query.steps.first().map(|step| &step.kind) {
+            _ if query.root == QueryRoot::Record => true,
+            Some(SingularStepKind::Name(name)) => self.add(name, query.span),
+            _ => false,
         }
     }
 

@@ -184,6 +184,7 @@ fn comparable_asks(value: &Comparable) -> bool {
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => comparable_asks(value),
             FunctionKind::Count(query) | FunctionKind::Value(query) => query_asks(query),
+            FunctionKind::Time(call) => call.path.root == QueryRoot::Record,
         },
     }
 }

@@ -19,8 +19,10 @@ use std::str::FromStr;
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
 
+use crate::instants::set_format;
 use crate::jsonpath::{
-    ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, parse_predicate, parse_value_predicate,
+    ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, TimeFormat, parse_predicate,
+    parse_value_predicate,
 };
 
 /// A condition on a record, parsed.
@@ -70,6 +72,13 @@ impl Predicate {
     #[must_use]
     pub fn is_of_value(&self) -> bool {
         self.of_value
+    }
+
+    /// Sets the format of the instants that `time` reads, where a call has no format of its own.
+    #[must_use]
+    pub fn with_time_format(mut self, format: &TimeFormat) -> Self {
+        set_format(&mut self.expr, format);
+        self
     }
 
     /// Returns a part of the predicate as a predicate. Errors of the part show the whole text.

@@ -13,7 +13,8 @@ use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
-use crate::jsonpath::{Query as Ast, parse};
+use crate::instants::set_format_in;
+use crate::jsonpath::{Query as Ast, TimeFormat, parse};
 use crate::predicate::Predicate;
 
 use lower::Guard;
@@ -35,9 +36,24 @@ impl Query {
     /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for a
     /// valid query that is too large.
     pub fn compile(text: &str) -> Result<Self, Error> {
-        let refuse = |error| QueryError::new(text, error);
-        let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
+        Self::parsed(text, None)
+    }
+
+    fn parsed(text: &str, format: Option<&TimeFormat>) -> Result<Self, Error> {
+        let mut ast = parse(text).map_err(|error| Error::Query(QueryError::new(text, error)))?;
+        if let Some(format) = format {
+            set_format_in(&mut ast.segments, format);
+        }
         Self { text: text.to_owned(), ast, condition: None, levels: 0 }.checked()
+    }
+
+    /// As [`compile`](Self::compile), with a format of the instants that `time` reads in filters, where a call
+    /// has no format of its own.
+    ///
+    /// # Errors
+    /// As for [`compile`](Self::compile).
+    pub fn compile_with(text: &str, format: &TimeFormat) -> Result<Self, Error> {
+        Self::parsed(text, Some(format))
     }
 
     /// Restricts the query to the matches for which a condition is true ([`Predicate::of_value`]). `@` is the
@@ -122,6 +138,7 @@ pub struct Program {
     plain_filters: bool,
     names: Vec<u32>,
     patterns_at_run: bool,
+    times: bool,
     columns: Vec<Column>,
     /// The queries from which the program was compiled.
     queries: Arc<[Query]>,
@@ -240,11 +257,17 @@ impl Program {
         &self.names
     }
 
-    /// Returns true if a pattern of `match` or `search` comes from the records. Only the CPU evaluates such a
-    /// program.
+    /// Returns true if a pattern of `match` or `search` comes from the records, or if texts are compared as
+    /// instants ([`has_times`](Self::has_times)). Only the CPU evaluates such a program.
     #[must_use]
     pub fn has_patterns_at_run(&self) -> bool {
         self.patterns_at_run
+    }
+
+    /// Returns true if the program compares texts as instants.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        self.times
     }
 
     /// Returns the program in the form for kernels and the CPU, in this address space.

@@ -91,7 +91,7 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
 
 /// The predicate on documents.
 fn predicate(args: &FilterArgs) -> Result<Option<Predicate>, Error> {
-    args.only.only.as_deref().map(Predicate::parse).transpose()
+    args.only.predicate()
 }
 
 /// The subscriptions of a file, and true if all of its lines are valid.

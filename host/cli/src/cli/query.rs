@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::answer::{Limit, TextForm, Want, text};
-use warpath::{Batch, Predicate, Program, Query};
+use warpath::{Batch, Predicate, Program};
 
 use super::args::QueryArgs;
 use super::children::ChildWatch;
@@ -24,7 +24,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     }
     let mut query = Query::compile(&args.path)?;
     if let Some(each) = &args.each {
-        query = query.holding(&Predicate::of_value(each)?)?;
+        query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use arrow_schema::SchemaRef;
 use warpath::answer::{Limit, Piece, RowForm, Want};
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Batch, Error, Query};
+use warpath::{Batch, Error};
 use warpath_shared::units::LineIx;
 
 use super::args::{RowFormat, SelectArgs};
@@ -37,7 +37,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         return Err(Failure::usage(format!("two columns have the name `{twice}`")));
     }
-    let compile = |column: &Column<'_>| Ok((Query::compile(column.path)?, column.values.clone()));
+    let compile = |column: &Column<'_>| Ok((args.run.only.query(column.path)?, column.values.clone()));
     let columns = columns.iter().map(compile).collect::<Result<Vec<_>, Error>>()?;
     let schema = Schema::new(&columns)?.with_names(&names)?;
     let program = schema.program().clone();

@@ -130,12 +130,15 @@ fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
 /// the last one.
 fn refused(queries: &[Query], error: Diagnostic) -> Error {
     let text = queries.last().map_or("", Query::text);
-    Error::Unsupported(QueryError::new(text, error))
+    match error.kind {
+        DiagnosticKind::Type => Error::Query(QueryError::new(text, error)),
+        _ => Error::Unsupported(QueryError::new(text, error)),
+    }
 }
 
 /// Creates the error for a predicate, which is about records or about matches.
 fn refused_predicate(predicate: &Predicate, error: Diagnostic) -> Error {
-    if error.kind != DiagnosticKind::UnknownColumn {
+    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Type) {
         return Error::Unsupported(QueryError::new(predicate.text(), error));
     }
     let help = error.help.clone().filter(|_| predicate.is_of_value());
@@ -227,6 +230,8 @@ struct Lowering {
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
+    /// True if texts are compared as instants.
+    times: bool,
 }
 
 impl Lowering {
@@ -402,6 +407,7 @@ impl Lowering {
             names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
+            times: self.times,
             columns: queries.iter().map(column).collect(),
             queries: queries.into(),
             guard,

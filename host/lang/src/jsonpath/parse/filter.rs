@@ -7,7 +7,7 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, SelectorKind,
-    SingularQuery, SingularStep, SingularStepKind,
+    SingularQuery, SingularStep, SingularStepKind, TimeCall, TimeFormat,
 };
 use super::super::hint::{self, Place};
 use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
@@ -23,7 +23,7 @@ pub(super) enum Operand {
     Column(ColumnName),
 }
 
-/// The functions of RFC 9535, sections 2.4.4 to 2.4.8.
+/// The functions of RFC 9535, sections 2.4.4 to 2.4.8, and `time`, which is Warpath's own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Length,
@@ -31,6 +31,7 @@ pub(super) enum Function {
     Match,
     Search,
     Value,
+    Time,
 }
 
 impl Function {
@@ -41,6 +42,7 @@ impl Function {
             "match" => Self::Match,
             "search" => Self::Search,
             "value" => Self::Value,
+            "time" => Self::Time,
             _ => return None,
         })
     }
@@ -52,6 +54,7 @@ impl Function {
             Self::Match => "match",
             Self::Search => "search",
             Self::Value => "value",
+            Self::Time => "time",
         }
     }
 }
@@ -174,6 +177,7 @@ impl Parser<'_> {
             "compare twice: `a < b && b < c`".to_owned()
         })?;
         let comparison = Comparison { left, op, op_span, right, span };
+        self.check_time(&comparison)?;
         let comparison = if self.is_predicate() { self.of_column(comparison)? } else { comparison };
         Ok(LogicalExpr { kind: LogicalExprKind::Comparison(Box::new(comparison)), span })
     }
@@ -294,6 +298,9 @@ impl Parser<'_> {
     fn typed(&self, function: Function, arguments: Vec<Operand>, span: Span) -> Parsed<Operand> {
         let name = function.name();
         let found = arguments.len();
+        if function == Function::Time && (1..=2).contains(&found) {
+            return Ok(Operand::Call(Box::new(FunctionCall { kind: self.time(arguments)?, span })));
+        }
         let mut arguments = arguments.into_iter();
         let mut next = |wanted: usize| {
             arguments.next().filter(|_| found == wanted).ok_or_else(|| {
@@ -310,6 +317,10 @@ impl Parser<'_> {
             Function::Length => FunctionKind::Length(Box::new(self.value(next(1)?, value_for)?)),
             Function::Count => FunctionKind::Count(self.nodes(next(1)?, name)?),
             Function::Value => FunctionKind::Value(self.nodes(next(1)?, name)?),
+            Function::Time => {
+                let message = format!("`time` takes a path, and may take a format, found {found} arguments");
+                return Err(Diagnostic::new(DiagnosticKind::Type, span, message));
+            }
             Function::Match | Function::Search => {
                 let subject = self.value(next(2)?, value_for)?;
                 let pattern = self.value(next(2)?, value_for)?;
@@ -320,13 +331,67 @@ impl Parser<'_> {
         Ok(Operand::Call(Box::new(FunctionCall { kind, span })))
     }
 
+    /// Returns the call of `time` with one or two arguments.
+    fn time(&self, arguments: Vec<Operand>) -> Parsed<FunctionKind> {
+        let mut arguments = arguments.into_iter();
+        let path = match arguments.next() {
+            Some(Operand::Query(query)) => self.singular(query, ValueFor::Argument(Function::Time))?,
+            other => {
+                let span = other.map_or_else(Span::default, |other| other.span());
+                let message = "`time` takes the path of a value";
+                let error = Diagnostic::new(DiagnosticKind::Type, span, message);
+                return Err(error.with_help("a constant needs no call: `time($.a) >= \"2026-01-31\"`"));
+            }
+        };
+        let Some(format) = arguments.next() else {
+            return Ok(FunctionKind::Time(TimeCall { path, format: None }));
+        };
+        let Operand::Literal(Literal { kind: LiteralKind::String(text), span }) = format else {
+            let message = "the format of `time` is a string";
+            return Err(Diagnostic::new(DiagnosticKind::Type, format.span(), message)
+                .with_help("such as `time($.a, 'ms')` or `time($.a, '%d/%b/%Y:%H:%M:%S %z')`"));
+        };
+        match TimeFormat::new(&text) {
+            Ok(format) => Ok(FunctionKind::Time(TimeCall { path, format: Some(format) })),
+            Err(error) => {
+                let message = format!("this is not a format of time: {error}");
+                Err(Diagnostic::new(DiagnosticKind::Type, span, message))
+            }
+        }
+    }
+
+    /// Refuses a comparison of an instant with anything but a literal.
+    fn check_time(&self, comparison: &Comparison) -> Parsed<()> {
+        let is_time = |of: &Comparable| matches!(&of.kind, ComparableKind::Function(call) if matches!(call.kind, FunctionKind::Time(_)));
+        let is_literal = |of: &Comparable| matches!(of.kind, ComparableKind::Literal(_));
+        let other = match (is_time(&comparison.left), is_time(&comparison.right)) {
+            (false, false) => return Ok(()),
+            (true, _) => &comparison.right,
+            (false, true) => &comparison.left,
+        };
+        if is_literal(other) {
+            return Ok(());
+        }
+        let message = "`time` is compared with a constant";
+        Err(Diagnostic::new(DiagnosticKind::Type, other.span, message)
+            .with_help("such as `time($.a) >= \"2026-01-31\"`"))
+    }
+
     /// Returns `operand` as a value: in a comparison, or as an argument of `ValueType`.
     #[inline(never)]
     pub(super) fn value(&self, operand: Operand, value_for: ValueFor) -> Parsed<Comparable> {
         let span = operand.span();
         let kind = match operand {
             Operand::Literal(literal) => ComparableKind::Literal(literal),
-            Operand::Call(call) => ComparableKind::Function(*call),
+            Operand::Call(call) => match (&call.kind, value_for) {
+                (FunctionKind::Time(_), ValueFor::Argument(function)) => {
+                    let message =
+                        format!("`{}` takes a value, and the result of `time` is none", function.name());
+                    let help = "compare an instant: `time($.a) >= \"2026-01-31\"`";
+                    return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
+                }
+                _ => ComparableKind::Function(*call),
+            },
             Operand::Query(query) => ComparableKind::Query(self.singular(query, value_for)?),
             Operand::Column(column) => match value_for {
                 ValueFor::Comparison => ComparableKind::Column(column),
@@ -442,6 +507,7 @@ impl Parser<'_> {
                     FunctionKind::Length(_) => Function::Length,
                     FunctionKind::Count(_) => Function::Count,
                     FunctionKind::Value(_) => Function::Value,
+                    FunctionKind::Time(_) => Function::Time,
                 };
                 let message =
                     format!("expected a test, found only the result of `{}`, which is a value", name.name());
