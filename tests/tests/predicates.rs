@@ -158,8 +158,8 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     Ok(wanted.len())
 }
 
-/// The lines as a text. With `pad`, objects have one more member, so long that the CPU evaluates the records in
-/// one pass.
+/// The lines as a text. With `pad`, objects have one more member, so long that the CPU evaluates the records
+/// in one pass.
 fn text_of_lines(pad: bool) -> String {
     let long = format!("{{\"z\":\"{}\",", "x".repeat(1500));
     let padded = |line: &str| match line.trim_start().strip_prefix('{') {
@@ -379,5 +379,163 @@ fn programs_mark_records_where_results_need_that() -> Result<()> {
     assert_eq!(rows(input().index(named.levels())?.answers(named.clone(), want)?)?, "{\"a\":2}\n");
     let twice = rows(input().matching(&predicate).answers(named, want));
     assert!(matches!(twice, Err(Error::Usage(_))), "{twice:?}");
+    Ok(())
+}
+
+/// The days since 1970-01-01 of a date of the proleptic Gregorian calendar, counted year by year.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let of_year = |year| if is_leap(year) { 366 } else { 365 };
+    let of_month = |month| match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    (1970..year).map(of_year).sum::<i64>() + (1..month).map(of_month).sum::<i64>() + day - 1
+}
+
+/// A random instant near a few days, in seconds since 1970, and texts and numbers of it.
+fn instant(rng: &mut Rng) -> (i64, [(&'static str, String); 6]) {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
+    let (day, hour, minute, second) =
+        (1 + rng.below(28) as i64, rng.below(24) as i64, rng.below(60) as i64, rng.below(60) as i64);
+    let offset = rng.pick(&[0, 60, -330, 840]);
+    let local = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
+    let (sign, hours, minutes) =
+        (if offset < 0 { '-' } else { '+' }, i64::abs(offset) / 60, i64::abs(offset) % 60);
+    let utc = local - offset * 60;
+    let clock = format!("{hour:02}:{minute:02}:{second:02}");
+    let name = MONTHS[month as usize - 1];
+    let texts = [
+        ("", format!("\"{year}-{month:02}-{day:02}T{clock}{sign}{hours:02}:{minutes:02}\"")),
+        (
+            ", '%d/%b/%Y:%H:%M:%S %z'",
+            format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
+        ),
+        (
+            ", '%b %d %H:%M:%S %z %Y'",
+            format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
+        ),
+        (", 's'", utc.to_string()),
+        ("", format!("{utc}.5e3")),
+        (", 'us'", format!("\"{utc}000000\"")),
+    ];
+    (utc, texts)
+}
+
+#[test]
+fn instants_are_compared_as_instants() -> Result<()> {
+    let mut rng = Rng::new(5);
+    for case in 0..400 {
+        let (bound, _) = instant(&mut rng);
+        let day = bound.div_euclid(86_400);
+        // A whole day, or one second as a text or number.
+        let (low, high) = if case % 2 == 0 { (day * 86_400, (day + 1) * 86_400) } else { (bound, bound + 1) };
+        let form = rng.below(6);
+        let values: Vec<(i64, String)> = (0..20)
+            .map(|_| {
+                let (at, texts) = instant(&mut rng);
+                let near = if rng.below(3) == 0 { at } else { low + rng.below(3) as i64 - 1 };
+                match texts[form].0 {
+                    ", 's'" => (near, near.to_string()),
+                    _ => (at, texts[form].1.clone()),
+                }
+            })
+            .collect();
+        let format = instant(&mut rng).1[form].0;
+        let date = (2023..2027)
+            .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
+            .find(|(year, month, of)| days(*year, *month, *of) == day)
+            .context("a date")?;
+        let date = format!("{}-{:02}-{:02}", date.0, date.1, date.2);
+        let clock = bound.rem_euclid(86_400);
+        let literal = match case % 2 {
+            0 => format!("\"{date}\""),
+            _ => {
+                format!("'{date}T{:02}:{:02}:{:02}Z'", clock / 3600, clock / 60 % 60, clock % 60)
+            }
+        };
+        let holds: [(&str, fn(i64, i64, i64) -> bool); 7] = [
+            (">=", |at, low, _| at >= low),
+            (">", |at, _, high| at >= high),
+            ("<", |at, low, _| at < low),
+            ("<=", |at, _, high| at < high),
+            ("==", |at, low, high| (low..high).contains(&at)),
+            ("!=", |at, low, high| !(low..high).contains(&at)),
+            ("between", |at, low, high| (low..high).contains(&at)),
+        ];
+        let (op, oracle) = holds[rng.below(7)];
+        let predicate = match op {
+            "between" => format!("time($.at{format}) between {literal} and {literal}"),
+            _ => format!("time($.at{format}) {op} {literal}"),
+        };
+        // These numbers have a half of a second, and a point is the first nanosecond of its second.
+        if case % 2 == 1 && form == 4 {
+            continue;
+        }
+        let text: String = values.iter().map(|(_, value)| format!("{{\"at\":{value}}}\n")).collect();
+        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n";
+        let wanted = values.iter().filter(|(at, _)| oracle(*at, low, high)).count();
+        let wanted = wanted + if op == "!=" { 4 } else { 0 };
+        // The host evaluates instants for a device, too.
+        let backend: Arc<dyn Backend> = if case < 390 { Arc::new(Cpu) } else { Arc::new(emulated()) };
+        let engine = Engine::builder().backend(backend).build()?;
+        let input = engine.reader("text", std::io::Cursor::new(text.clone()));
+        let found = input.matching(&Predicate::parse(&predicate)?).count(&Query::compile("$")?)?;
+        assert_eq!(found as usize, wanted, "{predicate}\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
+    let engine = Engine::builder().backend(crate::common::device()).build()?;
+    let query = Query::compile("$[?time(@.at) >= '2026-01-02'].id")?;
+    let text =
+        "[{\"id\":1,\"at\":\"2026-01-01T23:59:59Z\"},{\"id\":2,\"at\":\"2026-01-01T23:59:59-01:00\"}]\n";
+    let mut answers =
+        engine.reader("text", text.as_bytes()).answers(Program::new(&[query])?, Want::default());
+    let count: u64 = answers.by_ref().map(|batch| batch.map(|batch| batch.count(0))).sum::<Result<_, _>>()?;
+    assert_eq!(count, 1);
+    let reason = answers.plan().reason.clone().unwrap_or_default();
+    assert!(reason.ends_with("the CPU runs instead, because the program compares instants"), "{reason}");
+    // The default format is for calls that have none.
+    let twitter = warpath::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
+    let predicate = Predicate::parse("time($.at) < '2017-03-02' and time($.ms, 'ms') == 1488326400000")?;
+    let text = "{\"at\":\"Wed Mar 01 00:00:10 +0000 2017\",\"ms\":1488326400000}\n{\"at\":\"2017-03-01\",\"ms\":1488326400000}\n";
+    let input = Engine::builder().build()?.reader("text", text.as_bytes());
+    let count = input.matching(&predicate.with_time_format(&twitter)).count(&Query::compile("$")?)?;
+    assert_eq!(count, 1);
+    for (wrong, message) in [
+        ("time($.a) > 'soon'", "expected a date, or an instant of RFC 3339, found 'soon'"),
+        (
+            "time($.a, 's') in ('2026-01-01', null)",
+            "expected a date, or an instant of RFC 3339, or of the format `s`, found null",
+        ),
+        ("time($.a) == time($.b)", "`time` is compared with a constant"),
+        ("time($.a) is null", "expected a path or a column before `is`, found a function call"),
+        ("length(time($.a)) > 1", "`length` takes a value, and the result of `time` is none"),
+        ("time('2026-01-01') > '2026-01-01'", "`time` takes the path of a value"),
+        ("time($..a) > '2026-01-01'", "`time` takes one value, and this query may select several nodes"),
+        ("time() > '2026-01-01'", "`time` takes a path, and may take a format, found 0 arguments"),
+        ("time($.a, 5) > '2026-01-01'", "the format of `time` is a string"),
+        (
+            "time($.a, 'x') > 1",
+            "this is not a format of time: it has no `%` specifier of time; expected `s`, `ms`, `us`, `ns` or a format of strftime such as `%Y-%m-%d %H:%M:%S`",
+        ),
+    ] {
+        let failed = Predicate::parse(wrong).and_then(|wrong| {
+            Engine::builder()
+                .build()?
+                .reader("text", &b"{}\n"[..])
+                .matching(&wrong)
+                .count(&Query::compile("$")?)
+        });
+        let Err(Error::Expression(error)) = failed else { panic!("{wrong}: {failed:?}") };
+        assert_eq!(error.diagnostic().message, message, "{wrong}");
+    }
     Ok(())
 }

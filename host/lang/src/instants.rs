@@ -1,8 +1,8 @@
 //! Instants in filters and predicates: `time($.created_at) >= "2026-01-01"`.
 //!
-//! Every comparison of `time(…)` with a constant is a test of one range of instants, and a constant is a range
-//! itself: a date is its whole day, any other text or number is one nanosecond. So `time($.at) <= "2026-01-31"`
-//! is true of all of the 31st of January, in UTC.
+//! Every comparison of `time(…)` with a constant is a test of one range of instants. A constant is a range,
+//! too: a date is its whole day, and any other text or number is one nanosecond. So the test
+//! `time($.at) <= "2026-01-31"` is true of all of the 31st of January, in UTC.
 //!
 //! ```text
 //! t >= c    t in [start of c, …)          t == c    t in [start of c, end of c)
@@ -38,8 +38,8 @@ pub(crate) const MARK: u8 = 0xff;
 const MOST: u32 = 27;
 
 impl Range {
-    /// The instants that have a relation to a constant. `None` if the constant is not an instant of the format.
-    /// The range for `!=` is that for `==`.
+    /// The instants that have a relation to a constant. `None` if the constant is not an instant of the
+    /// format. The range for `!=` is that for `==`.
     pub fn of(op: ComparisonOp, constant: &Literal, format: Option<&Format>) -> Option<Self> {
         let (start, end) = bounds(constant, format)?;
         let range = |from, to| Some(Self { from, to });
@@ -144,7 +144,7 @@ pub(crate) fn set_format(expr: &mut LogicalExpr, format: &Format) {
     }
 }
 
-/// As [`set_format`], in the filters of segments.
+/// Sets the format of all calls of `time` that have none, in the filters of segments.
 pub(crate) fn set_format_in(segments: &mut [Segment], format: &Format) {
     for selector in segments.iter_mut().flat_map(|segment| &mut segment.selectors) {
         if let SelectorKind::Filter(expr) = &mut selector.kind {
@@ -167,8 +167,8 @@ fn set_format_of(value: &mut Comparable, format: &Format) {
     }
 }
 
-/// Returns the first nanosecond of a constant, and the first one after it. A constant is a date, an instant of
-/// RFC 3339 with or without an offset, or a text or number of the format.
+/// Returns the first nanosecond of a constant, and the first one after it. A constant is a date, an instant
+/// of RFC 3339 with or without an offset, or a text or number of the format.
 fn bounds(constant: &Literal, format: Option<&Format>) -> Option<(i128, i128)> {
     const DAY: i128 = 86_400_000_000_000;
     let instant = match &constant.kind {

@@ -47,8 +47,8 @@ impl Query {
         Self { text: text.to_owned(), ast, condition: None, levels: 0 }.checked()
     }
 
-    /// As [`compile`](Self::compile), with a format of the instants that `time` reads in filters, where a call
-    /// has no format of its own.
+    /// Parses and checks a query with a format of the instants that `time` reads in filters. A call of `time`
+    /// may have a format of its own.
     ///
     /// # Errors
     /// As for [`compile`](Self::compile).

@@ -86,8 +86,8 @@ impl Twig {
     /// document, which consists of the same tests: `$.level == 'error' && $.user`.
     ///
     /// # Errors
-    /// [`TwigError`] for a text that is neither a JSONPath query nor a predicate, and for a query with positions in arrays,
-    /// negations, alternatives or functions.
+    /// [`TwigError`] for a text that is neither a JSONPath query nor a predicate, and for a text with
+    /// positions in arrays, negations, alternatives or functions.
     pub fn of_jsonpath(text: &str) -> Result<Self, TwigError> {
         jsonpath::parse(text)
     }

@@ -125,7 +125,7 @@ fn run_lines<D: Document>(
 /// takes 50 ns plus 0.27 ns a byte by an index of many lines.
 const LONG: usize = 512;
 
-/// That length for programs with a predicate. The interpreter finds each value of a predicate on its own; the
+/// The same length for programs with a predicate. The interpreter finds each value of a predicate on its own; the
 /// stream finds them all in its one pass.
 const GUARDED: usize = 128;
 

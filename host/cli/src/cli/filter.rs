@@ -169,8 +169,8 @@ fn documents(args: &FilterArgs, source: &Source) -> Documents {
     }
 }
 
-/// The most subscriptions that are watched for children. Each costs a pass over the documents, until it matches
-/// or such a child is found.
+/// The most subscriptions that are watched for children. Each costs a pass over the documents, until it
+/// matches or such a child is found.
 const MOST_WATCHED: usize = 16;
 
 /// The first subscriptions that filter children, with their numbers.

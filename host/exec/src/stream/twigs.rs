@@ -382,8 +382,8 @@ impl Filtered {
         self.faults.iter()
     }
 
-    /// Counts the matches of a program in the text, which is JSON, one number for each path. The CPU evaluates
-    /// the program, in this thread.
+    /// Counts the matches of a program in the text, which is JSON, one number for each path. The CPU
+    /// evaluates the program, in this thread.
     ///
     /// # Errors
     /// Those of a backend; the CPU has none.
