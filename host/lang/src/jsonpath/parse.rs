@@ -9,6 +9,7 @@
 
 mod filter;
 pub(super) mod predicate;
+mod time;
 
 use std::str::FromStr;
 

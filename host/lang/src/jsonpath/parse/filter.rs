@@ -7,7 +7,7 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, SelectorKind,
-    SingularQuery, SingularStep, SingularStepKind, TimeCall, TimeFormat,
+    SingularQuery, SingularStep, SingularStepKind,
 };
 use super::super::hint::{self, Place};
 use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
@@ -331,52 +331,6 @@ impl Parser<'_> {
         Ok(Operand::Call(Box::new(FunctionCall { kind, span })))
     }
 
-    /// Returns the call of `time` with one or two arguments.
-    fn time(&self, arguments: Vec<Operand>) -> Parsed<FunctionKind> {
-        let mut arguments = arguments.into_iter();
-        let path = match arguments.next() {
-            Some(Operand::Query(query)) => self.singular(query, ValueFor::Argument(Function::Time))?,
-            other => {
-                let span = other.map_or_else(Span::default, |other| other.span());
-                let message = "`time` takes the path of a value";
-                let error = Diagnostic::new(DiagnosticKind::Type, span, message);
-                return Err(error.with_help("a constant needs no call: `time($.a) >= \"2026-01-31\"`"));
-            }
-        };
-        let Some(format) = arguments.next() else {
-            return Ok(FunctionKind::Time(TimeCall { path, format: None }));
-        };
-        let Operand::Literal(Literal { kind: LiteralKind::String(text), span }) = format else {
-            let message = "the format of `time` is a string";
-            return Err(Diagnostic::new(DiagnosticKind::Type, format.span(), message)
-                .with_help("such as `time($.a, 'ms')` or `time($.a, '%d/%b/%Y:%H:%M:%S %z')`"));
-        };
-        match TimeFormat::new(&text) {
-            Ok(format) => Ok(FunctionKind::Time(TimeCall { path, format: Some(format) })),
-            Err(error) => {
-                let message = format!("this is not a format of time: {error}");
-                Err(Diagnostic::new(DiagnosticKind::Type, span, message))
-            }
-        }
-    }
-
-    /// Refuses a comparison of an instant with anything but a literal.
-    fn check_time(&self, comparison: &Comparison) -> Parsed<()> {
-        let is_time = |of: &Comparable| matches!(&of.kind, ComparableKind::Function(call) if matches!(call.kind, FunctionKind::Time(_)));
-        let is_literal = |of: &Comparable| matches!(of.kind, ComparableKind::Literal(_));
-        let other = match (is_time(&comparison.left), is_time(&comparison.right)) {
-            (false, false) => return Ok(()),
-            (true, _) => &comparison.right,
-            (false, true) => &comparison.left,
-        };
-        if is_literal(other) {
-            return Ok(());
-        }
-        let message = "`time` is compared with a constant";
-        Err(Diagnostic::new(DiagnosticKind::Type, other.span, message)
-            .with_help("such as `time($.a) >= \"2026-01-31\"`"))
-    }
-
     /// Returns `operand` as a value: in a comparison, or as an argument of `ValueType`.
     #[inline(never)]
     pub(super) fn value(&self, operand: Operand, value_for: ValueFor) -> Parsed<Comparable> {
@@ -425,7 +379,7 @@ impl Parser<'_> {
     // singular-query-segments = *(S (name-segment / index-segment))
     // name-segment            = ("[" name-selector "]") / ("." member-name-shorthand)
     // index-segment           = "[" index-selector "]"
-    fn singular(&self, query: FilterQuery, value_for: ValueFor) -> Parsed<SingularQuery> {
+    pub(super) fn singular(&self, query: FilterQuery, value_for: ValueFor) -> Parsed<SingularQuery> {
         let FilterQuery { root, segments, span } = query;
         let several = || {
             let wants = match value_for {
