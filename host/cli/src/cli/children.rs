@@ -2,9 +2,13 @@
 
 use std::ffi::OsString;
 
-use warpath::{AboutRecord, Error, Program, Query};
+use warpath::answer::Want;
+use warpath::{AboutRecord, Batch, Error, Program, Query};
 
 use super::args::QueryArgs;
+use super::failure::Failure;
+use super::out::Out;
+use super::run::{Consumer, Flow};
 use super::ui::Ui;
 
 /// A query that filters children by a member, and what is known of the records that were read.
@@ -113,6 +117,53 @@ impl ChildWatch {
             }
         }
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A consumer of matches that also watches for a filter of children that no record has.
+pub struct Watched<C> {
+    pub inner: C,
+    pub watch: Option<ChildWatch>,
+}
+
+impl<C> Watched<C> {
+    /// Prints the note about the filter, if there is reason for one.
+    pub fn close(self, args: &QueryArgs, ui: &Ui) -> C {
+        if let Some(watch) = &self.watch {
+            watch.note_for_query(args, ui);
+        }
+        self.inner
+    }
+}
+
+impl<C: Consumer> Consumer for Watched<C> {
+    fn want(&self) -> Want {
+        let want = self.inner.want();
+        // The text of a partition is kept only for matches.
+        Want { matches: want.matches || self.watch.is_some(), ..want }
+    }
+
+    fn is_done(&self) -> bool {
+        self.inner.is_done()
+    }
+
+    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.inner.start(out)
+    }
+
+    fn shows_faults(&self) -> bool {
+        self.inner.shows_faults()
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        if let Some(watch) = &mut self.watch {
+            watch.see(batch.count(0) > 0, batch.text().is_empty(), |program| batch.count_more(program))?;
+        }
+        self.inner.batch(batch, out)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.inner.end(out)
     }
 }
 

@@ -9,7 +9,7 @@ use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Predicate, Program};
 
 use super::args::QueryArgs;
-use super::children::ChildWatch;
+use super::children::{ChildWatch, Watched};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -22,7 +22,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if is_file(&args.path) {
         swap(&mut args)?;
     }
-    let mut query = Query::compile(&args.path)?;
+    let mut query = args.run.only.query(&args.path)?;
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
@@ -88,53 +88,6 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
     };
     args.files.files[*at] = std::mem::replace(&mut args.path, query).into();
     Ok(())
-}
-
-/// A consumer of matches that also watches for a filter of children that no record has.
-struct Watched<C> {
-    inner: C,
-    watch: Option<ChildWatch>,
-}
-
-impl<C> Watched<C> {
-    /// Prints the note about the filter, if there is reason for one.
-    fn close(self, args: &QueryArgs, ui: &Ui) -> C {
-        if let Some(watch) = &self.watch {
-            watch.note_for_query(args, ui);
-        }
-        self.inner
-    }
-}
-
-impl<C: Consumer> Consumer for Watched<C> {
-    fn want(&self) -> Want {
-        let want = self.inner.want();
-        // The text of a partition is kept only for matches.
-        Want { matches: want.matches || self.watch.is_some(), ..want }
-    }
-
-    fn is_done(&self) -> bool {
-        self.inner.is_done()
-    }
-
-    fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
-        self.inner.start(out)
-    }
-
-    fn shows_faults(&self) -> bool {
-        self.inner.shows_faults()
-    }
-
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
-        if let Some(watch) = &mut self.watch {
-            watch.see(batch.count(0) > 0, batch.text().is_empty(), |program| batch.count_more(program))?;
-        }
-        self.inner.batch(batch, out)
-    }
-
-    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        self.inner.end(out)
-    }
 }
 
 /// A consumer that prints the number of matches.
