@@ -25,7 +25,7 @@
 //! | the CPU and devices | `warpath-backend` | [`backend`], [`answer`], [`device`], [`columns`], [`strict`], [`tree`], [`twig`] |
 //! | stored forms | `warpath-store` | [`bitmap`], [`packed`], [`fsst`] |
 //! | languages | `warpath-lang` | [`Query`], [`Predicate`], [`Program`], [`jsonpath`] |
-//! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`] |
+//! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`], [`time`] |
 
 pub use warpath_backend::cpu::Cpu;
 #[cfg(feature = "cuda")]
@@ -36,7 +36,7 @@ pub use warpath_core::error::{
 };
 pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
-pub use warpath_core::{diagnostic, json, key, plain, pool};
+pub use warpath_core::{diagnostic, json, key, plain, pool, time};
 pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
@@ -49,6 +49,7 @@ pub use warpath_exec::stream::{
     Indexes, Plan, Setup, Stats,
 };
 pub use warpath_exec::{aggregate, dump, index_file};
+pub use warpath_lang::about_record::AboutRecord;
 pub use warpath_lang::jsonpath;
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};

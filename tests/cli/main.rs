@@ -3,6 +3,7 @@
 mod bad_input;
 mod bitmap;
 mod columns;
+mod conditions;
 mod cookbook;
 mod documents;
 mod everyday;

@@ -158,12 +158,24 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     Ok(wanted.len())
 }
 
+/// The lines as a text. With `pad`, objects have one more member, so long that the CPU evaluates the records
+/// in one pass.
+fn text_of_lines(pad: bool) -> String {
+    let long = format!("{{\"z\":\"{}\",", "x".repeat(1500));
+    let padded = |line: &str| match line.trim_start().strip_prefix('{') {
+        Some("}") if pad => format!("{}}}\n", long.trim_end_matches(',')),
+        Some(rest) if pad => format!("{long}{rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    LINES.iter().map(|line| padded(line)).collect()
+}
+
 fn check_all(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
     let mut rng = Rng::new(seed);
-    let text: String = LINES.iter().map(|line| format!("{line}\n")).collect();
+    let texts = [text_of_lines(false), text_of_lines(true)];
     let mut found = [0; LINES.len() + 1];
-    for _ in 0..cases {
-        found[check(backend, &text, &mut rng)?] += 1;
+    for case in 0..cases {
+        found[check(backend, &texts[case % 2], &mut rng)?] += 1;
     }
     ensure!(found.iter().filter(|cases| **cases > 0).count() > LINES.len() / 2, "{found:?}");
     Ok(())
@@ -177,6 +189,95 @@ fn the_cpu_finds_what_the_oracle_finds() -> Result<()> {
 #[test]
 fn kernels_find_what_the_oracle_finds() -> Result<()> {
     check_all(&emulated(), 60, 2)
+}
+
+/// Compares a backend's matches under a condition with those for which the oracle finds it true.
+fn check_matches(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
+    let (own, filter) = predicate(rng, 1);
+    let own = own.replace('$', "@");
+    let path = rng.pick(&["$", "$.a", "$.b", "$.c", "$.c.d[*]", "$.*", "$..d", "$.c.d[-1]", "$['z','a']"]);
+    let query = Query::compile(path)?.holding(&Predicate::of_value(&own).with_context(|| own.clone())?)?;
+    let mut expected = Vec::new();
+    for line in text.lines() {
+        for (at, _) in oracle::query::nodes(line.as_bytes(), path) {
+            if matches(&line[at.clone()], &filter) {
+                expected.extend_from_slice(line[at].as_bytes());
+                expected.push(b'\n');
+            }
+        }
+    }
+    // With another path beside it, whose matches have no condition.
+    let other = Query::compile("$.a")?;
+    for queries in [vec![query.clone()], vec![other, query]] {
+        let program = Program::new(&queries)?;
+        let want = Want { text: Some(TextForm::Json), matches: true, ..Want::default() };
+        let found = backend.answer(text.as_bytes(), &program, want)?;
+        let texts: Vec<u8> =
+            found.pieces.iter().flat_map(|piece| piece.texts[queries.len() - 1].clone()).collect();
+        let (texts, wanted) = (String::from_utf8_lossy(&texts), String::from_utf8_lossy(&expected));
+        ensure!(texts == wanted, "{path}, {own}: {texts:?}, not {wanted:?} ({filter})");
+        let counted = backend.answer(text.as_bytes(), &program, Want::default())?;
+        let count: u64 = counted.pieces.iter().map(|piece| piece.counts[queries.len() - 1]).sum();
+        ensure!(count as usize == wanted.lines().count(), "{path}, {own}: {count} matches counted");
+    }
+    Ok(String::from_utf8_lossy(&expected).lines().count())
+}
+
+fn check_all_matches(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let texts = [text_of_lines(false), text_of_lines(true)];
+    let mut some = 0;
+    for case in 0..cases {
+        some += usize::from(check_matches(backend, &texts[case % 2], &mut rng)? > 0);
+    }
+    ensure!(some > cases / 4, "{some} of {cases} have matches");
+    Ok(())
+}
+
+#[test]
+fn the_cpu_finds_the_matches_for_which_a_condition_is_true() -> Result<()> {
+    check_all_matches(&Cpu, 2000, 3)
+}
+
+#[test]
+fn kernels_find_the_matches_for_which_a_condition_is_true() -> Result<()> {
+    check_all_matches(&emulated(), 60, 4)
+}
+
+#[test]
+fn a_condition_on_a_match_reads_the_record() -> Result<()> {
+    let text = "{\"max\":2,\"n\":[1,2,3]}\n{\"max\":9,\"n\":[1,20]}\n";
+    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    for (path, condition, wanted) in [
+        ("$.n[*]", "@ > $.max", "3 20"),
+        ("$.n[*]", "@ > 1 and $.max == 2", "2 3"),
+        ("$.max", "@ between 3 and 10", "9"),
+        ("$", "@.max == 9", "{\"max\":9,\"n\":[1,20]}"),
+        ("$.n", "@[2]", "[1,2,3]"),
+        ("$.n[*]", "@.x is missing", "1 2 3 1 20"),
+    ] {
+        let query = Query::compile(path)?.holding(&Predicate::of_value(condition)?)?;
+        let input = || engine.reader("text", text.as_bytes());
+        let hits = input().query(&query)?.map(|hit| Ok(hit?.text().into_owned()));
+        let found = hits.collect::<Result<Vec<_>, Error>>()?.join(" ");
+        assert_eq!(found, wanted, "{path} {condition}");
+        // With a predicate about the record, too.
+        let first = input().matching(&Predicate::parse("$.max < 5")?).count(&query)?;
+        let of_first = wanted.split(' ').filter(|value| ["1", "2", "3", "[1,2,3]"].contains(value)).count();
+        assert_eq!(first as usize, if wanted == "1 2 3 1 20" { 3 } else { of_first }, "{path} {condition}");
+    }
+    // A document is evaluated by the elements of its array, unless the condition reads the whole document.
+    let engine = Engine::builder().format(Format::Json).build()?;
+    for (condition, count) in [("@ > 1", 2), ("@ > $[0]", 2), ("@ > $[1]", 1)] {
+        let query = Query::compile("$[*]")?.holding(&Predicate::of_value(condition)?)?;
+        assert_eq!(engine.reader("text", &b"[1,\n2,3]"[..]).count(&query)?, count, "{condition}");
+    }
+    let Err(Error::Expression(error)) = Query::compile("$")?.holding(&Predicate::of_value("price > 1")?)
+    else {
+        panic!("a match has no columns");
+    };
+    assert_eq!(error.diagnostic().help.as_deref(), Some("a member of the value is a path: `@.price`"));
+    Ok(())
 }
 
 #[test]
@@ -278,5 +379,163 @@ fn programs_mark_records_where_results_need_that() -> Result<()> {
     assert_eq!(rows(input().index(named.levels())?.answers(named.clone(), want)?)?, "{\"a\":2}\n");
     let twice = rows(input().matching(&predicate).answers(named, want));
     assert!(matches!(twice, Err(Error::Usage(_))), "{twice:?}");
+    Ok(())
+}
+
+/// The days since 1970-01-01 of a date of the proleptic Gregorian calendar, counted year by year.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let of_year = |year| if is_leap(year) { 366 } else { 365 };
+    let of_month = |month| match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    (1970..year).map(of_year).sum::<i64>() + (1..month).map(of_month).sum::<i64>() + day - 1
+}
+
+/// A random instant near a few days, in seconds since 1970, and texts and numbers of it.
+fn instant(rng: &mut Rng) -> (i64, [(&'static str, String); 6]) {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
+    let (day, hour, minute, second) =
+        (1 + rng.below(28) as i64, rng.below(24) as i64, rng.below(60) as i64, rng.below(60) as i64);
+    let offset = rng.pick(&[0, 60, -330, 840]);
+    let local = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
+    let (sign, hours, minutes) =
+        (if offset < 0 { '-' } else { '+' }, i64::abs(offset) / 60, i64::abs(offset) % 60);
+    let utc = local - offset * 60;
+    let clock = format!("{hour:02}:{minute:02}:{second:02}");
+    let name = MONTHS[month as usize - 1];
+    let texts = [
+        ("", format!("\"{year}-{month:02}-{day:02}T{clock}{sign}{hours:02}:{minutes:02}\"")),
+        (
+            ", '%d/%b/%Y:%H:%M:%S %z'",
+            format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
+        ),
+        (
+            ", '%b %d %H:%M:%S %z %Y'",
+            format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
+        ),
+        (", 's'", utc.to_string()),
+        ("", format!("{utc}.5e3")),
+        (", 'us'", format!("\"{utc}000000\"")),
+    ];
+    (utc, texts)
+}
+
+#[test]
+fn instants_are_compared_as_instants() -> Result<()> {
+    let mut rng = Rng::new(5);
+    for case in 0..400 {
+        let (bound, _) = instant(&mut rng);
+        let day = bound.div_euclid(86_400);
+        // A whole day, or one second as a text or number.
+        let (low, high) = if case % 2 == 0 { (day * 86_400, (day + 1) * 86_400) } else { (bound, bound + 1) };
+        let form = rng.below(6);
+        let values: Vec<(i64, String)> = (0..20)
+            .map(|_| {
+                let (at, texts) = instant(&mut rng);
+                let near = if rng.below(3) == 0 { at } else { low + rng.below(3) as i64 - 1 };
+                match texts[form].0 {
+                    ", 's'" => (near, near.to_string()),
+                    _ => (at, texts[form].1.clone()),
+                }
+            })
+            .collect();
+        let format = instant(&mut rng).1[form].0;
+        let date = (2023..2027)
+            .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
+            .find(|(year, month, of)| days(*year, *month, *of) == day)
+            .context("a date")?;
+        let date = format!("{}-{:02}-{:02}", date.0, date.1, date.2);
+        let clock = bound.rem_euclid(86_400);
+        let literal = match case % 2 {
+            0 => format!("\"{date}\""),
+            _ => {
+                format!("'{date}T{:02}:{:02}:{:02}Z'", clock / 3600, clock / 60 % 60, clock % 60)
+            }
+        };
+        let holds: [(&str, fn(i64, i64, i64) -> bool); 7] = [
+            (">=", |at, low, _| at >= low),
+            (">", |at, _, high| at >= high),
+            ("<", |at, low, _| at < low),
+            ("<=", |at, _, high| at < high),
+            ("==", |at, low, high| (low..high).contains(&at)),
+            ("!=", |at, low, high| !(low..high).contains(&at)),
+            ("between", |at, low, high| (low..high).contains(&at)),
+        ];
+        let (op, oracle) = holds[rng.below(7)];
+        let predicate = match op {
+            "between" => format!("time($.at{format}) between {literal} and {literal}"),
+            _ => format!("time($.at{format}) {op} {literal}"),
+        };
+        // These numbers have a half of a second, and a point is the first nanosecond of its second.
+        if case % 2 == 1 && form == 4 {
+            continue;
+        }
+        let text: String = values.iter().map(|(_, value)| format!("{{\"at\":{value}}}\n")).collect();
+        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n";
+        let wanted = values.iter().filter(|(at, _)| oracle(*at, low, high)).count();
+        let wanted = wanted + if op == "!=" { 4 } else { 0 };
+        // The host evaluates instants for a device, too.
+        let backend: Arc<dyn Backend> = if case < 390 { Arc::new(Cpu) } else { Arc::new(emulated()) };
+        let engine = Engine::builder().backend(backend).build()?;
+        let input = engine.reader("text", std::io::Cursor::new(text.clone()));
+        let found = input.matching(&Predicate::parse(&predicate)?).count(&Query::compile("$")?)?;
+        assert_eq!(found as usize, wanted, "{predicate}\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
+    let engine = Engine::builder().backend(crate::common::device()).build()?;
+    let query = Query::compile("$[?time(@.at) >= '2026-01-02'].id")?;
+    let text =
+        "[{\"id\":1,\"at\":\"2026-01-01T23:59:59Z\"},{\"id\":2,\"at\":\"2026-01-01T23:59:59-01:00\"}]\n";
+    let mut answers =
+        engine.reader("text", text.as_bytes()).answers(Program::new(&[query])?, Want::default());
+    let count: u64 = answers.by_ref().map(|batch| batch.map(|batch| batch.count(0))).sum::<Result<_, _>>()?;
+    assert_eq!(count, 1);
+    let reason = answers.plan().reason.clone().unwrap_or_default();
+    assert!(reason.ends_with("the CPU runs instead, because the program compares instants"), "{reason}");
+    // The default format is for calls that have none.
+    let twitter = warpath::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
+    let predicate = Predicate::parse("time($.at) < '2017-03-02' and time($.ms, 'ms') == 1488326400000")?;
+    let text = "{\"at\":\"Wed Mar 01 00:00:10 +0000 2017\",\"ms\":1488326400000}\n{\"at\":\"2017-03-01\",\"ms\":1488326400000}\n";
+    let input = Engine::builder().build()?.reader("text", text.as_bytes());
+    let count = input.matching(&predicate.with_time_format(&twitter)).count(&Query::compile("$")?)?;
+    assert_eq!(count, 1);
+    for (wrong, message) in [
+        ("time($.a) > 'soon'", "expected a date, or an instant of RFC 3339, found 'soon'"),
+        (
+            "time($.a, 's') in ('2026-01-01', null)",
+            "expected a date, or an instant of RFC 3339, or of the format `s`, found null",
+        ),
+        ("time($.a) == time($.b)", "`time` is compared with a constant"),
+        ("time($.a) is null", "expected a path or a column before `is`, found a function call"),
+        ("length(time($.a)) > 1", "`length` takes a value, and the result of `time` is none"),
+        ("time('2026-01-01') > '2026-01-01'", "`time` takes the path of a value"),
+        ("time($..a) > '2026-01-01'", "`time` takes one value, and this query may select several nodes"),
+        ("time() > '2026-01-01'", "`time` takes a path, and may take a format, found 0 arguments"),
+        ("time($.a, 5) > '2026-01-01'", "the format of `time` is a string"),
+        (
+            "time($.a, 'x') > 1",
+            "this is not a format of time: it has no `%` specifier of time; expected `s`, `ms`, `us`, `ns` or a format of strftime such as `%Y-%m-%d %H:%M:%S`",
+        ),
+    ] {
+        let failed = Predicate::parse(wrong).and_then(|wrong| {
+            Engine::builder()
+                .build()?
+                .reader("text", &b"{}\n"[..])
+                .matching(&wrong)
+                .count(&Query::compile("$")?)
+        });
+        let Err(Error::Expression(error)) = failed else { panic!("{wrong}: {failed:?}") };
+        assert_eq!(error.diagnostic().message, message, "{wrong}");
+    }
     Ok(())
 }

@@ -8,6 +8,7 @@
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`children`] | notes about filters of children that no record has |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
@@ -19,6 +20,7 @@
 
 mod args;
 mod bitmap;
+mod children;
 mod count;
 mod describe;
 mod devices;

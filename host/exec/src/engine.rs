@@ -317,7 +317,10 @@ impl Engine {
             return self.choose_by(plain_bytes);
         }
         // The CPU evaluates this program, whichever backend was chosen.
-        let why = "the program has a pattern that comes from the records";
+        let why = match program.has_times() {
+            true => "the program compares instants",
+            false => "the program has a pattern that comes from the records",
+        };
         match &self.backend {
             Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
             Backends::One(ready) => {

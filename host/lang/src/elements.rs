@@ -7,6 +7,7 @@ use crate::jsonpath::{
     Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, Query as Ast,
     QueryRoot, Segment, SegmentKind, SelectorKind,
 };
+use crate::predicate::Predicate;
 use crate::program::{Program, Query};
 
 /// A program over documents, split at the elements of an array.
@@ -108,16 +109,20 @@ impl Split {
                 Some((first, _)) if *first == text => {}
                 Some(_) => return Err(AsOne::OtherArray(number)),
             }
-            if after.iter().any(asks_the_root) {
+            if after.iter().any(asks_the_root) || query.condition().is_some_and(|of| expr_asks(of.expr())) {
                 return Err(AsOne::WholeDocument(number));
             }
-            rest.push(after);
+            rest.push((after, query.condition()));
         }
         let (_, before) = array.ok_or(AsOne::Refused)?;
         let steps = steps(before).ok_or(AsOne::NegativeIndex(0))?;
         let part = |segments: &[Segment]| Query::of_segments(segments.to_vec()).map_err(|_| AsOne::Refused);
         let array = part(before)?;
-        let elements = rest.into_iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let element = |(after, condition): (&[Segment], Option<&Predicate>)| match condition {
+            None => part(after),
+            Some(condition) => part(after)?.holding(condition).map_err(|_| AsOne::Refused),
+        };
+        let elements = rest.into_iter().map(element).collect::<Result<Vec<_>, _>>()?;
         let program = |queries: &[Query]| Program::new(queries).map_err(|_| AsOne::Refused);
         let elements = program(&elements)?;
         // Trees find more faults than bitmaps do, and the document is one record.
@@ -179,6 +184,7 @@ fn comparable_asks(value: &Comparable) -> bool {
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => comparable_asks(value),
             FunctionKind::Count(query) | FunctionKind::Value(query) => query_asks(query),
+            FunctionKind::Time(call) => call.path.root == QueryRoot::Record,
         },
     }
 }

@@ -28,8 +28,8 @@ pub use ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall,
     FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query,
     QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
-    State, ValueTest, ValueTestKind,
+    State, TimeCall, TimeFormat, ValueTest, ValueTestKind,
 };
 pub use lexer::MAX_INT;
-pub use parse::predicate::parse_predicate;
+pub use parse::predicate::{parse_predicate, parse_value_predicate};
 pub use parse::{MAX_DEPTH, parse};

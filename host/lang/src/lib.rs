@@ -5,14 +5,18 @@
 //! | [`jsonpath`] | JSONPath (RFC 9535): lexer, parser, syntax tree, hints for mistakes |
 //! | [`program`] | queries compiled to the IR of [`warpath_shared::ir`] |
 //! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
+//! | [`about_record`] | filters of children where a condition on the record was probably meant |
 //! | [`elements`] | programs split at the array that all their paths go through |
 //! | [`column_type`] | the types of columns for the values that paths select |
 //! | [`predicate`] | conditions on a record, over its paths and over columns of an index |
+//! | [`instants`] | comparisons of instants, as ranges of nanoseconds |
 //! | [`like`] | `LIKE` and simpler patterns of strings |
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
+pub mod about_record;
 pub mod column_type;
 pub mod elements;
+pub mod instants;
 pub mod jsonpath;
 pub mod like;
 pub mod pattern;

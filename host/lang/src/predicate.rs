@@ -1,4 +1,5 @@
-//! Conditions on a record: `$.user.followers_count >= 1000 && $.user.lang in ("en", "nl")`.
+//! Conditions on a record: `$.user.followers_count >= 1000 && $.user.lang in ("en", "nl")`; and on a value in
+//! a record, which is `@`: `@.price > 10`.
 //!
 //! A predicate is a filter expression of RFC 9535 that is applied to the record, which is `$`. It has the
 //! tests of filters, the tests `in`, `between` and `is`, and the words `and`, `or` and `not`. A name without
@@ -18,7 +19,11 @@ use std::str::FromStr;
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
 
-use crate::jsonpath::{ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, parse_predicate};
+use crate::instants::set_format;
+use crate::jsonpath::{
+    ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, TimeFormat, parse_predicate,
+    parse_value_predicate,
+};
 
 /// A condition on a record, parsed.
 ///
@@ -36,6 +41,8 @@ use crate::jsonpath::{ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, 
 pub struct Predicate {
     text: String,
     expr: LogicalExpr,
+    /// True if the predicate is about a value of a record, which is `@`.
+    of_value: bool,
 }
 
 impl Predicate {
@@ -45,15 +52,39 @@ impl Predicate {
     /// [`Error::Expression`] for the first mistake, with its position and often a hint.
     pub fn parse(text: &str) -> Result<Self, Error> {
         match parse_predicate(text) {
-            Ok(expr) => Ok(Self { text: text.to_owned(), expr }),
+            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: false }),
             Err(error) => Err(Error::Expression(QueryError::new(text, error))),
         }
+    }
+
+    /// Parses a predicate about a value, such as a match. `@` is the value, and `$` the record that has it.
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn of_value(text: &str) -> Result<Self, Error> {
+        match parse_value_predicate(text) {
+            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: true }),
+            Err(error) => Err(Error::Expression(QueryError::new(text, error))),
+        }
+    }
+
+    /// Returns true if the predicate is about a value of a record, which is `@`.
+    #[must_use]
+    pub fn is_of_value(&self) -> bool {
+        self.of_value
+    }
+
+    /// Sets the format of the instants that `time` reads, where a call has no format of its own.
+    #[must_use]
+    pub fn with_time_format(mut self, format: &TimeFormat) -> Self {
+        set_format(&mut self.expr, format);
+        self
     }
 
     /// Returns a part of the predicate as a predicate. Errors of the part show the whole text.
     #[must_use]
     pub fn part(&self, expr: LogicalExpr) -> Self {
-        Self { text: self.text.clone(), expr }
+        Self { text: self.text.clone(), expr, of_value: self.of_value }
     }
 
     /// Returns the predicate as written.

@@ -15,7 +15,8 @@ use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
-use crate::jsonpath::{Query as Ast, parse};
+use crate::instants::set_format_in;
+use crate::jsonpath::{Query as Ast, TimeFormat, parse};
 use crate::predicate::Predicate;
 
 use lower::Guard;
@@ -25,6 +26,8 @@ use lower::Guard;
 pub struct Query {
     text: String,
     ast: Ast,
+    /// The condition on each match, if there is one.
+    condition: Option<Arc<Predicate>>,
     levels: Level,
 }
 
@@ -35,11 +38,46 @@ impl Query {
     /// [`Error::Query`] for text that is not a valid query, with the column; [`Error::Unsupported`] for a
     /// valid query that is too large.
     pub fn compile(text: &str) -> Result<Self, Error> {
-        let refuse = |error| QueryError::new(text, error);
-        let ast = parse(text).map_err(|error| Error::Query(refuse(error)))?;
-        let mut query = Self { text: text.to_owned(), ast, levels: 0 };
-        query.levels = Program::new(std::slice::from_ref(&query))?.levels();
-        Ok(query)
+        Self::parsed(text, None)
+    }
+
+    fn parsed(text: &str, format: Option<&TimeFormat>) -> Result<Self, Error> {
+        let mut ast = parse(text).map_err(|error| Error::Query(QueryError::new(text, error)))?;
+        if let Some(format) = format {
+            set_format_in(&mut ast.segments, format);
+        }
+        Self { text: text.to_owned(), ast, condition: None, levels: 0 }.checked()
+    }
+
+    /// Parses and checks a query with a format of the instants that `time` reads in filters. A call of `time`
+    /// may have a format of its own.
+    ///
+    /// # Errors
+    /// As for [`compile`](Self::compile).
+    pub fn compile_with(text: &str, format: &TimeFormat) -> Result<Self, Error> {
+        Self::parsed(text, Some(format))
+    }
+
+    /// Restricts the query to the matches for which a condition is true ([`Predicate::of_value`]). `@` is the
+    /// match, and `$` the record. A query has one condition, which replaces an earlier one.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a condition that is too large. [`Error::Expression`] for one that has a
+    /// column, because matches have none.
+    pub fn holding(self, condition: &Predicate) -> Result<Self, Error> {
+        Self { condition: Some(Arc::new(condition.clone())), ..self }.checked()
+    }
+
+    /// Compiles the query once, as a check.
+    fn checked(mut self) -> Result<Self, Error> {
+        self.levels = Program::new(std::slice::from_ref(&self))?.levels();
+        Ok(self)
+    }
+
+    /// Returns the condition on each match, if there is one.
+    #[must_use]
+    pub fn condition(&self) -> Option<&Predicate> {
+        self.condition.as_deref()
     }
 
     /// Returns the query as written.
@@ -124,6 +162,7 @@ pub struct Program {
     plain_filters: bool,
     names: Vec<u32>,
     patterns_at_run: bool,
+    times: bool,
     columns: Vec<Column>,
     /// True if the last query is that of the elements, each of which is a row.
     explodes: bool,
@@ -280,11 +319,17 @@ impl Program {
         &self.names
     }
 
-    /// Returns true if a pattern of `match` or `search` comes from the records. Only the CPU evaluates such a
-    /// program.
+    /// Returns true if a pattern of `match` or `search` comes from the records, or if texts are compared as
+    /// instants ([`has_times`](Self::has_times)). Only the CPU evaluates such a program.
     #[must_use]
     pub fn has_patterns_at_run(&self) -> bool {
         self.patterns_at_run
+    }
+
+    /// Returns true if the program compares texts as instants.
+    #[must_use]
+    pub fn has_times(&self) -> bool {
+        self.times
     }
 
     /// Returns the program in the form for kernels and the CPU, in this address space.

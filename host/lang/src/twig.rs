@@ -82,11 +82,12 @@ impl Twig {
     /// Converts a JSONPath query to a twig, which matches if the query selects any node. Names, wildcards and
     /// descendants are those of [`xpath`]. A filter is evaluated on the children of its segment's nodes. It
     /// consists of queries of this form, and of comparisons of a singular query of this form with a literal;
-    /// all of them must hold.
+    /// all of them must hold. `$` in a filter is the document. A text may also be a predicate about the
+    /// document, which consists of the same tests: `$.level == 'error' && $.user`.
     ///
     /// # Errors
-    /// [`TwigError`] for a text that is not a JSONPath query, and for a query with positions in arrays,
-    /// negations, alternatives or functions.
+    /// [`TwigError`] for a text that is neither a JSONPath query nor a predicate, and for a text with
+    /// positions in arrays, negations, alternatives or functions.
     pub fn of_jsonpath(text: &str) -> Result<Self, TwigError> {
         jsonpath::parse(text)
     }

@@ -2,7 +2,7 @@
 
 use csv_core::{WriteResult, Writer};
 use warpath_core::json;
-use warpath_lang::program::Program;
+use warpath_lang::program::{Column, Program};
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};

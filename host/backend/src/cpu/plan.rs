@@ -3,13 +3,59 @@
 //! A program begins as a tree of names: `$.user.lang` and `$.user.tags[*]` share `user`, which contains
 //! `lang` and `tags`. [`super::scan`] finds such names without an index. For the rest of a path, here `[*]`,
 //! the interpreter runs over the single value that was found. That value becomes a document of its own.
+//!
+//! A predicate about the record is part of the plan if its paths are names. The scan finds their values
+//! beside those of the paths, and [`Guard::holds`] evaluates the tests when the record has been passed over.
 
-use warpath_shared::ir::{Op, Program};
+use warpath_shared::ir::{FAIL, Instr, Op, PASS, Program, TestKind, relation};
+use warpath_shared::query::document::{Node, Text};
+use warpath_shared::query::operand::is_accepted;
+use warpath_shared::query::value::compares;
 use warpath_shared::units::PathIx;
 
 /// The names of a program. Block 0 is for the root of the record, and has no `rest`.
 pub(super) struct Plan {
     pub blocks: Vec<Block>,
+    /// The predicate about the record, if the program begins with one.
+    pub guard: Option<Guard>,
+}
+
+/// The tests of a predicate about the record.
+pub(super) struct Guard {
+    /// The first test.
+    first: u32,
+    /// For each test of the program, the number of the value that it reads. Tests of other filters have none.
+    value_of: Vec<usize>,
+    /// The number of different values.
+    values: usize,
+}
+
+impl Guard {
+    /// Prepares the values of a record. The record has none of them so far.
+    pub(super) fn begin(&self, values: &mut Vec<Option<Node>>) {
+        values.clear();
+        values.resize(self.values, None);
+    }
+
+    /// Returns whether the predicate is true of a record with these values.
+    #[inline(always)]
+    pub(super) fn holds<T: Text>(&self, text: &T, program: &Program<'_>, values: &[Option<Node>]) -> bool {
+        const EXISTS: u32 = TestKind::Exists as u32;
+        const PATTERN: u32 = TestKind::Pattern as u32;
+        let mut next = self.first;
+        while next < FAIL {
+            let test = program.tests.get(next as usize);
+            let holds = match values[self.value_of[next as usize]] {
+                // A missing value is neither equal to a literal nor ordered with it.
+                None => test.kind < EXISTS && test.relation & relation::UNRELATED != 0,
+                Some(_) if test.kind == EXISTS => true,
+                Some(node) if test.kind == PATTERN => is_accepted(text, node, program, test.offset),
+                Some(node) => compares(text, node, program.literals, &test),
+            };
+            next = if holds { test.then } else { test.otherwise };
+        }
+        next == PASS
+    }
 }
 
 /// The results wanted from one value.
@@ -20,9 +66,11 @@ pub(super) struct Block {
     /// The members that are looked for if the value is an object. No name occurs twice, and no two names lead
     /// to the same block.
     pub names: Vec<Name>,
-    /// The program's block that the interpreter runs over the value if it is a container. Then `names` is
-    /// empty.
+    /// The program's block that the interpreter runs over the value if it is a container. Then `names` has
+    /// only names of the predicate.
     pub rest: Option<u32>,
+    /// The number of the value, if the predicate tests it.
+    pub value: Option<usize>,
 }
 
 /// One member that is looked for.
@@ -43,6 +91,11 @@ impl Name {
         let tail = quoted.iter().rev().take(8).rev().fold(0, |tail, byte| tail >> 8 | (*byte as u64) << 56);
         let mask = u64::MAX << (64 - 8 * quoted.len().min(8));
         Self { quoted, block, tail, mask }
+    }
+
+    /// Returns false if the name contains a quote: two adjacent strings may be mistaken for it.
+    fn is_simple(&self) -> bool {
+        !self.quoted[1..self.quoted.len() - 1].contains(&b'"')
     }
 
     /// Returns whether the last bytes of the name, eight at most, end at `end`.
@@ -70,35 +123,114 @@ impl Plan {
     /// Each block is reached from one position only. So each path has its matches in order, whatever the
     /// order of the members.
     pub(super) fn of(program: &Program<'_>) -> Option<Self> {
+        let first = program.instrs.get(0);
+        let is_guarded = is_about_node(&first) && program.instrs.get(1).op == Op::Return as u32;
+        let tests = if is_guarded { tests_from(program, first.a as u32) } else { Vec::new() };
         // The interpreter runs over a part of the record, which does not contain the root.
-        if (0..program.tests.len()).any(|test| program.tests.get(test).from_root != 0) {
+        let reads_root = |test: &usize| program.tests.get(*test).from_root != 0 && !tests.contains(test);
+        if (0..program.tests.len()).any(|test| reads_root(&test)) {
             return None;
         }
-        let mut plan = Self { blocks: Vec::new() };
+        let mut plan = Self { blocks: Vec::new(), guard: None };
         // The program's block for each block of the plan.
-        let mut pcs = vec![0u32];
+        let mut pcs = vec![if is_guarded { first.target } else { 0 }];
         while let Some(pc) = pcs.get(plan.blocks.len()) {
-            let (block, targets) = Block::of(program, *pc, pcs.len());
+            let (block, targets) = Block::of(program, *pc, pcs.len())?;
             plan.blocks.push(block);
             pcs.extend(targets);
         }
-        let root = plan.blocks.first()?;
-        root.rest.is_none().then_some(plan)
+        if plan.blocks.first()?.rest.is_some() {
+            return None;
+        }
+        if is_guarded {
+            plan.guard = Some(plan.add_guard(program, first.a as u32, &tests)?);
+        }
+        Some(plan)
     }
+
+    /// Adds the values of a predicate's tests. `None` if a path has other steps than names, or is the record
+    /// itself.
+    fn add_guard(&mut self, program: &Program<'_>, first: u32, tests: &[usize]) -> Option<Guard> {
+        let mut guard = Guard { first, value_of: vec![0; program.tests.len()], values: 0 };
+        for test in tests {
+            let (mut block, mut at) = (0, program.tests.get(*test).path as usize);
+            loop {
+                let step = program.instrs.get(at);
+                match step.op {
+                    op if op == Op::Name as u32 => block = self.enter(block, program, step.name())?,
+                    op if op == Op::Return as u32 && block != 0 => break,
+                    _ => return None,
+                }
+                at += 1;
+            }
+            let value = self.blocks[block].value.get_or_insert(guard.values);
+            guard.values = guard.values.max(*value + 1);
+            guard.value_of[*test] = *value;
+        }
+        Some(guard)
+    }
+
+    /// Returns the block for the member of a name, and adds the block if there is none.
+    fn enter(&mut self, block: usize, program: &Program<'_>, name: (u32, u32)) -> Option<usize> {
+        let next = self.blocks.len();
+        let name = Name::new(name_bytes(program, name), next);
+        let names = &mut self.blocks[block].names;
+        if let Some(known) = names.iter().find(|known| known.quoted == name.quoted) {
+            return Some(known.block);
+        }
+        if !name.is_simple() || names.len() == MAX_NAMES {
+            return None;
+        }
+        names.push(name);
+        self.blocks.push(Block::default());
+        Some(next)
+    }
+}
+
+/// Returns whether an instruction is a filter of the node itself, whose tests run no block.
+fn is_about_node(instr: &Instr) -> bool {
+    instr.op == Op::Filter as u32 && instr.b == 0 && instr.c == 0
+}
+
+/// The tests that a filter may evaluate, from the first test on.
+fn tests_from(program: &Program<'_>, first: u32) -> Vec<usize> {
+    let (mut reached, mut at) = (vec![first as usize], 0);
+    while let Some(test) = reached.get(at) {
+        let test = program.tests.get(*test);
+        for next in [test.then, test.otherwise] {
+            if next < FAIL && !reached.contains(&(next as usize)) {
+                reached.push(next as usize);
+            }
+        }
+        at += 1;
+    }
+    reached
+}
+
+/// The bytes of a name among the literals.
+fn name_bytes<'p>(program: &Program<'p>, (start, len): (u32, u32)) -> impl Iterator<Item = u8> + use<'p> {
+    let literals = program.literals;
+    (start..start + len).map(move |i| literals.get(i as usize))
 }
 
 impl Block {
     /// Returns whether the value itself is wanted, and not only members of it.
     pub(super) fn wants_value(&self) -> bool {
-        !self.paths.is_empty() || self.rest.is_some()
+        self.wants_scalar() || self.rest.is_some()
+    }
+
+    /// Returns whether the value is wanted even if it has no children.
+    pub(super) fn wants_scalar(&self) -> bool {
+        !self.paths.is_empty() || self.value.is_some()
     }
 
     /// Makes the block at `pc`, and returns the blocks that its names lead to. Those get the numbers `next`,
-    /// `next + 1` and so on in the plan.
-    fn of(program: &Program<'_>, pc: u32, next: usize) -> (Self, Vec<u32>) {
+    /// `next + 1` and so on in the plan. `None` if the block tests the value itself.
+    fn of(program: &Program<'_>, pc: u32, next: usize) -> Option<(Self, Vec<u32>)> {
         const RETURN: u32 = Op::Return as u32;
         const EMIT: u32 = Op::Emit as u32;
         const NAME: u32 = Op::Name as u32;
+        const FILTER: u32 = Op::Filter as u32;
         let mut block = Self::default();
         let mut targets = Vec::new();
         let mut simple = true;
@@ -109,16 +241,14 @@ impl Block {
                 RETURN => break,
                 EMIT => block.paths.push(instr.target),
                 NAME => {
-                    let (start, len) = instr.name();
-                    let bytes = (start..start + len).map(|i| program.literals.get(i as usize));
-                    let name = Name::new(bytes, next + targets.len());
-                    // If a name contains a quote, two adjacent strings may be mistaken for it.
-                    simple &= !name.quoted[1..name.quoted.len() - 1].contains(&b'"');
+                    let name = Name::new(name_bytes(program, instr.name()), next + targets.len());
+                    simple &= name.is_simple();
                     simple &= block.names.iter().all(|other| other.quoted != name.quoted);
                     simple &= !targets.contains(&instr.target) && block.names.len() < MAX_NAMES;
                     block.names.push(name);
                     targets.push(instr.target);
                 }
+                FILTER if instr.b == 0 => return None,
                 _ => simple = false,
             }
             at += 1;
@@ -128,6 +258,6 @@ impl Block {
             targets.clear();
             block.rest = Some(pc);
         }
-        (block, targets)
+        Some((block, targets))
     }
 }

@@ -507,7 +507,7 @@ impl Walk {
             Some(b'[') if wanted.wants_value() => self.enter(plan, block, start, false),
             Some(b'[') => {}
             Some(b',' | b':' | b'}' | b']' | b'\n') | None => return false,
-            Some(_) if !wanted.paths.is_empty() => self.pending = Some((block, start as PartOffset)),
+            Some(_) if wanted.wants_scalar() => self.pending = Some((block, start as PartOffset)),
             Some(_) => {}
         }
         true

@@ -382,7 +382,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let files = FileArgs { files: args.file.into_iter().collect() };
     let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };
     let run = RunArgs {
-        only: WhereArgs { only: Some(args.expression) },
+        only: WhereArgs { only: Some(args.expression), ..WhereArgs::default() },
         bitmap: Some(args.index),
         approximate: args.approximate,
         output: args.output,
@@ -407,6 +407,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         return select::run(args, ui, started);
     }
     let args = QueryArgs {
+        each: None,
         path: "$".to_owned(),
         files,
         exit_status: args.exit_status,

@@ -8,7 +8,7 @@ use indicatif::BinaryBytes;
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Predicate, Program, Query, jsonpath};
+use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
 use super::escape::escaped;
@@ -26,10 +26,10 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         out.finish()?;
         return Ok(code);
     }
-    let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
+    let queries = args.paths.iter().map(|path| args.only.query(path)).collect::<Result<Vec<_>, _>>()?;
     let mut program = Program::new(&queries)?;
-    if let Some(only) = &args.only.only {
-        program = program.matching(&Arc::new(Predicate::parse(only)?), false)?;
+    if let Some(only) = args.only.predicate()? {
+        program = program.matching(&Arc::new(only), false)?;
     }
     let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
     let index = args.index.index.as_ref().map(IndexFile::open).transpose()?;

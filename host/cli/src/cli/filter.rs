@@ -12,10 +12,13 @@ use answers::Answers;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::build::build_matches;
 use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
-use warpath::{Engine, Error, Filtering, InputError, OutputMode, Plan, Setup, Source, Stats};
+use warpath::{
+    Engine, Error, Filtered, Filtering, InputError, OutputMode, Plan, Predicate, Query, Setup, Source, Stats,
+};
 use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
+use super::children::ChildWatch;
 use super::failure::Failure;
 use super::files;
 use super::out::{self, Out};
@@ -30,6 +33,7 @@ const WRONG: u8 = 3;
 /// Prints the subscriptions that each document matches.
 pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     check(args)?;
+    let only = predicate(args)?;
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let sources = files::sources(&args.files, &args.output, ui)?;
@@ -49,9 +53,12 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
         history(args, &engine, &subscriptions, sources, mode, ui)?
     } else {
         let standing = Standing::new(subscriptions);
+        let children = if args.watch { Vec::new() } else { children(&standing, ui)? };
         let _watch = args.watch.then(|| Watch::start(&args.subscriptions, seen, &standing, ui));
         let mut filter = Filter {
             args,
+            only,
+            children,
             standing,
             engine,
             out: Out::new(&args.output).made_from(mode),
@@ -92,6 +99,11 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
         _ => {}
     }
     Ok(())
+}
+
+/// The predicate on documents.
+fn predicate(args: &FilterArgs) -> Result<Option<Predicate>, Error> {
+    args.only.predicate()
 }
 
 /// The subscriptions of a file, and true if all of its lines are valid.
@@ -145,8 +157,8 @@ fn history(
         )
         .with_help("set `--input` for all of them, or filter the two kinds separately"));
     }
-    let (built, left_out) =
-        build_matches(engine, sources, subscriptions, kind).map_err(Failure::of_bitmap)?;
+    let (built, left_out) = build_matches(engine, sources, subscriptions, kind, predicate(args)?.as_ref())
+        .map_err(Failure::of_bitmap)?;
     ui.skipped("document", left_out.count, left_out.first);
     let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
     if let Some(output) = &args.output.output {
@@ -169,8 +181,42 @@ fn documents(args: &FilterArgs, source: &Source) -> Documents {
     }
 }
 
+/// The most subscriptions that are watched for children. Each costs a pass over the documents, until it
+/// matches or such a child is found.
+const MOST_WATCHED: usize = 16;
+
+/// The first subscriptions that filter children, with their numbers.
+fn children(standing: &Standing, ui: &Ui) -> Result<Vec<(usize, ChildWatch)>, Error> {
+    let subscriptions = standing.current();
+    let mut watched = Vec::new();
+    for number in 0..subscriptions.len() {
+        if watched.len() == MOST_WATCHED {
+            break;
+        }
+        let query = subscriptions.query(number).and_then(|text| Query::compile(text).ok());
+        if let Some(query) = query
+            && let Some(watch) = ChildWatch::new(&query, ui)?
+        {
+            watched.push((number, watch));
+        }
+    }
+    Ok(watched)
+}
+
+/// Looks for the children that subscriptions filter.
+fn see(children: &mut [(usize, ChildWatch)], filtered: &Filtered) -> Result<(), Error> {
+    for (number, watch) in children {
+        let has_match = filtered.pairs().iter().any(|(_, found)| *found as usize == *number);
+        watch.see(has_match, filtered.text().is_empty(), |program| filtered.count_more(program))?;
+    }
+    Ok(())
+}
+
 struct Filter<'a> {
     args: &'a FilterArgs,
+    only: Option<Predicate>,
+    /// The numbers of subscriptions that filter children, and what is known of these.
+    children: Vec<(usize, ChildWatch)>,
     standing: Standing,
     engine: Engine,
     out: Out,
@@ -228,6 +274,10 @@ impl Filter<'_> {
             failure = failure.or(ended.err());
         }
         ui.skipped("document", self.skipped, self.first_skipped.as_ref());
+        let subscriptions = self.standing.current();
+        for (number, watch) in &self.children {
+            watch.note_for_subscription(subscriptions.id(*number).unwrap_or_default(), ui);
+        }
         if let Some(format) = self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
             // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
@@ -252,8 +302,12 @@ impl Filter<'_> {
             while let Some(source) = sources.next_if(|source| documents(self.args, source) == kind) {
                 same.push(source);
             }
-            let mut run = self.engine.input(same).filter(&self.standing, kind);
-            let told = self.tell(&mut run, answers, progress);
+            let mut input = self.engine.input(same);
+            if let Some(only) = &self.only {
+                input = input.matching(only);
+            }
+            let mut run = input.filter(&self.standing, kind);
+            let told = self.tell(&mut run, kind, answers, progress);
             self.done.add(&run);
             told?;
         }
@@ -263,6 +317,7 @@ impl Filter<'_> {
     fn tell(
         &mut self,
         run: &mut Filtering,
+        kind: Documents,
         answers: &mut Answers,
         progress: &mut Progress,
     ) -> Result<(), Failure> {
@@ -281,6 +336,9 @@ impl Filter<'_> {
                     self.out.open()?;
                     self.rejects.open()?;
                     self.is_begun = true;
+                    if kind != Documents::Xml {
+                        see(&mut self.children, &filtered)?;
+                    }
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
                     let skipped = filtered.take_skipped();

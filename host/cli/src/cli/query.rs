@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::answer::{Limit, TextForm, Want, text};
-use warpath::{Batch, Program, Query};
+use warpath::{Batch, Predicate, Program, Query};
 
 use super::args::{HeadArgs, QueryArgs};
+use super::children::{ChildWatch, Watched};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -21,16 +22,21 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if is_file(&args.path) {
         swap(&mut args)?;
     }
-    let query = Query::compile(&args.path)?;
+    let mut query = args.run.only.query(&args.path)?;
+    if let Some(each) = &args.each {
+        query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
+    }
     let program = Program::new(std::slice::from_ref(&query))?;
     let sources = files::sources(&args.files, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
+    let watch = ChildWatch::new(&query, ui)?;
     let found = if args.count {
-        let mut count = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
+        let inner = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
+        let mut count = Watched { inner, watch };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-        count.after_skipped()
+        count.close(&args, ui).after_skipped()
     } else if args.offsets
         || args.with_path
         || args.limit.limit.is_some()
@@ -44,7 +50,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             offsets: args.offsets,
             path: args.with_path,
         };
-        let mut lines = Lines {
+        let inner = Lines {
             form,
             look,
             fields,
@@ -53,12 +59,13 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             skip: args.skip.skip,
             found: 0,
         };
+        let mut lines = Watched { inner, watch };
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
-        lines.found
+        lines.close(&args, ui).found
     } else {
-        let mut texts = Texts { form, found: 0 };
+        let mut texts = Watched { inner: Texts { form, found: 0 }, watch };
         run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
-        texts.found
+        texts.close(&args, ui).found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

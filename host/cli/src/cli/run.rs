@@ -122,7 +122,7 @@ pub fn consume(
 ) -> Result<(), Failure> {
     let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
     files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
-    let predicate = args.only.only.as_deref().map(Predicate::parse).transpose()?;
+    let predicate = args.only.predicate()?;
     if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
         return Err(Failure::usage(format!(
             "a bitmap index requires one plain file; there are {count} inputs"

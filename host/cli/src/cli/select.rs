@@ -6,17 +6,18 @@ mod rows;
 mod typed;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::answer::RowForm;
 use warpath::columns::Schema;
-use warpath::{Error, Program, Query};
+use warpath::{Program, Query};
 
 use columns::Column;
 use rows::{Print, Rest, Rows};
 use typed::Table;
 
-use super::args::{OnMismatchArg, RowFormat, SelectArgs};
+use super::args::{OnMismatchArg, RowFormat, SelectArgs, WhereArgs};
 use super::failure::Failure;
 use super::grid::Grid;
 use super::run;
@@ -38,7 +39,7 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref())?;
+    let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if !sort.sort.is_empty() && matches!(on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip) {
         return Err(Failure::usage("`--sort` cannot be used with `--on-mismatch fail` and `skip`")
@@ -86,9 +87,10 @@ fn program(
     text: bool,
     on_mismatch: OnMismatchArg,
     explode: Option<&str>,
+    instants: &WhereArgs,
 ) -> Result<Program, Failure> {
-    let elements = explode.map(|path| Query::compile(path)?.elements()).transpose()?;
-    let parse = |arg: &String| columns::parse(arg, text, elements.as_ref());
+    let elements = explode.map(|path| instants.query(path)?.elements()).transpose()?;
+    let parse = |arg: &String| columns::parse(arg, text, elements.as_ref(), instants);
     let columns = args.iter().map(parse).collect::<Result<Vec<Column>, Failure>>()?;
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
@@ -102,6 +104,9 @@ fn program(
         None => Program::new(&queries)?,
         Some(elements) => Program::exploding(&queries, elements)?,
     };
-    Ok::<_, Error>(program.with_names(&names)?.with_types(&types)?.with_defaults(&defaults)?)
-        .map_err(Into::into)
+    let program = program.with_names(&names)?.with_types(&types)?.with_defaults(&defaults)?;
+    Ok(match &instants.time_format {
+        Some(format) => program.with_time_format(&Arc::new(format.clone())),
+        None => program,
+    })
 }

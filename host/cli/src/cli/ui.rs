@@ -61,6 +61,11 @@ impl Ui {
         Look::of(self.when, output, pretty)
     }
 
+    /// Returns true if warnings and notes are not printed.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn error(&self, message: impl Display) {
         self.say("error:", ERROR, "", message);
     }

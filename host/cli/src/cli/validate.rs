@@ -19,18 +19,19 @@ use super::ui::{Message, Place, Ui};
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let ValidateArgs { files, limit, all, rejects, partitions, report } = args;
+    let ValidateArgs { files, limit, all, rejects, only, partitions, report } = args;
     // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceArgs { device: DeviceChoice::Cpu };
     let engine =
         run::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
     let reads_all = all || rejects.rejects.is_some() || rejects.max_errors.is_some();
-    let run = RunArgs { report, rejects, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
+    let run = RunArgs { report, rejects, only, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
     let sources = files::sources(&files, &run.output, ui)?;
     let list = all || limit.limit.is_some();
     let most = limit.limit.unwrap_or(if reads_all { u64::MAX } else { 1 });
-    let mut verdict = Verdict { list, most, ..Verdict::default() };
+    let is_part = run.only.only.is_some();
+    let mut verdict = Verdict { list, most, is_part, ..Verdict::default() };
     run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
     if verdict.malformed > 0 {
         verdict.report(ui);
@@ -39,7 +40,10 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     if !list {
         let mut out = Out::stdout();
         let Verdict { records, bytes, .. } = verdict;
-        out.buffer.extend_from_slice(format!("{}, {bytes} bytes: all valid\n", count(records)).as_bytes());
+        let that_match = if is_part { " that match" } else { "" };
+        out.buffer.extend_from_slice(
+            format!("{}{that_match}, {bytes} bytes: all valid\n", count(records)).as_bytes(),
+        );
         out.finish()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -55,6 +59,8 @@ struct Verdict {
     /// True if malformed records are listed; and the number of them at which the run stops.
     list: bool,
     most: u64,
+    /// True if only records are counted that match a predicate. Malformed records are counted all the same.
+    is_part: bool,
     /// The numbers of records without a fault, of malformed records, and of bytes of text.
     records: u64,
     malformed: u64,
@@ -75,6 +81,8 @@ impl Verdict {
             });
         } else if self.malformed == self.most {
             ui.error(format_args!("{} malformed; stopped there", count(self.malformed)));
+        } else if self.is_part {
+            ui.error(format_args!("{} malformed", count(self.malformed)));
         } else {
             let all = count(self.records + self.malformed);
             ui.error(format_args!("{} of {all} malformed", self.malformed));

@@ -6,11 +6,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use warpath_backend::answer::path::Paths;
-use warpath_backend::answer::{Answer, LineFault, Piece};
+use warpath_backend::answer::{Answer, LineFault, Piece, Want};
 use warpath_backend::columns::ColumnBatch;
+use warpath_backend::cpu::Cpu;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedBatch;
-use warpath_core::error::RecordError;
+use warpath_core::error::{Error, RecordError};
+use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
@@ -131,6 +133,15 @@ impl Batch {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
     }
 
+    /// Counts the matches of another program in the partition's text, one number for each path. The CPU
+    /// evaluates it, in this thread. The [`text`](Self::text) is needed, so the caller must want matches.
+    ///
+    /// # Errors
+    /// Those of a backend; the CPU has none.
+    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
+        count(self.text(), program)
+    }
+
     /// Takes the columns out, if the caller wanted columns: one batch for each piece, possibly without a row.
     /// A second call returns empty batches.
     pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
@@ -206,6 +217,15 @@ impl Batch {
         let base = piece.base as usize;
         self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
     }
+}
+
+/// Counts the matches of a program in a text on the CPU, one number for each path.
+pub(super) fn count(text: &[u8], program: &Program) -> Result<Vec<u64>, Error> {
+    let mut counts = vec![0; program.paths()];
+    for piece in Cpu.answer(text, program, Want::default())?.pieces {
+        counts.iter_mut().zip(piece.counts).for_each(|(all, count)| *all += count);
+    }
+    Ok(counts)
 }
 
 pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {

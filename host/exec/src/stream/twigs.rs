@@ -6,17 +6,20 @@ mod arrow;
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::answer::LineFault;
+use warpath_backend::answer::{LineFault, Want};
 use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_backend::strict;
 use warpath_backend::twig::standing::{
     self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
 };
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::stream::Turn;
+use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
+use super::batch;
 use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
@@ -34,6 +37,8 @@ pub struct TwigTask {
     documents: Documents,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
     strict: bool,
+    /// The predicate on documents, as a program whose matches are the documents for which it is true.
+    only: Option<Program>,
 }
 
 /// The subscriptions that a text matches.
@@ -67,6 +72,7 @@ impl Task for TwigTask {
         if self.strict {
             check_strictly(text.bytes(), &mut found);
         }
+        self.restrict(text.bytes(), &mut found)?;
         Ok(Matching { subscriptions, found: Ok(found) })
     }
 
@@ -92,10 +98,16 @@ impl Task for TwigTask {
         let found = self.worker(turn, worker)?.documents(&subscriptions, &good, self.documents)?;
         let mut found = found.into_iter();
         for text in texts {
-            let found = match broken(text) {
+            let mut found = match broken(text) {
                 Some(fault) => Err(DocumentFault::Json(fault)),
                 None => found.next().unwrap_or_else(|| Ok(Found::of_document([].into_iter()))),
             };
+            if let Ok(of_document) = &mut found {
+                self.restrict(text.bytes(), of_document)?;
+                if let Some(fault) = of_document.faults.pop() {
+                    found = Err(DocumentFault::Json(fault.fault));
+                }
+            }
             results.push(Matching { subscriptions: subscriptions.clone(), found });
         }
         Ok(())
@@ -103,6 +115,38 @@ impl Task for TwigTask {
 }
 
 impl TwigTask {
+    /// Removes the matches of documents for which the predicate is not true. The host evaluates it, on the
+    /// documents that match any subscription. Such a document is malformed if the predicate needs a tree, and
+    /// the document has none.
+    fn restrict(&self, text: &[u8], found: &mut Found) -> Result<(), Error> {
+        let Some(program) = &self.only else { return Ok(()) };
+        if found.pairs.is_empty() {
+            return Ok(());
+        }
+        let (mut matched, mut numbers) = (Vec::new(), Vec::new());
+        let mut pairs = found.pairs.iter().map(|(line, _)| *line).peekable();
+        for (number, line) in (0..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
+            if pairs.peek() == Some(&number) {
+                while pairs.next_if_eq(&number).is_some() {}
+                matched.extend_from_slice(line);
+                numbers.push(number);
+            } else if pairs.peek().is_none() {
+                break;
+            }
+        }
+        let answer = Cpu.answer(&matched, program, Want { matches: true, ..Want::default() })?;
+        let (mut passed, mut first) = (Vec::new(), 0);
+        for piece in &answer.pieces {
+            let number = |line: u32| numbers.get((first + line) as usize).copied().unwrap_or_default();
+            passed.extend(piece.matches.iter().flatten().map(|found| number(found.line)));
+            found.faults.extend(piece.faults.iter().map(|of| LineFault { line: number(of.line), ..*of }));
+            first += piece.lines;
+        }
+        found.faults.sort_by_key(|fault| fault.line);
+        found.pairs.retain(|(line, _)| passed.binary_search(line).is_ok());
+        Ok(())
+    }
+
     /// The worker of a thread, made when it is first needed.
     fn worker<'a, 'b>(
         &'a self,
@@ -160,8 +204,19 @@ impl Filtering {
 }
 
 fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Running<TwigTask>, Error> {
-    input.wants_all_lines("subscriptions require")?;
-    let Request { engine, sources, index, .. } = input;
+    if input.selected.is_some() {
+        return Err(Error::Usage(
+            "subscriptions require all lines of an input; some lines are selected here".into(),
+        ));
+    }
+    let Request { engine, sources, index, predicate, .. } = input;
+    let only = match predicate {
+        Some(_) if documents == Documents::Xml => {
+            return Err(Error::Usage("a predicate is about JSON records; these inputs are XML".into()));
+        }
+        Some(predicate) => Some(Program::new(&[Query::compile("$")?])?.matching(&predicate, false)?),
+        None => None,
+    };
     if index.is_some() {
         return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
@@ -180,7 +235,7 @@ fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Ru
         Jobs::Documents(DocumentJobs::together(sources, size, form))
     };
     let Chosen { backend, buffers, workers, strict, .. } = chosen;
-    let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict };
+    let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
     Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
 }
 
@@ -325,6 +380,15 @@ impl Filtered {
     /// The errors of malformed documents that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
         self.faults.iter()
+    }
+
+    /// Counts the matches of a program in the text, which is JSON, one number for each path. The CPU
+    /// evaluates the program, in this thread.
+    ///
+    /// # Errors
+    /// Those of a backend; the CPU has none.
+    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
+        batch::count(self.text(), program)
     }
 
     /// Takes out the errors of [`skipped`](Self::skipped).

@@ -15,6 +15,7 @@ mod predicate;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use warpath_core::diagnostic::Span;
+pub use warpath_core::time::Format as TimeFormat;
 
 pub use predicate::{ColumnName, State, ValueTest, ValueTestKind};
 
@@ -310,6 +311,18 @@ pub enum FunctionKind {
     Count(FilterQuery),
     /// `value(query)`: the value of the only node; nothing if there are none or several (section 2.4.8).
     Value(FilterQuery),
+    /// `time(path)`, `time(path, format)`: the instant that a value is; nothing for any other value. It is
+    /// compared with literals alone. This function is Warpath's own.
+    Time(TimeCall),
+}
+
+/// The arguments of `time`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeCall {
+    /// The path of the value.
+    pub path: SingularQuery,
+    /// The format of the value; without one, RFC 3339, a date or a number of seconds and so on since 1970.
+    pub format: Option<TimeFormat>,
 }
 
 /// `match(subject, pattern)` or `search(subject, pattern)`.
@@ -462,6 +475,10 @@ impl Display for FunctionCall {
             FunctionKind::Length(value) => write!(f, "length({value})"),
             FunctionKind::Count(query) => write!(f, "count({query})"),
             FunctionKind::Value(query) => write!(f, "value({query})"),
+            FunctionKind::Time(TimeCall { path, format: None }) => write!(f, "time({path})"),
+            FunctionKind::Time(TimeCall { path, format: Some(format) }) => {
+                write!(f, "time({path}, {})", Quoted(format.text()))
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 
 mod filter;
 pub(super) mod predicate;
+mod time;
 
 use std::str::FromStr;
 
@@ -55,6 +56,8 @@ struct Parser<'q> {
     max_depth: usize,
     /// Number of open filters.
     filters: usize,
+    /// True in a predicate about a value, which is `@`.
+    of_value: bool,
     /// The position in the grammar of the error that is being returned.
     place: Place,
 }
@@ -64,7 +67,7 @@ type Parsed<T> = Result<T, Diagnostic>;
 impl<'q> Parser<'q> {
     fn new(text: &'q str, max_depth: usize) -> Self {
         let lexer = Lexer::new(text, 0);
-        Self { text, lexer, depth: 0, max_depth, filters: 0, place: Place::Elsewhere }
+        Self { text, lexer, depth: 0, max_depth, filters: 0, of_value: false, place: Place::Elsewhere }
     }
 
     // jsonpath-query = root-identifier segments

@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use warpath_shared::ir::{ABSENT, FAIL, Instr, LiteralKind, Op, PASS, Test, TestKind, relation};
 
 use super::Program;
+use crate::instants;
 
 const RELATIONS: [(u32, &str); 6] = [
     (relation::EQUAL, "=="),
@@ -62,7 +63,10 @@ impl Program {
                 let sign = if test.negative != 0 { "-" } else { "" };
                 write!(f, "{sign}0.{}e{}", text().trim_matches('"'), test.exponent)
             }
-            _ => f.write_str(&text()),
+            _ => match self.literals.get(test.offset as usize..) {
+                Some([instants::MARK, ..]) => f.write_str("a range of instants"),
+                _ => f.write_str(&text()),
+            },
         }
     }
 

@@ -64,10 +64,7 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
     let mut lowering = Lowering { blocks: vec![Vec::new(); root + trie.len()], ..Lowering::default() };
     if let Some(Guard { predicate, .. }) = &guard {
         let filter = lowering.filter_of_node(predicate.expr(), root as u32);
-        let refused = |error: Diagnostic| match error.kind {
-            DiagnosticKind::UnknownColumn => Error::Expression(QueryError::new(predicate.text(), error)),
-            _ => Error::Unsupported(QueryError::new(predicate.text(), error)),
-        };
+        let refused = |error| refused_predicate(predicate, error);
         lowering.blocks[0] = vec![filter.map_err(refused)?, instr(Op::Return, 0)];
         // The tree's blocks are still empty, so these are the frames of the predicate alone.
         let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
@@ -78,7 +75,18 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
         }
     }
     for (at, point) in trie.iter().enumerate() {
-        let mut block: Vec<Instr> = point.ends.iter().map(|path| instr(Op::Emit, *path)).collect();
+        let mut block = Vec::with_capacity(point.ends.len() + point.next.len() + 2);
+        for path in &point.ends {
+            let emit = instr(Op::Emit, *path);
+            block.push(match queries[*path as usize].condition() {
+                None => emit,
+                Some(condition) => {
+                    let then = lowering.block(vec![emit, instr(Op::Return, 0)]);
+                    let filter = lowering.filter_of_node(condition.expr(), then);
+                    filter.map_err(|error| refused_predicate(condition, error))?
+                }
+            });
+        }
         if at == 0 && guard.as_ref().is_some_and(|guard| guard.marks) {
             block.push(instr(Op::Emit, queries.len() as u32));
         }
@@ -121,7 +129,20 @@ fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
 /// the last one.
 fn refused(queries: &[Query], error: Diagnostic) -> Error {
     let text = queries.last().map_or("", Query::text);
-    Error::Unsupported(QueryError::new(text, error))
+    match error.kind {
+        DiagnosticKind::Type => Error::Query(QueryError::new(text, error)),
+        _ => Error::Unsupported(QueryError::new(text, error)),
+    }
+}
+
+/// Creates the error for a predicate, which is about records or about matches.
+fn refused_predicate(predicate: &Predicate, error: Diagnostic) -> Error {
+    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Type) {
+        return Error::Unsupported(QueryError::new(predicate.text(), error));
+    }
+    let help = error.help.clone().filter(|_| predicate.is_of_value());
+    let help = help.map(|help| help.replace("of the record", "of the value").replace("`$", "`@"));
+    Error::Expression(QueryError::new(predicate.text(), Diagnostic { help: help.or(error.help), ..error }))
 }
 
 const fn instr(op: Op, target: u32) -> Instr {
@@ -188,6 +209,15 @@ fn levels(segments: &[Segment]) -> Option<Level> {
     (levels <= MOST_LEVELS).then_some(levels as Level)
 }
 
+/// Returns the number of levels that a query reads, with its condition on matches.
+fn levels_of(query: &Query) -> Option<Level> {
+    let segments = &query.ast.segments;
+    let of_path = levels(segments)?;
+    let Some(condition) = query.condition() else { return Some(of_path) };
+    let of_match = filter::levels(condition.expr(), segments.len())?;
+    (of_match <= MOST_LEVELS).then_some(of_path.max(of_match as Level))
+}
+
 /// A program under construction.
 #[derive(Default)]
 struct Lowering {
@@ -199,6 +229,8 @@ struct Lowering {
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
+    /// True if texts are compared as instants.
+    times: bool,
 }
 
 impl Lowering {
@@ -346,12 +378,12 @@ impl Lowering {
             let asks = test.kind < TestKind::Exists as u32 && test.relation == relation::EQUAL;
             asks && test.from_root == 0 && test.then == PASS && test.otherwise == FAIL
         };
-        let plain_filters = self.tests.iter().all(is_plain);
+        let is_unconditional = queries.iter().all(|query| query.condition.is_none());
+        let plain_filters = is_unconditional && self.tests.iter().all(is_plain);
         let names = names_of(&instrs, queries.len());
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
-        let mut levels: Option<Vec<Level>> =
-            queries.iter().map(|query| levels(&query.ast.segments)).collect();
+        let mut levels: Option<Vec<Level>> = queries.iter().map(levels_of).collect();
         if let Some(Guard { predicate, .. }) = &guard {
             let of_guard = filter::levels(predicate.expr(), 0).filter(|levels| *levels <= MOST_LEVELS);
             levels = levels.zip(of_guard).map(|(levels, guard)| [levels, vec![guard as Level]].concat());
@@ -364,12 +396,16 @@ impl Lowering {
             literals,
             automata: self.literals.automata,
             paths: (queries.len() + marks as usize) as u32,
-            singular: levels.is_some() && guard.is_none() && queries.iter().all(Query::is_singular),
+            singular: levels.is_some()
+                && guard.is_none()
+                && is_unconditional
+                && queries.iter().all(Query::is_singular),
             needs_trees: levels.is_none(),
             plain_filters,
             names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
+            times: self.times,
             columns: queries.iter().map(Column::new).collect(),
             explodes: false,
             queries: queries.into(),

@@ -10,11 +10,21 @@ use crate::jsonpath::ast::{
     QueryRoot, Segment, SegmentKind, SelectorKind, SingularStepKind,
 };
 
-/// Parses a query.
+/// Parses a query, or a predicate about the document.
 pub(super) fn parse(text: &str) -> Result<Twig, TwigError> {
-    let query = jsonpath::parse(text).map_err(|error| TwigError::new(error.span.start, error.to_string()))?;
     let mut twig = Twig { nodes: Vec::new() };
-    segments(&mut twig, None, &query.segments)?;
+    match jsonpath::parse(text) {
+        Ok(query) => segments(&mut twig, None, &query.segments).map(drop)?,
+        Err(of_query) => {
+            let predicate = jsonpath::parse_predicate(text).map_err(|of_predicate| {
+                // The mistake is in the form that the text follows for longer.
+                let error =
+                    if of_predicate.span.start > of_query.span.start { of_predicate } else { of_query };
+                TwigError::new(error.span.start, error.to_string())
+            })?;
+            holds(&mut twig, None, &predicate)?;
+        }
+    }
     Ok(twig)
 }
 
@@ -45,30 +55,37 @@ fn segments(
         };
         let node = twig.add(parent, axis, name);
         if let SelectorKind::Filter(filter) = &selector.kind {
-            holds(twig, node, filter)?;
+            holds(twig, Some(node), filter)?;
         }
         parent = Some(node);
     }
     Ok(parent)
 }
 
-/// Adds the conditions of a filter on a node.
-fn holds(twig: &mut Twig, node: usize, filter: &LogicalExpr) -> Result<(), TwigError> {
+/// Adds the conditions of a filter on a node, and on the document, which is `$`.
+fn holds(twig: &mut Twig, node: Option<usize>, filter: &LogicalExpr) -> Result<(), TwigError> {
     match &filter.kind {
         LogicalExprKind::And(all) => all.iter().try_for_each(|filter| holds(twig, node, filter)),
-        LogicalExprKind::Exists(query) if query.root == QueryRoot::Current => {
-            segments(twig, Some(node), &query.segments).map(drop)
+        LogicalExprKind::Exists(query) => {
+            segments(twig, tested_from(node, query.root), &query.segments).map(drop)
         }
         LogicalExprKind::Comparison(comparison) => compares(twig, node, comparison),
         LogicalExprKind::Or(_) => Err(unsupported(filter.span, "`||`: make two subscriptions of it")),
         LogicalExprKind::Not(_) => Err(unsupported(filter.span, "`!`")),
         LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "patterns")),
-        LogicalExprKind::Exists(_) => Err(unsupported(filter.span, "`$` within a filter")),
         LogicalExprKind::Value(_) => Err(unsupported(filter.span, "`in`, `between` and `is`")),
     }
 }
 
-fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(), TwigError> {
+/// Returns the node from which a query within a filter begins; `None` for the document.
+fn tested_from(node: Option<usize>, root: QueryRoot) -> Option<usize> {
+    match root {
+        QueryRoot::Current => node,
+        QueryRoot::Record => None,
+    }
+}
+
+fn compares(twig: &mut Twig, node: Option<usize>, comparison: &Comparison) -> Result<(), TwigError> {
     let operator = match comparison.op {
         ComparisonOp::Eq => Operator::Equal,
         ComparisonOp::Lt => Operator::Less,
@@ -96,16 +113,16 @@ fn compares(twig: &mut Twig, node: usize, comparison: &Comparison) -> Result<(),
             ));
         }
     };
-    if query.root != QueryRoot::Current {
-        return Err(unsupported(query.span, "`$` within a filter"));
-    }
-    let mut tested = node;
+    let mut tested = tested_from(node, query.root);
     for step in &query.steps {
         let SingularStepKind::Name(name) = &step.kind else {
             return Err(unsupported(step.span, "positions in arrays"));
         };
-        tested = twig.add(Some(tested), Axis::Child, NameTest::Name(name.clone()));
+        tested = Some(twig.add(tested, Axis::Child, NameTest::Name(name.clone())));
     }
+    let Some(tested) = tested else {
+        return Err(unsupported(query.span, "a comparison of the document itself"));
+    };
     let literal_is_ordered = matches!(literal.kind, LiteralKind::Number(_) | LiteralKind::String(_));
     let literal = match &literal.kind {
         LiteralKind::Number(number) => Literal::Number(number.clone()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::options::{
-    BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs,
+    BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs, WhereArgs,
 };
 use super::values::latency;
 
@@ -21,6 +21,14 @@ use super::values::latency;
 #[derive(Args)]
 #[command(
     mut_arg("on_error", |arg| arg.help("Action at a malformed document").long_help(None::<&str>)),
+    mut_arg("only", |arg| {
+        arg.help("Match only the documents for which EXPR is true, a filter of RFC 9535 about the record")
+            .long_help(
+                "Match only the documents for which EXPR is true, a filter of RFC 9535 about the \
+                 record\n\nSuch as '$.followers >= 1000 && $.lang in (\"en\", \"nl\")'. `$` is the document, \
+                 which is JSON. The CPU evaluates EXPR, on the documents that match a subscription.",
+            )
+    }),
     after_long_help = "\
 Examples:
   warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
@@ -32,6 +40,7 @@ Examples:
 A file of subscriptions has lines of an id, a tab, and a query. Blank lines and lines that begin with
 `#` are ignored:
   dutch     $[?@.lang == 'nl']
+  errors    $.level == 'error' && $.user
   theses    /dblp/phdthesis[author][year >= 2010]//title
 docs/twigs.md has the language of these queries."
 )]
@@ -61,6 +70,9 @@ pub struct FilterArgs {
 
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,
+
+    #[command(flatten)]
+    pub only: WhereArgs,
 
     /// Read the file of subscriptions again whenever it changes
     ///

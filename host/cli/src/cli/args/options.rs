@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use warpath::{DeviceChoice, Format, OnError};
+use warpath::time::Format as TimeFormat;
+use warpath::{DeviceChoice, Error, Format, OnError, Predicate, Query};
 
-use super::values::{device, expression, limit, partition_size, workers};
+use super::values::{device, expression, limit, partition_size, time_format, workers};
 
 #[derive(Args)]
 pub struct FileArgs {
@@ -156,11 +157,43 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. With `--bitmap`, EXPR
-    /// may test columns, too: `warpath bitmap range --help` has their tests.
+    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. In a command with
+    /// `--bitmap`, EXPR may test columns, too: `warpath bitmap range --help` has their tests.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,
+
+    /// Format of the instants that `time(…)` reads in expressions [default: RFC 3339, or a number since 1970]
+    ///
+    /// A format of strftime, such as '%a %b %d %H:%M:%S %z %Y' (Twitter) or '%d/%b/%Y:%H:%M:%S %z' (Apache);
+    /// or `s`, `ms`, `us` or `ns` for numbers since 1970. `time(PATH, FORMAT)` has a format of its own. As
+    /// in '$.id' --where 'time($.created_at) >= "2017-03-01"'.
+    #[arg(long, value_name = "FMT", value_parser = time_format)]
+    pub time_format: Option<TimeFormat>,
+}
+
+impl WhereArgs {
+    /// The predicate on records.
+    pub fn predicate(&self) -> Result<Option<Predicate>, Error> {
+        let Some(only) = &self.only else { return Ok(None) };
+        Ok(Some(self.timed(Predicate::parse(only)?)))
+    }
+
+    /// A predicate with the format of instants.
+    pub fn timed(&self, predicate: Predicate) -> Predicate {
+        match &self.time_format {
+            Some(format) => predicate.with_time_format(format),
+            None => predicate,
+        }
+    }
+
+    /// A query with the format of instants.
+    pub fn query(&self, path: &str) -> Result<Query, Error> {
+        match &self.time_format {
+            Some(format) => Query::compile_with(path, format),
+            None => Query::compile(path),
+        }
+    }
 }
 
 /// Input, output and checks of a run; not its queries.

@@ -9,6 +9,7 @@ use super::options::{
     EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, OnMismatchArg, PrettyArgs, RowFormatArgs,
     RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
+use super::values::expression;
 
 /// Print the matches of a query, one per line
 ///
@@ -24,6 +25,8 @@ Examples:
   warpath query --input json --with-path '$.items[*].price' catalogue.json
   warpath query --pretty '$' --limit 1 tweets.ndjson
   warpath query -H '$.error.code' 'logs/*.ndjson'
+  warpath query '$.items[*]' --match '@.price > 10' orders.ndjson
+  warpath query '$.id' --where '$.user.lang == \"nl\"' tweets.ndjson
 
 Several queries in one pass: `warpath select`.")]
 pub struct QueryArgs {
@@ -34,6 +37,14 @@ pub struct QueryArgs {
     pub files: FileArgs,
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,
+
+    /// Keep only the matches for which EXPR is true, a filter of RFC 9535 about the match
+    ///
+    /// `@` is the match, and `$` the record that has it: '@.price > 10 && @.currency == $.currency'. The
+    /// rest is as for `--where`, which is about the record.
+    #[arg(id = "each", long = "match", value_name = "EXPR", allow_hyphen_values = true,
+          value_parser = expression)]
+    pub each: Option<String>,
 
     /// Print strings as text: without quotes, escapes resolved
     ///

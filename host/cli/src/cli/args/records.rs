@@ -2,7 +2,9 @@
 
 use clap::{Args, value_parser};
 
-use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, RejectArgs, ReportArgs};
+use super::options::{
+    FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, RejectArgs, ReportArgs, WhereArgs,
+};
 
 /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
 ///
@@ -24,6 +26,13 @@ use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs
              that is not UTF-8 is in Base64, as \"record_base64\".",
         )
     }),
+    mut_arg("only", |arg| {
+        arg.help("Count only the records for which EXPR is true, a filter of RFC 9535 about the record")
+            .long_help(
+                "Count only the records for which EXPR is true, a filter of RFC 9535 about the \
+                 record\n\nA malformed record has no value that EXPR could test, so it is always reported.",
+            )
+    }),
     after_long_help = "\
 Examples:
   warpath validate tweets.ndjson
@@ -43,6 +52,8 @@ pub struct ValidateArgs {
 
     #[command(flatten)]
     pub rejects: RejectArgs,
+    #[command(flatten)]
+    pub only: WhereArgs,
     #[command(flatten)]
     pub partitions: PartitionArgs,
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use warpath::DeviceChoice;
+use warpath::time::Format as TimeFormat;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// Parses a range of lines, which are counted from 1. Returns a range counted from 0.
@@ -38,6 +39,11 @@ pub fn expression(text: &str) -> Result<String, String> {
         }
         _ => Ok(text.to_owned()),
     }
+}
+
+/// Parses a format of instants.
+pub fn time_format(text: &str) -> Result<TimeFormat, String> {
+    TimeFormat::new(text)
 }
 
 pub fn device(text: &str) -> Result<DeviceChoice, String> {

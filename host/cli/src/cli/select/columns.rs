@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warpath::columns::ColumnType;
 use warpath::{Error, Query, strict};
 
+use super::super::args::WhereArgs;
 use super::super::failure::Failure;
 
 /// The types, as messages list them.
@@ -37,8 +38,13 @@ fn is_file(arg: &str) -> bool {
 
 /// Parses a column. `text` is true for rows of text, which have no types. A colon that no type follows is
 /// then part of the name. `elements` is the path of the elements that are rows, which a path may begin with
-/// as `@`.
-pub fn parse(arg: &str, text: bool, elements: Option<&Query>) -> Result<Column, Failure> {
+/// as `@`. `instants` has the format of instants in filters.
+pub fn parse(
+    arg: &str,
+    text: bool,
+    elements: Option<&Query>,
+    instants: &WhereArgs,
+) -> Result<Column, Failure> {
     let (name, path) = match arg.split_once('=') {
         Some(column) if !arg.starts_with('$') => column,
         _ => {
@@ -69,7 +75,7 @@ pub fn parse(arg: &str, text: bool, elements: Option<&Query>) -> Result<Column, 
         return Err(Failure::usage(format!("the column `{arg}` has no name"))
             .with_help(format!("give the column a name: `name{arg}`")));
     }
-    let (query, default) = path_and_default(path, elements)?;
+    let (query, default) = path_and_default(path, elements, instants)?;
     Ok(Column { name: name.to_owned(), values, query, default })
 }
 
@@ -95,10 +101,14 @@ fn typed(name: &str) -> Option<Typed<'_>> {
 }
 
 /// Compiles a path, which `??` and a JSON value may follow.
-fn path_and_default(text: &str, elements: Option<&Query>) -> Result<(Query, Option<String>), Failure> {
+fn path_and_default(
+    text: &str,
+    elements: Option<&Query>,
+    instants: &WhereArgs,
+) -> Result<(Query, Option<String>), Failure> {
     let compile = |path: &str| match (path.strip_prefix('@'), elements) {
-        (Some(rest), Some(elements)) => Query::compile(&format!("{}{rest}", elements.text())),
-        _ => Query::compile(path),
+        (Some(rest), Some(elements)) => instants.query(&format!("{}{rest}", elements.text())),
+        _ => instants.query(path),
     };
     let whole = match compile(text) {
         Ok(query) => return Ok((query, None)),

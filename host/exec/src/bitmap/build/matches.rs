@@ -4,6 +4,7 @@ use warpath_backend::twig::standing::{Documents, Standing};
 use warpath_backend::twig::subscriptions::Subscriptions;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::wah::{OnesBuilder, WahBuf};
+use warpath_lang::predicate::Predicate;
 use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 
@@ -24,7 +25,8 @@ pub struct DocumentsLeftOut {
 
 /// Builds a history of matches. Each subscription has a column of [`Kind::Bool`], named by its id, that
 /// records for each document if it matches. Documents are lines, one row for each, blank and malformed ones
-/// too; or inputs, one row for each. A row that is not a document has no value.
+/// too; or inputs, one row for each. A row that is not a document has no value. A document for which the
+/// predicate `only` is not true matches nothing.
 ///
 /// If the documents are the lines of one file, the index has the offsets of lines, as with
 /// [`build_ndjson`](super::build_ndjson). Rows of several inputs follow each other.
@@ -39,6 +41,7 @@ pub fn build_matches(
     sources: Vec<Source>,
     subscriptions: &Subscriptions,
     documents: Documents,
+    only: Option<&Predicate>,
 ) -> Result<(Built, DocumentsLeftOut), Error> {
     if subscriptions.is_empty() {
         return Err(Error::Usage(
@@ -51,7 +54,11 @@ pub fn build_matches(
     };
     let standing = Standing::new(subscriptions.clone());
     let (mut matches, mut left_out) = (Matches::new(subscriptions.len()), DocumentsLeftOut::default());
-    for filtered in engine.input(sources).filter(&standing, documents) {
+    let mut input = engine.input(sources);
+    if let Some(only) = only {
+        input = input.matching(only);
+    }
+    for filtered in input.filter(&standing, documents) {
         let mut filtered = filtered?;
         matches.add(&filtered);
         let faults = filtered.take_skipped();

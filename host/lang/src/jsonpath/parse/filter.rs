@@ -23,7 +23,7 @@ pub(super) enum Operand {
     Column(ColumnName),
 }
 
-/// The functions of RFC 9535, sections 2.4.4 to 2.4.8.
+/// The functions of RFC 9535, sections 2.4.4 to 2.4.8, and `time`, which is Warpath's own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     Length,
@@ -31,6 +31,7 @@ pub(super) enum Function {
     Match,
     Search,
     Value,
+    Time,
 }
 
 impl Function {
@@ -41,6 +42,7 @@ impl Function {
             "match" => Self::Match,
             "search" => Self::Search,
             "value" => Self::Value,
+            "time" => Self::Time,
             _ => return None,
         })
     }
@@ -52,6 +54,7 @@ impl Function {
             Self::Match => "match",
             Self::Search => "search",
             Self::Value => "value",
+            Self::Time => "time",
         }
     }
 }
@@ -174,6 +177,7 @@ impl Parser<'_> {
             "compare twice: `a < b && b < c`".to_owned()
         })?;
         let comparison = Comparison { left, op, op_span, right, span };
+        self.check_time(&comparison)?;
         let comparison = if self.is_predicate() { self.of_column(comparison)? } else { comparison };
         Ok(LogicalExpr { kind: LogicalExprKind::Comparison(Box::new(comparison)), span })
     }
@@ -294,6 +298,9 @@ impl Parser<'_> {
     fn typed(&self, function: Function, arguments: Vec<Operand>, span: Span) -> Parsed<Operand> {
         let name = function.name();
         let found = arguments.len();
+        if function == Function::Time && (1..=2).contains(&found) {
+            return Ok(Operand::Call(Box::new(FunctionCall { kind: self.time(arguments)?, span })));
+        }
         let mut arguments = arguments.into_iter();
         let mut next = |wanted: usize| {
             arguments.next().filter(|_| found == wanted).ok_or_else(|| {
@@ -310,6 +317,10 @@ impl Parser<'_> {
             Function::Length => FunctionKind::Length(Box::new(self.value(next(1)?, value_for)?)),
             Function::Count => FunctionKind::Count(self.nodes(next(1)?, name)?),
             Function::Value => FunctionKind::Value(self.nodes(next(1)?, name)?),
+            Function::Time => {
+                let message = format!("`time` takes a path, and may take a format, found {found} arguments");
+                return Err(Diagnostic::new(DiagnosticKind::Type, span, message));
+            }
             Function::Match | Function::Search => {
                 let subject = self.value(next(2)?, value_for)?;
                 let pattern = self.value(next(2)?, value_for)?;
@@ -326,7 +337,15 @@ impl Parser<'_> {
         let span = operand.span();
         let kind = match operand {
             Operand::Literal(literal) => ComparableKind::Literal(literal),
-            Operand::Call(call) => ComparableKind::Function(*call),
+            Operand::Call(call) => match (&call.kind, value_for) {
+                (FunctionKind::Time(_), ValueFor::Argument(function)) => {
+                    let message =
+                        format!("`{}` takes a value, and the result of `time` is none", function.name());
+                    let help = "compare an instant: `time($.a) >= \"2026-01-31\"`";
+                    return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
+                }
+                _ => ComparableKind::Function(*call),
+            },
             Operand::Query(query) => ComparableKind::Query(self.singular(query, value_for)?),
             Operand::Column(column) => match value_for {
                 ValueFor::Comparison => ComparableKind::Column(column),
@@ -360,7 +379,7 @@ impl Parser<'_> {
     // singular-query-segments = *(S (name-segment / index-segment))
     // name-segment            = ("[" name-selector "]") / ("." member-name-shorthand)
     // index-segment           = "[" index-selector "]"
-    fn singular(&self, query: FilterQuery, value_for: ValueFor) -> Parsed<SingularQuery> {
+    pub(super) fn singular(&self, query: FilterQuery, value_for: ValueFor) -> Parsed<SingularQuery> {
         let FilterQuery { root, segments, span } = query;
         let several = || {
             let wants = match value_for {
@@ -442,6 +461,7 @@ impl Parser<'_> {
                     FunctionKind::Length(_) => Function::Length,
                     FunctionKind::Count(_) => Function::Count,
                     FunctionKind::Value(_) => Function::Value,
+                    FunctionKind::Time(_) => Function::Time,
                 };
                 let message =
                     format!("expected a test, found only the result of `{}`, which is a value", name.name());

@@ -35,7 +35,20 @@ const MAX_PREDICATE_DEPTH: usize = 256;
 /// # Errors
 /// The first mistake from the left, with its position. A common mistake comes with a hint.
 pub fn parse_predicate(text: &str) -> Result<LogicalExpr, Diagnostic> {
+    parsed(text, false)
+}
+
+/// Parses a predicate about a value, which is `@`. `$` is the record that has the value.
+///
+/// # Errors
+/// As for [`parse_predicate`].
+pub fn parse_value_predicate(text: &str) -> Result<LogicalExpr, Diagnostic> {
+    parsed(text, true)
+}
+
+fn parsed(text: &str, of_value: bool) -> Result<LogicalExpr, Diagnostic> {
     let mut parser = Parser::new(text, MAX_PREDICATE_DEPTH);
+    parser.of_value = of_value;
     parser.predicate().map_err(|error| {
         let error = hint::explain(text, error, parser.place);
         let message = error.message.replace("the end of the query", "the end of the expression");
@@ -123,6 +136,7 @@ impl<'q> Parser<'q> {
         let start = self.lexer.at();
         match self.lexer.peek() {
             Some('$') => return self.filter_query().map(Operand::Query),
+            Some('@') if self.of_value => return self.filter_query().map(Operand::Query),
             Some('`') => return self.quoted_column().map(Operand::Column),
             _ => {}
         }

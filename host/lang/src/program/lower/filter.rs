@@ -8,11 +8,12 @@ use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
 use super::{Lowering, instr};
+use crate::instants::Range;
 use crate::jsonpath::words::{member_path, quote};
 use crate::jsonpath::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector,
-    SelectorKind, SingularQuery, SingularStep, SingularStepKind,
+    SelectorKind, SingularQuery, SingularStep, SingularStepKind, TimeCall, TimeFormat,
 };
 
 /// A comparison of a singular path with a literal, the path on the left.
@@ -41,6 +42,38 @@ impl<'a> WithLiteral<'a> {
             _ => None,
         }
     }
+}
+
+/// A comparison of an instant with a literal, the instant on the left.
+struct TimeTest<'a> {
+    call: &'a TimeCall,
+    op: ComparisonOp,
+    literal: &'a Literal,
+}
+
+impl<'a> TimeTest<'a> {
+    fn of(comparison: &'a Comparison) -> Option<Self> {
+        let Comparison { left, op, right, .. } = comparison;
+        let (call, op, literal) = match (&left.kind, &right.kind) {
+            (ComparableKind::Function(call), ComparableKind::Literal(literal)) => (call, *op, literal),
+            (ComparableKind::Literal(literal), ComparableKind::Function(call)) => {
+                (call, op.flipped(), literal)
+            }
+            _ => return None,
+        };
+        match &call.kind {
+            FunctionKind::Time(call) => Some(Self { call, op, literal }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the error for a literal that is not an instant.
+fn not_an_instant(literal: &Literal, format: Option<&TimeFormat>) -> Diagnostic {
+    let own = format.map(|format| format!(", or of the format `{}`", format.text())).unwrap_or_default();
+    let message = format!("expected a date, or an instant of RFC 3339{own}, found {literal}");
+    Diagnostic::new(DiagnosticKind::Type, literal.span, message)
+        .with_help("such as \"2026-01-31\" or \"2026-01-31T23:59:59+01:00\"")
 }
 
 /// Returns the relations for which a comparison is true.
@@ -176,7 +209,34 @@ impl Lowering {
         Ok(Test { path: self.steps(steps), from_root: from_root(query.root), ..Test::default() })
     }
 
+    /// Adds the tests of a comparison of an instant with a literal.
+    fn time(&mut self, test: &TimeTest<'_>, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        let TimeTest { call: TimeCall { path, format }, op, literal } = test;
+        let format = format.as_ref();
+        let Some(range) = Range::of(*op, literal, format) else {
+            return Err(not_an_instant(literal, format));
+        };
+        let (then, otherwise) = if *op == ComparisonOp::Ne { (otherwise, then) } else { (then, otherwise) };
+        let of_numbers = match range.of_numbers(path, format) {
+            Some(expr) => self.expression(&expr, then, otherwise)?,
+            None => otherwise,
+        };
+        // The host reads texts, which are loaded as patterns are.
+        (self.patterns_at_run, self.times) = (true, true);
+        let at_run = Test { path: self.steps([]), then, otherwise: of_numbers, ..Test::default() };
+        let at_run = self.test(TestKind::PatternAtRun as u32, at_run);
+        let (offset, len) = self.literals.bytes(&range.encode(format));
+        let raw = warpath_shared::ir::LiteralKind::String as u32;
+        let range = Test { path: self.steps([]), slot: 1, offset, len, raw, ..Test::default() };
+        let range = self.before(TestKind::LoadLiteral, at_run, range);
+        let subject = self.singular(path)?;
+        Ok(self.before(TestKind::LoadPath, range, subject))
+    }
+
     fn comparison(&mut self, comparison: &Comparison, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        if let Some(test) = TimeTest::of(comparison) {
+            return self.time(&test, then, otherwise);
+        }
         if let Some(WithLiteral { path, relation, literal }) = WithLiteral::of(comparison) {
             let mut test = Test { relation, then, otherwise, ..self.singular(path)? };
             let kind = self.literals.of_test(literal, &mut test);
@@ -213,6 +273,10 @@ impl Lowering {
                 }
                 FunctionKind::Count(query) => self.run(TestKind::Count, query, slot, next, next)?,
                 FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, next, next)?,
+                FunctionKind::Time(_) => {
+                    let message = "`time` is compared with a constant";
+                    return Err(Diagnostic::new(DiagnosticKind::Type, call.span, message));
+                }
             },
             ComparableKind::Column(column) => return Err(not_in_text(column)),
         })

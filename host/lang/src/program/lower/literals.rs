@@ -25,7 +25,7 @@ pub(super) struct Literals {
 
 impl Literals {
     /// Stores a byte string once. Returns its offset and its length.
-    fn bytes(&mut self, bytes: &[u8]) -> (u32, u32) {
+    pub fn bytes(&mut self, bytes: &[u8]) -> (u32, u32) {
         let end = self.bytes.len();
         let offset = *self.known.entry(bytes.to_vec()).or_insert(end);
         if offset == end {

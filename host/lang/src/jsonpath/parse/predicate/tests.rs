@@ -53,6 +53,9 @@ fn predicates_have_one_canonical_form() {
         ("missing is missing and value = 1", "missing is missing && value == 1"),
         ("android = 1 and notx = 2 and or2 = 3", "android == 1 && notx == 2 && or2 == 3"),
         ("count = 1 or match in (2)", "count == 1 || match in (2)"),
+        ("time($.a)>='2026-01-01'", "time($['a']) >= '2026-01-01'"),
+        ("5 < time( $.a , 'ms' ) and time = 1", "5 < time($['a'], 'ms') && time == 1"),
+        ("time($.a, \"%s\") not in (1, 2)", "time($['a'], '%s') not in (1, 2)"),
         // Paths.
         ("$.a", "$['a']"),
         ("!$.a", "!$['a']"),

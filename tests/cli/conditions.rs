@@ -1,0 +1,136 @@
+//! Conditions on records and on matches: `--where`, `--match`, and the note about filters of children.
+
+use insta::assert_snapshot;
+
+use super::{Folder, pipe};
+
+const LOG: &[u8] = b"\
+{\"level\":\"error\",\"code\":5,\"user\":{\"id\":1},\"items\":[{\"price\":5},{\"price\":15},{\"price\":25}]}
+{\"level\":\"info\",\"code\":7,\"items\":[{\"price\":30}]}
+
+{\"level\":\"error\",\"code\":9,\"limit\":8,\"items\":[{\"price\":9},{\"price\":7}]}
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new(&[
+        ("log.ndjson", LOG),
+        (
+            "subs",
+            b"all\t$.level\nerrors\t$.level == 'error' && $.code > 5\nwrong\t$[?@.level == 'error'].x\n",
+        ),
+        ("bad.ndjson", b"{\"level\":\"error\"}\n{\"level\":\n{\"level\":\"info\"}\n"),
+        ("one.json", b"{\"level\": \"error\",\n \"items\": [{\"price\": 1},\n {\"price\": 20}]}"),
+    ]);
+    folder.run(&["pack", "log.ndjson", "-o", "log.wpk"]).ok();
+    folder
+}
+
+#[test]
+fn matches_are_kept_for_which_a_condition_is_true() {
+    let folder = folder();
+    for input in ["log.ndjson", "log.wpk"] {
+        let run = |args: &[&str]| folder.run(&[&["query", "$.items[*]", input, "--match"], args].concat());
+        assert_eq!(run(&["@.price > 10"]).ok(), "{\"price\":15}\n{\"price\":25}\n{\"price\":30}\n");
+        assert_eq!(run(&["@.price > 10", "--count"]).ok(), "3\n");
+        assert_eq!(run(&["@.price > 10", "-n2", "-c"]).ok(), "2\n");
+        assert_eq!(run(&["@.price > 10", "--limit=1"]).ok(), "{\"price\":15}\n");
+        assert_eq!(run(&["@.price > $.limit"]).ok(), "{\"price\":9}\n");
+        assert_eq!(run(&["@.price > 10", "--where=$.code < 7", "-c"]).ok(), "2\n");
+        assert_eq!(
+            run(&["@.price > 20", "--with-path"]).ok(),
+            "$['items'][2]\t{\"price\":25}\n$['items'][0]\t{\"price\":30}\n"
+        );
+        assert_eq!(run(&["@.price == 30", "--offsets"]).ok(), "131\t143\t{\"price\":30}\n");
+        assert_eq!(run(&["@.price > 100", "-e"]).code, 1);
+    }
+    let piped = pipe(&["query", "$.code", "--match", "@ in (7, 9)"], LOG);
+    assert_eq!(piped.ok(), "7\n9\n");
+    let json = folder.run(&["query", "--input=json", "$.items[*].price", "--match=@ > 1", "one.json"]);
+    assert_eq!(json.ok(), "20\n");
+    assert_snapshot!(folder.run(&["query", "$", "--match", "price > 1", "log.ndjson"]).stderr);
+}
+
+#[test]
+fn subscriptions_and_checks_take_conditions_on_records() {
+    let folder = folder();
+    let filter = |args: &[&str]| folder.run(&[&["filter", "-q", "-s", "subs"], args].concat());
+    assert_eq!(
+        filter(&["log.ndjson"]).ok(),
+        "log.ndjson:1\tall\nlog.ndjson:2\tall\nlog.ndjson:4\tall errors\n"
+    );
+    for input in ["log.ndjson", "log.wpk"] {
+        let lines = filter(&["--where=$.code != 7", input]).ok();
+        assert_eq!(lines.replace(input, "F"), "F:1\tall\nF:4\tall errors\n");
+    }
+    // A predicate that needs trees, and one that no document passes.
+    assert_eq!(
+        filter(&["-c", "--where=count($.items[*]) == 2", "log.ndjson"]).ok(),
+        "all\t1\nerrors\t1\nwrong\t0\n"
+    );
+    assert_eq!(filter(&["-c", "--where=$.code > 100", "log.ndjson"]).ok(), "all\t0\nerrors\t0\nwrong\t0\n");
+    assert_eq!(filter(&["--input=json", "--where=$.items[1]", "one.json"]).ok(), "one.json\tall\n");
+    assert_eq!(filter(&["--input=json", "--where=$.items[2]", "one.json"]).ok(), "");
+    let bad = filter(&["--where=$.level == 'info'", "--on-error=skip", "bad.ndjson"]);
+    assert_eq!(bad.text(), "bad.ndjson:3\tall\n");
+    filter(&["--where=$.x", "--input=xml", "log.ndjson"]).failed(
+        2,
+        "",
+        "error: a predicate is about JSON records",
+    );
+    filter(&["--where=$.x ==", "log.ndjson"]).failed(3, "", "error: expected a value after `==`");
+    // A history has no match in a line that does not pass.
+    filter(&["--format=bitmap", "-o", "history.wpb", "--where=$.code != 7", "log.ndjson"]).ok();
+    assert_eq!(folder.run(&["bitmap", "range", "-c", "history.wpb", "all = true"]).ok(), "2\n");
+
+    let validate = |args: &[&str]| folder.run(&[&["validate"], args].concat());
+    assert_eq!(
+        validate(&["--where=$.level == 'error'", "log.ndjson"]).ok(),
+        "2 records that match, 219 bytes: all valid\n"
+    );
+    let checked = pipe(&["validate", "--where=$.code"], LOG);
+    assert_eq!(checked.ok(), "3 records that match, 219 bytes: all valid\n");
+    validate(&["--where=$.level == 'info'", "bad.ndjson"]).failed(4, "", "error: bad.ndjson:2:");
+    let all = validate(&["--all", "--where=$.level == 'info'", "bad.ndjson"]);
+    assert_eq!((all.code, all.stdout.iter().filter(|byte| **byte == b'\n').count()), (4, 1), "{all}");
+}
+
+#[test]
+fn a_filter_of_children_that_no_record_has_is_noted() {
+    let folder = folder();
+    let query = |args: &[&str]| folder.run(&[&["query"], args].concat());
+    let note = |args: &[&str]| {
+        let ran = query(args);
+        assert_eq!(
+            (ran.code, ran.text().as_str()),
+            (0, if args.contains(&"-c") { "0\n" } else { "" }),
+            "{ran}"
+        );
+        ran.stderr
+    };
+    assert_snapshot!(note(&["$[?@.level == \"error\"].code", "log.ndjson"]));
+    assert_snapshot!(note(&[
+        "--where",
+        "$.code > 5",
+        "$[? @.level == 'error' && @.code == 9]",
+        "-c",
+        "log.wpk"
+    ]));
+    assert_snapshot!(note(&["$[?@.lvl == 'error']", "log.ndjson"]));
+    // The command in the note does what was meant.
+    assert_eq!(query(&["$.code", "--where", "$.level == \"error\"", "log.ndjson"]).ok(), "5\n9\n");
+    // No note without a reason for one: the filter finds children, or a child has the member.
+    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']", "$.a"] {
+        assert_eq!(query(&[path, "log.ndjson"]).stderr, "", "{path}");
+    }
+    assert_eq!(note(&["-q", "$[?@.level == 'error']", "log.ndjson"]), "");
+    assert_eq!(pipe(&["query", "$[?@.level == 'x']"], b"").stderr, "");
+    let piped = pipe(&["query", "$[?@.level == 'x']"], LOG);
+    assert!(piped.stderr.contains("warpath query '$' --where '$.level == '\\''x'\\'''\n"), "{piped}");
+    let json = note(&["--input=json", "$[?@.level == 'error']", "one.json"]);
+    assert!(json.contains("--input=json '$' --where"), "{json}");
+
+    let filtered = folder.run(&["filter", "-s", "subs", "log.ndjson"]);
+    assert_snapshot!(filtered.stderr);
+    let inside = Folder::new(&[("subs", b"ids\t$[?@.id == 5]\n"), ("log.ndjson", LOG)]);
+    assert_eq!(inside.run(&["filter", "-s", "subs", "log.ndjson"]).stderr, "");
+}
