@@ -297,7 +297,7 @@ fn sorted_rows_have_any_format() {
     assert_eq!(sorted(&["--limit", "0"]).ok(), "");
     assert_eq!(
         sorted(&["--where", "$.n == 1", "--sort", "lang", "--limit", "1", "--format", "tsv"]).ok(),
-        "lang\tn\ttags\nnl\t1\t[\"a\",\"b\"]\n"
+        "lang\tn\ttags\nen\t1.0\t[\"b\"]\n"
     );
     let folder = Folder::new(&[("r.ndjson", RECORDS)]);
     for format in ["arrow", "parquet"] {

@@ -24,8 +24,7 @@ use warpath_lang::elements::Split;
 
 use super::jobs::{Document, DocumentJobs, Form, Jobs, Origin};
 use super::operator::{Conduct, Step};
-use super::program::Work;
-use super::task::{Answered, ProgramTask};
+use super::task::{Answered, ProgramTask, Work};
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;

@@ -13,12 +13,11 @@ use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
 
 use super::batch::{self, Batch};
-use super::digest::Digest;
 use super::documents::Conductor;
 use super::hits::Matches;
 use super::jobs::{Jobs, LineJobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
-use super::task::{Answered, ProgramTask};
+use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Plan, Running, Stats, Store, workers};
 use crate::document::Format;
 use crate::engine::{Chosen, OnError};
@@ -209,22 +208,6 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
         .with_latency(chosen.max_latency)
         .with_packed(chosen.backend.abilities().answers_packed);
     run(chosen, Jobs::Lines(Box::new(jobs)), said, work)
-}
-
-/// A program, the wanted results, and the digest of these.
-#[derive(Clone)]
-pub(super) struct Work {
-    pub program: Program,
-    pub want: Want,
-    pub on_error: OnError,
-    pub digest: Option<Arc<dyn Digest>>,
-}
-
-impl Work {
-    /// The task with what was chosen for an input.
-    pub fn task(self, chosen: &Chosen) -> ProgramTask {
-        ProgramTask::new(chosen, self)
-    }
 }
 
 /// Starts workers on a feed. `index` describes the index that it uses.

@@ -1,8 +1,7 @@
 //! The tasks of the workers: what they evaluate on the texts of inputs.
 
-use std::sync::Arc;
-
 use std::any::Any;
+use std::sync::Arc;
 
 use warpath_backend::answer::{Answer, Want};
 use warpath_backend::backend::{Backend, Worker};
@@ -14,7 +13,6 @@ use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, FaultKind};
 
 use super::digest::{self, Digest};
-use super::program::Work;
 use super::{Store, Stored};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Buffers, Extract, Text};
@@ -78,6 +76,22 @@ pub trait Task: Send + Sync + 'static {
     /// The error that ends the part. [`Error::Internal`] if only programs are evaluated on such partitions.
     fn evaluate_stored(&self, _: &dyn Store, _: usize) -> Result<Stored<Self::Output>, Error> {
         Err(Error::Internal("only programs are evaluated over an index".into()))
+    }
+}
+
+/// A program, the wanted results, and the digest of these.
+#[derive(Clone)]
+pub(super) struct Work {
+    pub program: Program,
+    pub want: Want,
+    pub on_error: OnError,
+    pub digest: Option<Arc<dyn Digest>>,
+}
+
+impl Work {
+    /// The task with what was chosen for an input.
+    pub fn task(self, chosen: &Chosen) -> ProgramTask {
+        ProgramTask::new(chosen, self)
     }
 }
 
