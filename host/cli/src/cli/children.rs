@@ -76,8 +76,8 @@ impl ChildWatch {
         }
     }
 
-    /// Prints the note about a subscription, with the query that was probably meant. There is none if documents
-    /// do not have the member either: not every subscription matches.
+    /// Prints the note about a subscription, with the query that was probably meant. There is no note if the
+    /// documents do not have the member, either: not every subscription has matches.
     pub fn note_for_subscription(&self, id: &str, ui: &Ui) {
         if let Some(note) = self.note(&format!("subscription `{id}`: the filter"))
             && self.has_own
