@@ -77,11 +77,13 @@ impl ChildWatch {
         }
     }
 
-    /// Prints the note about a subscription, with the query that was probably meant.
+    /// Prints the note about a subscription, with the query that was probably meant. There is no note if the
+    /// documents do not have the member, either: not every subscription has matches.
     pub fn note_for_subscription(&self, id: &str, ui: &Ui) {
-        let Some(note) = self.note(&format!("subscription `{id}`: the filter")) else { return };
-        ui.note(note);
-        if self.has_own {
+        if let Some(note) = self.note(&format!("subscription `{id}`: the filter"))
+            && self.has_own
+        {
+            ui.note(note);
             let AboutRecord { path, predicate, .. } = &self.about;
             let meant = match path.trim_end() {
                 "$" => predicate.clone(),
