@@ -52,6 +52,11 @@ pub use warpath_exec::{aggregate, dump, index_file};
 pub use warpath_lang::jsonpath;
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};
+
+/// Programs, and their paths as columns.
+pub mod program {
+    pub use warpath_lang::program::{Column, Program, Query};
+}
 pub use warpath_store::fsst;
 
 /// Results as typed columns, in the layout of Apache Arrow.

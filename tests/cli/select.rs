@@ -116,6 +116,36 @@ fn files_are_named() {
     assert_eq!(folder.run_with(&["select", "a=$.a", "-"], b"{\"a\":3}").ok(), "{\"a\":3}\n");
     folder.run(&["select", "a=$.a", "c.ndjson"]).failed(2, "", "error: `c.ndjson` is not a column\n  help: ");
     folder.run(&["select", "a.ndjson"]).failed(2, "", "error: no column is given\n  help: ");
+    // What may be a column is one.
+    folder.write("a=$.b", b"{\"a\":3}\n");
+    assert_eq!(folder.run(&["select", "a=$.b", "a.ndjson"]).ok(), "{\"a\":null}\n");
+}
+
+#[test]
+fn defaults_take_the_place_of_null_and_of_nothing() {
+    let records = b"{\"a\":1,\"s\":\"x\"}\n{\"a\":null}\n{}\n{\"a\":\"??\"}\n";
+    let ran = pipe(&["select", "a=$.a ?? 0", "s=$.s??\"a ?? \\\"b\\\"\"", "n=$.a ?? null"], records);
+    assert_eq!(
+        ran.ok(),
+        r#"{"a":1,"s":"x","n":1}
+{"a":0,"s":"a ?? \"b\"","n":null}
+{"a":0,"s":"a ?? \"b\"","n":null}
+{"a":"??","s":"a ?? \"b\"","n":"??"}
+"#
+    );
+    let ran = pipe(&["select", "--format", "csv", "a=$.a ?? [1, 2]", "s=$.s ?? \"é\\n\""], records);
+    assert_eq!(ran.ok(), "a,s\n1,x\n\"[1, 2]\",\"é\n\"\n\"[1, 2]\",\"é\n\"\n??,\"é\n\"\n");
+    // A path may have `??` in a name.
+    assert_eq!(pipe(&["select", "a=$['a ?? 1'] ?? 2"], b"{}").ok(), "{\"a\":2}\n");
+    for (column, code, message) in [
+        ("a=$.a ?? zero", 2, "error: the default `zero` is not a JSON value: "),
+        ("a=$.a ??", 2, "error: the default `` is not a JSON value: "),
+        ("a=$.a ?? 1 2", 2, "error: the default `1 2` is not a JSON value: "),
+        ("a=$.a[*] ?? 1", 2, "error: the path of `a` may select several values"),
+        ("a=$.a[ ?? 1", 3, "error: "),
+    ] {
+        pipe(&["select", column], records).failed(code, "", message);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::answer::{TextForm, Want};
 use warpath::backend::Backend;
-use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
+use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Reason, Schema, Values};
 use warpath::{Cpu, Engine, InputError, OnError, Program, Query, Source};
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
@@ -155,6 +155,52 @@ enum Value {
     /// The bits of a double, which distinguish the two zeros.
     Float64(u64),
     Utf8(Vec<u8>),
+    Decimal(i128),
+    Time(i64),
+    Date(i32),
+}
+
+/// A number as an integer of units of 10 to the −`scale`, by moving the point in its text.
+fn decimal(text: &[u8], precision: u8, scale: u8) -> Option<i128> {
+    /// A distance beyond the digits of all texts.
+    const FAR: i128 = 1 << 50;
+    oracle::text::float(text)?;
+    let text = std::str::from_utf8(text).ok()?;
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let digits = whole.to_owned() + fraction;
+    if digits.bytes().all(|digit| digit == b'0') {
+        return Some(0);
+    }
+    // An exponent beyond the range moves the point far out of the digits.
+    let exponent: i128 = exponent.parse().unwrap_or(if exponent.starts_with('-') { -FAR } else { FAR });
+    let point = exponent.clamp(-FAR, FAR) + whole.len() as i128 + i128::from(scale);
+    let units = match usize::try_from(point) {
+        Ok(point) if point <= digits.len() => {
+            let (units, rest) = digits.split_at(point);
+            rest.bytes().all(|digit| digit == b'0').then(|| units.to_owned())?
+        }
+        Ok(point) if point < digits.len() + 1000 => digits.clone() + &"0".repeat(point - digits.len()),
+        _ => return None,
+    };
+    let units = units.trim_start_matches('0');
+    if units.len() > precision.into() { None } else { format!("{sign}{units}").parse().ok() }
+}
+
+/// The reason why a value is lost: it is `null`, or it is refused.
+type LostFor = Option<Reason>;
+
+/// The reason for which a type does not take a value that it does not take.
+fn lost_for(kind: &ColumnType, text: &[u8]) -> LostFor {
+    let number = oracle::text::float(text).is_some();
+    let whole = number && !text.iter().any(|byte| b".eE".contains(byte));
+    match kind {
+        _ if text == b"null" => None,
+        ColumnType::Int64 if whole => Some(Reason::Overflow),
+        ColumnType::Float64 | ColumnType::Decimal { .. } if number => Some(Reason::Overflow),
+        _ => Some(Reason::Mismatch),
+    }
 }
 
 fn value(kind: &ColumnType, text: &[u8]) -> Option<Value> {
@@ -163,7 +209,11 @@ fn value(kind: &ColumnType, text: &[u8]) -> Option<Value> {
             [&b"false"[..], b"true"].iter().position(|word| *word == text).map(|at| Value::Boolean(at == 1))
         }
         ColumnType::Int64 => oracle::text::integer(text).map(Value::Int64),
-        ColumnType::Float64 => oracle::text::float(text).map(|value| Value::Float64(value.to_bits())),
+        ColumnType::Float64 => oracle::text::float(text)
+            .filter(|value| value.is_finite())
+            .map(|value| Value::Float64(value.to_bits())),
+        ColumnType::Decimal { precision, scale } => decimal(text, *precision, *scale).map(Value::Decimal),
+        ColumnType::Text if text.starts_with(b"\"") => value(&ColumnType::Utf8, text),
         ColumnType::Utf8 => oracle::text::string(text).map(|text| Value::Utf8(text.into_bytes())),
         _ => {
             std::str::from_utf8(text).ok().filter(|text| *text != "null").map(|text| Value::Utf8(text.into()))
@@ -198,6 +248,9 @@ fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
         Values::Boolean(bits) => ensure!(is_bitmap(bits), "bits of {} items", items.len),
         Values::Int64(values) => ensure!(values.len() == items.len, "{} values", values.len()),
         Values::Float64(values) => ensure!(values.len() == items.len, "{} values", values.len()),
+        Values::Decimal { units, .. } => ensure!(units.len() == items.len, "{} values", units.len()),
+        Values::Time(values) => ensure!(values.len() == items.len, "{} values", values.len()),
+        Values::Date(values) => ensure!(values.len() == items.len, "{} values", values.len()),
         Values::Utf8(offsets, bytes) => ensure!(offsets_fit(offsets, items.len, bytes.len()), "offsets"),
         _ => unreachable!(),
     }
@@ -206,6 +259,9 @@ fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
             Values::Boolean(bits) => (Value::Boolean(bit(bits, at)), Value::Boolean(false)),
             Values::Int64(values) => (Value::Int64(values[at]), Value::Int64(0)),
             Values::Float64(values) => (Value::Float64(values[at].to_bits()), Value::Float64(0)),
+            Values::Decimal { units, .. } => (Value::Decimal(units[at]), Value::Decimal(0)),
+            Values::Time(values) => (Value::Time(values[at]), Value::Time(0)),
+            Values::Date(values) => (Value::Date(values[at]), Value::Date(0)),
             Values::Utf8(offsets, bytes) => (
                 Value::Utf8(bytes[place(offsets, at)..place(offsets, at + 1)].to_vec()),
                 Value::Utf8(Vec::new()),
@@ -227,13 +283,37 @@ fn rows(column: &Column, count: usize) -> Result<Vec<Vec<Option<Value>>>> {
     (0..count).map(|row| (place(lists, row)..place(lists, row + 1)).map(item).collect()).collect()
 }
 
-/// Every type of column.
-pub const TYPES: [ColumnType; 5] =
-    [ColumnType::Boolean, ColumnType::Int64, ColumnType::Float64, ColumnType::Utf8, ColumnType::Json];
+/// The values of a column that its type did not take: the row of each, and the reason.
+fn lost(column: &Column) -> Vec<(usize, LostFor)> {
+    let row_of = |item: u32| match &column.lists {
+        None => item as usize,
+        Some(lists) => (0..).find(|row| place(lists, row + 1) > item as usize).expect("an item of a row"),
+    };
+    let nulls = column.lost.nulls.iter().map(|item| (*item, row_of(*item), None));
+    let refused = column.lost.refused.iter();
+    let refused = refused.map(|refusal| (refusal.item, refusal.row as usize, Some(refusal.reason)));
+    let mut all: Vec<_> = nulls.chain(refused).collect();
+    all.sort_by_key(|(item, ..)| *item);
+    all.into_iter().map(|(_, row, reason)| (row, reason)).collect()
+}
+
+/// Types of columns: all that devices make, and some that only the host makes.
+pub const TYPES: [ColumnType; 8] = [
+    ColumnType::Boolean,
+    ColumnType::Int64,
+    ColumnType::Float64,
+    ColumnType::Utf8,
+    ColumnType::Json,
+    ColumnType::Text,
+    ColumnType::Decimal { precision: 38, scale: 0 },
+    ColumnType::Decimal { precision: 20, scale: 3 },
+];
 
 /// The expected rows of a column: of all records, or of those before the first faulty one.
 pub struct WantedColumn {
     rows: Vec<Vec<Option<Value>>>,
+    /// The rows of the values that the type does not take, and the reasons.
+    lost: Vec<(usize, LostFor)>,
     /// The number of rows before the first fault, if there is a fault.
     before_fault: Option<usize>,
 }
@@ -246,7 +326,7 @@ impl WantedColumn {
     /// The errors of [`wanted_columns`].
     pub fn of_texts(texts: &[&[u8]], asked: &[(Query, ColumnType)], fault_ends: bool) -> Result<Vec<Self>> {
         let mut all: Vec<Self> =
-            asked.iter().map(|_| Self { rows: Vec::new(), before_fault: None }).collect();
+            asked.iter().map(|_| Self { rows: Vec::new(), lost: Vec::new(), before_fault: None }).collect();
         for text in texts {
             let mut ended = false;
             for (all, mut column) in all.iter_mut().zip(wanted_columns(text, asked)?) {
@@ -254,6 +334,9 @@ impl WantedColumn {
                     column.rows.truncate(count);
                     ended = true;
                 }
+                let (before, count) = (all.rows.len(), column.rows.len());
+                let lost = column.lost.into_iter().take_while(|(row, _)| *row < count);
+                all.lost.extend(lost.map(|(row, reason)| (before + row, reason)));
                 all.rows.append(&mut column.rows);
             }
             if ended {
@@ -292,7 +375,7 @@ pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<
     let want = Want { matches: true, records: true, ..Want::default() };
     let answer = Cpu.answer(text, &Program::new(&queries)?, want)?;
     let column = |(path, (query, kind)): (usize, &(Query, ColumnType))| {
-        let (mut rows, mut before_fault) = (Vec::new(), None);
+        let (mut rows, mut lost, mut before_fault) = (Vec::new(), Vec::new(), None);
         for piece in &answer.pieces {
             let base = piece.base as usize;
             if let (None, Some(fault)) = (before_fault, piece.faults.first()) {
@@ -301,13 +384,18 @@ pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<
             }
             for record in &piece.records {
                 let found = piece.matches[path].iter().filter(|found| found.line == *record);
-                let values: Vec<_> = found
-                    .map(|m| value(kind, &text[base + m.start as usize..base + m.end as usize]))
-                    .collect();
+                let mut values = Vec::new();
+                for m in found {
+                    let text = &text[base + m.start as usize..base + m.end as usize];
+                    values.push(value(kind, text));
+                    if values.last() == Some(&None) {
+                        lost.push((rows.len(), lost_for(kind, text)));
+                    }
+                }
                 rows.push(if query.is_singular() && values.is_empty() { vec![None] } else { values });
             }
         }
-        WantedColumn { rows, before_fault }
+        WantedColumn { rows, lost, before_fault }
     };
     Ok(asked.iter().enumerate().map(column).collect())
 }
@@ -325,12 +413,14 @@ pub fn compare_columns(
 ) -> Result<()> {
     for (path, ((query, kind), want)) in asked.iter().zip(wanted).enumerate() {
         let count = want.before_fault.filter(|_| before_fault).unwrap_or(want.rows.len());
+        let wanted_lost: Vec<_> = want.lost.iter().copied().take_while(|(row, _)| *row < count).collect();
         let want = &want.rows[..count];
-        let mut got = Vec::new();
+        let (mut got, mut got_lost) = (Vec::new(), Vec::new());
         for batch in batches {
             ensure!(batch.columns.len() == asked.len(), "{} columns", batch.columns.len());
             let column = &batch.columns[path];
             ensure!(column.lists.is_some() != query.is_singular(), "lists");
+            got_lost.extend(lost(column).into_iter().map(|(row, reason)| (got.len() + row, reason)));
             got.extend(rows(column, batch.rows).with_context(|| format!("{} as {kind:?}", query.text()))?);
             let offsets = match &column.items.values {
                 Values::Utf8(offsets, _) => Some(offsets),
@@ -341,6 +431,7 @@ pub fn compare_columns(
                 ensure!(large == (width == OffsetWidth::Large), "width of offsets");
             }
         }
+        ensure!(got_lost == wanted_lost, "{} as {kind:?}: values that are lost", query.text());
         let differs = got.iter().zip(want).position(|(a, b)| a != b);
         ensure!(
             got == want,

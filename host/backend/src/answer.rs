@@ -1,5 +1,6 @@
 //! The results of one partition.
 
+mod cells;
 mod columns;
 pub mod path;
 mod rows;
@@ -11,8 +12,11 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
 
+use cells::{Cells, Row};
+
 use crate::columns::{ColumnBatch, OffsetWidth};
 
+pub(crate) use columns::{column as make_column, lost};
 pub use path::Paths;
 pub use rows::RowText;
 pub use text::TextForm;
@@ -113,7 +117,7 @@ pub struct Piece {
     /// The number of its lines.
     pub lines: LineIx,
     /// The lines that are records without a fault, and match the program's predicate if it has one; if
-    /// wanted.
+    /// wanted. For a program whose rows are elements ([`Program::exploding`]), the line of each element.
     pub records: Vec<LineIx>,
     /// Path by path, the number of matches.
     pub counts: Vec<u64>,
@@ -150,7 +154,7 @@ impl Piece {
         if !program.marks_records() {
             return;
         }
-        let paths = program.columns().len();
+        let paths = program.paths() - 1;
         self.records = self.matches.drain(paths..).flatten().map(|found| found.line).collect();
         self.counts.truncate(paths);
         self.texts.truncate(paths);
@@ -159,6 +163,28 @@ impl Piece {
         }
         if let Some(texts) = &mut self.texts_before_fault {
             texts.truncate(paths);
+        }
+    }
+
+    /// The matches of a path; none for a path that was not found.
+    fn matches_of(&self, path: usize) -> &[Match] {
+        self.matches.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    /// The rows: the records, or the elements of a program that has elements.
+    fn rows_of(&self, program: &Program) -> impl Iterator<Item = Row> {
+        cells::rows(&self.records, program.elements().map(|path| self.matches_of(path)))
+    }
+
+    /// The matches of a path, row by row.
+    fn cells(&self, program: &Program, path: usize) -> Cells<'_> {
+        Cells::new(self.matches_of(path), program.columns()[path].of_element)
+    }
+
+    /// Makes the records the lines of the elements, if the program's rows are elements.
+    pub(crate) fn take_elements(&mut self, program: &Program) {
+        if let Some(path) = program.elements() {
+            self.records = self.matches_of(path).iter().map(|element| element.line).collect();
         }
     }
 
@@ -171,19 +197,19 @@ impl Piece {
 
     /// Writes the rows from the records and the matches. `text` is the text of the partition.
     pub(crate) fn write_rows(&mut self, text: &[u8], program: &Program, form: RowForm) {
-        let (rows, before) = rows::of_records(&text[self.base as usize..], self, program, form);
+        let (rows, before) = rows::of_rows(&text[self.base as usize..], self, program, form);
         self.rows_before_fault = (!self.faults.is_empty()).then_some(before);
         self.rows = rows;
     }
 
-    /// Makes the columns from the records and the matches. `text` is the text of the partition.
+    /// Makes the columns from the rows and the matches. `text` is the text of the partition.
     pub(crate) fn make_columns(
         &mut self,
         text: &[u8],
         program: &Program,
         width: OffsetWidth,
     ) -> Result<(), Error> {
-        self.columns = columns::of_records(&text[self.base as usize..], self, program, width)?;
+        self.columns = columns::of_rows(&text[self.base as usize..], self, program, width)?;
         self.columns_before_fault = self.records_before_fault();
         Ok(())
     }
@@ -247,7 +273,14 @@ impl Piece {
     }
 
     /// Drops matches and records that were needed only to make other results.
-    pub(crate) fn keep(&mut self, want: Want) {
+    pub(crate) fn keep(&mut self, program: &Program, want: Want) {
+        if let Some(elements) = program.elements() {
+            self.matches.truncate(elements);
+            self.counts.truncate(elements);
+            if let Some(counts) = &mut self.counts_before_fault {
+                counts.truncate(elements);
+            }
+        }
         if !want.matches {
             self.matches = Vec::new();
         }

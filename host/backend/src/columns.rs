@@ -5,7 +5,8 @@
 //! values; any other path makes a column of lists.
 //!
 //! [`warpath_shared::column`] defines the conversion of values. A value becomes null if its type is not the
-//! column's; so do a missing value and JSON's `null`. All batches of a schema have the same types.
+//! column's; so do a missing value and JSON's `null`. [`Lost`] tells these apart, and [`Tally`] counts them.
+//! All batches of a schema have the same types.
 //!
 //! ```
 //! use warpath::columns::{ColumnType, Schema, Values};
@@ -29,11 +30,17 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+pub(crate) mod build;
+mod lost;
+mod scalar;
 
 use warpath_core::error::Error;
 pub use warpath_lang::column_type::{ColumnType, MAX_PRECISION, StructField, TypeError};
 use warpath_lang::program::{Program, Query};
-use warpath_shared::column::Kind;
+
+pub use lost::{ColumnTally, Lost, Reason, Refusal, Refused, Tally};
+
+use build::check_default;
 
 /// The width of the offsets of lists and strings, the same for all columns of all batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -75,8 +82,17 @@ impl Schema {
     /// The errors of [`Program::new`]. [`Error::Usage`] for a type whose columns cannot be made.
     pub fn new(columns: &[(Query, ColumnType)]) -> Result<Self, Error> {
         let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.iter().cloned().unzip();
-        let program = Program::new(&queries)?.with_types(&types)?;
-        program.columns().iter().try_for_each(|column| kind_of(column).map(drop))?;
+        Self::of_program(Program::new(&queries)?.with_types(&types)?)
+    }
+
+    /// Makes a schema of the columns of a program, with the program's types, names and defaults. Offsets have
+    /// 32 bits.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a type whose columns cannot be made, and for a default that is not of its
+    /// column's type.
+    pub fn of_program(program: Program) -> Result<Self, Error> {
+        program.columns().iter().try_for_each(check_default)?;
         Ok(Self { program, width: OffsetWidth::Small })
     }
 
@@ -107,16 +123,10 @@ impl Schema {
     }
 }
 
-/// The rule by which kernels make a column's values. [`Schema::new`] refuses types without such a rule.
-pub(crate) fn kind_of(column: &warpath_lang::program::Column) -> Result<Kind, Error> {
-    let none = || Error::Usage(format!("no columns of the type `{}` can be made", column.values));
-    column.values.kind().ok_or_else(none)
-}
-
 /// Columns with the same number of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnBatch {
-    /// The number of rows of every column: one for each record.
+    /// The number of rows of every column: one for each record, or for each element ([`Program::exploding`]).
     pub rows: usize,
     /// The columns, in the order of the schema.
     pub columns: Vec<Column>,
@@ -140,6 +150,8 @@ pub struct Column {
     pub lists: Option<Offsets>,
     /// The values.
     pub items: Items,
+    /// The items that are null although there was a value.
+    pub lost: Lost,
 }
 
 impl Column {
@@ -150,6 +162,7 @@ impl Column {
             None => rows,
         };
         self.items.truncate(items);
+        self.lost.truncate(items);
     }
 }
 
@@ -171,6 +184,12 @@ impl Items {
         self.len - self.validity.iter().map(|word| word.count_ones() as usize).sum::<usize>()
     }
 
+    /// Returns true if an item is a value, and not a null.
+    #[must_use]
+    pub fn is_valid(&self, item: usize) -> bool {
+        self.validity.get(item / 32).is_some_and(|word| word >> (item % 32) & 1 == 1)
+    }
+
     /// Keeps the first `len` items, if there are more.
     fn truncate(&mut self, len: usize) {
         if len >= self.len {
@@ -182,6 +201,9 @@ impl Items {
             Values::Boolean(bits) => truncate_bits(bits, len),
             Values::Int64(values) => values.truncate(len),
             Values::Float64(values) => values.truncate(len),
+            Values::Decimal { units, .. } => units.truncate(len),
+            Values::Time(instants) => instants.truncate(len),
+            Values::Date(days) => days.truncate(len),
             Values::Utf8(offsets, bytes) => {
                 let end = offsets.truncate(len);
                 bytes.truncate(end);
@@ -208,6 +230,19 @@ pub enum Values {
     Int64(Vec<i64>),
     /// One double a value.
     Float64(Vec<f64>),
+    /// One integer a value, in units of 10 to the −`scale`.
+    Decimal {
+        /// The most digits of a value.
+        precision: u8,
+        /// The number of digits after the point.
+        scale: u8,
+        /// The values.
+        units: Vec<i128>,
+    },
+    /// One instant a value, in nanoseconds since 1970-01-01T00:00:00Z.
+    Time(Vec<i64>),
+    /// One date a value, in days since 1970-01-01.
+    Date(Vec<i32>),
     /// The start of each value in the bytes, followed by the end of the last; and the bytes of all values,
     /// which are UTF-8.
     Utf8(Offsets, Vec<u8>),

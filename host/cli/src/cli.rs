@@ -6,6 +6,7 @@
 //! | [`failure`] | errors of a run, their messages and exit codes |
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
+//! | [`rejects`] | records that a run leaves out |
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
@@ -36,6 +37,7 @@ mod out;
 mod pack;
 mod progress;
 mod query;
+mod rejects;
 mod rows;
 mod run;
 mod sample;

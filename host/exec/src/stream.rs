@@ -20,6 +20,7 @@
 //! | `program` | the operator of programs: batches, matches, columns |
 //! | `digest` | values that workers make of the results for a text |
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
+//! | `batch/located` | the records of a partition, found by a line or a byte |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
 //! | `twigs` | the operator of subscriptions |
 //! | `values` | the operator that makes one value from each text |
@@ -50,7 +51,7 @@ use warpath_core::error::Error;
 
 use crate::input::Text;
 
-pub use batch::Batch;
+pub use batch::{Batch, LocatedRecord};
 pub use digest::{Digest, Found};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};

@@ -14,8 +14,8 @@ pub const MAX_PRECISION: u8 = 38;
 
 /// The type of a column's values.
 ///
-/// [`FromStr`](std::str::FromStr) reads a type as it is written in a column's argument. [`Display`] writes it.
-/// The names of a struct's fields may be written as JSON strings:
+/// [`FromStr`](std::str::FromStr) reads a type as it is written in the argument of a column. [`Display`]
+/// writes it. The names of a struct's fields may be written as JSON strings:
 ///
 /// ```text
 /// type   = "bool" | "int64" | "float64" | "string" | "text" | "json" | "time" | "date"
@@ -48,7 +48,8 @@ pub enum ColumnType {
     /// The JSON text of any value but `null`, unchanged. A value with bytes that are not UTF-8 is null.
     #[default]
     Json,
-    /// Strings that are instants.
+    /// Instants, to the nanosecond, from the year 1677 to 2262: strings as in RFC 3339, or of the program's
+    /// format ([`Program::with_time_format`](crate::program::Program::with_time_format)).
     Time,
     /// Strings that are dates: `YYYY-MM-DD` (RFC 3339, full-date).
     Date,

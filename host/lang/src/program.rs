@@ -1,6 +1,7 @@
 //! Queries compiled to the IR of [`warpath_shared::ir`].
 
 mod explain;
+mod explode;
 mod lower;
 
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
 use warpath_core::json;
+use warpath_core::time::Format;
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
@@ -71,16 +73,38 @@ pub struct Column {
     pub name: String,
     /// The name as a key of a JSON object, with its colon.
     pub key: String,
-    /// True if the path selects at most one value of a record. Then a row has that value or null; otherwise
-    /// it has a list.
+    /// True if the path selects at most one value of a row's record or element. Then a row has that value or
+    /// null; otherwise it has a list.
     pub singular: bool,
+    /// True if the values of a row are those in the element of the row ([`Program::exploding`]).
+    pub of_element: bool,
     /// The type of the values in a typed column.
     pub values: ColumnType,
+    /// The JSON text of the value of rows in which the path selects nothing or `null`.
+    pub default: Option<Vec<u8>>,
+    /// The format of instants in columns of [`ColumnType::Time`], in place of RFC 3339.
+    pub time_format: Option<Arc<Format>>,
 }
 
 impl Column {
-    fn new(name: &str, singular: bool, values: ColumnType) -> Self {
-        Self { name: name.to_owned(), key: json::encode(name) + ":", singular, values }
+    fn new(query: &Query) -> Self {
+        let (singular, values) = (query.is_singular(), ColumnType::default());
+        let mut column = Self {
+            name: String::new(),
+            key: String::new(),
+            singular,
+            of_element: false,
+            values,
+            default: None,
+            time_format: None,
+        };
+        column.rename(query.text());
+        column
+    }
+
+    fn rename(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+        self.key = json::encode(name) + ":";
     }
 }
 
@@ -101,6 +125,8 @@ pub struct Program {
     names: Vec<u32>,
     patterns_at_run: bool,
     columns: Vec<Column>,
+    /// True if the last query is that of the elements, each of which is a row.
+    explodes: bool,
     /// The queries from which the program was compiled.
     queries: Arc<[Query]>,
     /// The predicate on each record, if there is one.
@@ -125,7 +151,8 @@ impl Program {
     /// column, because records have none.
     pub fn matching(&self, predicate: &Arc<Predicate>, marks: bool) -> Result<Self, Error> {
         let guard = Guard { predicate: predicate.clone(), marks };
-        Ok(Self { columns: self.columns.clone(), ..lower::lower(&self.queries, Some(guard))? })
+        let program = lower::lower(&self.queries, Some(guard))?;
+        Ok(Self { columns: self.columns.clone(), explodes: self.explodes, ..program })
     }
 
     /// Names the paths in rows and columns (`Want::rows`). The default name is the path as written.
@@ -137,8 +164,7 @@ impl Program {
             return Err(Error::Usage(format!("{} names for {} paths", names.len(), self.columns.len())));
         }
         for (column, name) in self.columns.iter_mut().zip(names) {
-            let Column { singular, values, .. } = column;
-            *column = Column::new(name.as_ref(), *singular, std::mem::take(values));
+            column.rename(name.as_ref());
         }
         Ok(self)
     }
@@ -155,6 +181,42 @@ impl Program {
             column.values.clone_from(values);
         }
         Ok(self)
+    }
+
+    /// Sets the values of rows in which a path selects nothing or `null`, as JSON texts. A default of `null`
+    /// is none.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] unless there is one default or none for each path, or for a default of a path that
+    /// may select several values.
+    pub fn with_defaults(mut self, defaults: &[Option<impl AsRef<str>>]) -> Result<Self, Error> {
+        if defaults.len() != self.columns.len() {
+            return Err(Error::Usage(format!(
+                "{} defaults for {} paths",
+                defaults.len(),
+                self.columns.len()
+            )));
+        }
+        for (column, default) in self.columns.iter_mut().zip(defaults) {
+            let default =
+                default.as_ref().map(|text| text.as_ref().trim_ascii()).filter(|text| *text != "null");
+            if default.is_some() && !column.singular {
+                return Err(Error::Usage(format!(
+                    "the path of `{}` may select several values, which are a list; a default requires a path \
+                     that selects at most one value",
+                    column.name
+                )));
+            }
+            column.default = default.map(|text| text.as_bytes().to_vec());
+        }
+        Ok(self)
+    }
+
+    /// Sets the format of the instants in columns of [`ColumnType::Time`].
+    #[must_use]
+    pub fn with_time_format(mut self, format: &Arc<Format>) -> Self {
+        self.columns.iter_mut().for_each(|column| column.time_format = Some(format.clone()));
+        self
     }
 
     /// Returns the queries from which the program was compiled.

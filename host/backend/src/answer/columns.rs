@@ -1,144 +1,93 @@
-//! Records as typed columns, made from the matches one column at a time.
+//! Rows as typed columns, made from the matches one column at a time.
 
 use warpath_core::error::Error;
-use warpath_core::float;
-use warpath_core::json::say;
-use warpath_lang::program;
 use warpath_lang::program::Program;
-use warpath_shared::column::{self, Float, Kind};
-use warpath_shared::units::PartOffset;
+use warpath_shared::kernel::Match;
 
 use super::Piece;
-use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values, kind_of};
+use super::rows::or_default;
+use crate::columns::build::{Builder, reason};
+use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Refusal};
 
-/// Makes the columns of a piece's records, from its records and matches. `text` is the text of the piece.
-pub(super) fn of_records(
+/// Makes the columns of a piece's rows, from its records and matches. `text` is the text of the piece.
+pub(super) fn of_rows(
     text: &[u8],
     piece: &Piece,
     program: &Program,
     width: OffsetWidth,
 ) -> Result<ColumnBatch, Error> {
-    let paths = program.columns().iter().enumerate();
-    let columns =
-        paths.map(|(path, asked)| column(text, piece, path, asked, width)).collect::<Result<_, _>>()?;
+    let columns = 0..program.columns().len();
+    let columns = columns.map(|path| column(text, piece, program, path, width)).collect::<Result<_, _>>()?;
     Ok(ColumnBatch { rows: piece.records.len(), columns })
 }
 
-fn column(
+/// Makes the column of one path.
+pub(crate) fn column(
     text: &[u8],
     piece: &Piece,
+    program: &Program,
     path: usize,
-    asked: &program::Column,
     width: OffsetWidth,
 ) -> Result<Column, Error> {
-    let mut items = Builder::new(kind_of(asked)?);
-    let mut matches = piece.matches.get(path).map_or(&[][..], Vec::as_slice).iter().peekable();
+    let asked = &program.columns()[path];
+    let mut items = Builder::new(asked)?;
+    let mut cells = piece.cells(program, path);
     let mut lists = Vec::with_capacity(if asked.singular { 0 } else { piece.records.len() + 1 });
-    for record in &piece.records {
-        let mut next = || {
-            let found = matches.next_if(|found| found.line == *record)?;
-            Some(&text[found.start as usize..found.end as usize])
-        };
+    // The singular cells without a match.
+    let mut missing = 0;
+    for row in piece.rows_of(program) {
+        let found = cells.of_row(row);
         if asked.singular {
-            items.push(next());
+            let value = found.first().map(|found| value_of(text, found));
+            missing += usize::from(value.is_none());
+            items.push(or_default(value, asked));
         } else {
-            lists.push(items.len as i64);
-            while let Some(value) = next() {
-                items.push(Some(value));
+            lists.push(items.len() as i64);
+            for found in found {
+                items.push(Some(value_of(text, found)));
             }
         }
     }
     let lists = if asked.singular {
         None
     } else {
-        lists.push(items.len as i64);
+        lists.push(items.len() as i64);
         Some(Offsets::new(lists, width)?)
     };
-    Ok(Column { lists, items: items.finish(width)? })
+    let mut column = Column { lists, items: items.finish(width)?, lost: Lost::default() };
+    let missing = if asked.default.is_some() { 0 } else { missing };
+    if column.items.nulls() > missing {
+        column.lost = lost(text, piece, program, path, &column.items);
+    }
+    Ok(column)
 }
 
-/// A growing sequence of bits.
-#[derive(Default)]
-struct Bits(Vec<u32>);
+fn value_of<'a>(text: &'a [u8], found: &Match) -> &'a [u8] {
+    &text[found.start as usize..found.end as usize]
+}
 
-impl Bits {
-    fn push(&mut self, at: usize, bit: bool) {
-        if at.is_multiple_of(32) {
-            self.0.push(0);
+/// Finds the items of a column that have a value, but are null, and the reason of each.
+pub(crate) fn lost(text: &[u8], piece: &Piece, program: &Program, path: usize, items: &Items) -> Lost {
+    let asked = &program.columns()[path];
+    let (mut lost, mut cells, mut item) = (Lost::default(), piece.cells(program, path), 0);
+    for (row, here) in piece.rows_of(program).enumerate() {
+        let found = cells.of_row(here);
+        for found in found {
+            if !items.is_valid(item) {
+                match reason(value_of(text, found), asked) {
+                    None => lost.nulls.push(item as u32),
+                    Some(reason) => lost.refused.push(Refusal {
+                        item: item as u32,
+                        row: row as u32,
+                        line: found.line,
+                        start: found.start,
+                        reason,
+                    }),
+                }
+            }
+            item += 1;
         }
-        self.0[at / 32] |= u32::from(bit) << (at % 32);
+        item += usize::from(asked.singular && found.is_empty());
     }
-}
-
-/// The items of a column under construction.
-struct Builder {
-    kind: Kind,
-    len: usize,
-    validity: Bits,
-    truth: Bits,
-    integers: Vec<i64>,
-    floats: Vec<f64>,
-    offsets: Vec<i64>,
-    bytes: Vec<u8>,
-}
-
-impl Builder {
-    fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            len: 0,
-            validity: Bits::default(),
-            truth: Bits::default(),
-            integers: Vec::new(),
-            floats: Vec::new(),
-            offsets: vec![0],
-            bytes: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, value: Option<&[u8]>) {
-        let value = value.filter(|value| !value.is_empty());
-        let end = value.map_or(0, <[u8]>::len) as PartOffset;
-        let byte = |at: PartOffset| value.unwrap_or_default()[at as usize];
-        let valid = match self.kind {
-            Kind::Boolean => {
-                let value = value.and_then(|_| column::boolean(0, end, byte));
-                self.truth.push(self.len, value == Some(true));
-                value.is_some()
-            }
-            Kind::Int64 => {
-                let value = value.and_then(|_| column::int64(0, end, byte));
-                self.integers.push(value.unwrap_or(0));
-                value.is_some()
-            }
-            Kind::Float64 => {
-                let value = value.and_then(|text| match column::float64(0, end, byte) {
-                    Float::None => None,
-                    Float::Exact(value) => Some(value),
-                    Float::Unfinished => float::finish(text),
-                });
-                self.floats.push(value.unwrap_or(0.0));
-                value.is_some()
-            }
-            kind => {
-                let valid = value.is_some_and(|value| say(kind, value, &mut self.bytes));
-                self.offsets.push(self.bytes.len() as i64);
-                valid
-            }
-        };
-        self.validity.push(self.len, valid);
-        self.len += 1;
-    }
-
-    fn finish(self, width: OffsetWidth) -> Result<Items, Error> {
-        let values = match self.kind {
-            Kind::Boolean => Values::Boolean(self.truth.0),
-            Kind::Int64 => Values::Int64(self.integers),
-            Kind::Float64 => Values::Float64(self.floats),
-            Kind::Utf8 | Kind::Json | Kind::Raw => {
-                Values::Utf8(Offsets::new(self.offsets, width)?, self.bytes)
-            }
-        };
-        Ok(Items { len: self.len, validity: self.validity.0, values })
-    }
+    lost
 }

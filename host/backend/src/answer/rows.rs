@@ -2,7 +2,7 @@
 
 use csv_core::{WriteResult, Writer};
 use warpath_core::json;
-use warpath_lang::program::Program;
+use warpath_lang::program::{Column, Program};
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};
@@ -53,7 +53,7 @@ impl RowForm {
 
 /// The rows of a piece's records, each followed by a newline, and the number of their bytes that come before
 /// the first fault. They are made from the piece's records and matches. `text` is the text of the piece.
-pub(super) fn of_records(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
+pub(super) fn of_rows(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
     match form {
         RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
         RowForm::Csv => write(text, piece, program, Csv::default()),
@@ -135,20 +135,16 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let columns = program.columns();
     let fault = piece.faults.first().map_or(piece.lines, |fault| fault.line);
     let mut before = None;
-    // The index of each path's first match that has not been written.
-    let mut next = vec![0; columns.len()];
-    for line in &piece.records {
-        if *line >= fault && before.is_none() {
+    let mut cells: Vec<_> = (0..columns.len()).map(|path| piece.cells(program, path)).collect();
+    for row in piece.rows_of(program) {
+        if row.line >= fault && before.is_none() {
             before = Some(rows.out().len());
         }
-        for (i, column) in columns.iter().enumerate() {
-            let rest = piece.matches.get(i).and_then(|list| list.get(next[i]..)).unwrap_or_default();
-            let count = rest.iter().take_while(|found| found.line == *line).count();
-            next[i] += count;
-            let mut values =
-                rest[..count].iter().map(|found| &text[found.start as usize..found.end as usize]);
+        for (i, (column, cells)) in columns.iter().zip(&mut cells).enumerate() {
+            let found = cells.of_row(row).iter();
+            let mut values = found.map(|found| &text[found.start as usize..found.end as usize]);
             if column.singular {
-                rows.value(i, &column.key, values.next().unwrap_or(b"null"));
+                rows.value(i, &column.key, or_default(values.next(), column).unwrap_or(b"null"));
             } else {
                 rows.array(i, &column.key, values);
             }
@@ -158,6 +154,11 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let rows = std::mem::take(rows.out());
     let before = before.unwrap_or(rows.len());
     (rows, before)
+}
+
+/// The value of a cell, with the default of its column in place of no value and of `null`.
+pub(super) fn or_default<'a>(value: Option<&'a [u8]>, column: &'a Column) -> Option<&'a [u8]> {
+    value.filter(|value| column.default.is_none() || *value != b"null").or(column.default.as_deref())
 }
 
 /// Appends values as a JSON array.

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampNanosecondType};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, GenericListArray, GenericStringArray, OffsetSizeTrait, PrimitiveArray,
     RecordBatch, RecordBatchOptions,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
 use warpath_lang::column_type::ColumnType;
 
 use super::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Schema, Values};
+
+/// The time zone of instants.
+const UTC: &str = "UTC";
 
 impl Schema {
     /// The Arrow schema of all batches: a nullable field for each column, in order.
@@ -19,7 +22,10 @@ impl Schema {
     /// | column | Arrow type | with [`OffsetWidth::Large`] |
     /// |---|---|---|
     /// | [`Boolean`](ColumnType::Boolean), [`Int64`](ColumnType::Int64), [`Float64`](ColumnType::Float64) | of the same name | |
-    /// | [`Utf8`](ColumnType::Utf8), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |
+    /// | [`Decimal`](ColumnType::Decimal) | `Decimal128` | |
+    /// | [`Time`](ColumnType::Time) | `Timestamp` of nanoseconds, UTC | |
+    /// | [`Date`](ColumnType::Date) | `Date32` | |
+    /// | [`Utf8`](ColumnType::Utf8), [`Text`](ColumnType::Text), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |
     /// | any, of a path that is not singular | `List` of nullable fields called `item` | `LargeList` |
     #[must_use]
     pub fn to_arrow(&self) -> SchemaRef {
@@ -29,7 +35,10 @@ impl Schema {
                 ColumnType::Boolean => DataType::Boolean,
                 ColumnType::Int64 => DataType::Int64,
                 ColumnType::Float64 => DataType::Float64,
-                ColumnType::Utf8 | ColumnType::Json if large => DataType::LargeUtf8,
+                ColumnType::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale as i8),
+                ColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
+                ColumnType::Date => DataType::Date32,
+                _ if large => DataType::LargeUtf8,
                 _ => DataType::Utf8,
             };
             let values = match (column.singular, large) {
@@ -82,6 +91,17 @@ impl Items {
             }
             Values::Float64(values) => {
                 Arc::new(PrimitiveArray::<Float64Type>::try_new(ScalarBuffer::from(values), nulls)?)
+            }
+            Values::Decimal { precision, scale, units } => Arc::new(
+                PrimitiveArray::<Decimal128Type>::try_new(ScalarBuffer::from(units), nulls)?
+                    .with_precision_and_scale(precision, scale as i8)?,
+            ),
+            Values::Time(instants) => Arc::new(
+                PrimitiveArray::<TimestampNanosecondType>::try_new(ScalarBuffer::from(instants), nulls)?
+                    .with_timezone(UTC),
+            ),
+            Values::Date(days) => {
+                Arc::new(PrimitiveArray::<Date32Type>::try_new(ScalarBuffer::from(days), nulls)?)
             }
             Values::Utf8(Offsets::Small(offsets), bytes) => strings(offsets, bytes, nulls)?,
             Values::Utf8(Offsets::Large(offsets), bytes) => strings(offsets, bytes, nulls)?,

@@ -74,6 +74,7 @@ impl Kept for HostIndex {
 pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
         piece.take_marks(program);
+        piece.take_elements(program);
         if let Some(form) = want.text {
             piece.write_texts(text, form);
         }
@@ -83,7 +84,7 @@ pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) ->
         if let Some(width) = want.columns {
             piece.make_columns(text, program, width)?;
         }
-        piece.keep(want);
+        piece.keep(program, want);
     }
     Ok(answer)
 }

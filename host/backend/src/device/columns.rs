@@ -26,7 +26,7 @@ use super::index::scan;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
-use crate::columns::{Column, Items, OffsetWidth, Offsets, Values, kind_of};
+use crate::columns::{Column, Items, Lost, OffsetWidth, Offsets, Values};
 
 /// The most bytes of scratch for an item of a column: a row, a value, two offsets, and an unfinished number.
 const SCRATCH_PER_ITEM: usize = 44;
@@ -141,6 +141,7 @@ impl<'a, A: Accelerator> Source<'a, A> {
 
 /// The properties of a column that are known before it is made.
 struct Shape {
+    path: usize,
     singular: bool,
     kind: Kind,
     width: OffsetWidth,
@@ -229,6 +230,7 @@ impl Arrays {
             (_, true) => Some(Offsets::Large(self.list_wide)),
             (_, false) => Some(Offsets::Small(self.list_narrow)),
         };
+        let mut validity = self.validity;
         // The standard library converts these vectors in place. Where the bits do not change, it needs no
         // loop.
         let values = match shape.kind {
@@ -237,7 +239,7 @@ impl Arrays {
             Kind::Float64 => {
                 let mut values: Vec<f64> = self.values.into_iter().map(f64::from_bits).collect();
                 if !self.unfinished.is_empty() {
-                    finish_floats(text.bytes()?, &self.unfinished, &mut values)?;
+                    finish_floats(text.bytes()?, &self.unfinished, &mut values, &mut validity)?;
                 }
                 Values::Float64(values)
             }
@@ -250,31 +252,31 @@ impl Arrays {
                 Values::Utf8(offsets, self.bytes)
             }
         };
-        Ok(Column { lists, items: Items { len, validity: self.validity, values } })
+        Ok(Column { lists, items: Items { len, validity, values }, lost: Lost::default() })
     }
 }
 
 impl<A: Accelerator> ColumnsStage<A> {
-    /// Makes columns over the listed records and the found matches.
+    /// Makes columns over the listed records and the found matches, each of a path with this number and rule.
     pub fn columns(
         &mut self,
         device: &A,
         source: &Source<'_, A>,
-        asked: &[program::Column],
+        asked: &[(usize, Kind, &program::Column)],
         records: usize,
         width: OffsetWidth,
     ) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(asked.len());
         self.last.resize(asked.len(), None);
-        let shape = |(path, asked): (usize, &program::Column)| {
-            let matches = source.matches_of(path)?;
+        let shape = |(path, kind, asked): &(usize, Kind, &program::Column)| {
+            let matches = source.matches_of(*path)?;
             if !asked.singular {
                 width.check(matches.len() as u64)?;
             }
             let items = if asked.singular { 0..records } else { matches };
-            Ok(Shape { singular: asked.singular, kind: kind_of(asked)?, width, items })
+            Ok(Shape { path: *path, singular: asked.singular, kind: *kind, width, items })
         };
-        let shapes: Vec<Shape> = asked.iter().enumerate().map(shape).collect::<Result<_, Error>>()?;
+        let shapes: Vec<Shape> = asked.iter().map(shape).collect::<Result<_, Error>>()?;
         while columns.len() < asked.len() {
             let from = columns.len();
             let some = self.how_many(&shapes, from, source.text.len()?);
@@ -295,7 +297,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         shapes[from..].iter().zip(&self.last[from..]).take_while(fits).count().max(1)
     }
 
-    /// Makes some columns together, of the paths from `first` on.
+    /// Makes some columns together, from column `first` on.
     fn some(
         &mut self,
         device: &A,
@@ -311,7 +313,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         let mut made = Vec::with_capacity(shapes.len());
         for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
             let mut expected = last[i].unwrap_or_default().expect();
-            let room = stage.make(device, source, first + i, shape, records, expected.bytes)?;
+            let room = stage.make(device, source, shape, records, expected.bytes)?;
             expected.bytes = expected.bytes.min(room);
             expected.unfinished = expected.unfinished.min(shape.items.len());
             made.push((room, Arrays::new(shape, records, expected)));
@@ -362,12 +364,11 @@ impl<A: Accelerator> ColumnStage<A> {
         &mut self,
         device: &A,
         source: &Source<'_, A>,
-        path: usize,
         shape: &Shape,
         records: usize,
         bytes: usize,
     ) -> Result<usize, Error> {
-        let matches = source.matches_of(path)?;
+        let matches = source.matches_of(shape.path)?;
         let (first, end) = (matches.start as u64, matches.end as u64);
         let found = PathMatches { matches: source.matches(device)?, first, end };
         let listed = device.view(source.found.records.get()?, records);
@@ -509,12 +510,22 @@ impl<A: Accelerator> ItemStage<A> {
     }
 }
 
-/// Rounds the numbers that the device left unfinished.
-fn finish_floats(text: &[u8], unfinished: &[Match], values: &mut [f64]) -> Result<(), Error> {
+/// Rounds the numbers that the device left unfinished. Those beyond the range become null.
+fn finish_floats(
+    text: &[u8],
+    unfinished: &[Match],
+    values: &mut [f64],
+    validity: &mut [u32],
+) -> Result<(), Error> {
     for row in unfinished {
         let number = &text[row.start as usize..row.end as usize];
         let unread = || Error::Internal(format!("`{}` is not a number", number.escape_ascii()));
-        values[row.line as usize] = float::finish(number).ok_or_else(unread)?;
+        let item = row.line as usize;
+        values[item] = float::finish(number).ok_or_else(unread)?;
+        if values[item].is_infinite() {
+            values[item] = 0.0;
+            validity[item / 32] &= !(1 << (item % 32));
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, diagnose};
+use warpath_shared::column::Kind;
 use warpath_shared::units::{LineIx, PartOffset};
 
 use super::Accelerator;
@@ -12,9 +13,9 @@ use super::lines::Lines;
 use super::query::{Find, QueryStage};
 use super::results::Texts;
 use super::tree::{TreeCut, TreeStage};
-use crate::answer::{Answer, LineFault, Piece, Want};
+use crate::answer::{self, Answer, LineFault, Piece, Want};
 use crate::backend::Backend;
-use crate::columns::ColumnBatch;
+use crate::columns::{Column, ColumnBatch, OffsetWidth};
 use crate::cpu::Cpu;
 use crate::stage::Evaluation;
 use crate::strict;
@@ -151,6 +152,12 @@ impl<A: Accelerator> Part<'_, A> {
         };
         let mut bounds = query.find(device, indexed, trees, program, find)?;
         let found = query.found();
+        // The paths whose matches the host reads.
+        let is_read = |path: usize| {
+            let all = want.matches || want.rows.is_some();
+            let is_mark = program.marks_records() && path + 1 == program.paths();
+            all || is_mark || want.columns.is_some() && device_kind(program, path).is_none()
+        };
         let texts = match want.text {
             Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
             None => Texts::default(),
@@ -160,12 +167,9 @@ impl<A: Accelerator> Part<'_, A> {
             lines: shape.lines as LineIx,
             counts: bounds.counts(),
             counts_before_fault: bounds.counts_before_cut(),
-            matches: if want.matches || want.rows.is_some() {
-                found.matches(device, &bounds)?
-            } else if program.marks_records() {
-                found.last_matches(device, &bounds)?
-            } else {
-                Vec::new()
+            matches: match (0..program.paths()).any(is_read) {
+                true => found.matches_of(device, &bounds, is_read)?,
+                false => Vec::new(),
             },
             texts: texts.texts,
             texts_before_fault: texts.before_fault,
@@ -181,15 +185,15 @@ impl<A: Accelerator> Part<'_, A> {
             let rows = bounds.records;
             // A caller that wants only columns needs the record numbers only to cut columns off before a
             // fault.
-            let is_read = want.records || want.rows.is_some() || !piece.faults.is_empty();
+            let on_host = want.columns.is_some() && !piece.matches.is_empty();
+            let is_read = want.records || want.rows.is_some() || on_host || !piece.faults.is_empty();
             if is_read && !program.marks_records() {
                 piece.records = found.records(device, rows)?;
             }
+            piece.take_elements(program);
             if let Some(width) = want.columns {
                 let source = Source { text, indexed, found, bounds: &bounds };
-                let columns = columns.columns(device, &source, program.columns(), rows, width)?;
-                piece.columns = ColumnBatch { rows, columns };
-                piece.columns_before_fault = piece.records_before_fault();
+                make_columns(device, &mut piece, program, &source, columns, width)?;
             }
         }
         if let Some(form) = want.rows {
@@ -198,9 +202,69 @@ impl<A: Accelerator> Part<'_, A> {
             piece.write_rows(text.bytes()?, program, form);
             piece.base = base;
         }
-        piece.keep(want);
+        piece.keep(program, want);
         Ok(piece)
     }
+}
+
+/// The rule by which the device makes the column of a path. `None` for what only the host makes, from the
+/// matches.
+fn device_kind(program: &Program, path: usize) -> Option<Kind> {
+    let column = program.columns().get(path)?;
+    if program.elements().is_some() || column.default.is_some() { None } else { column.values.kind() }
+}
+
+/// Makes the columns of a piece: on the device those that the device can make, and the others on the host.
+fn make_columns<A: Accelerator>(
+    device: &A,
+    piece: &mut Piece,
+    program: &Program,
+    source: &Source<'_, A>,
+    columns: &mut ColumnsStage<A>,
+    width: OffsetWidth,
+) -> Result<(), Error> {
+    let Source { text, found, bounds, .. } = *source;
+    let rows = if program.elements().is_some() { piece.records.len() } else { bounds.records };
+    let asked: Vec<_> = (0..program.columns().len())
+        .filter_map(|path| Some((path, device_kind(program, path)?, &program.columns()[path])))
+        .collect();
+    let mut made = columns.columns(device, source, &asked, bounds.records, width)?;
+    // The nulls that no missing value explains. The host finds their reasons.
+    let unexplained = |(path, column): (usize, &Column)| {
+        let missing =
+            if column.lists.is_some() { 0 } else { rows.saturating_sub(piece.counts[path] as usize) };
+        (column.items.nulls() > missing).then_some(path)
+    };
+    let unexplained: Vec<usize> =
+        asked.iter().map(|(path, ..)| *path).zip(&made).filter_map(unexplained).collect();
+    if !unexplained.is_empty() {
+        if piece.records.is_empty() {
+            piece.records = found.records(device, rows)?;
+        }
+        let is_read = |path: usize| unexplained.contains(&path);
+        piece.matches.resize_with(program.columns().len(), Vec::new);
+        for (path, matches) in found.matches_of(device, bounds, is_read)?.into_iter().enumerate() {
+            if is_read(path) {
+                piece.matches[path] = matches;
+            }
+        }
+        for ((path, ..), column) in asked.iter().zip(&mut made) {
+            if is_read(*path) {
+                column.lost = answer::lost(text.bytes()?, piece, program, *path, &column.items);
+            }
+        }
+    }
+    let mut made = made.into_iter();
+    let mut all = Vec::with_capacity(program.columns().len());
+    for path in 0..program.columns().len() {
+        all.push(match device_kind(program, path).and_then(|_| made.next()) {
+            Some(column) => column,
+            None => answer::make_column(text.bytes()?, piece, program, path, width)?,
+        });
+    }
+    piece.columns = ColumnBatch { rows, columns: all };
+    piece.columns_before_fault = piece.records_before_fault();
+    Ok(())
 }
 
 impl<A: Accelerator> Stages<A> {

@@ -107,14 +107,14 @@ impl<A: Accelerator> ResultsStage<A> {
         Ok(Bounds { values, cut: find.cut.is_some(), records })
     }
 
-    /// Copies the matches back, path by path.
-    pub fn matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
-        paths_of(device, bounds, &self.matches, 0)
-    }
-
-    /// Copies the matches of the last path back. The lists of the other paths are empty.
-    pub fn last_matches(&self, device: &A, bounds: &Bounds) -> Result<Vec<Vec<Match>>, Error> {
-        paths_of(device, bounds, &self.matches, bounds.paths().saturating_sub(1))
+    /// Copies the matches of some paths back. The lists of the other paths are empty.
+    pub fn matches_of(
+        &self,
+        device: &A,
+        bounds: &Bounds,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Vec<Match>>, Error> {
+        paths_of(device, bounds, &self.matches, is_wanted)
     }
 
     /// Makes the text of the matches on the device, and copies it back, path by path.
@@ -140,7 +140,7 @@ impl<A: Accelerator> ResultsStage<A> {
                 (Bounds { values, ..*bounds }, raw.text())
             }
         };
-        let texts = paths_of(device, &bounds, text, 0)?;
+        let texts = paths_of(device, &bounds, text, |_| true)?;
         // The numbers are less than the bytes of a text on this host, so they fit.
         let before_fault =
             bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
@@ -202,15 +202,15 @@ impl<A: Accelerator> ResultsStage<A> {
     }
 }
 
-/// Copies results back, path by path, from a path on. The lists of the paths before it are empty.
+/// Copies the results of some paths back, path by path. The lists of the other paths are empty.
 fn paths_of<A: Accelerator, T: Plain>(
     device: &A,
     bounds: &Bounds,
     from: &Slot<A, T>,
-    first: usize,
+    is_wanted: impl Fn(usize) -> bool,
 ) -> Result<Vec<Vec<T>>, Error> {
     let ranges: Vec<_> = (0..bounds.paths())
-        .map(|path| if path < first { Ok(0..0) } else { Ok(bounds.end(path)?..bounds.end(path + 1)?) })
+        .map(|path| if is_wanted(path) { Ok(bounds.end(path)?..bounds.end(path + 1)?) } else { Ok(0..0) })
         .collect::<Result<_, Error>>()?;
     let mut lists: Vec<_> = ranges.iter().map(|range| vec![T::default(); range.len()]).collect();
     let mut downloads = Downloads::new(device);

@@ -22,7 +22,8 @@ pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
     BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, MessageFormat, OnErrorArg, OnErrorArgs,
-    OutputArgs, ReportArgs, RowFormat, RunArgs, SkipArgs, StatsFormat, StrictArgs, When, WhereArgs,
+    OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, SkipArgs, StatsFormat, StrictArgs,
+    When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
@@ -41,7 +42,7 @@ Examples:
   warpath query '$.user.lang' tweets.ndjson
   warpath query --count '$.entities.urls[*]' 'logs/*.ndjson.zst'
   zcat old.gz | warpath select --format csv id='$.id' lang='$.user.lang' > langs.csv
-  warpath select --format parquet -o langs.parquet id:int64='$.id' lang='$.user.lang' -- log.ndjson
+  warpath select -o langs.parquet id:int64='$.id' lang='$.user.lang' log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
 Inputs have one JSON value per line: plain, packed, gzip, zstd, bzip2, xz or lz4, whatever their

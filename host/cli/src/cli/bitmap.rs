@@ -16,8 +16,8 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs,
-    ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
+    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnMismatchArg,
+    QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -393,8 +393,18 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let engine = EngineArgs { backend, ..EngineArgs::default() };
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
-        let (format, sort) = (args.format, SortArgs::default());
-        return select::run(SelectArgs { columns, files, format, limit, sort, run, engine }, ui, started);
+        let args = SelectArgs {
+            columns,
+            files,
+            format: args.format,
+            on_mismatch: OnMismatchArg::default(),
+            explode: None,
+            limit,
+            sort: SortArgs::default(),
+            run,
+            engine,
+        };
+        return select::run(args, ui, started);
     }
     let args = QueryArgs {
         path: "$".to_owned(),

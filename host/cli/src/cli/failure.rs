@@ -22,6 +22,17 @@ pub enum Failure {
         /// A way to correct the error.
         help: Option<String>,
     },
+    /// The records are not as the options require.
+    Data {
+        /// The error, with its position.
+        message: String,
+        /// The input, and the line and the byte in it.
+        place: Option<(String, u64, u64)>,
+        /// The text around the position in the input.
+        excerpt: Option<String>,
+        /// A way to go on.
+        help: String,
+    },
     /// The results cannot be written.
     Output {
         /// The name of the destination.
@@ -71,6 +82,7 @@ impl Failure {
         let code = match self {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
+            Self::Data { .. } => 4,
             Self::Library(error, _) | Self::Bitmap(error) => match &**error {
                 Error::Usage(_)
                 | Error::Input(InputError::Io { .. } | InputError::Directory(_))
@@ -97,6 +109,12 @@ impl Failure {
                 let message = Message { text: message.clone(), help: help.clone(), ..Message::default() };
                 ui.report(&message);
             }
+            Self::Data { message, place, excerpt, help } => ui.report(&Message {
+                text: message.clone(),
+                place: place.clone().map(|(file, line, byte)| Place { file, at: Some((line, byte)) }),
+                excerpt: excerpt.clone(),
+                help: Some(help.clone()),
+            }),
             Self::Output { name, source } => {
                 ui.error(format_args!("cannot write to {name}: {}", reason(source)));
             }

@@ -15,11 +15,12 @@ use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
 use warpath::{Engine, Error, Filtering, InputError, OutputMode, Plan, Setup, Source, Stats};
 use watch::Watch;
 
-use super::args::{DocumentsArg, FilterArgs, IdsFormatArg};
+use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
 use super::failure::Failure;
 use super::files;
 use super::out::{self, Out};
 use super::progress::Progress;
+use super::rejects::{self, Rejects};
 use super::run::{builder, excerpt, table};
 use super::ui::Ui;
 
@@ -33,13 +34,18 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let sources = files::sources(&args.files, &args.output, ui)?;
     files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.path())?;
+    Rejects::check(&args.rejects, &sources, args.output.path())?;
+    if let Some(rejects) = &args.rejects.rejects {
+        files::refuse_writing_to_what_is_read([&args.subscriptions], [], Some(rejects))?;
+    }
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
+    let rejects = Rejects::new(&args.rejects, args.on_error.on_error == OnErrorArg::Skip, mode)?;
     let mut settings = builder(&args.backend, &args.on_error);
     if let Some(latency) = args.max_latency {
         settings = settings.max_latency(latency);
     }
     let engine = settings.build()?;
-    let any = if args.format == IdsFormatArg::Bitmap {
+    let any = if args.format() == IdsFormatArg::Bitmap {
         history(args, &engine, &subscriptions, sources, mode, ui)?
     } else {
         let standing = Standing::new(subscriptions);
@@ -49,6 +55,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
             standing,
             engine,
             out: Out::new(&args.output).made_from(mode),
+            rejects,
             is_begun: false,
             skipped: 0,
             first_skipped: None,
@@ -64,19 +71,24 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
 
 /// Refuses combinations of options that cannot work together.
 fn check(args: &FilterArgs) -> Result<(), Failure> {
-    match args.format {
+    match args.format() {
         IdsFormatArg::Bitmap => {
             let Some(output) = &args.output.output else {
                 return Err(Failure::usage("`--format bitmap` writes a file: name it with `-o FILE`"));
             };
             files::refuse_index_to_stdout(output)?;
+            if args.rejects.rejects.is_some() || args.rejects.max_errors.is_some() {
+                return Err(Failure::usage(
+                    "`--format bitmap` has a row for every document: `--rejects` and `--max-errors` have no use there",
+                ));
+            }
             if args.watch {
                 return Err(Failure::usage(
                     "`--format bitmap` and `--watch` cannot be used together: the columns are the subscriptions, and `--watch` changes these",
                 ));
             }
         }
-        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&args.format, &args.output)?,
+        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&args.format(), &args.output)?,
         _ => {}
     }
     Ok(())
@@ -162,6 +174,7 @@ struct Filter<'a> {
     standing: Standing,
     engine: Engine,
     out: Out,
+    rejects: Rejects,
     /// True once an input could be read.
     is_begun: bool,
     skipped: u64,
@@ -208,7 +221,10 @@ impl Filter<'_> {
         }
         // If no input could be read, an existing output file stays as it is.
         if failure.is_none() || self.is_begun {
-            let ended = answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.finish());
+            let ended = answers
+                .end(&self.standing.current(), &mut self.out)
+                .and_then(|()| self.out.finish())
+                .and_then(|()| self.rejects.finish());
             failure = failure.or(ended.err());
         }
         ui.skipped("document", self.skipped, self.first_skipped.as_ref());
@@ -263,12 +279,21 @@ impl Filter<'_> {
                 }
                 Some(Ok(mut filtered)) => {
                     self.out.open()?;
+                    self.rejects.open()?;
                     self.is_begun = true;
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
                     let skipped = filtered.take_skipped();
+                    for error in &skipped {
+                        let (first, text) = (filtered.first_line(), filtered.text());
+                        let reject = rejects::of_document(error, text, first, filtered.is_lines());
+                        self.rejects.add(filtered.source(), &reject)?;
+                    }
                     self.skipped += skipped.len() as u64;
                     self.first_skipped = self.first_skipped.take().or(skipped.into_iter().next());
+                    if let Some(failure) = self.rejects.failure() {
+                        return Err(failure);
+                    }
                     if !run.is_ready() {
                         answers.pause(&mut self.out)?;
                     }

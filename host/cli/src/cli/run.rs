@@ -15,12 +15,13 @@ use warpath::{
 };
 use warpath_shared::units::LineIx;
 
-use super::args::{BackendArgs, EngineArgs, OnErrorArgs, RunArgs, StrictArgs};
+use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
 use super::progress::Progress;
+use super::rejects::{self, Reject, Rejects};
 use super::statistics::Statistics;
 use super::ui::Ui;
 
@@ -49,6 +50,29 @@ pub trait Consumer {
 
     /// Consumes the results of the next partition.
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
+
+    /// Returns true if the consumer leaves records out that have a value which it does not take.
+    fn skips_records(&self) -> bool {
+        false
+    }
+
+    /// Takes the records of the last batch that the consumer left out.
+    fn take_refused(&mut self) -> Vec<Reject> {
+        Vec::new()
+    }
+
+    /// Takes the failure that ended the last batch, if there was one. The results before it are written.
+    fn take_failure(&mut self) -> Option<Failure> {
+        None
+    }
+
+    /// Reports what the results lack, after the last batch.
+    fn report(&self, _ui: &Ui) {}
+
+    /// Returns statistics of the results, as names and values.
+    fn statistics(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 
     /// Called once after the last batch.
     fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
@@ -105,6 +129,9 @@ pub fn consume(
         )));
     }
     let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
+    Rejects::check(&args.rejects, &sources, args.output.path())?;
+    let skips = args.on_error.on_error == OnErrorArg::Skip || consumer.skips_records();
+    let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
     let mut out = Out::new(&args.output).made_from(mode);
     if consumer.is_done() {
         if let (Some(predicate), None) = (&predicate, &args.bitmap) {
@@ -113,8 +140,10 @@ pub fn consume(
         if let Some(index) = &args.bitmap {
             BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
         }
+        rejects.open()?;
         consumer.start(&mut out)?;
         consumer.end(&mut out)?;
+        rejects.finish()?;
         return out.finish();
     }
     let mut progress = Progress::new(
@@ -164,7 +193,8 @@ pub fn consume(
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let before = skipped.count;
-    let mut done = consume_all(&mut answers, consumer, &mut out, &mut skipped, last, &mut progress);
+    let mut done =
+        consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut rejects, last, &mut progress);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -173,6 +203,7 @@ pub fn consume(
         return done;
     }
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
+    consumer.report(ui);
     if let Some(format) = args.report.stats.stats {
         let total = started.elapsed();
         let made = answers.setup();
@@ -182,7 +213,8 @@ pub fn consume(
         let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
         let mut stats = answers.stats();
         stats.skipped += before;
-        ui.statistics(&table(answers.plan(), &stats, setup, &made, total, found), format);
+        let table = table(answers.plan(), &stats, setup, &made, total, found);
+        ui.statistics(&table.and(consumer.statistics()), format);
     }
     done
 }
@@ -192,6 +224,7 @@ fn consume_all(
     consumer: &mut impl Consumer,
     out: &mut Out,
     skipped: &mut Skipped,
+    rejects: &mut Rejects,
     mut last: Option<Failure>,
     progress: &mut Progress,
 ) -> Result<(), Failure> {
@@ -208,11 +241,17 @@ fn consume_all(
             Some(Ok(mut batch)) => {
                 if !open {
                     out.open()?;
+                    rejects.open()?;
                     consumer.start(out)?;
                     open = true;
                 }
                 let flow = consumer.batch(&mut batch, out)?;
-                skipped.add(&batch, flow);
+                let malformed = rejects::malformed(&batch, flow);
+                skipped.add(&batch, malformed);
+                rejects.add_batch(&batch, malformed, consumer.take_refused())?;
+                if let Some(failure) = consumer.take_failure().or_else(|| rejects.failure()) {
+                    break Some(failure);
+                }
                 if flow != Flow::Continue {
                     break None;
                 }
@@ -226,6 +265,7 @@ fn consume_all(
         }
     };
     if !open && failure.is_none() {
+        rejects.open()?;
         consumer.start(out)?;
         open = true;
     }
@@ -233,6 +273,7 @@ fn consume_all(
     if open {
         consumer.end(out)?;
         out.finish()?;
+        rejects.finish()?;
     }
     failure.map_or(Ok(()), Err)
 }
@@ -245,17 +286,10 @@ struct Skipped {
 }
 
 impl Skipped {
-    fn add(&mut self, batch: &Batch, flow: Flow) {
+    /// Adds the malformed records of a batch, of which there are `count` before the end of the results.
+    fn add(&mut self, batch: &Batch, count: u64) {
         let before = self.count;
-        for (at, (_, piece)) in batch.pieces().enumerate() {
-            self.count += match flow {
-                Flow::Stop { piece: last, .. } if at > last => 0,
-                Flow::Stop { piece: last, line } if at == last => {
-                    piece.faults.partition_point(|fault| fault.line < line) as u64
-                }
-                _ => piece.faults.len() as u64,
-            };
-        }
+        self.count += count;
         if before == 0 && self.count > 0 {
             self.first = batch.skipped().next();
         }

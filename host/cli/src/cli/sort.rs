@@ -11,6 +11,7 @@ use super::args::SortArgs;
 use super::failure::Failure;
 use super::out::Out;
 use super::run::{Consumer, Flow};
+use super::ui::Ui;
 
 /// The columns by which rows are sorted, as the options name them.
 pub fn columns(args: &SortArgs, program: &Program) -> Result<Vec<SortBy>, Failure> {
@@ -91,5 +92,13 @@ impl<C: Consumer> Consumer for Sorting<C> {
             }
         }
         self.inner.end(out)
+    }
+
+    fn report(&self, ui: &Ui) {
+        self.inner.report(ui);
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, String)> {
+        self.inner.statistics()
     }
 }

@@ -20,6 +20,12 @@ impl Statistics {
         Self { rows: rows.collect(), members: Vec::new() }
     }
 
+    /// Adds rows.
+    pub fn and(mut self, rows: Vec<(&'static str, String)>) -> Self {
+        self.rows.extend(rows.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        self
+    }
+
     /// Puts a number, or other JSON, in the place of a row in JSON. A row may have several members.
     pub fn exactly(mut self, row: &'static str, key: &'static str, json: impl Display) -> Self {
         self.members.push((row, key, json.to_string()));

@@ -11,6 +11,8 @@ use parquet::arrow::ArrowWriter;
 #[cfg(feature = "parquet")]
 use parquet::basic::Compression;
 #[cfg(feature = "parquet")]
+use parquet::file::metadata::KeyValue;
+#[cfg(feature = "parquet")]
 use parquet::file::properties::WriterProperties;
 use warpath::Error;
 
@@ -136,6 +138,18 @@ impl TableWriter {
         match &self.encoder {
             Encoder::Stream(_) => self.write_waiting().map_err(internal),
             _ => Ok(()),
+        }
+    }
+
+    /// Adds metadata to the end of the file. A stream has none.
+    pub fn add_metadata(&mut self, key: &str, value: String) {
+        match &mut self.encoder {
+            Encoder::Stream(_) => {}
+            Encoder::File(writer) => writer.write_metadata(key, value),
+            #[cfg(feature = "parquet")]
+            Encoder::Parquet(writer) => {
+                writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+            }
         }
     }
 

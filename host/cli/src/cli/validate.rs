@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::Want;
+use warpath::answer::{Piece, Want};
 use warpath::{Batch, DeviceChoice, Program, Query, RecordError};
+use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::escape::escaped;
@@ -18,16 +19,17 @@ use super::ui::{Message, Place, Ui};
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let ValidateArgs { files, limit, all, partitions, report } = args;
+    let ValidateArgs { files, limit, all, rejects, partitions, report } = args;
     // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceArgs { device: DeviceChoice::Cpu };
     let engine =
         run::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
-    let run = RunArgs { report, ..RunArgs::default() };
+    let reads_all = all || rejects.rejects.is_some() || rejects.max_errors.is_some();
+    let run = RunArgs { report, rejects, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
     let sources = files::sources(&files, &run.output, ui)?;
     let list = all || limit.limit.is_some();
-    let most = if all { u64::MAX } else { limit.limit.unwrap_or(1) };
+    let most = limit.limit.unwrap_or(if reads_all { u64::MAX } else { 1 });
     let mut verdict = Verdict { list, most, ..Verdict::default() };
     run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
     if verdict.malformed > 0 {
@@ -64,7 +66,7 @@ struct Verdict {
 
 impl Verdict {
     fn report(&self, ui: &Ui) {
-        if let Some((fault, excerpt)) = &self.first {
+        if let (1, Some((fault, excerpt))) = (self.most, &self.first) {
             ui.report(&Message {
                 text: fault.to_string(),
                 place: Some(Place { file: fault.name.clone(), at: Some((fault.line, fault.byte)) }),
@@ -96,19 +98,23 @@ impl Consumer for Verdict {
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
         self.records += batch.count(0);
         self.bytes += batch.text_bytes();
-        for fault in batch.skipped() {
+        let line_of = |(at, (_, piece)): (usize, (u64, &Piece))| {
+            piece.faults.iter().map(move |fault| (at, fault.line)).collect::<Vec<_>>()
+        };
+        let lines: Vec<(usize, LineIx)> = batch.pieces().enumerate().flat_map(line_of).collect();
+        for (fault, (piece, line)) in batch.skipped().zip(lines) {
             self.malformed += 1;
             if self.list {
                 out.buffer.extend_from_slice(escaped(&fault.to_string()).as_bytes());
                 out.buffer.push(b'\n');
                 out.line_end()?;
-            } else {
+            } else if self.most == 1 {
                 let excerpt = run::excerpt(batch.line_of(&fault), fault.byte as usize - 1);
                 self.first = Some((fault, excerpt));
             }
             if self.malformed >= self.most {
-                // Nothing uses the position at which the run stopped.
-                return Ok(Flow::Stop { piece: 0, line: 0 });
+                // The malformed line is part of the results.
+                return Ok(Flow::Stop { piece, line: line + 1 });
             }
         }
         Ok(Flow::Continue)

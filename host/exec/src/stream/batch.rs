@@ -1,5 +1,7 @@
 //! The result for one partition.
 
+mod located;
+
 use std::any::Any;
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ use warpath_shared::units::{ByteOffset, LineIx};
 
 use crate::input::Extract;
 use crate::input::Text;
+
+pub use located::LocatedRecord;
 
 /// The result for one partition.
 pub struct Batch {

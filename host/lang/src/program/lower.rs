@@ -21,7 +21,6 @@ use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, T
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
-use crate::column_type::ColumnType;
 use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
 use crate::predicate::Predicate;
 
@@ -358,7 +357,6 @@ impl Lowering {
             levels = levels.zip(of_guard).map(|(levels, guard)| [levels, vec![guard as Level]].concat());
         }
         let marks = guard.as_ref().is_some_and(|guard| guard.marks);
-        let column = |query: &Query| Column::new(query.text(), query.is_singular(), ColumnType::default());
         Program {
             instrs,
             blocks: end,
@@ -372,7 +370,8 @@ impl Lowering {
             names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
-            columns: queries.iter().map(column).collect(),
+            columns: queries.iter().map(Column::new).collect(),
+            explodes: false,
             queries: queries.into(),
             guard,
         }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::options::{BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, ReportArgs};
+use super::options::{
+    BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs,
+};
 use super::values::latency;
 
 /// Print the subscriptions that each document matches
@@ -24,7 +26,7 @@ Examples:
   warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
   warpath filter --subscriptions subs.txt --format ndjson 'news/*.xml'
   tail -f log.ndjson | warpath filter --subscriptions subs.txt --watch
-  warpath filter --subscriptions subs.txt --format bitmap -o history.wpb log.ndjson
+  warpath filter --subscriptions subs.txt -o history.wpb log.ndjson
   warpath bitmap range history.wpb 'dutch = true and not theses = true'
 
 A file of subscriptions has lines of an id, a tab, and a query. Blank lines and lines that begin with
@@ -49,10 +51,9 @@ pub struct FilterArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub input: Option<DocumentsArg>,
 
-    /// Format of the results
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = IdsFormatArg::Ids,
-          conflicts_with = "count")]
-    pub format: IdsFormatArg,
+    /// Format of the results [default: by the name of `-o FILE`, such as ids.arrow or ids.ndjson; else ids]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "count")]
+    pub format: Option<IdsFormatArg>,
 
     /// Print only, for each subscription, how many documents match it: ID<TAB>COUNT
     #[arg(short, long)]
@@ -79,11 +80,27 @@ pub struct FilterArgs {
     #[command(flatten)]
     pub on_error: OnErrorArgs,
     #[command(flatten)]
+    pub rejects: RejectArgs,
+    #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub report: ReportArgs,
     #[command(flatten)]
     pub backend: BackendArgs,
+}
+
+impl FilterArgs {
+    /// The format that the options name: `--format`, or else the ending of the output's name.
+    pub fn format(&self) -> IdsFormatArg {
+        let of_name = || match self.output.ending()?.as_str() {
+            "arrow" | "feather" => Some(IdsFormatArg::Arrow),
+            "ndjson" | "jsonl" => Some(IdsFormatArg::Ndjson),
+            "wpb" => Some(IdsFormatArg::Bitmap),
+            _ => None,
+        };
+        let of_name = || if self.count { None } else { of_name() };
+        self.format.or_else(of_name).unwrap_or(IdsFormatArg::Ids)
+    }
 }
 
 /// Kinds of documents in an input.

@@ -31,6 +31,11 @@ impl OutputArgs {
     pub fn path(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
+
+    /// The ending of the file's name, in lower case.
+    pub fn ending(&self) -> Option<String> {
+        Some(self.path()?.extension()?.to_str()?.to_ascii_lowercase())
+    }
 }
 
 /// A file that appears under its name when it is complete.
@@ -86,14 +91,22 @@ pub struct ExitStatusArgs {
     pub exit_status: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct RowFormatArgs {
-    /// Format of the rows
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: RowFormat,
+    /// Format of the rows [default: by the name of `-o FILE`, such as rows.csv or rows.parquet; else ndjson]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<RowFormat>,
 
     #[command(flatten)]
     pub pretty: PrettyArgs,
+}
+
+impl RowFormatArgs {
+    /// The format that the options name: `--format`, or else the ending of the output's name.
+    pub fn of(&self, output: &OutputArgs) -> RowFormat {
+        let of_name = || output.ending().and_then(|ending| RowFormat::of_ending(&ending));
+        self.format.or_else(of_name).unwrap_or_default()
+    }
 }
 
 #[derive(Args, Default)]
@@ -101,6 +114,23 @@ pub struct PrettyArgs {
     /// Print JSON with indentation, on several lines
     #[arg(long)]
     pub pretty: bool,
+}
+
+#[derive(Args, Default)]
+pub struct RejectArgs {
+    /// Write the records that are left out to FILE, one JSON object per line
+    ///
+    /// For records that `--on-error skip` or `--on-mismatch skip` leaves out:
+    /// {"file":…,"line":…,"byte":…,"reason":…,"record":…}, and "column" for a value that a column does not
+    /// take. "record" is the text as it was; one that is not UTF-8 is in Base64, as "record_base64".
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+
+    /// End the run with an error when more than N records are left out
+    ///
+    /// Results may go on a little after the last of them: up to the end of the partition.
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
 }
 
 #[derive(Args, Default)]
@@ -139,6 +169,8 @@ pub struct WhereArgs {
 pub struct RunArgs {
     #[command(flatten)]
     pub on_error: OnErrorArgs,
+    #[command(flatten)]
+    pub rejects: RejectArgs,
     #[command(flatten)]
     pub strict: StrictArgs,
     #[command(flatten)]
@@ -316,6 +348,34 @@ pub enum RowFormat {
     /// Typed columns as Apache Parquet, compressed by Snappy
     #[cfg(feature = "parquet")]
     Parquet,
+}
+
+impl RowFormat {
+    /// The format of files whose names have this ending.
+    fn of_ending(ending: &str) -> Option<Self> {
+        match ending {
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "arrow" | "feather" => Some(Self::Arrow),
+            #[cfg(feature = "parquet")]
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// Actions at a value that the type of its column does not take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnMismatchArg {
+    /// Null in its place; counted, and reported at the end
+    #[default]
+    Null,
+    /// Write the rows of every record before it, then stop
+    Fail,
+    /// No row for its record; counted, and reported at the end
+    Skip,
+    /// The columns with types are text, which takes every value
+    String,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::aggregate::SortArgs;
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs,
-    StrictArgs, WhereArgs,
+    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, OnMismatchArg, PrettyArgs, RowFormatArgs,
+    RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
 
 /// Print the matches of a query, one per line
@@ -95,22 +95,30 @@ Examples:
   warpath select id='$.id' lang='$.user.lang' tweets.ndjson
   warpath select --format table id='$.id' text='$.text' --limit 20 tweets.ndjson
   warpath select --format csv id='$.id' 'urls=$.entities.urls[*].url' -- *.ndjson > urls.csv
-  warpath select id='$.id' < tweets.ndjson
-  warpath select id='$.id' lang='$.user.lang' --sort lang --sort id:desc --limit 10 -- tweets.ndjson
-  warpath select --format arrow id:int64='$.id' 'tags:string=$.tags[*]' -o tags.arrow -- *.ndjson
+  warpath select id='$.id' 'lang=$.user.lang ?? \"und\"' < tweets.ndjson
+  warpath select id='$.id' lang='$.user.lang' --sort lang --sort id:desc --limit 10 tweets.ndjson
+  warpath select -o tags.parquet id:int64='$.id' 'tags:string=$.tags[*]' tweets.ndjson
+  warpath select -o lines.csv --explode '$.items' order='$.id' price=@.price orders.ndjson
 
 Types, for `--format arrow` and `--format parquet`:
-  bool     true and false
-  int64    integers, written without fraction and exponent, that fit
-  float64  numbers, to the nearest
-  string   strings, with escapes resolved
-  json     the JSON text of any value; the default
-A value of another type is null, as are null and a missing value. A query that can match several
-values of a record gives a list.
+  bool          true and false
+  int64         integers, written without fraction and exponent, that fit
+  float64       numbers, to the nearest
+  decimal(P,S)  numbers, exactly: P digits at most, S of them after the point; P is at most 38
+  string        strings, with escapes resolved
+  text          any value: strings as with `string`, other values as JSON; the default
+  json          the JSON text of any value: strings with their quotes
+  time          instants, to the nanosecond: strings of RFC 3339, without an offset in UTC
+  date          dates: strings such as \"2026-01-31\"
+null and a missing value are null, and so is a value that the type does not take. A warning at the
+end counts the latter; so do --stats, and the file's metadata `warpath.columns`. A query that can
+match several values of a record gives a list.
+
+`NAME=PATH ?? VALUE` gives VALUE, in JSON, for null and for a missing value.
 
 An argument without `=` that names a file or a pattern is a file. All arguments after `--` are files.")]
 pub struct SelectArgs {
-    /// Columns: a name, an optional type, `=`, and a query in JSONPath (RFC 9535)
+    /// Columns: a name, an optional type, `=`, and a query in JSONPath (RFC 9535); then files
     #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]
     pub columns: Vec<String>,
 
@@ -118,6 +126,20 @@ pub struct SelectArgs {
     pub files: FileArgs,
     #[command(flatten)]
     pub format: RowFormatArgs,
+
+    /// Action at a value that the type of its column does not take
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t)]
+    pub on_mismatch: OnMismatchArg,
+
+    /// Print one row per element of the array at PATH, in place of one per record
+    ///
+    /// PATH is the path of the array ($.items), or of its elements ($.items[*], $.items[?@.price > 9]). A
+    /// column whose path begins with that of the elements has the value of the row's element; `@` is short
+    /// for that path (price=@.price). Other columns repeat the value of the record. A record without elements
+    /// gives no row.
+    #[arg(long, value_name = "PATH")]
+    pub explode: Option<String>,
+
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]

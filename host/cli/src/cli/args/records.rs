@@ -2,7 +2,7 @@
 
 use clap::{Args, value_parser};
 
-use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, ReportArgs};
+use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, RejectArgs, ReportArgs};
 
 /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
 ///
@@ -17,9 +17,17 @@ use super::options::{FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs
         arg.help("List the malformed records on standard output, and stop after N")
             .value_parser(value_parser!(u64).range(1..))
     }),
+    mut_arg("rejects", |arg| {
+        arg.help("Write all malformed records to FILE, one JSON object per line").long_help(
+            "Write all malformed records to FILE, one JSON object per line\n\n\
+             {\"file\":…,\"line\":…,\"byte\":…,\"reason\":…,\"record\":…}. \"record\" is the text as it was; one \
+             that is not UTF-8 is in Base64, as \"record_base64\".",
+        )
+    }),
     after_long_help = "\
 Examples:
   warpath validate tweets.ndjson
+  warpath validate --rejects bad.ndjson tweets.ndjson
   warpath validate --all 'logs/*.ndjson.zst' > malformed.txt
   zcat old.gz | warpath validate --limit 10 --stats"
 )]
@@ -33,6 +41,8 @@ pub struct ValidateArgs {
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 
+    #[command(flatten)]
+    pub rejects: RejectArgs,
     #[command(flatten)]
     pub partitions: PartitionArgs,
     #[command(flatten)]

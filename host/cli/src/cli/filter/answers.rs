@@ -30,12 +30,12 @@ impl Answers {
         if args.count {
             return Ok(Self::Counts(vec![0; subscriptions.len()]));
         }
-        if args.format == IdsFormatArg::Arrow {
+        if args.format() == IdsFormatArg::Arrow {
             let is_stream = args.output.path().is_none();
             let format = if is_stream { TableFormat::ArrowStream } else { TableFormat::ArrowFile };
             return Ok(Self::Table(Box::new(TableWriter::new(format, Filtered::arrow_schema())?)));
         }
-        Ok(Self::Text(Text::new(args.format == IdsFormatArg::Ndjson, subscriptions.clone())))
+        Ok(Self::Text(Text::new(args.format() == IdsFormatArg::Ndjson, subscriptions.clone())))
     }
 
     /// Adds the matches of documents.

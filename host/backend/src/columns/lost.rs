@@ -1,0 +1,122 @@
+//! The values that a column's type did not take.
+
+use warpath_shared::units::{LineIx, PartOffset};
+
+use super::{Column, ColumnBatch};
+
+/// The items of a column that are null although the path selected a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The items whose value is JSON's `null`, in order.
+    pub nulls: Vec<u32>,
+    /// The items whose value was refused, in order.
+    pub refused: Vec<Refusal>,
+}
+
+impl Lost {
+    /// Keeps the items before `len`.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.nulls.truncate(self.nulls.partition_point(|item| (*item as usize) < len));
+        self.refused.truncate(self.refused.partition_point(|refusal| (refusal.item as usize) < len));
+    }
+}
+
+/// A value that became null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The number of the item in its column.
+    pub item: u32,
+    /// The number of its row.
+    pub row: u32,
+    /// The line of its record in the piece.
+    pub line: LineIx,
+    /// The offset of the value in the piece.
+    pub start: PartOffset,
+    /// The reason.
+    pub reason: Reason,
+}
+
+/// The reason for which a column's type does not take a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The value is of another type, or is malformed.
+    Mismatch,
+    /// The value is a number, but the type does not hold it: it is beyond the range, or has more digits.
+    Overflow,
+}
+
+impl Column {
+    /// Returns the number of rows in which the path selected no value. It is 0 for a column of lists, where
+    /// such a row has an empty list.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        let told = self.lost.nulls.len() + self.lost.refused.len();
+        if self.lists.is_some() { 0 } else { self.items.nulls().saturating_sub(told) }
+    }
+}
+
+impl ColumnBatch {
+    /// Returns the first refused value of each row that has one, with the number of its column, in the order
+    /// of the rows.
+    #[must_use]
+    pub fn refused(&self) -> Vec<(usize, Refusal)> {
+        let of_column = |(number, column): (usize, &Column)| {
+            column.lost.refused.iter().map(move |refusal| (number, *refusal)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = self.columns.iter().enumerate().flat_map(of_column).collect();
+        all.sort_by_key(|(number, refusal)| (refusal.row, *number, refusal.item));
+        all.dedup_by_key(|(_, refusal)| refusal.row);
+        all
+    }
+}
+
+/// The values that each column of a run did not take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The number of rows.
+    pub rows: u64,
+    /// The counts of each column.
+    pub columns: Vec<ColumnTally>,
+}
+
+/// The values that one column did not take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnTally {
+    /// The number of rows in which the path selected no value.
+    pub missing: u64,
+    /// The number of values that are JSON's `null`.
+    pub null: u64,
+    /// The values of another type.
+    pub mismatch: Refused,
+    /// The numbers that the type does not hold.
+    pub overflow: Refused,
+}
+
+/// Values that were refused for one reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// The number of values.
+    pub count: u64,
+    /// The input and the line of the first, counted from 1.
+    pub first: Option<(String, u64)>,
+}
+
+impl Tally {
+    /// Adds the next batch. `place` gives the input and the line of a line of the batch, counted from 1.
+    pub fn add(&mut self, batch: &ColumnBatch, place: impl Fn(LineIx) -> (String, u64)) {
+        self.rows += batch.rows as u64;
+        self.columns.resize_with(self.columns.len().max(batch.columns.len()), ColumnTally::default);
+        for (tally, column) in self.columns.iter_mut().zip(&batch.columns) {
+            tally.missing += column.missing() as u64;
+            tally.null += column.lost.nulls.len() as u64;
+            for refusal in &column.lost.refused {
+                let refused = match refusal.reason {
+                    Reason::Mismatch => &mut tally.mismatch,
+                    Reason::Overflow => &mut tally.overflow,
+                };
+                refused.count += 1;
+                refused.first.get_or_insert_with(|| place(refusal.line));
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Reports of the values that columns did not take.
+
+use warpath::columns::{ColumnTally, ColumnType, Refused, Tally};
+use warpath::program::Column;
+
+use super::super::args::OnMismatchArg;
+use super::super::rejects::quoted;
+use super::super::ui::Ui;
+
+/// Warns of each column that refused values.
+pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
+    let refused = |(column, tally): (&Column, &ColumnTally)| {
+        let count = tally.mismatch.count + tally.overflow.count;
+        if count == 0 {
+            return false;
+        }
+        let kinds = [("of another type", &tally.mismatch), ("beyond the type", &tally.overflow)];
+        let kinds = kinds.into_iter().filter(|(_, refused)| refused.count > 0);
+        let kinds: Vec<String> =
+            kinds.map(|(kind, refused)| format!("{} {kind}{}", refused.count, first(refused))).collect();
+        let values = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+        let done = match action {
+            OnMismatchArg::Skip => "not taken, their records skipped",
+            _ => "not taken, null instead",
+        };
+        let name = format!("{}:{}", column.name, column.values);
+        ui.warning(format_args!("column `{}`: {values} {done}: {}", name, kinds.join(", ")));
+        true
+    };
+    let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
+    if any && action == OnMismatchArg::Null {
+        ui.note("`--on-mismatch fail`, `skip` or `string` does otherwise");
+    }
+}
+
+fn first(refused: &Refused) -> String {
+    refused.first.as_ref().map_or_else(String::new, |(file, line)| format!(" (first: {file}:{line})"))
+}
+
+/// The counts of each column, for statistics.
+pub fn statistics(tally: &Tally, columns: &[Column]) -> Vec<(&'static str, String)> {
+    let of_column = |(column, tally): (&Column, &ColumnTally)| {
+        let ColumnTally { missing, null, mismatch, overflow } = tally;
+        let (mismatches, overflows) = (mismatch.count, overflow.count);
+        let counts = format!(
+            "{missing} missing, {null} null, {mismatches} mismatch{}, {overflows} overflow{}",
+            first(mismatch),
+            first(overflow)
+        );
+        ("column", format!("{}:{}: {counts}", column.name, column.values))
+    };
+    columns.iter().zip(&tally.columns).map(of_column).collect()
+}
+
+/// The counts of all columns as a JSON text, for the metadata of a file.
+pub fn metadata(tally: &Tally, columns: &[Column]) -> String {
+    let of_column = |(column, tally): (&Column, &ColumnTally)| {
+        let place = |name: &str, refused: &Refused| match &refused.first {
+            None => String::new(),
+            Some((file, line)) => format!(",\"{name}\":{}", quoted(&format!("{file}:{line}"))),
+        };
+        format!(
+            "{{\"name\":{},\"type\":{},\"missing\":{},\"null\":{},\"mismatch\":{},\"overflow\":{}{}{}}}",
+            quoted(&column.name),
+            quoted(&column.values.to_string()),
+            tally.missing,
+            tally.null,
+            tally.mismatch.count,
+            tally.overflow.count,
+            place("first_mismatch", &tally.mismatch),
+            place("first_overflow", &tally.overflow)
+        )
+    };
+    let columns: Vec<String> = columns.iter().zip(&tally.columns).map(of_column).collect();
+    format!("{{\"rows\":{},\"columns\":[{}]}}", tally.rows, columns.join(","))
+}
+
+/// The type of a column's values in the output.
+pub fn type_of(values: Option<ColumnType>, action: OnMismatchArg) -> ColumnType {
+    match values {
+        // Text takes all values of all other types. JSON text does, too, and keeps quotes.
+        Some(ColumnType::Json) => ColumnType::Json,
+        Some(values) if action != OnMismatchArg::String => values,
+        _ => ColumnType::Text,
+    }
+}

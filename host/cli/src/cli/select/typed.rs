@@ -1,0 +1,190 @@
+//! Typed columns in a binary format.
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
+use warpath::answer::{Piece, Want};
+use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
+use warpath::{Batch, Error};
+
+use super::super::args::OnMismatchArg;
+use super::super::failure::Failure;
+use super::super::out::Out;
+use super::super::rejects::Reject;
+use super::super::run::{Consumer, Flow, excerpt};
+use super::super::table::TableWriter;
+use super::super::ui::Ui;
+use super::losses;
+use super::rows::{Cut, Rest};
+
+/// The key of the metadata that says what the columns did not take.
+const METADATA_KEY: &str = "warpath.columns";
+
+/// A consumer that writes typed columns, up to a limit.
+pub struct Table {
+    schema: Schema,
+    arrow: SchemaRef,
+    writer: TableWriter,
+    limit: Rest,
+    on_mismatch: OnMismatchArg,
+    tally: Tally,
+    /// The records of the last batch that were left out.
+    refused: Vec<Reject>,
+    /// The value at which the run ends.
+    failure: Option<Failure>,
+}
+
+impl Table {
+    pub fn new(schema: Schema, writer: TableWriter, limit: Rest, on_mismatch: OnMismatchArg) -> Self {
+        let arrow = schema.to_arrow();
+        let tally = Tally::default();
+        Self { schema, arrow, writer, limit, on_mismatch, tally, refused: Vec::new(), failure: None }
+    }
+
+    /// Takes the rows of a piece. Returns where the results end, if they do.
+    fn piece(
+        &mut self,
+        batch: &Batch,
+        (first, piece): (u64, &Piece),
+        mut columns: ColumnBatch,
+    ) -> Result<Option<Cut>, Failure> {
+        let mut refused = match self.on_mismatch {
+            OnMismatchArg::Fail | OnMismatchArg::Skip => columns.refused(),
+            OnMismatchArg::Null | OnMismatchArg::String => Vec::new(),
+        };
+        let left_out: Vec<u32> = match self.on_mismatch {
+            OnMismatchArg::Skip => refused.iter().map(|(_, refusal)| refusal.row).collect(),
+            _ => Vec::new(),
+        };
+        let mut cut = self.limit.count(piece, columns.rows, &left_out);
+        if let Some(Cut { rows, .. }) = cut {
+            columns.truncate(rows);
+            refused.retain(|(_, refusal)| (refusal.row as usize) < rows);
+        }
+        if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refused.first()) {
+            columns.truncate(refusal.row as usize);
+            cut = Some(Cut { rows: columns.rows, line: refusal.line });
+            self.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
+        }
+        let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
+        self.tally.add(&columns, place);
+        let rows = columns.rows;
+        if rows > 0 {
+            let made = columns.into_arrow(&self.arrow).map_err(|error| Error::Internal(error.to_string()))?;
+            let left_out = &left_out[..left_out.partition_point(|row| (*row as usize) < rows)];
+            let made = without(made, left_out)?;
+            if made.num_rows() > 0 {
+                self.writer.add(made)?;
+            }
+        }
+        if self.on_mismatch == OnMismatchArg::Skip {
+            for (column, refusal) in refused {
+                let found = batch.record_at(piece, first, refusal.line, refusal.start);
+                self.refused.push(Reject {
+                    line: found.line,
+                    byte: found.byte,
+                    reason: self.reason(column, refusal.reason),
+                    column: Some(self.schema.program().columns()[column].name.clone()),
+                    record: found.record.to_vec(),
+                });
+            }
+        }
+        Ok(cut)
+    }
+
+    fn reason(&self, column: usize, reason: Reason) -> String {
+        let values = &self.schema.program().columns()[column].values;
+        match reason {
+            Reason::Mismatch => format!("the value is not of the type {values}"),
+            Reason::Overflow => format!("the number is beyond the type {values}"),
+        }
+    }
+
+    fn failure_at(
+        &self,
+        batch: &Batch,
+        (first, piece): (u64, &Piece),
+        column: usize,
+        refusal: Refusal,
+    ) -> Failure {
+        let found = batch.record_at(piece, first, refusal.line, refusal.start);
+        let name = &self.schema.program().columns()[column].name;
+        Failure::Data {
+            message: format!(
+                "{}:{}:{}: {}, which column `{}` has",
+                batch.source(),
+                found.line,
+                found.byte,
+                self.reason(column, refusal.reason),
+                name
+            ),
+            place: Some((batch.source().to_owned(), found.line, found.byte)),
+            excerpt: Some(excerpt(found.record, found.byte as usize - 1)),
+            help: "`--on-mismatch null`, `skip` or `string` goes on".to_owned(),
+        }
+    }
+}
+
+/// The rows of a batch without those that are left out.
+fn without(batch: RecordBatch, left_out: &[u32]) -> Result<RecordBatch, Failure> {
+    if left_out.is_empty() {
+        return Ok(batch);
+    }
+    let mut kept = vec![true; batch.num_rows()];
+    left_out.iter().for_each(|row| kept[*row as usize] = false);
+    Ok(filter_record_batch(&batch, &BooleanArray::from(kept))
+        .map_err(|error| Error::Internal(error.to_string()))?)
+}
+
+impl Consumer for Table {
+    fn want(&self) -> Want {
+        // The text of a refused record is read.
+        let records = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
+        self.limit.of(Want { columns: Some(self.schema.width()), records, ..Want::default() })
+    }
+
+    fn is_done(&self) -> bool {
+        self.limit.is_reached()
+    }
+
+    fn skips_records(&self) -> bool {
+        self.on_mismatch == OnMismatchArg::Skip
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let mut flow = Flow::Continue;
+        let made = batch.take_columns();
+        for (at, (piece, columns)) in batch.pieces().zip(made).enumerate() {
+            if let Some(cut) = self.piece(batch, piece, columns)? {
+                flow = Flow::Stop { piece: at, line: cut.line };
+                break;
+            }
+        }
+        out.lines(&self.writer.take())?;
+        Ok(flow)
+    }
+
+    fn take_refused(&mut self) -> Vec<Reject> {
+        std::mem::take(&mut self.refused)
+    }
+
+    fn take_failure(&mut self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let columns = self.schema.program().columns();
+        self.tally.columns.resize_with(columns.len(), Default::default);
+        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, columns));
+        self.writer.finish()?;
+        out.lines(&self.writer.take())
+    }
+
+    fn report(&self, ui: &Ui) {
+        losses::warn(&self.tally, self.schema.program().columns(), self.on_mismatch, ui);
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, String)> {
+        losses::statistics(&self.tally, self.schema.program().columns())
+    }
+}

@@ -1,0 +1,115 @@
+//! `select --explode`: a row for each element of an array.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+use crate::columns::stream;
+use crate::pipe;
+
+const ORDERS: &[u8] = br#"{"id":1,"items":[{"price":5,"tags":["x","y"]},{"price":"7"},8]}
+{"id":2,"items":[]}
+{"id":3}
+
+{"id":4,"items":[{"price":null,"tags":[]},{"tags":["z"]}]}
+{"id":5,"items":"none"}
+{"id":6,"items":[[]]}
+"#;
+
+const ROWS: &str = r#"{"id":1,"price":5,"tags":["x","y"],"item":{"price":5,"tags":["x","y"]}}
+{"id":1,"price":"7","tags":[],"item":{"price":"7"}}
+{"id":1,"price":null,"tags":[],"item":8}
+{"id":4,"price":null,"tags":[],"item":{"price":null,"tags":[]}}
+{"id":4,"price":null,"tags":["z"],"item":{"tags":["z"]}}
+{"id":6,"price":null,"tags":[],"item":[]}
+"#;
+
+const COLUMNS: [&str; 4] = ["id=$.id", "price=$.items[*].price", "tags=@.tags[*]", "item=@"];
+
+#[test]
+fn each_element_is_a_row() {
+    for path in ["$.items", "$.items[*]", "$['items'][*]"] {
+        for size in ["1", "70", "1MiB"] {
+            let args = [&["select", "--explode", path, "--partition-size", size], &COLUMNS[..]].concat();
+            assert_eq!(pipe(&args, ORDERS).ok(), ROWS);
+            for limit in 0..7 {
+                let most = limit.to_string();
+                let args = [&args[..], &["--limit", &most]].concat();
+                let want: String = ROWS.split_inclusive('\n').take(limit).collect();
+                assert_eq!(pipe(&args, ORDERS).ok(), want, "{limit}");
+            }
+        }
+    }
+    let csv =
+        pipe(&["select", "--format", "csv", "--explode", "$.items", "id=$.id", "p=@.price ?? 0"], ORDERS);
+    assert_eq!(csv.ok(), "id,p\n1,5\n1,7\n1,0\n4,0\n4,0\n6,0\n");
+}
+
+#[test]
+fn elements_may_be_selected() {
+    let ran =
+        pipe(&["select", "--explode", "$.items[?@.price]", "p=@.price", "all=$.items[*].price"], ORDERS);
+    assert_eq!(
+        ran.ok(),
+        "{\"p\":5,\"all\":[5,\"7\",null]}\n{\"p\":\"7\",\"all\":[5,\"7\",null]}\n{\"p\":null,\"all\":[null]}\n"
+            .replace("\"7\",null", "\"7\"")
+    );
+    assert_eq!(
+        pipe(&["select", "--explode", "$[-1:]", "last=@"], b"[1,2]\n[]\n[3]\n").ok(),
+        "{\"last\":2}\n{\"last\":3}\n"
+    );
+    assert_eq!(pipe(&["select", "--explode", "$[::-1]", "a=@"], b"[1,2]\n").ok(), "{\"a\":2}\n{\"a\":1}\n");
+    // Elements of elements, with the values of their own.
+    let nested =
+        pipe(&["select", "--explode", "$[*][*]", "a=@[0]", "id=$[0][0]"], b"[[[1],[2,3]],[[4]],[]]\n");
+    assert_eq!(nested.ok(), "{\"a\":1,\"id\":[1]}\n{\"a\":2,\"id\":[1]}\n{\"a\":4,\"id\":[1]}\n");
+    for path in ["$..items", "$.items[0,0]"] {
+        let args = ["select", "--explode", path, "a=@"];
+        pipe(&args, b"").failed(2, "", &format!("error: `{path}` may select a value twice"));
+    }
+    pipe(&["select", "--explode", "$[", "a=@"], b"").failed(3, "", "error: ");
+}
+
+#[test]
+fn elements_have_types() {
+    for size in ["1", "1MiB"] {
+        let columns = ["id:int64=$.id", "price:int64=@.price", "tags:string=@.tags[*]"];
+        let args = ["select", "--explode", "$.items", "--format", "arrow", "--partition-size", size];
+        let ran = pipe(&[&args, &columns[..]].concat(), ORDERS);
+        let warning = "warning: column `price:int64`: 1 value not taken, null instead: 1 of another type (first: <stdin>:1)";
+        assert!(ran.code == 0 && ran.stderr.starts_with(warning), "{ran}");
+        let batch = stream(&ran.stdout);
+        let integers = |name: &str| batch[name].as_primitive::<Int64Type>().iter().collect::<Vec<_>>();
+        assert_eq!(integers("id"), [1, 1, 1, 4, 4, 6].map(Some));
+        assert_eq!(integers("price"), [Some(5), None, None, None, None, None]);
+        let lists: Vec<usize> =
+            batch["tags"].as_list::<i32>().iter().map(|list| list.unwrap().len()).collect();
+        assert_eq!(lists, [2, 0, 0, 0, 1, 0]);
+        let skipping = pipe(&[&args[..], &["--on-mismatch", "skip", "-q"], &columns].concat(), ORDERS);
+        assert_eq!(stream(&skipping.stdout)["id"].as_primitive::<Int64Type>().values(), &[1, 1, 4, 4, 6]);
+    }
+}
+
+/// A malformed record gives no row, and rows before it are kept.
+#[test]
+fn faults_are_where_they_are() {
+    let orders = b"{\"a\":[1,2]}\n{\"a\":[3}\n{\"a\":[4]}\n";
+    for size in ["1", "1MiB"] {
+        for (format, rows) in [("ndjson", "{\"a\":1}\n{\"a\":2}\n"), ("csv", "a\n1\n2\n")] {
+            let args = ["select", "--explode", "$.a", "a=@", "--format", format, "--partition-size", size];
+            pipe(&args, orders).failed(4, rows, "error: <stdin>:2:8: ");
+        }
+        let args = ["select", "--explode", "$.a", "a=@", "--on-error", "skip", "--partition-size", size];
+        pipe(&args, orders).failed(
+            0,
+            "{\"a\":1}\n{\"a\":2}\n{\"a\":4}\n",
+            "warning: 1 malformed record skipped",
+        );
+        let args = ["select", "--explode", "$.a", "a:int64=@", "--format", "arrow", "--partition-size", size];
+        let ran = pipe(&args, orders);
+        assert!(ran.code == 4 && stream(&ran.stdout).num_rows() == 2, "{ran}");
+    }
+    // Only the records that a condition admits are exploded.
+    let args = ["select", "--explode", "$.a", "a=@", "--where", "$.a[0] > 1", "--on-error", "skip", "-q"];
+    assert_eq!(pipe(&args, orders).ok(), "{\"a\":4}\n");
+}
