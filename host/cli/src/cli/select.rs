@@ -42,8 +42,10 @@ pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if !sort.sort.is_empty() && matches!(on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip) {
-        return Err(Failure::usage("`--sort` cannot be used with `--on-mismatch fail` and `skip`")
-            .with_help("types are evaluated after the rows are sorted; sort the file in a second run"));
+        return Err(Failure::usage("`--on-mismatch fail` and `skip` cannot be used with `--sort`")
+            .with_help(
+                "sorted rows have lost their records; write the rows first, and sort them afterwards",
+            ));
     }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;

@@ -4,7 +4,6 @@ use warpath::columns::{ColumnTally, ColumnType, Refused, Tally};
 use warpath::program::Column;
 
 use super::super::args::OnMismatchArg;
-use super::super::escape::escaped;
 use super::super::rejects::quoted;
 use super::super::ui::Ui;
 
@@ -25,7 +24,7 @@ pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
             _ => "not taken, null instead",
         };
         let name = format!("{}:{}", column.name, column.values);
-        ui.warning(format_args!("column `{}`: {values} {done}: {}", escaped(&name), kinds.join(", ")));
+        ui.warning(format_args!("column `{}`: {values} {done}: {}", name, kinds.join(", ")));
         true
     };
     let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
@@ -35,10 +34,7 @@ pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
 }
 
 fn first(refused: &Refused) -> String {
-    refused
-        .first
-        .as_ref()
-        .map_or_else(String::new, |(file, line)| format!(" (first: {}:{line})", escaped(file)))
+    refused.first.as_ref().map_or_else(String::new, |(file, line)| format!(" (first: {file}:{line})"))
 }
 
 /// The counts of each column, for statistics.

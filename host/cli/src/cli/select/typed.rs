@@ -8,7 +8,6 @@ use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
 use warpath::{Batch, Error};
 
 use super::super::args::OnMismatchArg;
-use super::super::escape::escaped;
 use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::rejects::Reject;
@@ -113,11 +112,11 @@ impl Table {
         Failure::Data {
             message: format!(
                 "{}:{}:{}: {}, which column `{}` has",
-                escaped(batch.source()),
+                batch.source(),
                 found.line,
                 found.byte,
                 self.reason(column, refusal.reason),
-                escaped(name)
+                name
             ),
             place: Some((batch.source().to_owned(), found.line, found.byte)),
             excerpt: Some(excerpt(found.record, found.byte as usize - 1)),
