@@ -24,6 +24,7 @@ mod select;
 mod show;
 mod strict;
 mod terminal;
+mod tour;
 mod tree;
 mod typed;
 

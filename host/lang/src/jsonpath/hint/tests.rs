@@ -1,6 +1,5 @@
 use warpath_core::diagnostic::is_invisible;
 
-use super::*;
 use crate::jsonpath::parse;
 
 #[test]
@@ -131,14 +130,5 @@ fn messages_stay_short_and_clean() {
         let error = parse(query).expect_err(query);
         assert!(!error.message.chars().any(is_invisible), "{error:?}");
         assert!(!error.help.iter().any(|help| help.chars().any(is_invisible)), "{error:?}");
-    }
-}
-
-#[test]
-fn distances() {
-    for (a, b, edits) in
-        [("", "", 0), ("a", "", 1), ("", "ab", 2), ("length", "lenght", 2), ("kitten", "sitting", 3)]
-    {
-        assert_eq!(distance(a, b), edits);
     }
 }
