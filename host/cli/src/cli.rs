@@ -6,7 +6,7 @@
 //! | [`failure`] | errors of a run, their messages and exit codes |
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
-//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
@@ -39,6 +39,7 @@ mod query;
 mod rows;
 mod run;
 mod sample;
+mod schema;
 mod select;
 #[cfg(unix)]
 mod signals;
@@ -93,6 +94,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Sample(args) => sample::run(args, ui, started),
         Command::Head(args) => query::head(args, ui, started),
         Command::Validate(args) => validate::run(args, ui, started),
+        Command::Schema(args) => schema::run(args, ui, started),
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),

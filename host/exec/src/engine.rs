@@ -363,9 +363,7 @@ impl Engine {
     /// Chooses the CPU, for work that has no form on devices.
     pub(crate) fn choose_cpu(&self) -> Chosen {
         match &self.backend {
-            Backends::Auto(cpu, _) => {
-                self.chosen(cpu.clone(), Some("a schema is made on the CPU".into()))
-            }
+            Backends::Auto(cpu, _) => self.chosen(cpu.clone(), Some("a schema is made on the CPU".into())),
             Backends::One(ready) if ready.backend.name() == Cpu.name() => self.chosen(ready.clone(), None),
             Backends::One(ready) => {
                 let reason = format!("{} was requested; a schema is made on the CPU", ready.backend.name());

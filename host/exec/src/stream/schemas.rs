@@ -216,9 +216,8 @@ impl Operator for SchemaOperator {
             let first_line = if is_document { 0 } else { first_line };
             self.texts.push((number, self.sources.len() as u64 - 1, first_line));
         }
-        let errors = faults.iter().map(|fault| {
-            located(record_error(&origin.name, first_line, fault), text.extract())
-        });
+        let errors =
+            faults.iter().map(|fault| located(record_error(&origin.name, first_line, fault), text.extract()));
         let (mut skipped, mut error) = (Vec::new(), None);
         match self.on_error {
             OnError::Skip => skipped.extend(errors),

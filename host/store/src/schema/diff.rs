@@ -50,7 +50,12 @@ pub fn diff<'a>(before: &'a [SchemaRow], after: &'a [SchemaRow]) -> Vec<Differen
     for (row, skipped) in tops(before, &new) {
         let Some(other) = new.get(row.path.as_str()).copied() else {
             if !skipped {
-                all.push(Difference { path: &row.path, change: Change::Vanished, before: Some(row), after: None });
+                all.push(Difference {
+                    path: &row.path,
+                    change: Change::Vanished,
+                    before: Some(row),
+                    after: None,
+                });
             }
             continue;
         };
@@ -75,17 +80,19 @@ pub fn diff<'a>(before: &'a [SchemaRow], after: &'a [SchemaRow]) -> Vec<Differen
     }
     for (row, skipped) in tops(after, &old) {
         if !skipped && !old.contains_key(row.path.as_str()) {
-            all.push(Difference { path: &row.path, change: Change::Appeared, before: None, after: Some(row) });
+            all.push(Difference {
+                path: &row.path,
+                change: Change::Appeared,
+                before: None,
+                after: Some(row),
+            });
         }
     }
     all
 }
 
 /// Rows, each with true if a parent of it is not in the other schema.
-fn tops<'a>(
-    rows: &'a [SchemaRow],
-    other: &HashMap<&str, &SchemaRow>,
-) -> Vec<(&'a SchemaRow, bool)> {
+fn tops<'a>(rows: &'a [SchemaRow], other: &HashMap<&str, &SchemaRow>) -> Vec<(&'a SchemaRow, bool)> {
     // The depth of the row below which all rows are skipped.
     let mut below: Option<usize> = None;
     rows.iter()
@@ -115,7 +122,8 @@ mod tests {
     #[test]
     fn changes_are_listed_once() {
         let before = rows_of("{\"a\":1,\"b\":{\"c\":1},\"d\":1,\"e\":null,\"f\":[1]}");
-        let after = rows_of("{\"a\":\"x\",\"d\":2,\"e\":5,\"f\":[1],\"g\":[{\"h\":1}]}\n{\"a\":1,\"e\":6,\"f\":[]}");
+        let after =
+            rows_of("{\"a\":\"x\",\"d\":2,\"e\":5,\"f\":[1],\"g\":[{\"h\":1}]}\n{\"a\":1,\"e\":6,\"f\":[]}");
         let found: Vec<_> = diff(&before, &after).into_iter().map(|one| (one.path, one.change)).collect();
         let want = [
             ("$.a", Change::Types(vec![], vec![Kind::String])),

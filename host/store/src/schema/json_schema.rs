@@ -12,8 +12,7 @@ use super::{Kind, SchemaNode, SchemaTree};
 /// the values of maps are like. Bounds of values are not part of it, because the next input may exceed them.
 #[must_use]
 pub fn json_schema(tree: &SchemaTree) -> String {
-    let mut out =
-        String::from("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\"");
+    let mut out = String::from("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\"");
     let body = keywords(tree.root(), 1);
     if !body.is_empty() {
         out.push_str(",\n");

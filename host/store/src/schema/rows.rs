@@ -125,13 +125,13 @@ fn named(name: &[u8]) -> String {
     let mut rest = name;
     while !rest.is_empty() {
         // A surrogate without its partner has the three bytes that UTF-8 would have for it.
-        if let [0xed, second @ 0xa0.., third, ..] = *rest {
+        if let [0xed, second @ 0xa0..=0xbf, third, ..] = *rest {
             let unit = 0xd000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
             let _ = write!(out, "\\u{unit:04x}");
             rest = &rest[3..];
             continue;
         }
-        let surrogate = rest.windows(2).position(|pair| pair[0] == 0xed && pair[1] >= 0xa0);
+        let surrogate = rest.windows(2).position(|pair| pair[0] == 0xed && (0xa0..=0xbf).contains(&pair[1]));
         let (plain, after) = rest.split_at(surrogate.filter(|at| *at > 0).unwrap_or(rest.len()));
         for c in String::from_utf8_lossy(plain).chars() {
             // Writing to a string cannot fail.
@@ -155,6 +155,7 @@ fn named(name: &[u8]) -> String {
 pub fn ndjson(row: &SchemaRow) -> String {
     let quoted = warpath_core::json::encode;
     let mut out = format!("{{\"path\":{},\"count\":{}", quoted(&row.path), row.total());
+    let _ = write!(out, ",\"depth\":{}", row.depth);
     let _ = write!(out, ",\"missing\":{}", row.missing);
     let mut object = |name: &str, members: Vec<(Kind, String)>| {
         let members: Vec<String> =
@@ -171,12 +172,7 @@ pub fn ndjson(row: &SchemaRow) -> String {
         let _ = write!(out, ",\"least\":{least},\"greatest\":{greatest}");
     }
     if let Some((least, greatest)) = &row.strings {
-        let _ = write!(
-            out,
-            ",\"least_string\":{},\"greatest_string\":{}",
-            quoted(least),
-            quoted(greatest)
-        );
+        let _ = write!(out, ",\"least_string\":{},\"greatest_string\":{}", quoted(least), quoted(greatest));
     }
     if let Some((least, greatest)) = row.lengths {
         let _ = write!(out, ",\"least_length\":{least},\"greatest_length\":{greatest}");
