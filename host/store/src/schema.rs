@@ -29,12 +29,13 @@ mod node;
 mod rows;
 #[cfg(feature = "arrow")]
 mod sql;
-#[cfg(test)]
-mod tests;
 mod tokens;
 mod tree;
 mod unescape;
 mod walk;
+
+#[cfg(test)]
+mod tests;
 
 pub use diff::{Change, Difference, diff};
 pub use json_schema::json_schema;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Kind, SchemaRow};
+use super::kind::Kind;
+use super::rows::SchemaRow;
 
 /// A difference at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +110,9 @@ fn tops<'a>(rows: &'a [SchemaRow], other: &HashMap<&str, &SchemaRow>) -> Vec<(&'
 
 #[cfg(test)]
 mod tests {
-    use super::super::{SchemaTree, WalkOptions, Walker, rows};
+    use super::super::rows::rows;
+    use super::super::tree::SchemaTree;
+    use super::super::walk::{WalkOptions, Walker};
     use super::*;
 
     fn rows_of(text: &str) -> Vec<SchemaRow> {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use warpath_core::json::encode;
 
-use super::{Kind, SchemaNode, SchemaTree};
+use super::kind::Kind;
+use super::tree::{SchemaNode, SchemaTree};
 
 /// The JSON Schema of records, indented by two spaces, with a line feed at the end.
 ///

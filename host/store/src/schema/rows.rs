@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Position, SchemaNode, SchemaTree, Step};
+use super::kind::Kind;
+use super::node::{Position, Step, Text};
+use super::tree::{SchemaNode, SchemaTree};
 
-/// What a schema says about one path.
+/// The schema of one path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRow {
     /// The path as JSONPath: `$.tags[*]`. The values of a map are `.*`.
@@ -79,7 +81,7 @@ fn add(
 ) {
     let step = step(node.step());
     let path = format!("{parent}{step}");
-    let shown = |text: &super::Text| text.text() + if text.cut { "…" } else { "" };
+    let shown = |text: &Text| text.text() + if text.cut { "…" } else { "" };
     let firsts = node.kinds().into_iter().filter_map(|kind| {
         let first = node.first(kind)?;
         Some((kind, locate(first.position), shown(&first.example)))
