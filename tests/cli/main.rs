@@ -16,6 +16,8 @@ mod outputs;
 mod packed;
 mod predicates;
 mod query;
+mod schema;
+mod schema_oracle;
 mod select;
 mod show;
 mod strict;

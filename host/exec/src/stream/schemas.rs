@@ -152,7 +152,7 @@ impl SchemaTask {
                 .ok_or_else(|| Error::Internal("a record is refused that has no fault".into()))?;
             added.faults.push(LineFault { line: line as LineIx, fault });
         }
-        added.faults.retain(|fault| u64::from(fault.line) < walked.lines.max(1));
+        added.faults.retain(|fault| u64::from(fault.line) < walked.lines);
         added.faults.sort_by_key(|fault| fault.line);
         if let (Some(Extract::Whole(whole)), true) = (text.extract(), walked.records > 0) {
             // The lines of a document are found while its text is there.
