@@ -8,7 +8,6 @@
 mod diff;
 mod show;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -115,10 +114,9 @@ fn read(
     }
     progress.finish(parts.bytes_read());
     ui.skipped("record", skipped, first);
-    if report.stats.stats {
-        let (plan, stats, made) = (parts.plan().clone(), parts.stats(), parts.setup());
-        let table = run::table(&plan, &stats, setup, &made, started.elapsed(), None);
-        let _ = io::stderr().lock().write_all(table.as_bytes());
+    if let Some(format) = report.stats.stats {
+        let (stats, made) = (parts.stats(), parts.setup());
+        ui.statistics(&run::table(parts.plan(), &stats, setup, &made, started.elapsed(), None), format);
     }
     let schema = parts.finish();
     if let Some(most) = schema.tree.lowered_members() {
