@@ -20,6 +20,8 @@ mod packed;
 mod predicates;
 mod query;
 mod rejects;
+mod schema;
+mod schema_oracle;
 mod select;
 mod show;
 mod strict;

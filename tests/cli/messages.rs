@@ -13,6 +13,8 @@ fn help() {
         ("help_query_short", &["query", "-h"]),
         ("help_select", &["select", "--help"]),
         ("help_validate", &["validate", "--help"]),
+        ("help_schema", &["schema", "--help"]),
+        ("help_schema_diff", &["schema", "diff", "--help"]),
         ("help_index", &["index", "--help"]),
         ("help_index_build", &["index", "build", "--help"]),
         ("help_index_info", &["index", "info", "--help"]),

@@ -7,7 +7,7 @@
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
-//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`children`] | notes about filters of children that no record has |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
@@ -43,6 +43,7 @@ mod rejects;
 mod rows;
 mod run;
 mod sample;
+mod schema;
 mod select;
 #[cfg(unix)]
 mod signals;
@@ -97,6 +98,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Sample(args) => sample::run(args, ui, started),
         Command::Head(args) => query::head(args, ui, started),
         Command::Validate(args) => validate::run(args, ui, started),
+        Command::Schema(args) => schema::run(args, ui, started),
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),

@@ -25,6 +25,7 @@
 //! | `twigs` | the operator of subscriptions |
 //! | `values` | the operator that makes one value from each text |
 //! | `indexes` | the operator that makes a structural index of each text |
+//! | `schemas` | the operator that makes the schema of all texts |
 
 mod batch;
 mod digest;
@@ -36,6 +37,7 @@ mod lines;
 mod operator;
 mod program;
 mod report;
+mod schemas;
 mod store;
 mod task;
 mod twigs;
@@ -60,6 +62,7 @@ pub(crate) use jobs::Origin;
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
+pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;

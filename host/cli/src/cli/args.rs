@@ -8,6 +8,7 @@ mod options;
 mod pack;
 mod query;
 mod records;
+mod schema;
 mod values;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub use options::{
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
+pub use schema::{SchemaArgs, SchemaCommand, SchemaDiffArgs, SchemaFormat};
 
 /// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
 #[derive(Parser)]
@@ -95,6 +97,7 @@ pub enum Command {
     Sample(SampleArgs),
     Head(HeadArgs),
     Validate(ValidateArgs),
+    Schema(SchemaArgs),
     /// Make, describe or print the structural index of an input
     Index {
         #[command(subcommand)]

@@ -1,0 +1,100 @@
+//! `warpath schema`: every format, drift, and differences.
+
+use insta::assert_snapshot;
+
+use super::{Folder, data};
+
+/// Events that drift: types change, members come and go, an object is a map.
+fn events() -> Folder {
+    let mut first = String::new();
+    for i in 0..40 {
+        first += &format!(
+            "{{\"id\":{i},\"at\":\"2026-03-{:02}\",\"tags\":[\"a\",\"b\"],\"scores\":{{\"u{i}\":{}}},\"user\":{{\"name\":\"N{}\",\"ok\":true}}}}\n",
+            i % 28 + 1,
+            i * 2,
+            i % 3,
+        );
+    }
+    let second = "\
+{\"id\":\"x7\",\"at\":null,\"tags\":[],\"user\":{\"name\":\"it's\",\"ok\":false,\"it's\":1.5}}
+
+{\"id\":18446744073709551616,\"at\":\"2026-04-01\",\"tags\":[null],\"user\":null}
+";
+    Folder::new(&[("one.ndjson", first.as_bytes()), ("two.ndjson", second.as_bytes())])
+}
+
+#[test]
+fn every_format() {
+    let folder = events();
+    for format in ["tree", "table", "ndjson", "json-schema", "arrow", "parquet", "sql"] {
+        let ran = folder.run(&["schema", "--format", format, "one.ndjson", "two.ndjson"]);
+        assert_snapshot!(format!("schema_{format}"), ran);
+    }
+}
+
+#[test]
+fn people_as_a_tree() {
+    let people = data("people.ndjson");
+    let folder = Folder::new(&[("people.ndjson", &std::fs::read(people).unwrap())]);
+    assert_snapshot!(folder.run(&["schema", "people.ndjson"]));
+}
+
+#[test]
+fn any_number_of_workers_and_any_partition_gives_the_same() {
+    let folder = events();
+    let whole = folder.run(&["schema", "--format", "ndjson", "one.ndjson", "two.ndjson"]);
+    assert_eq!(whole.code, 0);
+    for workers in ["1", "2", "5"] {
+        for size in ["1", "100", "4KiB"] {
+            let args = ["schema", "--format", "ndjson", "--workers", workers, "--partition-size", size];
+            let ran = folder.run(&[&args[..], &["one.ndjson", "two.ndjson"]].concat());
+            assert_eq!(ran, whole);
+        }
+    }
+}
+
+#[test]
+fn malformed_records() {
+    let text = b"{\"a\":1}\n{\"a\":02}\n{\"a\":\"\x01\"}\n{\"b\":1\n";
+    let folder = Folder::new(&[("in.ndjson", text)]);
+    assert_snapshot!("schema_fails", folder.run(&["schema", "in.ndjson"]));
+    assert_snapshot!("schema_skips", folder.run(&["schema", "--on-error", "skip", "in.ndjson"]));
+    let strict = folder.run(&["schema", "--on-error", "skip", "--strict", "in.ndjson"]);
+    assert_snapshot!("schema_skips_strictly", strict);
+    assert_snapshot!("schema_limit", folder.run(&["schema", "-n", "1", "in.ndjson"]));
+}
+
+#[test]
+fn documents() {
+    let text = b"[\n  {\"id\": 1},\n  {\"id\":\n    \"x\"}\n]\n";
+    let folder = Folder::new(&[("in.json", text), ("bad.json", b"[1,\n 2\n"), ("more.json", b"{\"id\":2}")]);
+    let args = ["schema", "--input", "json", "--format", "ndjson"];
+    assert_snapshot!("schema_documents", folder.run(&[&args[..], &["in.json", "more.json"]].concat()));
+    assert_snapshot!("schema_bad_document", folder.run(&[&args[..], &["bad.json"]].concat()));
+}
+
+#[test]
+fn differences() {
+    let folder = events();
+    assert_snapshot!("schema_diff", folder.run(&["schema", "diff", "one.ndjson", "two.ndjson"]));
+    let same = folder.run(&["schema", "diff", "one.ndjson", "one.ndjson"]);
+    assert_eq!((same.code, same.stdout, same.stderr), (0, vec![], String::new()));
+    // Saved schemas are compared as inputs are.
+    let saved = folder.run(&["schema", "--format", "ndjson", "-o", "one.schema", "one.ndjson"]);
+    assert_eq!((saved.code, saved.stderr), (0, String::new()));
+    let saved = folder.run(&["schema", "diff", "one.schema", "one.ndjson"]);
+    assert_eq!((saved.code, saved.stdout, saved.stderr), (0, vec![], String::new()));
+    let with_saved = folder.run(&["schema", "diff", "one.schema", "two.ndjson"]);
+    assert_eq!(with_saved, folder.run(&["schema", "diff", "one.ndjson", "two.ndjson"]));
+    folder.write("bad.schema", b"{\"path\":\"$\",\"count\":1,\"depth\":0}\n");
+    assert_snapshot!("schema_bad_saved", folder.run(&["schema", "diff", "bad.schema", "one.ndjson"]));
+}
+
+#[test]
+fn nothing_to_describe() {
+    let folder = Folder::new(&[("empty.ndjson", b"\n\n")]);
+    for format in ["tree", "json-schema", "arrow", "sql"] {
+        let ran = folder.run(&["schema", "--format", format, "empty.ndjson"]);
+        assert_snapshot!(format!("schema_of_nothing_{format}"), ran);
+    }
+}
