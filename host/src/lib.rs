@@ -46,7 +46,7 @@ pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
 pub use warpath_exec::stream::{
     Answers, Batch, Columns, Digest, Filtered, Filtering, Found, FoundDocument, Hit, Hits, IndexedPartition,
-    Indexes, Plan, Setup, Stats,
+    Indexes, Plan, SchemaPart, Schemas, Setup, Stats,
 };
 pub use warpath_exec::{aggregate, dump, index_file};
 pub use warpath_lang::jsonpath;
@@ -63,6 +63,12 @@ pub mod columns {
     pub use warpath_exec::record_batches::RecordBatches;
     #[cfg(feature = "arrow")]
     pub use warpath_exec::stream::Nested;
+}
+
+/// The schema of records: every path, with the kinds of its values.
+pub mod schema {
+    pub use warpath_exec::stream::InputSchema;
+    pub use warpath_store::schema::*;
 }
 
 /// Packed NDJSON: lines kept as codes of FSST.

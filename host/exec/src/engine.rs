@@ -360,6 +360,18 @@ impl Engine {
         Ok(self.chosen(ready, reason))
     }
 
+    /// Chooses the CPU, for work that has no form on devices.
+    pub(crate) fn choose_cpu(&self) -> Chosen {
+        match &self.backend {
+            Backends::Auto(cpu, _) => self.chosen(cpu.clone(), Some("a schema is made on the CPU".into())),
+            Backends::One(ready) if ready.backend.name() == Cpu.name() => self.chosen(ready.clone(), None),
+            Backends::One(ready) => {
+                let reason = format!("{} was requested; a schema is made on the CPU", ready.backend.name());
+                self.chosen(Ready::new(Arc::new(Cpu)), Some(reason))
+            }
+        }
+    }
+
     fn chosen(&self, ready: Ready, reason: Option<String>) -> Chosen {
         let Ready { backend, buffers } = ready;
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());

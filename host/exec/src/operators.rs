@@ -25,7 +25,7 @@ use crate::request::Request;
 use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
-use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes};
+use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Schemas};
 
 impl Engine {
     /// An input that is one file: newline-delimited JSON, or a document
@@ -322,6 +322,36 @@ impl Input {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The schema of the records: every path, with the kinds of its values. With a limit, only the first
+    /// records are read. A schema is made on the CPU, on every backend.
+    ///
+    /// Every record is held to the grammar of JSON, apart from the bytes within strings; with
+    /// [`EngineBuilder::strict`](crate::engine::EngineBuilder::strict) to all of RFC 8259.
+    ///
+    /// ```
+    /// use warpath::Engine;
+    /// use warpath::schema::Kind;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let text = "{\"id\":7,\"tags\":[\"a\"]}\n{\"id\":\"x\"}\n";
+    /// let mut parts = Engine::builder().build()?.reader("text", text.as_bytes()).schema(None);
+    /// for part in &mut parts {
+    ///     part?;
+    /// }
+    /// let schema = parts.finish();
+    /// let [id, tags] = schema.tree.root().members()[..] else { panic!("two members") };
+    /// assert_eq!(id.kinds(), [Kind::Int64, Kind::String]);
+    /// let first = id.first(Kind::String).unwrap();
+    /// assert_eq!((schema.locate(first.position), first.example.text()), ("text:2".into(), "\"x\"".into()));
+    /// assert_eq!(tags.missing(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn schema(self, limit: Option<u64>) -> Schemas {
+        Schemas::start(self.0, limit)
     }
 
     /// The structural indexes, one for each partition.

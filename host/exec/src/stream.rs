@@ -24,6 +24,7 @@
 //! | `twigs` | the operator of subscriptions |
 //! | `values` | the operator that makes one value from each text |
 //! | `indexes` | the operator that makes a structural index of each text |
+//! | `schemas` | the operator that makes the schema of all texts |
 
 mod batch;
 mod digest;
@@ -35,6 +36,7 @@ mod lines;
 mod operator;
 mod program;
 mod report;
+mod schemas;
 mod store;
 mod task;
 mod twigs;
@@ -59,6 +61,7 @@ pub(crate) use jobs::Origin;
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
+pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;

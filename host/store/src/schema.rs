@@ -14,21 +14,35 @@
 //! | `tree` | the tree, its merge and its bounds |
 //! | `walk` | the walk over text that fills a tree |
 //! | `tokens`, `unescape` | the tokens of a text; strings decoded |
-//! | `arrow` | the Arrow type of a node (feature `arrow`) |
+//! | `rows` | a tree as rows, one for each path |
+//! | `diff` | the differences between two schemas |
+//! | `json_schema` | JSON Schema |
+//! | `arrow`, `sql` | the Arrow type of a node; Arrow schemas as text and as SQL (feature `arrow`) |
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod diff;
 mod distinct;
+mod json_schema;
 mod kind;
 mod node;
-#[cfg(test)]
-mod tests;
+mod rows;
+#[cfg(feature = "arrow")]
+mod sql;
 mod tokens;
 mod tree;
 mod unescape;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
+pub use diff::{Change, Difference, diff};
+pub use json_schema::json_schema;
 pub use kind::Kind;
 pub use node::{First, MOST_TEXT, Position, Step, Text};
+pub use rows::{SchemaRow, ndjson, rows};
+#[cfg(feature = "arrow")]
+pub use sql::{arrow_text, create_table};
 pub use tree::{MOST_MEMBERS, MOST_NODES, SchemaNode, SchemaTree};
 pub use walk::{WalkOptions, Walked, Walker};

@@ -152,7 +152,7 @@ impl SchemaTask {
                 .ok_or_else(|| Error::Internal("a record is refused that has no fault".into()))?;
             added.faults.push(LineFault { line: line as LineIx, fault });
         }
-        added.faults.retain(|fault| u64::from(fault.line) < walked.lines.max(1));
+        added.faults.retain(|fault| u64::from(fault.line) < walked.lines);
         added.faults.sort_by_key(|fault| fault.line);
         if let (Some(Extract::Whole(whole)), true) = (text.extract(), walked.records > 0) {
             // The lines of a document are found while its text is there.
@@ -216,9 +216,8 @@ impl Operator for SchemaOperator {
             let first_line = if is_document { 0 } else { first_line };
             self.texts.push((number, self.sources.len() as u64 - 1, first_line));
         }
-        let errors = faults.iter().map(|fault| {
-            located(record_error(&origin.name, first_line, fault), text.extract())
-        });
+        let errors =
+            faults.iter().map(|fault| located(record_error(&origin.name, first_line, fault), text.extract()));
         let (mut skipped, mut error) = (Vec::new(), None);
         match self.on_error {
             OnError::Skip => skipped.extend(errors),

@@ -21,7 +21,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 
-use super::{Kind, SchemaNode, SchemaTree};
+use super::kind::Kind;
+use super::tree::{SchemaNode, SchemaTree};
 
 /// The name of the key under which a field names its extension type.
 const EXTENSION: &str = "ARROW:extension:name";

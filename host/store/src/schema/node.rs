@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Kind;
 use super::distinct::Distinct;
+use super::kind::Kind;
 
 /// The number of a node in its tree.
 pub(super) type NodeId = u32;

@@ -2,8 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::Kind;
-use super::node::{First, Node, NodeId, ROOT, SINK, Step, Text};
+use super::kind::Kind;
+use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text};
 
 /// The most members of an object whose names are kept. An object with more is a map.
 pub const MOST_MEMBERS: usize = 4096;
@@ -271,7 +271,7 @@ impl SchemaTree {
     }
 
     /// Replaces each position.
-    pub fn relocate(&mut self, to: impl Fn(super::Position) -> super::Position) {
+    pub fn relocate(&mut self, to: impl Fn(Position) -> Position) {
         for node in &mut self.nodes {
             for (_, first) in &mut node.rare.firsts {
                 first.position = to(first.position);

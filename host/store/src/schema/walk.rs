@@ -9,10 +9,11 @@
 
 use warpath_core::simd::{Isa, Simd, Work};
 
+use super::kind::Kind;
 use super::node::{Node, NodeId, Position, ROOT, Text, prefix_of};
 use super::tokens::{Find, Tokens};
+use super::tree::SchemaTree;
 use super::unescape::unescape;
-use super::{Kind, SchemaTree};
 
 /// The least number of bytes of lines whose tokens are found at once. Text and tokens stay in a first-level
 /// cache.

@@ -1,0 +1,84 @@
+//! Arrow schemas as text: lines of fields, and `CREATE TABLE`.
+
+use std::fmt::Write as _;
+
+use arrow_schema::{DataType, Field, Schema};
+
+use super::arrow::is_json;
+
+/// An Arrow schema as text: a field on each line, as `name: type`, with `not null` where it holds. The fields
+/// of structs, the elements of lists and the entries of maps follow, indented by two spaces.
+#[must_use]
+pub fn arrow_text(schema: &Schema) -> String {
+    let mut out = String::new();
+    for field in schema.fields() {
+        add_field(field, 0, &mut out);
+    }
+    out
+}
+
+fn add_field(field: &Field, depth: usize, out: &mut String) {
+    let name = match field.data_type() {
+        DataType::Struct(_) => "struct".to_owned(),
+        DataType::List(_) => "list".to_owned(),
+        DataType::Map(..) => "map".to_owned(),
+        DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
+        DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
+        DataType::Utf8 if is_json(field) => "utf8 (arrow.json)".to_owned(),
+        other => format!("{other:?}").to_ascii_lowercase(),
+    };
+    let null = if field.is_nullable() { "" } else { " not null" };
+    let name_of = field.name().escape_debug();
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{:1$}{name_of}: {name}{null}", "", depth * 2);
+    match field.data_type() {
+        DataType::Struct(fields) => fields.iter().for_each(|field| add_field(field, depth + 1, out)),
+        DataType::List(field) => add_field(field, depth + 1, out),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => fields.iter().for_each(|field| add_field(field, depth + 1, out)),
+            _ => {}
+        },
+        _ => {}
+    }
+}
+
+/// `CREATE TABLE` for a schema, in the dialect of DuckDB: `STRUCT`, lists as `T[]`, `MAP`, `JSON`.
+#[must_use]
+pub fn create_table(name: &str, schema: &Schema) -> String {
+    let mut out = format!("CREATE TABLE {} (\n", quoted(name));
+    for (at, field) in schema.fields().iter().enumerate() {
+        let comma = if at > 0 { ",\n" } else { "" };
+        let null = if field.is_nullable() { "" } else { " NOT NULL" };
+        let _ = write!(out, "{comma}  {} {}{null}", quoted(field.name()), sql_type(field));
+    }
+    out + "\n);\n"
+}
+
+/// A name as SQL quotes it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn sql_type(field: &Field) -> String {
+    match field.data_type() {
+        DataType::Boolean => "BOOLEAN".into(),
+        DataType::Int64 => "BIGINT".into(),
+        DataType::Float64 => "DOUBLE".into(),
+        DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
+        DataType::Utf8 if !is_json(field) => "VARCHAR".into(),
+        DataType::List(element) => sql_type(element) + "[]",
+        DataType::Struct(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|field| format!("{} {}", quoted(field.name()), sql_type(field))).collect();
+            format!("STRUCT({})", fields.join(", "))
+        }
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) if fields.len() == 2 => {
+                format!("MAP({}, {})", sql_type(&fields[0]), sql_type(&fields[1]))
+            }
+            _ => "JSON".into(),
+        },
+        // JSON text, nulls alone, and integers beyond DuckDB's decimals.
+        _ => "JSON".into(),
+    }
+}
