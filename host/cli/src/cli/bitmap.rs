@@ -394,7 +394,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
         let (format, sort) = (args.format, SortArgs::default());
-        return select::run(SelectArgs { columns, files, format, limit, sort, run, engine }, ui, started);
+        let args = SelectArgs { columns, auto: false, schema: None, files, format, limit, sort, run, engine };
+        return select::run(args, ui, started);
     }
     let args = QueryArgs {
         path: "$".to_owned(),

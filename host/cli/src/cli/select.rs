@@ -1,5 +1,7 @@
 //! `warpath select`.
 
+mod auto;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -26,6 +28,9 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let (files, columns): (Vec<String>, Vec<String>) = args.columns.drain(..).partition(|arg| is_file(arg));
     args.columns = columns;
     args.files.files.splice(..0, files.into_iter().map(Into::into));
+    if args.auto {
+        return auto::run(args, ui, started);
+    }
     if args.columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
     }
