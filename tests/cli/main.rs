@@ -1,5 +1,6 @@
 //! Runs the program as its users do: arguments, files and pipes in; output, messages and exit codes out.
 
+mod auto;
 mod bad_input;
 mod bitmap;
 mod columns;

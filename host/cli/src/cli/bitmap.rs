@@ -395,6 +395,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     if !columns.is_empty() {
         let args = SelectArgs {
             columns,
+            auto: false,
+            schema: None,
             files,
             format: args.format,
             on_mismatch: OnMismatchArg::default(),

@@ -9,6 +9,7 @@ use warpath::answer::Want;
 use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::ask::{BitmapEngine, Lines};
 use warpath::bitmap::rows::RowSet;
+use warpath::columns::NestedSchema;
 use warpath::{
     Answers, Batch, Digest, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
     Program, RecordError, Setup, Source, Stats,
@@ -32,6 +33,11 @@ pub trait Consumer {
 
     /// The digest that workers make of the results, if the consumer takes digests.
     fn digest(&self) -> Option<Arc<dyn Digest>> {
+        None
+    }
+
+    /// The nested columns that records are decoded to, besides these results.
+    fn decodes(&self) -> Option<Arc<NestedSchema>> {
         None
     }
 
@@ -189,6 +195,9 @@ pub fn consume(
     }
     if let Some(digest) = consumer.digest() {
         input = input.digesting(digest);
+    }
+    if let Some(schema) = consumer.decodes() {
+        input = input.decoding(schema);
     }
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();

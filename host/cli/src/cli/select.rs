@@ -1,5 +1,6 @@
 //! `warpath select`.
 
+mod auto;
 mod columns;
 mod losses;
 mod rows;
@@ -26,10 +27,13 @@ use super::table::TableWriter;
 use super::ui::Ui;
 use super::{files, formats};
 
-pub fn run(args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let SelectArgs { columns, mut files, format: form, on_mismatch, explode, limit, sort, run, engine } =
+pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    args.columns = columns::take_files(args.columns, &mut args.files.files);
+    if args.auto {
+        return auto::run(args, ui, started);
+    }
+    let SelectArgs { columns, files, format: form, on_mismatch, explode, limit, sort, run, engine, .. } =
         args;
-    let columns = columns::take_files(columns, &mut files.files);
     if columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
     }

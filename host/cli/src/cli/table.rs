@@ -1,4 +1,11 @@
 //! Writers of typed columns in a binary format: Arrow IPC or Parquet.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `row_groups` | the writer of Parquet |
+
+#[cfg(feature = "parquet")]
+mod row_groups;
 
 use std::mem;
 
@@ -6,17 +13,11 @@ use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_data::transform::MutableArrayData;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
-#[cfg(feature = "parquet")]
-use parquet::arrow::ArrowWriter;
-#[cfg(feature = "parquet")]
-use parquet::basic::Compression;
-#[cfg(feature = "parquet")]
-use parquet::file::metadata::KeyValue;
-#[cfg(feature = "parquet")]
-use parquet::file::properties::WriterProperties;
 use warpath::Error;
 
 use super::failure::Failure;
+#[cfg(feature = "parquet")]
+use row_groups::ParquetWriter;
 
 /// A format of typed columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +36,6 @@ pub enum TableFormat {
 /// batch may be smaller. A partition has fewer rows, because its size is chosen for fast reading.
 const BATCH_ROWS: usize = 8 << 10;
 const BATCH_BYTES: usize = 16 << 20;
-/// The size in bytes at which a Parquet row group ends.
-#[cfg(feature = "parquet")]
-const ROW_GROUP_BYTES: usize = 128 << 20;
 
 /// Encodes batches of one schema as bytes.
 pub struct TableWriter {
@@ -53,7 +51,7 @@ enum Encoder {
     Stream(StreamWriter<Vec<u8>>),
     File(FileWriter<Vec<u8>>),
     #[cfg(feature = "parquet")]
-    Parquet(Box<ArrowWriter<Vec<u8>>>),
+    Parquet(Box<ParquetWriter>),
 }
 
 /// Returns the failure for an encoder's error. No input can make an encoder fail, so the fault is internal.
@@ -81,12 +79,7 @@ impl TableWriter {
             TableFormat::ArrowFile => Encoder::File(FileWriter::try_new(bytes, &schema).map_err(internal)?),
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => {
-                let properties = WriterProperties::builder()
-                    .set_compression(Compression::SNAPPY)
-                    .set_created_by(format!("warpath {}", env!("CARGO_PKG_VERSION")))
-                    .build();
-                let writer = ArrowWriter::try_new(bytes, schema.clone(), Some(properties));
-                Encoder::Parquet(Box::new(writer.map_err(internal)?))
+                Encoder::Parquet(Box::new(ParquetWriter::new(schema.clone()).map_err(internal)?))
             }
         };
         Ok(Self { encoder, schema, waiting: Vec::new(), waiting_rows: 0, waiting_bytes: 0 })
@@ -96,12 +89,7 @@ impl TableWriter {
     pub fn add(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         #[cfg(feature = "parquet")]
         if let Encoder::Parquet(writer) = &mut self.encoder {
-            writer.write(&batch).map_err(internal)?;
-            // The size of a row is known only after it is encoded.
-            if writer.in_progress_size() >= ROW_GROUP_BYTES {
-                writer.flush().map_err(internal)?;
-            }
-            return Ok(());
+            return writer.add(batch).map_err(internal);
         }
         self.waiting_rows += batch.num_rows();
         self.waiting_bytes += batch.get_array_memory_size();
@@ -129,7 +117,7 @@ impl TableWriter {
             Encoder::Stream(writer) => writer.write(&batch),
             Encoder::File(writer) => writer.write(&batch),
             #[cfg(feature = "parquet")]
-            Encoder::Parquet(writer) => writer.write(&batch).map_err(Into::into),
+            Encoder::Parquet(writer) => writer.add(batch).map_err(Into::into),
         }
     }
 
@@ -147,9 +135,7 @@ impl TableWriter {
             Encoder::Stream(_) => {}
             Encoder::File(writer) => writer.write_metadata(key, value),
             #[cfg(feature = "parquet")]
-            Encoder::Parquet(writer) => {
-                writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
-            }
+            Encoder::Parquet(writer) => writer.add_metadata(key, value),
         }
     }
 
@@ -160,7 +146,7 @@ impl TableWriter {
             Encoder::Stream(writer) => writer.finish().map_err(internal),
             Encoder::File(writer) => writer.finish().map_err(internal),
             #[cfg(feature = "parquet")]
-            Encoder::Parquet(writer) => writer.finish().map(drop).map_err(internal),
+            Encoder::Parquet(writer) => writer.finish().map_err(internal),
         }
     }
 
@@ -170,7 +156,7 @@ impl TableWriter {
             Encoder::Stream(writer) => mem::take(writer.get_mut()),
             Encoder::File(writer) => mem::take(writer.get_mut()),
             #[cfg(feature = "parquet")]
-            Encoder::Parquet(writer) => mem::take(writer.inner_mut()),
+            Encoder::Parquet(writer) => writer.take(),
         }
     }
 }

@@ -110,6 +110,7 @@ Examples:
   warpath select -o tags.parquet id:int64='$.id' 'tags:string=$.tags[*]' tweets.ndjson
   warpath select -o lines.csv --explode '$.items' order='$.id' price=@.price orders.ndjson
   warpath select id='$.id' lang='$.user.lang' --sort lang --sort id:desc --limit 10 tweets.ndjson
+  warpath select --auto -o tweets.parquet tweets.ndjson
 
 Types, for `--format arrow` and `--format parquet`:
   bool          true and false
@@ -130,8 +131,22 @@ match several values of a record gives a list.
 An argument without `=` that names a file or a pattern is a file. All arguments after `--` are files.")]
 pub struct SelectArgs {
     /// Columns: a name, an optional type, `=`, and a query in JSONPath (RFC 9535); then files
-    #[arg(value_name = "NAME[:TYPE]=PATH", required = true)]
+    #[arg(value_name = "NAME[:TYPE]=PATH", required_unless_present = "auto")]
     pub columns: Vec<String>,
+
+    /// Make a column of every member of the records, nested as the records are
+    ///
+    /// For `--format parquet` and `--format arrow`. Objects become structs, and arrays lists. The types are
+    /// those of all records, which are read twice: no value is lost. Values of several types become JSON
+    /// text. Records are checked as with `--strict`. Standard input is copied to a temporary file.
+    #[arg(long, conflicts_with_all = ["sort", "pretty", "explode", "on_mismatch"])]
+    pub auto: bool,
+
+    /// Take the columns of `--auto` from a Parquet or Arrow file, in place of the first pass over the input
+    ///
+    /// A value that a column does not take is null then, and counted in a warning.
+    #[arg(long, value_name = "FILE", requires = "auto")]
+    pub schema: Option<PathBuf>,
 
     #[command(flatten)]
     pub files: FileArgs,

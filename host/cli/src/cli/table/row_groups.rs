@@ -1,0 +1,163 @@
+//! The writer of Parquet: columns are encoded side by side, on all cores.
+//!
+//! Rows wait until there are enough of them to be worth the work on several cores. Then the leaves of each
+//! column are found, and each leaf is encoded and compressed in one thread:
+//!
+//! ```text
+//! batches    ┌ id, user ┐ ┌ id, user ┐    each top-level column of each batch: its leaves, with levels
+//! leaves     id  user.name  user.lang     each leaf of all batches: encoded, compressed, kept in memory
+//! row group  └────────────────────────┘   written when its encoded size is reached
+//! ```
+//!
+//! Memory holds the rows that wait, and the encoded columns of one row group.
+
+use std::mem;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnWriter, ArrowLeafColumn, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use warpath::pool;
+
+/// The bytes of rows that wait to be encoded together. They are enough work for several cores, and few in
+/// comparison with a row group.
+const WAITING_BYTES: usize = 24 << 20;
+/// The encoded bytes at which a row group ends, and the most rows of one.
+const ROW_GROUP_BYTES: usize = 128 << 20;
+const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Encodes batches of one schema as Parquet.
+pub struct ParquetWriter {
+    file: SerializedFileWriter<Vec<u8>>,
+    factory: ArrowRowGroupWriterFactory,
+    schema: SchemaRef,
+    /// The writers of the row group that has begun, a writer for each leaf; none between row groups.
+    leaves: Vec<ArrowColumnWriter>,
+    group_rows: usize,
+    waiting: Vec<RecordBatch>,
+    waiting_bytes: usize,
+}
+
+impl ParquetWriter {
+    pub fn new(schema: SchemaRef) -> Result<Self, ParquetError> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::Page)
+            .set_created_by(format!("warpath {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties))?;
+        let (file, factory) = writer.into_serialized_writer()?;
+        Ok(Self {
+            file,
+            factory,
+            schema,
+            leaves: Vec::new(),
+            group_rows: 0,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+        })
+    }
+
+    /// Adds rows, and encodes the waiting rows when there are enough of them.
+    pub fn add(&mut self, batch: RecordBatch) -> Result<(), ParquetError> {
+        let mut batch = batch;
+        while self.group_rows + self.waiting_rows() + batch.num_rows() > ROW_GROUP_ROWS {
+            let room = ROW_GROUP_ROWS - self.group_rows - self.waiting_rows();
+            let rest = batch.slice(room, batch.num_rows() - room);
+            self.wait(batch.slice(0, room));
+            self.encode()?;
+            self.end_group()?;
+            batch = rest;
+        }
+        self.wait(batch);
+        if self.waiting_bytes >= WAITING_BYTES {
+            self.encode()?;
+            let encoded: usize = self.leaves.iter().map(ArrowColumnWriter::get_estimated_total_bytes).sum();
+            if encoded >= ROW_GROUP_BYTES {
+                self.end_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting_rows(&self) -> usize {
+        self.waiting.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    fn wait(&mut self, batch: RecordBatch) {
+        if batch.num_rows() > 0 {
+            self.waiting_bytes += batch.get_array_memory_size();
+            self.waiting.push(batch);
+        }
+    }
+
+    /// Encodes the waiting rows.
+    fn encode(&mut self) -> Result<(), ParquetError> {
+        let batches = mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        if batches.is_empty() {
+            return Ok(());
+        }
+        if self.leaves.is_empty() {
+            self.leaves = self.factory.create_column_writers(self.file.flushed_row_groups().len())?;
+        }
+        self.group_rows += batches.iter().map(RecordBatch::num_rows).sum::<usize>();
+        let fields = self.schema.fields();
+        let columns: Vec<_> = batches.iter().flat_map(|batch| fields.iter().zip(batch.columns())).collect();
+        let found = pool::map(columns, |(field, column)| compute_leaves(field, column));
+        // The leaves of one batch follow each other, and then come those of the next batch.
+        let mut parts: Vec<Vec<ArrowLeafColumn>> = self.leaves.iter().map(|_| Vec::new()).collect();
+        let mut leaf = 0;
+        for leaves in found {
+            for part in leaves? {
+                parts[leaf].push(part);
+                leaf = (leaf + 1) % parts.len();
+            }
+        }
+        drop(batches);
+        let work = self.leaves.iter_mut().zip(parts).collect();
+        let written = pool::map(work, |(writer, parts): (&mut ArrowColumnWriter, Vec<ArrowLeafColumn>)| {
+            parts.iter().try_for_each(|part| writer.write(part))
+        });
+        written.into_iter().collect()
+    }
+
+    /// Ends the row group that has begun.
+    fn end_group(&mut self) -> Result<(), ParquetError> {
+        let leaves = mem::take(&mut self.leaves);
+        if leaves.is_empty() {
+            return Ok(());
+        }
+        self.group_rows = 0;
+        let chunks = pool::map(leaves, ArrowColumnWriter::close);
+        let mut group = self.file.next_row_group()?;
+        for chunk in chunks {
+            chunk?.append_to_row_group(&mut group)?;
+        }
+        group.close().map(drop)
+    }
+
+    /// Adds metadata to the end of the file.
+    pub fn add_metadata(&mut self, key: &str, value: String) {
+        self.file.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
+    /// Writes the waiting rows and the end of the file.
+    pub fn finish(&mut self) -> Result<(), ParquetError> {
+        self.encode()?;
+        self.end_group()?;
+        self.file.finish().map(drop)
+    }
+
+    /// Returns the bytes that were written since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        mem::take(self.file.inner_mut())
+    }
+}
