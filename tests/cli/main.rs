@@ -7,6 +7,7 @@ mod documents;
 mod everyday;
 mod files;
 mod filter;
+mod follow;
 mod formats;
 mod index;
 mod manners;
@@ -19,6 +20,7 @@ mod query;
 mod select;
 mod show;
 mod strict;
+mod tables;
 mod terminal;
 mod tree;
 

@@ -16,8 +16,8 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs,
-    ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
+    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
+    FollowArgs, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -379,7 +379,7 @@ fn statistics(
 
 /// Prints the matching records, or columns of them, as `query` and `select` do with `--where`.
 fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let files = FileArgs { files: args.file.into_iter().collect() };
+    let files = FileArgs { files: args.file.into_iter().collect(), ..FileArgs::default() };
     let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };
     let run = RunArgs {
         only: WhereArgs { only: Some(args.expression) },
@@ -394,11 +394,18 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
         let (format, sort) = (args.format, SortArgs::default());
-        return select::run(SelectArgs { columns, files, format, limit, sort, run, engine }, ui, started);
+        let (column, follow) = (ColumnArgs::default(), FollowArgs::default());
+        return select::run(
+            SelectArgs { columns, files, column, follow, format, limit, sort, run, engine },
+            ui,
+            started,
+        );
     }
     let args = QueryArgs {
         path: "$".to_owned(),
         files,
+        column: ColumnArgs::default(),
+        follow: FollowArgs::default(),
         exit_status: args.exit_status,
         raw_output: false,
         count: false,

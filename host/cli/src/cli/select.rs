@@ -44,7 +44,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let program = schema.program().clone();
     let (sort, memory) = (sort::columns(&args.sort, &program)?, args.sort.memory.memory);
     formats::check(format, &args.run.output, look)?;
-    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let limit = Rest { rows: 0, most: args.limit.limit };
     let format = match (formats::binary_form(format, &args.run.output), text) {

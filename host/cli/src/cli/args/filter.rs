@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::options::{BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, ReportArgs};
+use super::options::{
+    BackendArgs, ExitStatusArgs, FileArgs, FollowArgs, OnErrorArgs, OutputArgs, ReportArgs,
+};
 use super::values::latency;
 
 /// Print the subscriptions that each document matches
@@ -42,6 +44,8 @@ pub struct FilterArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
 
     /// Format of the inputs [default: xml for a name with .xml, else ndjson]
     ///

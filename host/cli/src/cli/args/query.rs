@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::aggregate::SortArgs;
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs,
-    StrictArgs, WhereArgs,
+    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, PrettyArgs,
+    RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
 
 /// Print the matches of a query, one per line
@@ -32,6 +32,10 @@ pub struct QueryArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,
 
@@ -116,6 +120,10 @@ pub struct SelectArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
     #[command(flatten)]
     pub format: RowFormatArgs,
     #[command(flatten)]
