@@ -288,3 +288,40 @@ fn foreign_formats_are_named_with_what_to_do() {
     }
     insta::assert_snapshot!(all);
 }
+
+#[test]
+fn a_document_that_is_read_as_lines_is_recognised() {
+    let subscriptions = ("subs", &b"all\t$[?@.a]\n"[..]);
+    for text in ["{\n \"a\": 1\n}\n", "[\r\n 1\r\n]", "\n \n{ \"a\": [ \n1]}", "[{\"a\": 1},\n{\"a\": 2}]\n"]
+    {
+        let folder = Folder::new(&[("doc", text.as_bytes()), subscriptions]);
+        let advice =
+            "\n  help: this looks like one JSON document on several lines: `--input json` reads it\n";
+        for args in [
+            &["query", "$.a", "doc"][..],
+            &["select", "a=$.a", "--", "doc"],
+            &["filter", "-s", "subs", "doc"],
+        ] {
+            for strict in [false, true] {
+                let strict = if strict && args[0] != "filter" { &["--strict"][..] } else { &[] };
+                let ran = folder.run(&[&args[..1], strict, &args[1..]].concat());
+                assert!(ran.code == 4 && ran.stderr.ends_with(advice), "{args:?}: {ran}");
+                assert!(!ran.stderr.contains("--on-error"), "{args:?}: {ran}");
+            }
+            let json = folder.run(&[&args[..1], &["--input", "json"], &args[1..]].concat());
+            assert_eq!((json.code, json.stderr.as_str()), (0, ""), "{args:?}");
+        }
+        let ran = folder.run(&["validate", "doc"]);
+        assert!(ran.code == 4 && ran.stderr.contains("--input json"), "{ran}");
+    }
+    // A record that was cut, records after a good one, and a malformed document.
+    for (text, args) in [
+        ("{\"a\": [1, 2\n{\"a\":1}\n", &["query", "$.a"][..]),
+        ("{\"a\":1}\n{\n", &["query", "$.a"]),
+        ("{\n", &["query", "--input", "json", "$.a"]),
+    ] {
+        let ran = pipe(args, text.as_bytes());
+        assert!(ran.code == 4 && ran.stderr.contains("--on-error skip"), "{ran}");
+        assert!(!ran.stderr.contains("--input json"), "{ran}");
+    }
+}

@@ -287,3 +287,65 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
     }
     assert_eq!(folder.run(&["query", "--count", "$", "alone"]).stdout, b"0\n");
 }
+
+#[test]
+fn a_folder_stands_for_the_files_in_it() {
+    let folder = Folder::new(&[
+        ("logs/b.ndjson", b"2\n"),
+        ("logs/a.JSON.gz", &gzip(b"1\n")),
+        ("logs/c/d.log", b"3\n"),
+        ("logs/c/e.jsonl", b"4\n"),
+        ("logs/c/notes.txt", b"no JSON\n"),
+        ("logs/.hidden.json", b"no JSON\n"),
+        ("logs/.git/x.json", b"no JSON\n"),
+        ("texts/a.txt", b"1\n"),
+        ("more/z.json", b"5\n"),
+    ]);
+    let run = |files: &[&str]| folder.run(&[&["query", "$"][..], files].concat());
+    assert_eq!(run(&["logs"]).ok(), "1\n2\n3\n4\n");
+    assert_eq!(run(&["logs/", "more", "logs/c"]).ok(), "1\n2\n3\n4\n5\n3\n4\n");
+    assert_eq!(run(&["--offsets", "logs"]).ok().lines().next(), Some("logs/a.JSON.gz\t0\t1\t1"));
+    assert_eq!(folder.run(&["select", "x=$", "--", "more"]).ok(), "{\"x\":5}\n");
+    assert_eq!(folder.run(&["validate", "logs"]).ok(), "4 records, 8 bytes: all valid\n");
+    run(&["texts"]).failed(2, "", "error: texts: no file in this folder ends in .json, .ndjson, ");
+    // Links to files are read, and links to folders are not entered, so that no folder is read for ever.
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("..", folder.path("more/up")).unwrap();
+        std::os::unix::fs::symlink("../logs/b.ndjson", folder.path("more/link.json")).unwrap();
+        assert_eq!(run(&["more"]).ok(), "2\n5\n");
+    }
+}
+
+#[test]
+fn braces_stand_for_alternatives() {
+    let folder =
+        Folder::new(&[("a.json", b"1\n"), ("b.json", b"2\n"), ("c.log", b"3\n"), ("{x,y}.json", b"4\n")]);
+    let run = |files: &[&str]| folder.run(&[&["query", "$"][..], files].concat());
+    assert_eq!(run(&["{c,a}.{json,log}"]).ok(), "1\n3\n");
+    // Each file once, though several alternatives match it.
+    assert_eq!(run(&["{*,a}.json"]).ok(), "1\n2\n4\n");
+    assert_eq!(run(&["{x,y}.json"]).ok(), "4\n");
+    run(&["{d,e}.json"]).failed(2, "", "error: {d,e}.json: no file has this name or matches this pattern\n");
+}
+
+#[test]
+fn files_are_read_from_a_list() {
+    let folder = Folder::new(&[
+        ("a.json", b"1\n"),
+        ("b *.json", b"2\n"),
+        ("logs/c.json", b"3\n"),
+        ("list", b"b *.json\n\nlogs\r\na.json\n"),
+        ("zeros", b"b *.json\0a.json\0"),
+        ("empty", b"\n"),
+    ]);
+    let run = |args: &[&str]| folder.run(&[&["query", "$"][..], args].concat());
+    assert_eq!(run(&["--files-from", "list"]).ok(), "2\n3\n1\n");
+    assert_eq!(run(&["--files-from", "zeros", "logs"]).ok(), "3\n2\n1\n");
+    let piped = folder.run_with(&["query", "$", "--files-from", "-"], b"logs/c.json\na.json");
+    assert_eq!(piped.ok(), "3\n1\n");
+    run(&["--files-from", "empty"]).failed(2, "", "error: empty: the list has no names\n");
+    run(&["--files-from", "none"]).failed(2, "", "error: none: ");
+    run(&["--files-from", "-", "-"]).failed(2, "", "error: standard input is both an input and the list");
+    assert_eq!(folder.run(&["select", "x=$", "--files-from", "zeros"]).ok(), "{\"x\":2}\n{\"x\":1}\n");
+}

@@ -54,6 +54,7 @@ mod tree;
 mod ui;
 mod validate;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -61,7 +62,7 @@ use std::time::Instant;
 use args::{BitmapCommand, Cli, Command, IndexCommand, MessageFormat, When};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
-use escape::escaped;
+use escape::{escaped, escaped_lines};
 use failure::Failure;
 use ui::{Message, Ui};
 
@@ -170,8 +171,12 @@ fn explain_usage(error: &clap::Error, args: &[OsString], color: When, format: Me
         // arguments.
         let shown = escaped_arguments(args).and_then(|args| parse(&args, color).err());
         let shown = shown.as_ref().unwrap_or(error);
+        let text = shown.render().to_string();
         if format == MessageFormat::Json {
             Ui::new(color, false, format).report(&usage_message(shown));
+        } else if let Cow::Owned(text) = escaped_lines(&text) {
+            // A value of the environment has such characters, too.
+            Ui::new(color, false, format).plain(text.trim_end());
         } else {
             let _ = shown.print();
         }
@@ -189,8 +194,8 @@ fn explain_usage(error: &clap::Error, args: &[OsString], color: When, format: Me
 
 /// The arguments with their control characters escaped. `None` if no argument has a control character.
 fn escaped_arguments(args: &[OsString]) -> Option<Vec<OsString>> {
-    let escaped =
-        |arg: &OsString| arg.to_str().map_or_else(|| arg.clone(), |arg| escaped(arg).as_ref().into());
+    // Bytes that are no UTF-8 are printed as U+FFFD, and others beside them may be control characters.
+    let escaped = |arg: &OsString| OsString::from(escaped(&arg.to_string_lossy()).as_ref());
     let all: Vec<OsString> = args.iter().map(escaped).collect();
     (all != args).then_some(all)
 }

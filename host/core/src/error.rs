@@ -58,6 +58,14 @@ pub enum InputError {
     /// The input is a folder.
     #[error("{}: is a directory", .0.display())]
     Directory(PathBuf),
+    /// A folder, a pattern or a list stands for no file.
+    #[error("{name}: {why}")]
+    NoFiles {
+        /// The folder, pattern or list.
+        name: String,
+        /// A description of what was looked for.
+        why: &'static str,
+    },
     /// The compressed data is damaged or ends early. The data before the damage was evaluated.
     #[error("{name}: {format} data is damaged or ends early: {source}")]
     Compressed {

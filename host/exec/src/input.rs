@@ -7,15 +7,21 @@
 //! | `plain` | parts of a plain file, read at any offset |
 //! | `sequence` | all other inputs, read from start to end |
 //! | `feed` | inputs whose bytes come slowly |
+//! | `column` | columns of text in tables, as lines |
+//! | `follow` | files that are followed as they grow |
+//! | `names` | the files that names, folders, patterns and lists stand for |
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
 //! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
+mod column;
 mod decoded;
 mod feed;
+mod follow;
 mod lz4;
+mod names;
 mod plain;
 mod selected;
 mod selection;
@@ -24,8 +30,11 @@ mod source;
 mod text;
 
 pub(crate) use buffers::Buffers;
+pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;
+pub use follow::{FollowEnd, FollowFrom};
+pub use names::FolderFiles;
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;

@@ -14,6 +14,7 @@
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
+//! | `table` | Parquet and Arrow files as record batches |
 //! | [`dump`] | structural indexes as text |
 
 pub mod aggregate;
@@ -32,4 +33,5 @@ pub mod record_batches;
 mod request;
 pub mod resident;
 pub mod stream;
+mod table;
 pub mod unpack;

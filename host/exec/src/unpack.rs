@@ -35,8 +35,9 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
             let text = |(): &mut (), number| packed.group_text(number);
             return each(limits, 0..groups, text, |text| write(&text?).map_err(failed));
         }
-        Source::File(path) => Box::new(File::open(path).map_err(failed)?),
+        Source::File(path) | Source::Followed(path, ..) => Box::new(File::open(path).map_err(failed)?),
         Source::Stdin => Box::new(io::stdin()),
+        Source::Column(..) => return Err(InputError::NotPacked { name }.into()),
         Source::Reader(_, reader) => reader,
     };
     let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());

@@ -22,9 +22,9 @@ pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
-    BackendArgs, DeviceArgs, EngineArgs, FileArgs, InputFormat, MessageFormat, OnErrorArg, OnErrorArgs,
-    OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, SkipArgs, StatsFormat, StrictArgs,
-    When, WhereArgs,
+    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, MessageFormat,
+    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, SkipArgs,
+    StatsFormat, StrictArgs, When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};

@@ -16,8 +16,8 @@ use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
 
 use super::args::{
-    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, OnMismatchArg,
-    QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
+    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
+    FollowArgs, OnMismatchArg, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
 use super::escape::escaped;
 use super::failure::Failure;
@@ -379,7 +379,7 @@ fn statistics(
 
 /// Prints the matching records, or columns of them, as `query` and `select` do with `--where`.
 fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let files = FileArgs { files: args.file.into_iter().collect() };
+    let files = FileArgs { files: args.file.into_iter().collect(), ..FileArgs::default() };
     let report = ReportArgs { stats: args.stats, ..ReportArgs::default() };
     let run = RunArgs {
         only: WhereArgs { only: Some(args.expression), ..WhereArgs::default() },
@@ -398,6 +398,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
             auto: false,
             schema: None,
             files,
+            column: ColumnArgs::default(),
+            follow: FollowArgs::default(),
             format: args.format,
             on_mismatch: OnMismatchArg::default(),
             explode: None,
@@ -412,6 +414,8 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         each: None,
         path: "$".to_owned(),
         files,
+        column: ColumnArgs::default(),
+        follow: FollowArgs::default(),
         exit_status: args.exit_status,
         raw_output: false,
         count: false,

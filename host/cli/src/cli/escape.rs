@@ -44,7 +44,17 @@ pub fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn is_escaped(char: char) -> bool {
+/// Returns the printed form of a text of several lines: each line as [`escaped`] gives it.
+pub fn escaped_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains(|char| char != '\n' && is_escaped(char)) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<_> = text.split('\n').map(escaped).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// Returns true for a character that does not reach a terminal as it is.
+pub fn is_escaped(char: char) -> bool {
     char.is_control() || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -56,6 +66,8 @@ mod tests {
     fn what_is_escaped() {
         assert_eq!(escaped("a\nb\r\t\0\x1b[2J\x7f\u{9b}2J"), r"a\nb\r\t\x00\x1b[2J\x7f\x9b2J");
         assert_eq!(escaped("\u{2028}\u{202e}\u{2066}x"), r"\u{2028}\u{202e}\u{2066}x");
+        assert_eq!(escaped_lines("a\n\x1b[2J\n\n\u{202e}\n"), "a\n\\x1b[2J\n\n\\u{202e}\n");
+        assert!(matches!(escaped_lines("a\n b\n"), Cow::Borrowed(_)));
         for plain in ["", "a b:c\\n", "é☺\u{200d}😀\u{200e}", "\u{a0}"] {
             assert!(matches!(escaped(plain), Cow::Borrowed(same) if same == plain), "{plain:?}");
         }

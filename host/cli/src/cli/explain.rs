@@ -11,7 +11,7 @@ use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
-use super::escape::escaped;
+use super::escape::{escaped, escaped_lines};
 use super::failure::Failure;
 use super::out::Out;
 use super::ui::Ui;
@@ -22,7 +22,8 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     if let Some(file) = &args.subscriptions {
         let (subscriptions, code) = filter::all_subscriptions(file, ui)?;
         let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
-        out.buffer.extend_from_slice(explain_twigs(&subscriptions, &engine, args).as_bytes());
+        let text = explain_twigs(&subscriptions, &engine, args);
+        out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());
         out.finish()?;
         return Ok(code);
     }
@@ -40,7 +41,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         return Err(Error::from(IndexError::TooFewLevels { kept, needed }).into());
     }
     let text = explain(&queries, &program, &engine, args, index.as_ref());
-    out.buffer.extend_from_slice(text.as_bytes());
+    out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError, RecordError, TreeError};
@@ -13,6 +14,9 @@ use super::ui::{Message, Place, Ui};
 pub enum Failure {
     /// An error of the library. The optional lines show the text around the fault in the input.
     Library(Box<Error>, Option<String>),
+    /// A malformed record that is evidently the first line of one JSON document, and the text around its
+    /// fault.
+    PartOfDocument(Box<Error>, Option<String>),
     /// An error of the library about a bitmap index.
     Bitmap(Box<Error>),
     /// The arguments are wrong, or a file that they name cannot be used.
@@ -83,20 +87,24 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
             Self::Data { .. } => 4,
-            Self::Library(error, _) | Self::Bitmap(error) => match &**error {
-                Error::Usage(_)
-                | Error::Input(InputError::Io { .. } | InputError::Directory(_))
-                | Error::Index(
-                    IndexError::Io { .. }
-                    | IndexError::TooFewLevels { .. }
-                    | IndexError::NotPlain { .. }
-                    | IndexError::NoLines { .. },
-                )
-                | Error::Column(ColumnError::Io { .. }) => 2,
-                Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
-                Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
-                _ => 5,
-            },
+            Self::Library(error, _) | Self::PartOfDocument(error, _) | Self::Bitmap(error) => {
+                match &**error {
+                    Error::Usage(_)
+                    | Error::Input(
+                        InputError::Io { .. } | InputError::Directory(_) | InputError::NoFiles { .. },
+                    )
+                    | Error::Index(
+                        IndexError::Io { .. }
+                        | IndexError::TooFewLevels { .. }
+                        | IndexError::NotPlain { .. }
+                        | IndexError::NoLines { .. },
+                    )
+                    | Error::Column(ColumnError::Io { .. }) => 2,
+                    Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
+                    Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
+                    _ => 5,
+                }
+            }
         };
         ExitCode::from(code)
     }
@@ -118,13 +126,19 @@ impl Failure {
             Self::Output { name, source } => {
                 ui.error(format_args!("cannot write to {name}: {}", reason(source)));
             }
-            Self::Library(error, excerpt) => report_library(error, excerpt.as_deref(), &INDEX, ui),
-            Self::Bitmap(error) => report_library(error, None, &BITMAP_INDEX, ui),
+            Self::Library(error, excerpt) => {
+                report_library(error, excerpt.as_deref(), help(error, &INDEX), ui)
+            }
+            Self::PartOfDocument(error, excerpt) => {
+                let help = "this looks like one JSON document on several lines: `--input json` reads it";
+                report_library(error, excerpt.as_deref(), Some(help.to_owned()), ui);
+            }
+            Self::Bitmap(error) => report_library(error, None, help(error, &BITMAP_INDEX), ui),
         }
     }
 }
 
-fn report_library(error: &Error, excerpt: Option<&str>, kind: &IndexKind, ui: &Ui) {
+fn report_library(error: &Error, excerpt: Option<&str>, help: Option<String>, ui: &Ui) {
     let text = match error {
         Error::Query(query) | Error::Unsupported(query) => return ui.rendered(&query.render()),
         Error::Expression(expression) => return ui.rendered(&expression.render()),
@@ -137,7 +151,7 @@ fn report_library(error: &Error, excerpt: Option<&str>, kind: &IndexKind, ui: &U
         other => other.to_string(),
     };
     let (place, excerpt) = (place(error), excerpt.map(str::to_owned));
-    ui.report(&Message { text, place, excerpt, help: help(error, kind) });
+    ui.report(&Message { text, place, excerpt, help });
 }
 
 /// The position in an input that an error is about.
@@ -172,6 +186,12 @@ const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: 
 fn help(error: &Error, kind: &IndexKind) -> Option<String> {
     let IndexKind { made, file, without } = kind;
     Some(match error {
+        Error::Input(InputError::NoFiles { name, .. }) if Path::new(name).is_dir() => {
+            "name its files by a pattern: `'folder/**/*.txt'`".to_owned()
+        }
+        Error::Input(InputError::NoFiles { .. }) => {
+            "patterns have `*`, `?`, `[a-z]` and `{a,b}`; `**` enters folders".to_owned()
+        }
         Error::Input(InputError::Directory(_)) => {
             "name its files, or a pattern: `'folder/*.ndjson'`".to_owned()
         }
@@ -220,7 +240,7 @@ fn instead_of(format: Foreign) -> &'static str {
         Foreign::Snappy => "decompress it first: `snzip -dc FILE | warpath …`",
         Foreign::Compress => "decompress it first: `uncompress -c FILE | warpath …`",
         Foreign::Parquet | Foreign::ArrowFile | Foreign::ArrowStream => {
-            "`warpath bitmap build` indexes its columns; for queries, write its rows as lines of JSON first"
+            "`query` and `select` read a column of JSON text: `--input parquet --column NAME`, or `--input arrow`"
         }
         Foreign::Sqlite => {
             "write its rows as JSON first: `sqlite3 -json FILE 'SELECT …' | warpath … --input json`"

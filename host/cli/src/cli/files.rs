@@ -1,42 +1,138 @@
 //! The inputs that the arguments name.
 
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use glob::{MatchOptions, glob_with};
-use warpath::{Error, InputError, Source};
+use warpath::{Error, FolderFiles, FollowEnd, InputError, Source, TableFormat, TextColumn};
 
-use super::args::{FileArgs, OutputArgs};
+use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OutputArgs};
 use super::failure::Failure;
 use super::inherited;
+#[cfg(unix)]
+use super::signals;
 use super::ui::Ui;
 
-/// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
-/// dot.
-const AS_SHELLS_DO: MatchOptions =
-    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
-
-/// Returns the inputs, in order. No file, and `-`, mean standard input. A pattern means the files that match
-/// it, sorted, unless a file has exactly this name.
+/// Returns the inputs, in order. No file, and `-`, mean standard input. A folder or a pattern means its files,
+/// unless a file has exactly this name. The files of a list follow.
 ///
 /// A file that cannot be read is reported when its turn comes.
 pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
-    let only_stdin = [PathBuf::from("-")];
+    sources_of(args, FolderFiles::Json, output, ui)
+}
+
+/// Returns the inputs, as [`sources`] does. `files` are the files that are read of folders.
+pub fn sources_of(
+    args: &FileArgs,
+    files: FolderFiles,
+    output: &OutputArgs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    let dash = Path::new("-");
     let mut sources = Vec::new();
-    for file in if args.files.is_empty() { &only_stdin[..] } else { &args.files } {
-        if file == Path::new("-") {
+    for name in &args.files {
+        if name == dash {
             sources.push(stdin()?);
-        } else if let Some(pattern) = pattern(file) {
-            sources.extend(matching(pattern)?.into_iter().map(Source::File));
         } else {
-            sources.push(self::file(file)?);
+            for source in Source::named(name, files).map_err(Error::from)? {
+                if let Source::File(path) = &source {
+                    file(path)?;
+                }
+                sources.push(source);
+            }
         }
+    }
+    if let Some(list) = &args.files_from {
+        let has_stdin = sources.iter().any(|source| matches!(source, Source::Stdin));
+        if list == dash && has_stdin {
+            return Err(Failure::usage("standard input is both an input and the list of `--files-from`"));
+        }
+        for path in listed(list, ui)? {
+            // A name in a list is no pattern.
+            if path.is_dir() {
+                sources.extend(Source::named(&path, files).map_err(Error::from)?);
+            } else {
+                sources.push(file(&path)?);
+            }
+        }
+    } else if sources.is_empty() {
+        sources.push(stdin()?);
     }
     refuse_writing_to_an_input(&sources, output.path())?;
     if sources.iter().any(|source| matches!(source, Source::Stdin)) && io::stdin().is_terminal() {
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// Returns the inputs of lines, documents or rows of tables, as the options of the engine name their format;
+/// followed, if the options include this.
+pub fn inputs(
+    args: &FileArgs,
+    follow: &FollowArgs,
+    column: &ColumnArgs,
+    engine: &EngineArgs,
+    output: &OutputArgs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    let format = match (engine.input, &column.column) {
+        (InputFormat::Ndjson | InputFormat::Json, Some(_)) => {
+            return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
+        }
+        (InputFormat::Ndjson | InputFormat::Json, None) => {
+            let sources = sources(args, output, ui)?;
+            return followed(sources, follow, engine.input == InputFormat::Ndjson);
+        }
+        (InputFormat::Parquet, _) => TableFormat::Parquet,
+        (InputFormat::Arrow, _) => TableFormat::Arrow,
+    };
+    let Some(name) = &column.column else {
+        return Err(Failure::usage("a table requires the name of a column of JSON text: `--column NAME`"));
+    };
+    let files = match format {
+        TableFormat::Parquet => FolderFiles::Parquet,
+        TableFormat::Arrow => FolderFiles::Arrow,
+    };
+    let tables = followed(sources_of(args, files, output, ui)?, follow, false)?;
+    let column = TextColumn { format, name: name.clone() };
+    Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
+}
+
+/// Returns the names in a list of files.
+fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
+    if list == Path::new("-") {
+        stdin()?;
+        if io::stdin().is_terminal() {
+            ui.note("reading names of files from standard input; Ctrl-D ends it");
+        }
+        return Ok(Source::listed(&Source::Stdin.name(), io::stdin()).map_err(Error::from)?);
+    }
+    let name = list.display().to_string();
+    let file = File::open(list).map_err(|source| InputError::Io { name: name.clone(), source });
+    Ok(file.and_then(|file| Source::listed(&name, file)).map_err(Error::from)?)
+}
+
+/// Returns the inputs as they are followed, if the options include this. `is_lines` is true if they are lines
+/// of JSON.
+pub fn followed(sources: Vec<Source>, args: &FollowArgs, is_lines: bool) -> Result<Vec<Source>, Failure> {
+    let Some(from) = args.follow else { return Ok(sources) };
+    if !is_lines {
+        let message = "`--follow` requires lines of JSON: a document or a table ends with its file";
+        return Err(Failure::usage(message));
+    }
+    match <[Source; 1]>::try_from(sources) {
+        Ok([Source::File(path)]) => {
+            let end = FollowEnd::default();
+            #[cfg(unix)]
+            signals::end_input_first(end.clone());
+            Ok(vec![Source::Followed(path, from.into(), end)])
+        }
+        Ok(_) => Err(Failure::usage("`--follow` requires a file; standard input is read as it comes")),
+        Err(sources) => {
+            let message = format!("`--follow` requires one file; there are {} inputs", sources.len());
+            Err(Failure::usage(message).with_help("start `warpath` once for each file"))
+        }
+    }
 }
 
 /// Returns a file as an input. If the path names a standard stream, the stream must be readable.
@@ -53,40 +149,14 @@ pub fn stdin() -> Result<Source, Failure> {
     Ok(Source::Stdin)
 }
 
-/// Returns `file` as a pattern, if it is one and no file has this name.
-fn pattern(file: &Path) -> Option<&str> {
-    let text = file.to_str()?;
-    (text.contains(['*', '?', '[']) && file.symlink_metadata().is_err()).then_some(text)
-}
-
-/// Returns the files that match a pattern, without folders.
-fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
-    let none = || {
-        Failure::usage(format!("{pattern}: no file has this name or matches this pattern"))
-            .with_help("patterns have `*`, `?` and `[a-z]`; `**` enters folders")
-    };
-    // An invalid pattern was meant as a name.
-    let paths = glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())?;
-    let mut files = Vec::new();
-    for path in paths {
-        let path = path.map_err(|error| {
-            let source = io::Error::from(error.error().kind());
-            Failure::usage(format!("{}: {source}", error.path().display()))
-        })?;
-        if !path.is_dir() {
-            files.push(path);
-        }
-    }
-    if files.is_empty() { Err(none()) } else { Ok(files) }
-}
-
 /// Refuses an output that is also an input. The run would overwrite its input, or read its own output without
 /// end.
 pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
     let file = |source: &Source| match source {
-        Source::File(path) => Some(path.clone()),
+        Source::File(path) | Source::Followed(path, ..) => Some(path.clone()),
         Source::Stdin => Some("/dev/stdin".into()),
-        Source::Reader(..) => None,
+        // Its table has been checked.
+        Source::Reader(..) | Source::Column(..) => None,
     };
     let inputs = sources.iter().filter_map(|source| Some((file(source)?, source.name().to_string())));
     refuse_writing_to("an input", inputs, output)

@@ -13,7 +13,8 @@ use warpath::bitmap::BitmapIndex;
 use warpath::bitmap::build::build_matches;
 use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
 use warpath::{
-    Engine, Error, Filtered, Filtering, InputError, OutputMode, Plan, Predicate, Query, Setup, Source, Stats,
+    Engine, Error, Filtered, Filtering, FolderFiles, InputError, OutputMode, Plan, Predicate, Query, Setup,
+    Source, Stats,
 };
 use watch::Watch;
 
@@ -36,7 +37,9 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     let only = predicate(args)?;
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
-    let sources = files::sources(&args.files, &args.output, ui)?;
+    let sources = files::sources_of(&args.files, FolderFiles::Documents, &args.output, ui)?;
+    let is_lines = sources.iter().all(|source| documents(args, source) == Documents::Ndjson);
+    let sources = files::followed(sources, &args.follow, is_lines && args.format() != IdsFormatArg::Bitmap)?;
     files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.path())?;
     Rejects::check(&args.rejects, &sources, args.output.path())?;
     if let Some(rejects) = &args.rejects.rejects {
@@ -323,14 +326,18 @@ impl Filter<'_> {
     ) -> Result<(), Failure> {
         let before = self.done.stats.bytes;
         // A faulty line may follow the last evaluated one. This is the text around its fault.
-        let mut shown = None;
+        let (mut shown, mut begins_document) = (None, false);
         loop {
             match run.next() {
                 // The next inputs may be slow, so results are written now.
                 None => return answers.pause(&mut self.out),
                 Some(Err(error)) => {
                     let is_record = matches!(error, Error::Input(InputError::Record(_)));
-                    return Err(Failure::Library(Box::new(error), shown.filter(|_| is_record)));
+                    let shown = shown.filter(|_| is_record);
+                    return Err(match begins_document && is_record {
+                        true => Failure::PartOfDocument(Box::new(error), shown),
+                        false => Failure::Library(Box::new(error), shown),
+                    });
                 }
                 Some(Ok(mut filtered)) => {
                     self.out.open()?;
@@ -341,6 +348,7 @@ impl Filter<'_> {
                     }
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
+                    begins_document = filtered.begins_document();
                     let skipped = filtered.take_skipped();
                     for error in &skipped {
                         let (first, text) = (filtered.first_line(), filtered.text());

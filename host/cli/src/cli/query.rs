@@ -27,7 +27,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
     let program = Program::new(std::slice::from_ref(&query))?;
-    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };

@@ -17,7 +17,7 @@ use warpath::{
 use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs};
-use super::escape::escaped;
+use super::escape::{escaped, is_escaped};
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -239,13 +239,17 @@ fn consume_all(
 ) -> Result<(), Failure> {
     let mut open = false;
     // A faulty record may follow the last evaluated one. This is the text around its fault.
-    let mut excerpt = None;
+    let (mut excerpt, mut begins_document) = (None, false);
     let failure = loop {
         match answers.next() {
             None => break last.take(),
             Some(Err(error)) => {
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
-                break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
+                let excerpt = excerpt.filter(|_| bad_record);
+                break Some(match begins_document && bad_record {
+                    true => Failure::PartOfDocument(Box::new(error), excerpt),
+                    false => Failure::Library(Box::new(error), excerpt),
+                });
             }
             Some(Ok(mut batch)) => {
                 if !open {
@@ -266,6 +270,7 @@ fn consume_all(
                 }
                 excerpt =
                     batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
+                begins_document = batch.fault().is_some_and(|fault| batch.begins_document(fault));
                 if !answers.is_ready() {
                     out.pause()?;
                 }
@@ -318,7 +323,7 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     let to = (at + CONTEXT).min(line.len());
     let to = (to..=line.len()).find(boundary).unwrap_or(to);
     let show = |bytes: &[u8]| -> String {
-        String::from_utf8_lossy(bytes).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+        String::from_utf8_lossy(bytes).chars().map(|c| if is_escaped(c) { '\u{fffd}' } else { c }).collect()
     };
     let (before, after) = (show(&line[from..at]), show(&line[at..to]));
     let start = if from > 0 { "…" } else { "" };

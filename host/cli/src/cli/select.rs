@@ -32,8 +32,20 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if args.auto {
         return auto::run(args, ui, started);
     }
-    let SelectArgs { columns, files, format: form, on_mismatch, explode, limit, sort, run, engine, .. } =
-        args;
+    let SelectArgs {
+        columns,
+        files,
+        column,
+        follow,
+        format: form,
+        on_mismatch,
+        explode,
+        limit,
+        sort,
+        run,
+        engine,
+        ..
+    } = args;
     if columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
     }
@@ -53,7 +65,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
-    let sources = files::sources(&files, &run.output, ui)?;
+    let sources = files::inputs(&files, &follow, &column, &engine, &run.output, ui)?;
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;

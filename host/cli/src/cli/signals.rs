@@ -5,12 +5,23 @@
 //! with Ctrl-C.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use libc::c_int;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
+use warpath::FollowEnd;
+
+/// The followed inputs, which the first SIGINT or SIGTERM ends in place of the program.
+static FOLLOWED: Mutex<Option<FollowEnd>> = Mutex::new(None);
+
+/// Lets the first SIGINT or SIGTERM end a followed input. The run then ends as at the end of any input, with
+/// all results written. The next signal ends the program.
+pub fn end_input_first(end: FollowEnd) {
+    *FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+}
 
 /// Removes temporary files before SIGHUP, SIGINT or SIGTERM ends the program. A signal that is ignored at the
 /// start, as under `nohup`, stays ignored.
@@ -21,7 +32,12 @@ pub fn clean_up_after() -> io::Result<()> {
     let mut signals =
         Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)))?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            let followed = FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(end) = followed.filter(|_| signal != SIGHUP) {
+                end.end();
+                continue;
+            }
             // While this value lives, no other thread begins or renames an output.
             let _unfinished = warpath::remove_unfinished();
             end_by(signal);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use clap::builder::styling::{AnsiColor, Style};
 
 use super::args::{MessageFormat, OutputArgs, StatsFormat, When};
-use super::escape::{escaped, quoted};
+use super::escape::{escaped, escaped_lines, quoted};
 use super::look::{Look, supports_color};
 use super::progress;
 use super::statistics::Statistics;
@@ -127,11 +127,13 @@ impl Ui {
         let _ = progress::aside(|| io::stderr().lock().write_all(text.as_bytes()));
     }
 
-    /// Prints lines unchanged, without a label. If messages are JSON, the lines are a note.
+    /// Prints lines without a label. All messages pass here or through the other functions of this type, so
+    /// that no control character reaches the terminal. If messages are JSON, the lines are a note.
     pub fn plain(&self, text: &str) {
         if self.format == MessageFormat::Json {
             return self.object("note", &Message { text: text.to_owned(), ..Message::default() });
         }
+        let text = escaped_lines(text);
         let _ = progress::aside(|| writeln!(io::stderr().lock(), "{text}"));
     }
 

@@ -68,16 +68,25 @@ struct Verdict {
     /// The first malformed record, and the text around its fault. Used only if records are
     /// not listed.
     first: Option<(RecordError, String)>,
+    /// True if that record is evidently the first line of one document.
+    begins_document: bool,
 }
 
 impl Verdict {
     fn report(&self, ui: &Ui) {
         if let (1, Some((fault, excerpt))) = (self.most, &self.first) {
+            let help = match self.begins_document {
+                true => {
+                    "this looks like one JSON document on several lines; \
+                     `warpath query --strict --count --input json '$' FILE` checks it"
+                }
+                false => "`--all` lists all malformed records",
+            };
             ui.report(&Message {
                 text: fault.to_string(),
                 place: Some(Place { file: fault.name.clone(), at: Some((fault.line, fault.byte)) }),
                 excerpt: Some(excerpt.clone()),
-                help: Some("`--all` lists all malformed records".to_owned()),
+                help: Some(help.to_owned()),
             });
         } else if self.malformed == self.most {
             ui.error(format_args!("{} malformed; stopped there", count(self.malformed)));
@@ -117,6 +126,7 @@ impl Consumer for Verdict {
                 out.buffer.push(b'\n');
                 out.line_end()?;
             } else if self.most == 1 {
+                self.begins_document = batch.begins_document(&fault);
                 let excerpt = run::excerpt(batch.line_of(&fault), fault.byte as usize - 1);
                 self.first = Some((fault, excerpt));
             }

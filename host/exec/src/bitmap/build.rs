@@ -47,6 +47,7 @@ use warpath_store::bitmap::value::{ColumnValues, Data};
 
 use crate::engine::Engine;
 use crate::input::PlainFile;
+use crate::table::TableForm;
 
 pub use matches::{DocumentsLeftOut, build_matches};
 pub use ndjson::{build_ndjson, build_ndjson_by};
@@ -148,24 +149,6 @@ pub fn build_by(
     }
 }
 
-/// The file format of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TableForm {
-    Parquet,
-    ArrowFile,
-    ArrowStream,
-}
-
-impl std::fmt::Display for TableForm {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Parquet => "a Parquet file",
-            Self::ArrowFile => "an Arrow file",
-            Self::ArrowStream => "an Arrow stream",
-        })
-    }
-}
-
 /// A regular file that is open, with its state when it was opened.
 struct Opened {
     name: String,
@@ -202,15 +185,10 @@ impl Opened {
 
     /// The format of the table, if the file is one.
     fn table(&self) -> Result<Option<TableForm>, Error> {
-        Ok(match &self.head[..] {
-            [b'P', b'A', b'R', b'1', ..] => Some(TableForm::Parquet),
-            [b'P', b'A', b'R', b'E', ..] => {
-                return Err(Error::Usage(format!("{}: is an encrypted Parquet file", self.name)));
-            }
-            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(TableForm::ArrowFile),
-            [0xff, 0xff, 0xff, 0xff, ..] => Some(TableForm::ArrowStream),
-            _ => None,
-        })
+        if self.head.starts_with(b"PARE") {
+            return Err(Error::Usage(format!("{}: is an encrypted Parquet file", self.name)));
+        }
+        Ok(TableForm::of(&self.head))
     }
 
     /// The stamp of the file, if the file is unchanged.

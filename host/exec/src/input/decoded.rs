@@ -187,6 +187,11 @@ impl Decoded {
         Ok(decoded)
     }
 
+    /// Bytes that are text, whatever they begin with.
+    pub fn plain(name: String, reader: impl Read + Send + 'static) -> Self {
+        Self { name, reader: Box::new(reader), compression: None, is_packed: false, foreign: None }
+    }
+
     /// Refuses bytes that are in a known format, and not text in UTF-8.
     pub fn checked(self) -> Result<Self, InputError> {
         match self.foreign {

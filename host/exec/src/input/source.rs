@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
@@ -10,8 +10,10 @@ use warpath_core::temporary::OutputMode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 
+use super::column::TextColumn;
 use super::decoded::{Compression, Decoded, has_compressed_name};
 use super::feed::Feed;
+use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
@@ -25,6 +27,19 @@ pub enum Source {
     Stdin,
     /// Any reader, with a name for messages.
     Reader(String, Box<dyn Read + Send>),
+    /// A plain file that is followed: its lines, and those that are written to it later. The input ends when
+    /// [`FollowEnd::end`] is called.
+    ///
+    /// Another file that takes the name is read from its start, after the rest of the file before it. So is a
+    /// file that becomes shorter than what has been read of it. Line numbers and offsets count on. A line that
+    /// has not ended waits for its end.
+    Followed(PathBuf, FollowFrom, FollowEnd),
+    /// A column of text in a table: each row is a line, and each value a record.
+    ///
+    /// A null and an empty string are blank lines, which are no records. Newlines outside strings become
+    /// spaces, so that a value is one line; a newline in a string makes the record malformed. Line numbers are
+    /// the numbers of rows, from 1 on. Offsets are those of the lines, and not of the file.
+    Column(Box<Source>, TextColumn),
 }
 
 /// An input that is open.
@@ -53,9 +68,10 @@ impl Source {
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) | Self::Followed(path, ..) => path.display().to_string(),
             Self::Stdin => "<stdin>".into(),
             Self::Reader(name, _) => name.clone(),
+            Self::Column(table, _) => table.name(),
         }
     }
 
@@ -106,11 +122,16 @@ impl Source {
     /// ```
     #[must_use]
     pub fn output_mode<'a>(sources: impl IntoIterator<Item = &'a Self>) -> OutputMode {
-        sources.into_iter().fold(OutputMode::default(), |mode, source| match source {
-            Self::File(path) => mode.and_file(path),
+        sources.into_iter().fold(OutputMode::default(), Self::mode_after)
+    }
+
+    fn mode_after(mode: OutputMode, source: &Self) -> OutputMode {
+        match source {
+            Self::File(path) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
             Self::Reader(..) => mode,
-        })
+            Self::Column(table, _) => Self::mode_after(mode, table),
+        }
     }
 
     /// The decompressed bytes of the input, from start to end. Packed input is refused, because only `pack`
@@ -157,6 +178,8 @@ impl Source {
                 None => Decoded::new(name, io::stdin()),
             },
             Self::Reader(_, reader) => Decoded::new(name, reader),
+            Self::Followed(path, from, end) => followed(name, &path, from, end),
+            Self::Column(table, column) => column.open(*table),
         }
     }
 
@@ -173,7 +196,7 @@ impl Source {
                 if kind.is_file() { Some(File::open(path).map_err(failed)?) } else { None }
             }
             Self::Stdin => stdin_file(),
-            Self::Reader(..) => None,
+            Self::Reader(..) | Self::Followed(..) | Self::Column(..) => None,
         };
         let failed = |source: io::Error| match source.downcast::<InputError>() {
             Ok(error) => error,
@@ -192,11 +215,29 @@ impl Source {
                     }
                     Self::Stdin => Decoded::new(to_open, io::stdin())?.checked(),
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
+                    Self::Followed(path, from, end) => followed(to_open, &path, from, end),
+                    Self::Column(table, column) => column.open(*table),
                 })?
             }
         };
         Ok(OpenedSource::Sequence(Sequence::new(name.into(), feed)))
     }
+}
+
+/// The lines of a file that is followed.
+fn followed(name: String, path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Decoded, InputError> {
+    // The first bytes show the format, also if reading begins at the end.
+    let file = File::open(path).map_err(|source| InputError::Io { name: name.clone(), source })?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_file())
+        && PlainFile::of(file, &name)?.is_none_or(|file| file.as_packed().is_some())
+    {
+        let source = io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "only a plain file can be followed, not a compressed one",
+        );
+        return Err(InputError::Io { name, source });
+    }
+    Ok(Decoded::plain(name, Follower::new(path, from, end)?))
 }
 
 impl PlainFile {

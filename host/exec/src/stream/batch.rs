@@ -17,6 +17,7 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
+use crate::document::opening_line;
 use crate::input::Extract;
 use crate::input::Text;
 
@@ -170,6 +171,14 @@ impl Batch {
     #[must_use]
     pub fn fault(&self) -> Option<&RecordError> {
         self.fault.as_ref()
+    }
+
+    /// True if a malformed record is evidently the first line of a document of several lines. The record is
+    /// the first of its input, which [`Format::Json`](crate::document::Format::Json) reads as one document.
+    #[must_use]
+    pub fn begins_document(&self, error: &RecordError) -> bool {
+        let is_lines = self.first_line == 0 && self.text.extract().is_none();
+        is_lines && opening_line(self.text()).is_some_and(|line| line + 1 == error.line)
     }
 
     /// The line in which an error of this batch is, without its newline. Counts lines to find it.

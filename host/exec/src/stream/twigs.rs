@@ -24,6 +24,7 @@ use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Plan, Running, Stats, workers};
+use crate::document::opening_line;
 use crate::engine::{Chosen, OnError};
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
@@ -394,6 +395,15 @@ impl Filtered {
     /// Takes out the errors of [`skipped`](Self::skipped).
     pub fn take_skipped(&mut self) -> Vec<InputError> {
         std::mem::take(&mut self.faults)
+    }
+
+    /// True if the first malformed line is evidently the first line of a document of several lines. It is the
+    /// first line of its input that is not blank, and [`Documents::Json`] reads the input as one document.
+    #[must_use]
+    pub fn begins_document(&self) -> bool {
+        let is_first = self.is_lines && self.first_line == 0;
+        let fault = self.fault_at.filter(|_| is_first).map(|(line, _)| u64::from(line));
+        fault.is_some() && fault == opening_line(self.text())
     }
 
     /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under

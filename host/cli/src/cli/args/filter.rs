@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::options::{
-    BackendArgs, ExitStatusArgs, FileArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs, WhereArgs,
+    BackendArgs, ExitStatusArgs, FileArgs, FollowArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs,
+    WhereArgs,
 };
 use super::values::latency;
 
@@ -53,6 +54,8 @@ pub struct FilterArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
 
     /// Format of the inputs [default: xml for a name with .xml, else ndjson]
     ///

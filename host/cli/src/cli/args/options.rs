@@ -4,18 +4,63 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
-use warpath::{DeviceChoice, Error, Format, OnError, Predicate, Query};
+use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
 use super::values::{device, expression, limit, partition_size, time_format, workers};
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct FileArgs {
-    /// Files of newline-delimited JSON, or patterns; `-`, or no file: standard input
+    /// Files of newline-delimited JSON, folders or patterns; `-`, or no file: standard input
     ///
     /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
-    /// `**`) names the files that match it, sorted, unless a file has exactly that name.
+    /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
+    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or not;
+    /// hidden ones are left out.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
+
+    /// Read the files and folders that LIST names, after any FILE; `-`: the list is standard input
+    ///
+    /// One name a line; if the list contains a zero byte, zero bytes end the names (`find -print0`). Names in
+    /// the list are no patterns.
+    #[arg(long, value_name = "LIST")]
+    pub files_from: Option<PathBuf>,
+}
+
+#[derive(Args, Default)]
+pub struct ColumnArgs {
+    /// The column of JSON text that is read, with `--input parquet` or `--input arrow`
+    #[arg(long, value_name = "NAME")]
+    pub column: Option<String>,
+}
+
+#[derive(Args, Default)]
+pub struct FollowArgs {
+    /// Wait for lines that are written to the file later, also if it is replaced or made shorter
+    ///
+    /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end. Another
+    /// file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends the input,
+    /// and the run as usual. For one plain file of lines.
+    #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
+          default_missing_value = "start")]
+    pub follow: Option<FollowFromArg>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FollowFromArg {
+    /// From the start of the file
+    Start,
+    /// From the end that the file has now
+    End,
+}
+
+impl From<FollowFromArg> for FollowFrom {
+    fn from(from: FollowFromArg) -> Self {
+        match from {
+            FollowFromArg::Start => Self::Start,
+            FollowFromArg::End => Self::End,
+        }
+    }
 }
 
 #[derive(Args, Default)]
@@ -315,6 +360,9 @@ pub struct EngineArgs {
     /// results. Offsets, also of faults, are those of the file. Newlines in printed text are spaces.
     /// Large files are evaluated in parts if all queries go through the elements of one array, such as
     /// '$[*].id'. `warpath explain --input json` says if they do. Index files require `ndjson`.
+    ///
+    /// With `parquet` and `arrow` each value of a column of text (`--column`) is one record, and rows are
+    /// lines; a null is a blank line.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub input: InputFormat,
 }
@@ -353,12 +401,16 @@ pub enum InputFormat {
     Ndjson,
     /// One JSON document per input, on one line or many
     Json,
+    /// A column of JSON text in Parquet files
+    Parquet,
+    /// A column of JSON text in Arrow IPC files (Feather) or streams
+    Arrow,
 }
 
 impl From<InputFormat> for Format {
     fn from(format: InputFormat) -> Self {
         match format {
-            InputFormat::Ndjson => Self::Ndjson,
+            InputFormat::Ndjson | InputFormat::Parquet | InputFormat::Arrow => Self::Ndjson,
             InputFormat::Json => Self::Json,
         }
     }

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::aggregate::SortArgs;
 use super::options::{
-    EngineArgs, ExitStatusArgs, FileArgs, IndexArgs, LimitArgs, OnMismatchArg, PrettyArgs, RowFormatArgs,
-    RunArgs, SkipArgs, StrictArgs, WhereArgs,
+    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, OnMismatchArg,
+    PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
 use super::values::expression;
 
@@ -35,6 +35,10 @@ pub struct QueryArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,
 
@@ -139,7 +143,7 @@ pub struct SelectArgs {
     /// For `--format parquet` and `--format arrow`. Objects become structs, and arrays lists. The types are
     /// those of all records, which are read twice: no value is lost. Values of several types become JSON
     /// text. Records are checked as with `--strict`. Standard input is copied to a temporary file.
-    #[arg(long, conflicts_with_all = ["sort", "pretty", "explode", "on_mismatch"])]
+    #[arg(long, conflicts_with_all = ["sort", "pretty", "explode", "on_mismatch", "follow"])]
     pub auto: bool,
 
     /// Take the columns of `--auto` from a Parquet or Arrow file, in place of the first pass over the input
@@ -150,6 +154,10 @@ pub struct SelectArgs {
 
     #[command(flatten)]
     pub files: FileArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
     #[command(flatten)]
     pub format: RowFormatArgs,
 

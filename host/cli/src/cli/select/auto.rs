@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::answer::Want;
 use warpath::columns::{Losses, NestedBatch, NestedSchema};
-use warpath::{Batch, Error, InputError, Program, Query, Source};
+use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
 
 use super::rows::{Cut, Rest};
 use crate::cli::args::{SelectArgs, StrictArgs};
@@ -42,7 +42,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
             .with_help("add `--format parquet` or `--format arrow`"));
     };
     formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
-    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
     let (schema, sources) = match &args.schema {
         Some(file) => (NestedSchema::new(saved(file)?)?, sources),
         None => {
@@ -106,12 +106,15 @@ enum Again {
     File(PathBuf),
     /// A copy of an input, with its name.
     Copy(String, File),
+    /// A column of a table.
+    Column(Box<Again>, TextColumn),
 }
 
 impl Again {
     fn source(self) -> Result<Source, Failure> {
         match self {
             Self::File(path) => Ok(Source::File(path)),
+            Self::Column(table, column) => Ok(Source::Column(Box::new(table.source()?), column)),
             Self::Copy(name, mut file) => {
                 file.rewind().map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?;
                 Ok(Source::Reader(name, Box::new(file)))
@@ -122,29 +125,37 @@ impl Again {
 
 /// Inputs for two passes. What is no regular file is copied to a temporary file during the first pass.
 fn twice(sources: Vec<Source>) -> Result<(Vec<Source>, Vec<Again>), Failure> {
-    let (mut first, mut again) = (Vec::new(), Vec::new());
-    for source in sources {
-        let name = source.name();
-        let reader: Box<dyn Read + Send> = match source {
-            Source::File(path) if !path.metadata().is_ok_and(|metadata| is_pipe(&metadata)) => {
-                first.push(Source::File(path.clone()));
-                again.push(Again::File(path));
-                continue;
-            }
-            Source::File(path) => {
-                let opened = inherited::named(&path).and_then(|()| File::open(&path));
-                Box::new(opened.map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?)
-            }
-            Source::Stdin => Box::new(io::stdin()),
-            Source::Reader(_, reader) => reader,
-        };
-        let failed = |source| Failure::Output { name: "a temporary file".into(), source };
-        let copy = tempfile::tempfile().map_err(failed)?;
-        let file = copy.try_clone().map_err(failed)?;
-        first.push(Source::Reader(name.clone(), Box::new(Copying { reader, copy })));
-        again.push(Again::Copy(name, file));
-    }
-    Ok((first, again))
+    sources.into_iter().map(both).collect()
+}
+
+/// An input for the first pass, and for the second.
+fn both(source: Source) -> Result<(Source, Again), Failure> {
+    let name = source.name();
+    let reader: Box<dyn Read + Send> = match source {
+        Source::File(path) if !path.metadata().is_ok_and(|metadata| is_pipe(&metadata)) => {
+            return Ok((Source::File(path.clone()), Again::File(path)));
+        }
+        Source::File(path) => {
+            let opened = inherited::named(&path).and_then(|()| File::open(&path));
+            Box::new(opened.map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?)
+        }
+        Source::Stdin => Box::new(io::stdin()),
+        Source::Reader(_, reader) => reader,
+        Source::Column(table, column) => {
+            let (first, again) = both(*table)?;
+            return Ok((
+                Source::Column(Box::new(first), column.clone()),
+                Again::Column(Box::new(again), column),
+            ));
+        }
+        Source::Followed(..) => {
+            return Err(Failure::usage("`--auto` reads its input twice, and a followed file does not end"));
+        }
+    };
+    let failed = |source| Failure::Output { name: "a temporary file".into(), source };
+    let copy = tempfile::tempfile().map_err(failed)?;
+    let file = copy.try_clone().map_err(failed)?;
+    Ok((Source::Reader(name.clone(), Box::new(Copying { reader, copy })), Again::Copy(name, file)))
 }
 
 /// Returns true for what cannot be read twice.

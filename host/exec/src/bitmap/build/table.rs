@@ -198,19 +198,16 @@ pub use file::{build_table, build_table_by};
 /// Files of tables.
 #[cfg(feature = "arrow-ipc")]
 mod file {
-    use std::fs::File;
-    use std::io::BufReader;
     use std::path::Path;
 
-    use arrow_array::RecordBatchReader;
-    use arrow_ipc::reader::{FileReader, StreamReader};
-    use arrow_schema::{ArrowError, Schema};
-
-    use super::super::{Opened, TableForm};
-    use super::{ColumnSpec, build_arrow_by, failed};
+    use arrow_schema::Schema;
     use warpath_backend::bitmap::maker::BitmapMaker;
     use warpath_core::error::{Error, InputError};
     use warpath_store::bitmap::built::Built;
+
+    use super::super::Opened;
+    use super::{ColumnSpec, build_arrow_by};
+    use crate::table;
 
     /// Builds columns of a file that is a table: a Parquet file, an Arrow file or an Arrow stream, recognised
     /// by its first bytes. Only the columns of `specs` are read.
@@ -238,29 +235,9 @@ mod file {
         };
         let file = opened.file.try_clone();
         let file = file.map_err(|source| InputError::Io { name: opened.name.clone(), source })?;
-        let failed = |error| failed(&opened.name, error);
-        let built = match form {
-            TableForm::Parquet => {
-                build_arrow_by(maker, &opened.name, parquet(file, &opened.name, specs)?, specs)
-            }
-            TableForm::ArrowFile => {
-                let schema = arrow_file(&file, None).map_err(failed)?.schema();
-                let file = arrow_file(&file, Some(wanted(&schema, specs))).map_err(failed)?;
-                build_arrow_by(maker, &opened.name, file, specs)
-            }
-            TableForm::ArrowStream => {
-                let stream = StreamReader::try_new(BufReader::new(file), None).map_err(failed)?;
-                build_arrow_by(maker, &opened.name, stream, specs)
-            }
-        }?;
+        let batches = table::of_file(file, form, &opened.name, |schema| wanted(schema, specs))?;
+        let built = build_arrow_by(maker, &opened.name, batches, specs)?;
         Ok(Built { stamp: Some(opened.settled()?), ..built })
-    }
-
-    fn arrow_file(
-        file: &File,
-        columns: Option<Vec<usize>>,
-    ) -> Result<FileReader<BufReader<File>>, ArrowError> {
-        FileReader::try_new_buffered(file.try_clone()?, columns)
     }
 
     /// The wanted columns, in order. If a wanted column does not exist, all columns, so that the error can
@@ -270,26 +247,5 @@ mod file {
         let every = 0..schema.fields().len();
         let all_known = specs.iter().all(|spec| schema.fields().find(&spec.source).is_some());
         every.filter(|at| !all_known || known(schema.field(*at).name())).collect()
-    }
-
-    #[cfg(feature = "parquet")]
-    fn parquet(file: File, name: &str, specs: &[ColumnSpec]) -> Result<impl RecordBatchReader + Send, Error> {
-        use parquet::arrow::ProjectionMask;
-        use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-
-        /// Rows of a batch. One thread processes a batch.
-        const ROWS: usize = 1 << 16;
-        let failed = |error: parquet::errors::ParquetError| {
-            Error::from(InputError::Table { name: name.to_owned(), what: error.to_string() })
-        };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
-        let columns = wanted(builder.schema(), specs);
-        let columns = ProjectionMask::roots(builder.parquet_schema(), columns);
-        builder.with_projection(columns).with_batch_size(ROWS).build().map_err(failed)
-    }
-
-    #[cfg(not(feature = "parquet"))]
-    fn parquet(_: File, name: &str, _: &[ColumnSpec]) -> Result<StreamReader<BufReader<File>>, Error> {
-        Err(Error::Usage(format!("{name}: is a Parquet file, which this build of Warpath does not read")))
     }
 }

@@ -1,0 +1,261 @@
+//! Columns of text in tables, as lines: each value is a record.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use warpath_core::error::InputError;
+use warpath_core::foreign::Foreign;
+
+use super::decoded::Decoded;
+use super::source::{Source, stdin_file};
+use crate::table::TableForm;
+
+/// The formats of tables whose columns can be read as lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow's file format (Feather) and stream format.
+    Arrow,
+}
+
+/// A column of text in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextColumn {
+    /// The format of the table.
+    pub format: TableFormat,
+    /// The name of the column.
+    pub name: String,
+}
+
+impl TableFormat {
+    fn has(self, form: TableForm) -> bool {
+        (self == Self::Parquet) == (form == TableForm::Parquet)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "a Parquet file",
+            Self::Arrow => "an Arrow file or stream",
+        }
+    }
+}
+
+impl TextColumn {
+    /// Opens the lines of the column in a table.
+    ///
+    /// # Errors
+    /// [`InputError::Io`], [`InputError::Directory`], and [`InputError::Table`] if the input is no table of
+    /// this format, or has no column of text of this name.
+    pub(super) fn open(self, source: Source) -> Result<Decoded, InputError> {
+        let name = source.name();
+        let failed = |source| InputError::Io { name: name.clone(), source };
+        let file = match source {
+            Source::File(path) if path.is_dir() => return Err(InputError::Directory(path)),
+            Source::File(path) => File::open(path).map_err(failed)?,
+            Source::Stdin => match stdin_file() {
+                Some(file) => file,
+                None => return self.of_pipe(name, io::stdin()),
+            },
+            Source::Reader(_, reader) => return self.of_pipe(name, reader),
+            Source::Followed(..) | Source::Column(..) => {
+                return Err(table_error(&name, "only a file or a pipe can be read as a table"));
+            }
+        };
+        if !file.metadata().map_err(failed)?.is_file() {
+            return self.of_pipe(name, file);
+        }
+        let mut head = [0; Foreign::HEAD_BYTES];
+        let (filled, _) = warpath_core::file::fill_at(&file, &mut head, 0);
+        let form = self.check(&name, &head[..filled])?;
+        self.of_file(name, file, form)
+    }
+
+    /// Refuses data that is no table of this format.
+    fn check(&self, name: &str, head: &[u8]) -> Result<TableForm, InputError> {
+        match TableForm::of(head) {
+            Some(form) if self.format.has(form) => Ok(form),
+            Some(form) => Err(table_error(name, &format!("is {form}, not {}", self.format.name()))),
+            None => Err(table_error(name, &format!("is not {}", self.format.name()))),
+        }
+    }
+
+    /// The lines of a table that is read from start to end: an Arrow stream.
+    fn of_pipe(self, name: String, mut reader: impl Read + Send + 'static) -> Result<Decoded, InputError> {
+        let mut head = Vec::new();
+        let read = reader.by_ref().take(8).read_to_end(&mut head);
+        read.map_err(|source| InputError::Io { name: name.clone(), source })?;
+        match self.check(&name, &head)? {
+            TableForm::ArrowStream => self.of_stream(name, io::Cursor::new(head).chain(reader)),
+            form => {
+                let what = format!("is {form} in a pipe; only an Arrow stream can be read from one");
+                Err(table_error(&name, &what))
+            }
+        }
+    }
+}
+
+fn table_error(name: &str, what: &str) -> InputError {
+    InputError::Table { name: name.to_owned(), what: what.to_owned() }
+}
+
+#[cfg(not(feature = "arrow-ipc"))]
+impl TextColumn {
+    fn of_file(self, name: String, _: File, form: TableForm) -> Result<Decoded, InputError> {
+        Err(table_error(&name, &format!("is {form}, which this build of Warpath does not read")))
+    }
+
+    fn of_stream(self, name: String, _: impl Read + Send + 'static) -> Result<Decoded, InputError> {
+        Err(table_error(&name, "is an Arrow stream, which this build of Warpath does not read"))
+    }
+}
+
+#[cfg(feature = "arrow-ipc")]
+mod lines {
+    use std::fs::File;
+    use std::io::{self, Read};
+
+    use arrow_array::cast::AsArray;
+    use arrow_array::{Array, RecordBatch};
+    use arrow_schema::{DataType, Schema};
+    use warpath_backend::cpu::cut::flatten;
+    use warpath_core::error::{Error, InputError};
+
+    use super::{Decoded, TableForm, TextColumn, table_error};
+    use crate::table::{self, Batches};
+
+    impl TextColumn {
+        pub(super) fn of_file(
+            self,
+            name: String,
+            file: File,
+            form: TableForm,
+        ) -> Result<Decoded, InputError> {
+            let wanted = |schema: &Schema| schema.index_of(&self.name).into_iter().collect();
+            let batches =
+                table::of_file(file, form, &name, wanted).map_err(|error| input_error(&name, error))?;
+            self.lines(name, batches)
+        }
+
+        pub(super) fn of_stream(
+            self,
+            name: String,
+            stream: impl Read + Send + 'static,
+        ) -> Result<Decoded, InputError> {
+            let batches = table::of_stream(stream, &name).map_err(|error| input_error(&name, error))?;
+            self.lines(name, batches)
+        }
+
+        fn lines(self, name: String, batches: Batches) -> Result<Decoded, InputError> {
+            let schema = batches.schema();
+            let Ok(column) = schema.index_of(&self.name) else {
+                return Err(table_error(&name, &format!("there is no column `{}`", self.name)));
+            };
+            let found = schema.field(column).data_type();
+            if !is_text(found) {
+                let what = format!(
+                    "the column `{}` has the type {found}; only strings and binary values are read as lines",
+                    self.name
+                );
+                return Err(table_error(&name, &what));
+            }
+            let lines = ColumnLines { name: name.clone(), batches, column, lines: Vec::new(), given: 0 };
+            Ok(Decoded::plain(name, lines))
+        }
+    }
+
+    fn input_error(name: &str, error: Error) -> InputError {
+        match error {
+            Error::Input(error) => error,
+            error => table_error(name, &error.to_string()),
+        }
+    }
+
+    /// The values of a column as lines, one for each row. A null is an empty line.
+    struct ColumnLines {
+        name: String,
+        batches: Batches,
+        column: usize,
+        lines: Vec<u8>,
+        /// The number of bytes of `lines` that have been given out.
+        given: usize,
+    }
+
+    impl ColumnLines {
+        fn add(&mut self, batch: &RecordBatch) -> Result<(), InputError> {
+            let array = batch.column(self.column);
+            let Some(value) = values(array.as_ref()) else {
+                return Err(table_error(&self.name, "the column has no text"));
+            };
+            for row in 0..array.len() {
+                let start = self.lines.len();
+                self.lines.extend_from_slice(value(row).unwrap_or_default());
+                if memchr::memchr(b'\n', &self.lines[start..]).is_some() {
+                    // A newline in a string ends the line, which is malformed then, as in a document.
+                    if let Err(end) = flatten(&mut self.lines[start..], &mut |_| {}) {
+                        self.lines.truncate(start + end);
+                    }
+                }
+                self.lines.push(b'\n');
+            }
+            Ok(())
+        }
+    }
+
+    impl Read for ColumnLines {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            while self.given == self.lines.len() {
+                self.lines.clear();
+                self.given = 0;
+                match self.batches.next() {
+                    Some(Ok(batch)) => self.add(&batch)?,
+                    Some(Err(error)) => return Err(table::table_error(&self.name, error).into()),
+                    None => return Ok(0),
+                }
+            }
+            let count = room.len().min(self.lines.len() - self.given);
+            room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);
+            self.given += count;
+            Ok(count)
+        }
+    }
+
+    fn is_text(found: &DataType) -> bool {
+        match found {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
+            DataType::Dictionary(_, values) => is_text(values),
+            _ => false,
+        }
+    }
+
+    /// A function from a row to its value, which is `None` for a null.
+    type Values<'a> = Box<dyn Fn(usize) -> Option<&'a [u8]> + 'a>;
+
+    /// The values of an array of text; `None` for another type.
+    fn values(array: &dyn Array) -> Option<Values<'_>> {
+        macro_rules! of {
+            ($array:expr, $value:expr) => {{
+                let array = $array;
+                Box::new(move |row| (!array.is_null(row)).then(|| $value(array.value(row))))
+            }};
+        }
+        Some(match array.data_type() {
+            DataType::Utf8 => of!(array.as_string::<i32>(), str::as_bytes),
+            DataType::LargeUtf8 => of!(array.as_string::<i64>(), str::as_bytes),
+            DataType::Utf8View => of!(array.as_string_view(), str::as_bytes),
+            DataType::Binary => of!(array.as_binary::<i32>(), <[u8]>::as_ref),
+            DataType::LargeBinary => of!(array.as_binary::<i64>(), <[u8]>::as_ref),
+            DataType::BinaryView => of!(array.as_binary_view(), <[u8]>::as_ref),
+            DataType::Dictionary(_, _) => {
+                let dictionary = array.as_any_dictionary_opt()?;
+                if dictionary.values().is_empty() {
+                    return Some(Box::new(|_| None));
+                }
+                let (keys, value) = (dictionary.normalized_keys(), values(dictionary.values().as_ref())?);
+                Box::new(move |row| if array.is_null(row) { None } else { value(keys[row]) })
+            }
+            _ => return None,
+        })
+    }
+}

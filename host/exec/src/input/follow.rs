@@ -1,0 +1,318 @@
+//! Files that are followed as they grow, are replaced, or become shorter.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use memchr::memrchr;
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use warpath_core::error::InputError;
+
+/// The position at which a followed file is first read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowFrom {
+    /// The start of the file.
+    #[default]
+    Start,
+    /// The end that the file has when it is opened: only new lines are read. If its last line has not ended,
+    /// the rest of this line is left out.
+    End,
+}
+
+/// Ends followed inputs. Clones end the same inputs.
+#[derive(Clone, Debug, Default)]
+pub struct FollowEnd(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_set: AtomicBool,
+    /// Wakes the readers.
+    wakers: Mutex<Vec<SyncSender<()>>>,
+}
+
+impl FollowEnd {
+    /// Ends the inputs after the lines that are in their files now. A line that has not ended is left out.
+    pub fn end(&self) {
+        self.0.is_set.store(true, Ordering::Release);
+        for waker in self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            // A full channel wakes its reader, too.
+            let _ = waker.try_send(());
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.is_set.load(Ordering::Acquire)
+    }
+
+    fn wakes(&self, waker: SyncSender<()>) {
+        self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+    }
+}
+
+/// The time after which a file is looked at although the system has reported no change. Some file systems
+/// report none that other machines make.
+const LOOK: Duration = Duration::from_secs(1);
+/// The same, where the system cannot report changes at all.
+const POLL: Duration = Duration::from_millis(100);
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// The lines of a file, and of the files that take its name, without end.
+///
+/// Only whole lines are given out. A line that has not ended waits for its end. If the file is replaced or
+/// becomes shorter first, the line ends there: the reader adds a newline.
+pub(super) struct Follower {
+    path: PathBuf,
+    file: File,
+    /// Bytes of the file that have been read.
+    read: u64,
+    /// Bytes that have been read, and not given out.
+    lines: Vec<u8>,
+    /// The number of those that belong to whole lines, and the number that have been given out.
+    whole: usize,
+    given: usize,
+    /// True until the end of the line in which the reader began.
+    in_line: bool,
+    end: FollowEnd,
+    wake: Receiver<()>,
+    /// The longest time between two looks at the file.
+    interval: Duration,
+    /// Reports changes as long as it lives.
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Follower {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`InputError::Io`] if the file cannot be opened, or is no regular file.
+    pub fn new(path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Self, InputError> {
+        let failed = |source| InputError::Io { name: path.display().to_string(), source };
+        let (waker, wake) = sync_channel(1);
+        end.wakes(waker.clone());
+        // A change after this is noticed, and a change before it is read.
+        let watcher = watch(path, waker).ok();
+        let mut file = File::open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be followed");
+            return Err(failed(source));
+        }
+        let (mut read, mut in_line) = (0, false);
+        if from == FollowFrom::End {
+            read = file.seek(SeekFrom::End(0)).map_err(failed)?;
+            if read > 0 {
+                let mut last = [0];
+                file.seek(SeekFrom::Start(read - 1)).map_err(failed)?;
+                file.read_exact(&mut last).map_err(failed)?;
+                in_line = last != *b"\n";
+            }
+        }
+        let interval = if watcher.is_some() { LOOK } else { POLL };
+        let (lines, whole, given) = (Vec::new(), 0, 0);
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            read,
+            lines,
+            whole,
+            given,
+            in_line,
+            end,
+            wake,
+            interval,
+            _watcher: watcher,
+        })
+    }
+
+    /// Reads on in the file. Returns false at its end.
+    fn read_on(&mut self) -> io::Result<bool> {
+        self.lines.drain(..self.given);
+        self.whole -= self.given;
+        self.given = 0;
+        let filled = self.lines.len();
+        self.lines.resize(filled + CHUNK_BYTES, 0);
+        let count = loop {
+            match self.file.read(&mut self.lines[filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                count => break count,
+            }
+        };
+        self.lines.truncate(filled + *count.as_ref().unwrap_or(&0));
+        let count = count?;
+        self.read += count as u64;
+        if let Some(at) = memrchr(b'\n', &self.lines[filled..]) {
+            self.whole = filled + at + 1;
+        }
+        if self.in_line
+            && let Some(at) = memchr::memchr(b'\n', &self.lines)
+        {
+            self.lines.drain(..=at);
+            self.whole -= at + 1;
+            self.in_line = false;
+        } else if self.in_line {
+            self.lines.clear();
+        }
+        Ok(count > 0)
+    }
+
+    /// Ends the line that the file left open.
+    fn end_line(&mut self) {
+        if self.lines.len() > self.whole {
+            self.lines.push(b'\n');
+            self.whole = self.lines.len();
+        }
+        self.in_line = false;
+    }
+
+    /// Begins at the start of the file if it became shorter, or of the file that has replaced it. Returns true
+    /// if there may be more to read.
+    fn turn(&mut self) -> io::Result<bool> {
+        let here = self.file.metadata()?;
+        if here.len() < self.read {
+            self.end_line();
+            self.file.seek(SeekFrom::Start(0))?;
+            self.read = 0;
+            return Ok(true);
+        }
+        // Between two files of a name there may be none.
+        let Ok(named) = self.path.metadata() else { return Ok(false) };
+        if !named.is_file() || is_same(&named, &here) {
+            return Ok(false);
+        }
+        // The old file may have grown before it was replaced.
+        if self.read_on()? {
+            return Ok(true);
+        }
+        match File::open(&self.path) {
+            Ok(file) => self.file = file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        self.end_line();
+        self.read = 0;
+        Ok(true)
+    }
+}
+
+impl Read for Follower {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.given < self.whole {
+                let count = room.len().min(self.whole - self.given);
+                room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);
+                self.given += count;
+                return Ok(count);
+            }
+            // What was in the file at the end is read.
+            let is_last = self.end.is_set();
+            if self.read_on()? || self.given < self.whole {
+                continue;
+            }
+            if is_last {
+                return Ok(0);
+            }
+            if !self.turn()? {
+                // A wake that came since the last read is in the channel.
+                let _ = self.wake.recv_timeout(self.interval);
+            }
+        }
+    }
+}
+
+/// Watches the folder of a file, and the folder of its target if it is a link. The folders are watched, because
+/// another file may take the name.
+fn watch(path: &Path, waker: SyncSender<()>) -> notify::Result<RecommendedWatcher> {
+    let target = path.canonicalize()?;
+    let names = [path.file_name().map(ToOwned::to_owned), target.file_name().map(ToOwned::to_owned)];
+    let concerns = move |event: &Event| {
+        event.paths.is_empty()
+            || event.paths.iter().any(|path| names.iter().any(|name| path.file_name() == name.as_deref()))
+    };
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        if event.is_ok_and(|event| event.kind.is_access() || !concerns(&event)) {
+            return;
+        }
+        let _ = waker.try_send(());
+    })?;
+    let folder = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    watcher.watch(&folder(path), RecursiveMode::NonRecursive)?;
+    let other = folder(&target);
+    if folder(path).canonicalize()? != other {
+        watcher.watch(&other, RecursiveMode::NonRecursive)?;
+    }
+    Ok(watcher)
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// True if two files are the same, as far as this platform shows it: they were created at the same time.
+#[cfg(not(unix))]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    matches!((a.created(), b.created()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+
+    /// The lines that are there now, from a reader whose input has been ended.
+    fn rest(mut follower: Follower) -> String {
+        follower.end.end();
+        let mut text = String::new();
+        follower.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn reading_begins_at_the_start_or_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        for (before, after, from_start, from_end) in [
+            ("1\n2\n", "3\n", "1\n2\n3\n", "3\n"),
+            ("1\n2", "3\n4\n5", "1\n23\n4\n", "4\n"),
+            ("1\n2", "3", "1\n", ""),
+            ("", "1\n", "1\n", "1\n"),
+        ] {
+            for (from, want) in [(FollowFrom::Start, from_start), (FollowFrom::End, from_end)] {
+                fs::write(&path, before).unwrap();
+                let follower = Follower::new(&path, from, FollowEnd::default()).unwrap();
+                fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(after.as_bytes()).unwrap();
+                assert_eq!(rest(follower), want, "{before:?} {after:?} {from:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_end_with_their_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, old) = (folder.path().join("log"), folder.path().join("old"));
+        let mut next = [0; 16];
+        for is_renamed in [false, true] {
+            fs::write(&path, "first\nopen").unwrap();
+            let mut follower = Follower::new(&path, FollowFrom::Start, FollowEnd::default()).unwrap();
+            let count = follower.read(&mut next).unwrap();
+            assert_eq!(&next[..count], b"first\n");
+            if is_renamed {
+                fs::rename(&path, &old).unwrap();
+            }
+            fs::write(&path, "new\n").unwrap();
+            let count = follower.read(&mut next).unwrap();
+            assert_eq!(&next[..count], b"open\n");
+            assert_eq!(rest(follower), "new\n");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Names of inputs as arguments and lists give them: files, folders and patterns.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, glob_with};
+use warpath_core::error::InputError;
+
+use super::decoded::ENDINGS as COMPRESSED;
+use super::source::Source;
+
+/// The files that are read of a folder, by the endings of their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FolderFiles {
+    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`; and
+    /// packed files, `.wpk`.
+    #[default]
+    Json,
+    /// Those of [`Json`](Self::Json), and `.xml`.
+    Documents,
+    /// `.parquet`.
+    Parquet,
+    /// `.arrow`, `.arrows`, `.feather` and `.ipc`.
+    Arrow,
+}
+
+impl FolderFiles {
+    /// True if a file of this name is read.
+    fn has(self, name: &OsStr) -> bool {
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let ends = |name: &str, endings: &[&str]| {
+            name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+        };
+        if self == Self::Parquet {
+            return ends(&name, &["parquet"]);
+        }
+        if self == Self::Arrow {
+            return ends(&name, &["arrow", "arrows", "feather", "ipc"]);
+        }
+        let inner =
+            if ends(&name, &COMPRESSED) { name.rsplit_once('.').map(|(inner, _)| inner) } else { None };
+        ends(inner.unwrap_or(&name), &["json", "ndjson", "jsonl", "log"])
+            || ends(&name, &["wpk"])
+            || self == Self::Documents && ends(inner.unwrap_or(&name), &["xml"])
+    }
+}
+
+/// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
+/// dot.
+const AS_SHELLS_DO: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+/// The most patterns that the braces of one pattern may stand for.
+const MOST_PATTERNS: usize = 4096;
+
+impl Source {
+    /// The files that a name stands for: the file of this name; the files of a folder; or those that match a
+    /// pattern, if no file has exactly this name.
+    ///
+    /// * A *folder* stands for the files in it, and in its folders, whose names end as `files` says. Hidden
+    ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
+    ///   is that of the names in each folder.
+    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It stands for the files that match, sorted, each
+    ///   once, whatever their endings.
+    ///
+    /// A name that is neither of them is a file that does not exist. Its error comes when it is read.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use warpath_exec::input::{FolderFiles, Source};
+    ///
+    /// let sources = Source::named(Path::new("tweets.ndjson"), FolderFiles::Json).unwrap();
+    /// assert_eq!(sources.len(), 1);
+    /// assert!(Source::named(Path::new("nothing-here-*.{json,log}"), FolderFiles::Json).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::NoFiles`] if a folder or a pattern stands for no file. [`InputError::Io`] for a folder
+    /// that cannot be read.
+    pub fn named(name: &Path, files: FolderFiles) -> Result<Vec<Self>, InputError> {
+        let paths = if name.is_dir() {
+            folder(name, files)?
+        } else if let Some(pattern) = pattern(name) {
+            matching(pattern)?
+        } else {
+            vec![name.to_owned()]
+        };
+        Ok(paths.into_iter().map(Self::File).collect())
+    }
+
+    /// The names in a list of files, such as `find` prints. If the list contains a zero byte, zero bytes end
+    /// the names (`find -print0`). Otherwise newlines do, with or without a carriage return. Empty names are
+    /// left out.
+    ///
+    /// # Errors
+    /// [`InputError::Io`] if the list cannot be read, and [`InputError::NoFiles`] if it has no names. `name`
+    /// is the name of the list.
+    pub fn listed(name: &str, mut list: impl Read) -> Result<Vec<PathBuf>, InputError> {
+        let failed = |source| InputError::Io { name: name.to_owned(), source };
+        let mut text = Vec::new();
+        list.read_to_end(&mut text).map_err(failed)?;
+        let by_zeros = text.contains(&0);
+        let names = text.split(|byte| *byte == if by_zeros { 0 } else { b'\n' });
+        let trimmed =
+            names.map(|name| if by_zeros { name } else { name.strip_suffix(b"\r").unwrap_or(name) });
+        let paths = trimmed.filter(|name| !name.is_empty()).map(path_of).collect::<Result<Vec<_>, _>>();
+        match paths.map_err(failed)? {
+            paths if paths.is_empty() => Err(no_files(name, "the list has no names")),
+            paths => Ok(paths),
+        }
+    }
+}
+
+fn no_files(name: &str, why: &'static str) -> InputError {
+    InputError::NoFiles { name: name.to_owned(), why }
+}
+
+#[cfg(unix)]
+fn path_of(name: &[u8]) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(OsStr::from_bytes(name).into())
+}
+
+#[cfg(not(unix))]
+fn path_of(name: &[u8]) -> io::Result<PathBuf> {
+    let name = std::str::from_utf8(name);
+    Ok(name.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?.into())
+}
+
+/// The files of a folder.
+fn folder(path: &Path, files: FolderFiles) -> Result<Vec<PathBuf>, InputError> {
+    let mut found = Vec::new();
+    walk(path, files, &mut found)?;
+    if found.is_empty() {
+        let why = match files {
+            FolderFiles::Json => {
+                "no file in this folder ends in .json, .ndjson, .jsonl or .log, compressed or not, or in .wpk"
+            }
+            FolderFiles::Documents => {
+                "no file in this folder ends in .json, .ndjson, .jsonl, .log or .xml, compressed or not, or in .wpk"
+            }
+            FolderFiles::Parquet => "no file in this folder ends in .parquet",
+            FolderFiles::Arrow => "no file in this folder ends in .arrow, .arrows, .feather or .ipc",
+        };
+        return Err(no_files(&path.display().to_string(), why));
+    }
+    Ok(found)
+}
+
+fn walk(path: &Path, files: FolderFiles, found: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    let failed = |source| InputError::Io { name: path.display().to_string(), source };
+    let mut entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (name, inner) = (entry.file_name(), entry.path());
+        if name.as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        // The type of a link is not that of its target.
+        if entry.file_type().map_err(failed)?.is_dir() {
+            walk(&inner, files, found)?;
+        } else if files.has(&name) && inner.is_file() {
+            found.push(inner);
+        }
+    }
+    Ok(())
+}
+
+/// The name as a pattern, if it is one and no file has this name.
+fn pattern(name: &Path) -> Option<&str> {
+    let text = name.to_str()?;
+    (text.contains(['*', '?', '[', '{']) && name.symlink_metadata().is_err()).then_some(text)
+}
+
+/// The files that match a pattern, without folders.
+fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
+    let none = || no_files(pattern, "no file has this name or matches this pattern");
+    let mut patterns = Vec::new();
+    expand(String::new(), pattern, &mut patterns);
+    if patterns.len() > MOST_PATTERNS {
+        return Err(no_files(pattern, "the braces of this pattern stand for more than 4096 patterns"));
+    }
+    let mut files = Vec::new();
+    for pattern in &patterns {
+        // An invalid pattern was meant as a name.
+        for path in glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())? {
+            let path = path.map_err(|error| {
+                let source = io::Error::from(error.error().kind());
+                InputError::Io { name: error.path().display().to_string(), source }
+            })?;
+            if !path.is_dir() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.dedup();
+    if files.is_empty() { Err(none()) } else { Ok(files) }
+}
+
+/// Adds the patterns that a pattern with braces stands for, each after `before`. Braces without a comma stand
+/// for themselves, and so do those within `[]`. Stops after more than [`MOST_PATTERNS`].
+fn expand(before: String, pattern: &str, patterns: &mut Vec<String>) {
+    if patterns.len() > MOST_PATTERNS {
+        return;
+    }
+    let Some((start, end, commas)) = braces(pattern) else {
+        patterns.push(before + pattern);
+        return;
+    };
+    let ends = commas.iter().copied().chain([end]);
+    let mut from = start + 1;
+    for to in ends {
+        // An alternative may have braces of its own.
+        let rest = format!("{}{}", &pattern[from..to], &pattern[end + 1..]);
+        expand(format!("{before}{}", &pattern[..start]), &rest, patterns);
+        from = to + 1;
+    }
+}
+
+/// The offsets of the first pair of braces with a comma, and of its commas.
+fn braces(pattern: &str) -> Option<(usize, usize, Vec<usize>)> {
+    let bytes = pattern.as_bytes();
+    let mut from = 0;
+    'pairs: while let Some(start) = next_brace(bytes, from) {
+        let (mut depth, mut commas) = (0, Vec::new());
+        for (at, byte) in bytes.iter().enumerate().skip(start) {
+            match byte {
+                b'{' => depth += 1,
+                b',' if depth == 1 => commas.push(at),
+                b'}' if depth == 1 && !commas.is_empty() => return Some((start, at, commas)),
+                b'}' if depth == 1 => {
+                    from = start + 1;
+                    continue 'pairs;
+                }
+                b'}' => depth -= 1,
+                _ => {}
+            }
+        }
+        from = start + 1;
+    }
+    None
+}
+
+/// The next opening brace that is not in brackets.
+fn next_brace(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'{' => return Some(at),
+            b'[' => match bytes[at + 1..].iter().position(|byte| *byte == b']') {
+                Some(len) => at += len + 2,
+                None => at += 1,
+            },
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_stand_for_each_of_their_patterns() {
+        for (pattern, want) in [
+            ("a", &["a"][..]),
+            ("{a,b}", &["a", "b"]),
+            ("x{a,b}y{1,2}", &["xay1", "xay2", "xby1", "xby2"]),
+            ("{a,{b,c}d}", &["a", "bd", "cd"]),
+            ("{a,}b", &["ab", "b"]),
+            ("{a}", &["{a}"]),
+            ("{a}{b,c}", &["{a}b", "{a}c"]),
+            ("{a{b,c}}", &["{ab}", "{ac}"]),
+            ("{a,b", &["{a,b"]),
+            ("[{a,b}]", &["[{a,b}]"]),
+            ("é{☺,b}", &["é☺", "éb"]),
+        ] {
+            let mut patterns = Vec::new();
+            expand(String::new(), pattern, &mut patterns);
+            assert_eq!(patterns, want, "{pattern}");
+        }
+        let mut patterns = Vec::new();
+        expand(String::new(), &"{a,b}".repeat(40), &mut patterns);
+        assert!(patterns.len() > MOST_PATTERNS && patterns.len() < 2 * MOST_PATTERNS);
+    }
+
+    #[test]
+    fn endings_of_files_in_folders() {
+        for (name, json, documents) in [
+            ("a.json", true, true),
+            ("a.NDJSON.GZ", true, true),
+            ("a.jsonl.lz4", true, true),
+            ("a.log.xz", true, true),
+            ("a.wpk", true, true),
+            ("a.xml", false, true),
+            ("a.xml.bz2", false, true),
+            ("a.gz", false, false),
+            ("json", false, false),
+            ("a.json.txt", false, false),
+            ("a.parquet", false, false),
+        ] {
+            assert_eq!(FolderFiles::Json.has(name.as_ref()), json, "{name}");
+            assert_eq!(FolderFiles::Documents.has(name.as_ref()), documents, "{name}");
+        }
+        assert!(
+            FolderFiles::Parquet.has("a.parquet".as_ref()) && !FolderFiles::Parquet.has("a.json".as_ref())
+        );
+        assert!(FolderFiles::Arrow.has("a.feather".as_ref()) && !FolderFiles::Arrow.has("a.json".as_ref()));
+    }
+
+    #[test]
+    fn lists_are_read_by_lines_or_zeros() {
+        let listed = |list: &[u8]| Source::listed("list", list).map_err(|error| error.to_string());
+        let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
+        assert_eq!(listed(b"a b\n\nc\r\nd"), Ok(paths(&["a b", "c", "d"])));
+        assert_eq!(listed(b"a\nb\0c\r\0"), Ok(paths(&["a\nb", "c\r"])));
+        assert_eq!(listed(b"\n\n"), Err("list: the list has no names".into()));
+    }
+}

@@ -1,0 +1,118 @@
+//! Tables: files in Apache Parquet, and in Arrow's file and stream formats, as record batches.
+
+use std::fmt;
+
+use warpath_core::foreign::Foreign;
+
+/// The file format of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableForm {
+    Parquet,
+    ArrowFile,
+    ArrowStream,
+}
+
+impl TableForm {
+    /// The format of a file that begins with these bytes; `None` if it is no table.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        match Foreign::of(head) {
+            Some(Foreign::Parquet) => Some(Self::Parquet),
+            Some(Foreign::ArrowFile) => Some(Self::ArrowFile),
+            Some(Foreign::ArrowStream) => Some(Self::ArrowStream),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for TableForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Parquet => "a Parquet file",
+            Self::ArrowFile => "an Arrow file",
+            Self::ArrowStream => "an Arrow stream",
+        })
+    }
+}
+
+#[cfg(feature = "arrow-ipc")]
+pub(crate) use batches::{Batches, of_file, of_stream, table_error};
+
+/// Record batches of tables.
+#[cfg(feature = "arrow-ipc")]
+mod batches {
+    use std::fs::File;
+    use std::io::{BufReader, Read};
+
+    use arrow_array::RecordBatchReader;
+    use arrow_ipc::reader::{FileReader, StreamReader};
+    use arrow_schema::{ArrowError, Schema};
+    use warpath_core::error::{Error, InputError};
+
+    use super::TableForm;
+
+    /// The record batches of a table.
+    pub type Batches = Box<dyn RecordBatchReader + Send>;
+
+    /// The record batches of a file named `name`. Only the columns whose indexes `wanted` returns are read,
+    /// except of a stream.
+    pub fn of_file(
+        file: File,
+        form: TableForm,
+        name: &str,
+        wanted: impl Fn(&Schema) -> Vec<usize>,
+    ) -> Result<Batches, Error> {
+        let failed = |error| table_error(name, error);
+        Ok(match form {
+            TableForm::Parquet => parquet(file, name, wanted)?,
+            TableForm::ArrowFile => {
+                let schema = arrow_file(&file, None).map_err(failed)?.schema();
+                Box::new(arrow_file(&file, Some(wanted(&schema))).map_err(failed)?)
+            }
+            TableForm::ArrowStream => of_stream(file, name)?,
+        })
+    }
+
+    /// The record batches of an Arrow stream.
+    pub fn of_stream(stream: impl Read + Send + 'static, name: &str) -> Result<Batches, Error> {
+        let stream = StreamReader::try_new(BufReader::new(stream), None);
+        Ok(Box::new(stream.map_err(|error| table_error(name, error))?))
+    }
+
+    /// The error of a table that cannot be read.
+    pub fn table_error(name: &str, error: ArrowError) -> InputError {
+        let what = match error {
+            // The inner error has the message.
+            ArrowError::ExternalError(error) => error.to_string(),
+            error => error.to_string(),
+        };
+        InputError::Table { name: name.to_owned(), what }
+    }
+
+    fn arrow_file(
+        file: &File,
+        columns: Option<Vec<usize>>,
+    ) -> Result<FileReader<BufReader<File>>, ArrowError> {
+        FileReader::try_new_buffered(file.try_clone()?, columns)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(file: File, name: &str, wanted: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
+        use parquet::arrow::ProjectionMask;
+        use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+        /// Rows of a batch. One thread processes a batch.
+        const ROWS: usize = 1 << 16;
+        let failed = |error: parquet::errors::ParquetError| {
+            Error::from(InputError::Table { name: name.to_owned(), what: error.to_string() })
+        };
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
+        let columns = ProjectionMask::roots(builder.parquet_schema(), wanted(builder.schema()));
+        let builder = builder.with_projection(columns).with_batch_size(ROWS);
+        Ok(Box::new(builder.build().map_err(failed)?))
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet(_: File, name: &str, _: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
+        Err(Error::Usage(format!("{name}: is a Parquet file, which this build of Warpath does not read")))
+    }
+}
