@@ -20,6 +20,7 @@ mod select;
 mod show;
 mod strict;
 mod terminal;
+mod tour;
 mod tree;
 
 use std::fmt;

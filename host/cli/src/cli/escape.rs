@@ -36,6 +36,7 @@ pub fn quoted(text: &str) -> String {
     for char in text.chars() {
         match char {
             '"' | '\\' => quoted.extend(['\\', char]),
+            '\n' => quoted.push_str("\\n"),
             control if is_escaped(control) => quoted.push_str(&format!("\\u{:04x}", u32::from(control))),
             other => quoted.push(other),
         }

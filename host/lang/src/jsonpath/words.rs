@@ -4,6 +4,9 @@ use warpath_core::diagnostic::{DiagnosticKind, Span, is_invisible};
 
 use super::ast::Quoted;
 
+/// The number of edits (insert, delete, replace) from one text to another.
+pub use strsim::levenshtein as distance;
+
 /// The maximum length in bytes of text that a hint repeats.
 pub(super) const LONGEST: usize = 80;
 
@@ -121,19 +124,4 @@ pub fn quote(text: &str) -> String {
 /// Returns true if a message may repeat `text` unchanged.
 pub fn quotable(text: &str) -> bool {
     text.len() <= LONGEST && !text.chars().any(is_invisible)
-}
-
-/// Returns the number of edits (insert, delete, replace) from `a` to `b`.
-pub fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[row.len() - 1]
 }

@@ -133,12 +133,3 @@ fn messages_stay_short_and_clean() {
         assert!(!error.help.iter().any(|help| help.chars().any(is_invisible)), "{error:?}");
     }
 }
-
-#[test]
-fn distances() {
-    for (a, b, edits) in
-        [("", "", 0), ("a", "", 1), ("", "ab", 2), ("length", "lenght", 2), ("kitten", "sitting", 3)]
-    {
-        assert_eq!(distance(a, b), edits);
-    }
-}
