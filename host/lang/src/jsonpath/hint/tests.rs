@@ -1,6 +1,5 @@
 use warpath_core::diagnostic::is_invisible;
 
-use super::*;
 use crate::jsonpath::parse;
 
 #[test]
