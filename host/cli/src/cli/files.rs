@@ -13,8 +13,8 @@ use super::inherited;
 use super::signals;
 use super::ui::Ui;
 
-/// Returns the inputs, in order. No file, and `-`, mean standard input. A folder or a pattern means its files,
-/// unless a file has exactly this name. The files of a list follow.
+/// Returns the inputs, in order. No file, and `-`, mean standard input. A folder or a pattern means its
+/// files, unless a file has exactly this name. The files of a list follow.
 ///
 /// A file that cannot be read is reported when its turn comes.
 pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {

@@ -168,8 +168,8 @@ impl Follower {
         self.in_line = false;
     }
 
-    /// Begins at the start of the file if it became shorter, or of the file that has replaced it. Returns true
-    /// if there may be more to read.
+    /// Begins at the start of the file if it became shorter, or of the file that has replaced it. Returns
+    /// true if there may be more to read.
     fn turn(&mut self) -> io::Result<bool> {
         let here = self.file.metadata()?;
         if here.len() < self.read {
@@ -223,8 +223,8 @@ impl Read for Follower {
     }
 }
 
-/// Watches the folder of a file, and the folder of its target if it is a link. The folders are watched, because
-/// another file may take the name.
+/// Watches the folder of a file, and the folder of its target if it is a link. The folders are watched,
+/// because another file may take the name.
 fn watch(path: &Path, waker: SyncSender<()>) -> notify::Result<RecommendedWatcher> {
     let target = path.canonicalize()?;
     let names = [path.file_name().map(ToOwned::to_owned), target.file_name().map(ToOwned::to_owned)];

@@ -14,11 +14,11 @@ use super::source::Source;
 /// The files that are read of a folder, by the endings of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FolderFiles {
-    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`; and
-    /// packed files, `.wpk`.
+    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`;
+    /// and packed files, `.wpk`.
     #[default]
     Json,
-    /// Those of [`Json`](Self::Json), and `.xml`.
+    /// The files of [`Json`](Self::Json), and `.xml`.
     Documents,
     /// `.parquet`.
     Parquet,
@@ -62,7 +62,8 @@ impl Source {
     /// * A *folder* stands for the files in it, and in its folders, whose names end as `files` says. Hidden
     ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
     ///   is that of the names in each folder.
-    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It stands for the files that match, sorted, each
+    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It stands for the files that match, sorted,
+    ///   each
     ///   once, whatever their endings.
     ///
     /// A name that is neither of them is a file that does not exist. Its error comes when it is read.

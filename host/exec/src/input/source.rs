@@ -31,14 +31,14 @@ pub enum Source {
     /// [`FollowEnd::end`] is called.
     ///
     /// Another file that takes the name is read from its start, after the rest of the file before it. So is a
-    /// file that becomes shorter than what has been read of it. Line numbers and offsets count on. A line that
-    /// has not ended waits for its end.
+    /// file that becomes shorter than what has been read of it. Line numbers and offsets count on. A line
+    /// that has not ended waits for its end.
     Followed(PathBuf, FollowFrom, FollowEnd),
     /// A column of text in a table: each row is a line, and each value a record.
     ///
     /// A null and an empty string are blank lines, which are no records. Newlines outside strings become
-    /// spaces, so that a value is one line; a newline in a string makes the record malformed. Line numbers are
-    /// the numbers of rows, from 1 on. Offsets are those of the lines, and not of the file.
+    /// spaces, so that a value is one line; a newline in a string makes the record malformed. Line numbers
+    /// are the numbers of rows, from 1 on. Offsets are those of the lines, and not of the file.
     Column(Box<Source>, TextColumn),
 }
 

@@ -14,8 +14,8 @@ pub struct FileArgs {
     ///
     /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
-    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or not;
-    /// hidden ones are left out.
+    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
+    /// not; hidden ones are left out.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -38,9 +38,9 @@ pub struct ColumnArgs {
 pub struct FollowArgs {
     /// Wait for lines that are written to the file later, also if it is replaced or made shorter
     ///
-    /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end. Another
-    /// file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends the input,
-    /// and the run as usual. For one plain file of lines.
+    /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end.
+    /// Another file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends
+    /// the input, and the run as usual. For one plain file of lines.
     #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
           default_missing_value = "start")]
     pub follow: Option<FollowFromArg>,
