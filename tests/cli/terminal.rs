@@ -89,10 +89,10 @@ impl Shown {
 /// Opens a terminal of N columns: our side of it, and the side of a program.
 fn terminal(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut its) = (-1, -1);
-    let mut size = libc::winsize { ws_row: ROWS.get(), ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = libc::winsize { ws_row: ROWS.get(), ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the first two pointers lead to integers that the call writes. It takes no name and no settings,
     // and reads `size`, which lives longer.
-    let opened = unsafe { libc::openpty(&mut ours, &mut its, ptr::null_mut(), ptr::null_mut(), &mut size) };
+    let opened = unsafe { libc::openpty(&mut ours, &mut its, ptr::null_mut(), ptr::null_mut(), &size) };
     assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
     for descriptor in [ours, its] {
         // Programs that other tests start at the same time must not inherit the terminal.

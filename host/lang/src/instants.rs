@@ -96,9 +96,16 @@ impl Range {
     }
 }
 
+/// A range that was decoded, with its literal.
+struct Decoded {
+    literal: Vec<u8>,
+    range: Range,
+    format: Option<Format>,
+}
+
 thread_local! {
-    /// The last range that this thread decoded, with its literal.
-    static LAST: RefCell<Option<(Vec<u8>, Range, Option<Format>)>> = const { RefCell::new(None) };
+    /// The last range that this thread decoded.
+    static LAST: RefCell<Option<Decoded>> = const { RefCell::new(None) };
 }
 
 /// Returns whether a text is in the range that a literal of a program holds. `None` if the literal is not a
@@ -109,12 +116,12 @@ pub fn text_is_in(range: &[u8], text: &[u8]) -> Option<bool> {
         return None;
     }
     LAST.with_borrow_mut(|last| {
-        if last.as_ref().is_none_or(|(known, ..)| known != range) {
+        if last.as_ref().is_none_or(|last| last.literal != range) {
             let (decoded, format) = Range::decode(std::str::from_utf8(&range[1..]).ok()?)?;
             let format = if format.is_empty() { None } else { Some(Format::new(&format).ok()?) };
-            *last = Some((range.to_vec(), decoded, format));
+            *last = Some(Decoded { literal: range.to_vec(), range: decoded, format });
         }
-        let (_, range, format) = last.as_ref()?;
+        let Decoded { range, format, .. } = last.as_ref()?;
         let Ok(text) = std::str::from_utf8(text) else { return Some(false) };
         let instant = match format {
             Some(format) => format.read(text),

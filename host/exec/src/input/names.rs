@@ -63,7 +63,8 @@ impl Source {
     ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
     ///   is that of the names in each folder.
     /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It stands for the files that match, sorted,
-    ///   each once, whatever their endings.
+    ///   each
+    ///   once, whatever their endings.
     ///
     /// A name that is neither of them is a file that does not exist. Its error comes when it is read.
     ///

@@ -39,8 +39,8 @@ pub struct FollowArgs {
     /// Wait for lines that are written to the file later, also if it is replaced or made shorter
     ///
     /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end.
-    /// Another file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends the
-    /// input, and the run as usual. For one plain file of lines.
+    /// Another file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends
+    /// the input, and the run as usual. For one plain file of lines.
     #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
           default_missing_value = "start")]
     pub follow: Option<FollowFromArg>,
