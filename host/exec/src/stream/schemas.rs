@@ -1,8 +1,9 @@
 //! The operator that makes the schema of inputs.
 //!
-//! Each worker takes a tree from a pool for the time of one text, and puts it back. Trees do not depend on
-//! the order in which texts reach them, so that they are merged at the end.
+//! Each thread has a tree, which it fills in the order of the inputs: the first value that a tree sees is the
+//! first one of its texts. Trees are merged at the end, in any order.
 
+use std::collections::BTreeMap;
 use std::option;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +35,8 @@ const TEXT_BITS: u32 = 20;
 /// The bytes on each side of a fault that are kept for a message.
 const AROUND: usize = 128;
 
-type Trees = Arc<Mutex<Vec<(SchemaTree, Walker)>>>;
+/// The tree of each thread that does not use it now.
+type Trees = Arc<Mutex<BTreeMap<usize, (SchemaTree, Walker)>>>;
 
 /// The addition of texts to the trees of workers.
 pub struct SchemaTask {
@@ -96,15 +98,15 @@ impl InputSchema {
 }
 
 impl SchemaTask {
-    fn add(&self, number: u64, text: &mut Text) -> Result<Added, Error> {
+    fn add(&self, thread: usize, number: u64, text: &mut Text) -> Result<Added, Error> {
         let mut added = Added { number, lines: 0, records: 0, faults: Vec::new(), around: None };
         if let Some(fault) = text.extract().and_then(Extract::fault) {
             added.faults.push(LineFault { line: 0, fault });
         } else {
-            let taken = self.trees.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let taken = self.trees.lock().unwrap_or_else(PoisonError::into_inner).remove(&thread);
             let (mut tree, mut walker) = taken.unwrap_or_default();
             let done = self.walk(&mut tree, &mut walker, text, &mut added);
-            self.trees.lock().unwrap_or_else(PoisonError::into_inner).push((tree, walker));
+            self.trees.lock().unwrap_or_else(PoisonError::into_inner).insert(thread, (tree, walker));
             done?;
         }
         if let (false, Some(fault)) = (self.skips, added.faults.first()) {
@@ -183,7 +185,7 @@ impl Task for SchemaTask {
     }
 
     fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _: bool) -> Result<Added, Error> {
-        self.add(turn.number << TEXT_BITS, text)
+        self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
 
     fn evaluate_all<'a>(
@@ -195,7 +197,7 @@ impl Task for SchemaTask {
         results: &mut Vec<Added>,
     ) -> Result<(), Error> {
         for (at, text) in texts.iter_mut().enumerate() {
-            results.push(self.add(turn.number << TEXT_BITS | at as u64, text)?);
+            results.push(self.add(turn.thread, turn.number << TEXT_BITS | at as u64, text)?);
         }
         Ok(())
     }
@@ -245,7 +247,7 @@ impl Schemas {
         self.running.workers = None;
         let SchemaOperator { trees, texts, sources, .. } = self.operator;
         let trees = std::mem::take(&mut *trees.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut trees = trees.into_iter().map(|(tree, _)| tree);
+        let mut trees = trees.into_values().map(|(tree, _)| tree);
         let mut tree = trees.next().unwrap_or_default();
         trees.for_each(|other| tree.merge(&other));
         tree.relocate(|position| {
