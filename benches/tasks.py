@@ -172,7 +172,7 @@ TASKS = [
     }),
     ("Follow a file", "same", {
         "warpath": "warpath query --follow -n $N '$.id' $F",
-        "jq": "tail -n +1 -f $F | jq --unbuffered .id | head -n $N",
+        "jq": "head -n $N $F | jq --unbuffered .id",
     }),
     ("Compressed files", "same", {
         "warpath": "warpath query '$.id' $O/tweets.ndjson.zst",

@@ -32,7 +32,7 @@ const SIGNALS: [(&str, libc::c_int); 3] =
     [("HUP", libc::SIGHUP), ("INT", libc::SIGINT), ("TERM", libc::SIGTERM)];
 
 fn folder() -> Folder {
-    let folder = Folder::new(&[("lines", b"{\"a\":1}\n{\"a\":2}\n"), ("subs", b"one\t$[?@.a == 1]\n")]);
+    let folder = Folder::new(&[("lines", b"{\"a\":1}\n{\"a\":2}\n"), ("subs", b"one\t$.a == 1\n")]);
     folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
     folder
 }

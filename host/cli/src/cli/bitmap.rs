@@ -69,6 +69,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         }
     }
     files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output.output))?;
+    files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
     let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;

@@ -26,7 +26,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
     let (paths, files) = args.words.split()?;
     let queries = queries(&paths)?;
     let program = Program::new(&queries)?;
-    let sources = files::sources(&files, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
     let mut count = CountBy {
@@ -45,7 +45,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let (paths, files) = args.words.split()?;
     let queries = queries(&paths)?;
     let program = Program::new(&queries)?;
-    let sources = files::sources(&files, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let mut distinct = Distinct {
         tally: Arc::new(Tally::new(&queries)?),

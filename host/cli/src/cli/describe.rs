@@ -23,7 +23,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let (paths, files) = args.words.split()?;
     let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, Error>>()?;
     let program = Program::new(&queries)?;
-    let sources = files::sources(&files, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let mut stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),

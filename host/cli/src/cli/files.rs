@@ -98,6 +98,27 @@ pub fn inputs(
     Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
 }
 
+/// Returns the inputs of a command that follows no file.
+pub fn tables_too(
+    args: &FileArgs,
+    column: &ColumnArgs,
+    engine: &EngineArgs,
+    output: &OutputArgs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    inputs(args, &FollowArgs::default(), column, engine, output, ui)
+}
+
+/// Refuses `--input parquet` and `--input arrow` in a command that reads no columns of tables.
+pub fn refuse_tables(engine: &EngineArgs) -> Result<(), Failure> {
+    match engine.input {
+        InputFormat::Ndjson | InputFormat::Json => Ok(()),
+        InputFormat::Parquet | InputFormat::Arrow => Err(Failure::usage(
+            "this command reads no columns of tables; `--input` is `ndjson` or `json` here",
+        )),
+    }
+}
+
 /// Returns the names in a list of files.
 fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
     if list == Path::new("-") {

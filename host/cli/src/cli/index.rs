@@ -24,6 +24,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
         let queries = args.queries.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
         Program::new(&queries)?.levels()
     };
+    files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &OnErrorArgs::SKIP, &StrictArgs::default())?;
     IndexFile::build(&engine, &args.file, &args.output.output, levels)?;
     Ok(ExitCode::SUCCESS)
@@ -88,6 +89,7 @@ pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     };
     let sources = files::sources(&args.files, &args.output, ui)?;
     let several = sources.len() > 1;
+    files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
     let mut out = Out::new(&args.output).made_from(Source::output_mode(&sources));
     let mut failure = None;

@@ -96,7 +96,7 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
 /// Prints the first records.
 pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let program = Program::new(&[Query::compile("$")?])?;
-    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {

@@ -18,7 +18,7 @@ use super::ui::Ui;
 /// Prints random records.
 pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let program = Program::new(&[Query::compile("$")?])?;
-    let sources = files::sources(&args.files, &args.run.output, ui)?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {

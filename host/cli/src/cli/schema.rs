@@ -28,7 +28,7 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     if let Some(SchemaCommand::Diff(args)) = &args.command {
         return diff::run(args, ui, started);
     }
-    let sources = files::sources(&args.files, &args.output, ui)?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.output, ui)?;
     let mode = Source::output_mode(&sources);
     let name = table_name(&sources);
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;

@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 
 use warpath::aggregate::DEFAULT_MEMORY;
 
-use super::options::{EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs};
+use super::options::{
+    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs,
+};
 use super::values::{fraction, memory_size};
 use crate::cli::failure::Failure;
 
@@ -154,6 +156,8 @@ pub struct CountByArgs {
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
     pub engine: EngineArgs,
 }
 
@@ -194,6 +198,8 @@ pub struct DistinctArgs {
     pub exit_status: ExitStatusArgs,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -236,6 +242,8 @@ pub struct DescribeArgs {
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
     pub engine: EngineArgs,
 }
 
@@ -275,6 +283,8 @@ pub struct SampleArgs {
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
     pub engine: EngineArgs,
 }
 
@@ -303,6 +313,8 @@ pub struct HeadArgs {
     pub exit_status: ExitStatusArgs,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::options::{EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs};
+use super::options::{
+    ColumnArgs, EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs,
+};
 
 /// Describe the records: every path, its types, and what its values are like
 ///
@@ -55,6 +57,8 @@ pub struct SchemaArgs {
     pub strict: StrictArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
