@@ -6,7 +6,7 @@
 TWEETS is a file of `generate --shape twitter --size 400MiB`. FOLDER is what `benches/peers.sh` made (default:
 target/peers); `mlr` and `jq` come from PATH. Each tool runs as its own users would run it, as a whole
 process, over the same file, with output to a file. Tools take turns: in each round each tool runs once. The
-table has the least time of all rounds. A tool that took more than 10 s runs once.
+table has the least time of all rounds. A tool that took more than 3 s runs once.
 
 Where all tools can print the same text, the outputs are compared (`same`: as lines; `sorted`: as sorted
 lines) before the table is written, and a tool with another output is marked `differs`.
@@ -271,7 +271,7 @@ def main():
             best, notes, digests = {}, {}, {}
             for turn in range(args.runs):
                 for tool in TOOLS:
-                    slow = best.get(tool, 0) > 10
+                    slow = best.get(tool, 0) > 3
                     if tool not in tools or tool in notes or (turn and slow):
                         continue
                     command = tools[tool]

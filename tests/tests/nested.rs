@@ -350,7 +350,7 @@ fn odd_records_keep_what_comes_before() {
     ] {
         let after = format!("{text}\n{{\"a\":5,\"b\":6}}");
         let (batches, losses) = decode(&schema, &after, 1 << 20);
-        let columns: Vec<_> = batches[0].columns().iter().map(|c| c.as_primitive::<Int64Type>()).collect();
+        let columns: Vec<_> = batches[0].columns().iter().map(AsArray::as_primitive::<Int64Type>).collect();
         let at = |column: usize, row| columns[column].is_valid(row).then(|| columns[column].value(row));
         assert_eq!((at(0, 0), at(1, 0)), (a, b), "{text}");
         assert_eq!((at(0, 1), at(1, 1)), (Some(5), Some(6)), "{text}");

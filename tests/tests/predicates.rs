@@ -448,7 +448,9 @@ fn instants_are_compared_as_instants() -> Result<()> {
         let format = instant(&mut rng).1[form].0;
         let date = (2023..2027)
             .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
-            .find(|(year, month, of)| days(*year, *month, *of) == day)
+            // The 31st of June is the first of July, which is the date with the least day.
+            .filter(|(year, month, of)| days(*year, *month, *of) == day)
+            .min_by_key(|(_, _, of)| *of)
             .context("a date")?;
         let date = format!("{}-{:02}-{:02}", date.0, date.1, date.2);
         let clock = bound.rem_euclid(86_400);
@@ -458,7 +460,8 @@ fn instants_are_compared_as_instants() -> Result<()> {
                 format!("'{date}T{:02}:{:02}:{:02}Z'", clock / 3600, clock / 60 % 60, clock % 60)
             }
         };
-        let holds: [(&str, fn(i64, i64, i64) -> bool); 7] = [
+        type Holds = fn(i64, i64, i64) -> bool;
+        let holds: [(&str, Holds); 7] = [
             (">=", |at, low, _| at >= low),
             (">", |at, _, high| at >= high),
             ("<", |at, low, _| at < low),

@@ -300,7 +300,6 @@ fn what_is_no_subscription_is_told() {
         "$[?@.a || @.b]",
         "$[?!@.a]",
         "$[?@.a != 1]",
-        "$[?$.a]",
         "$[?@.a == @.b]",
         "$[?match(@.a, 'x')]",
         "$[?@.a < true]",

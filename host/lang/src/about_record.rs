@@ -43,7 +43,7 @@ impl AboutRecord {
             return Ok(None);
         }
         let text = query.text();
-        let value = &text[..segments[at].span.start];
+        let value = text[..segments[at].span.start].trim_end();
         let mut predicate = text[filter.span.start..filter.span.end].to_owned();
         found.roots.sort_unstable();
         for root in found.roots.iter().rev() {
@@ -158,8 +158,8 @@ mod tests {
             ("$.user[?@.a]['x']", "$.user['x']", "$.user.a", &["a"]),
             (
                 "$ [? 'x' == @ .a && !(@['b'] || @.a > @.c.d)]",
-                "$ ",
-                "'x' == $  .a && !($ ['b'] || $ .a > $ .c.d)",
+                "$",
+                "'x' == $ .a && !($['b'] || $.a > $.c.d)",
                 &["a", "b", "c"],
             ),
             (

@@ -59,7 +59,7 @@ impl ChildWatch {
         }
         let AboutRecord { names, value, .. } = &self.about;
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let (names, value) = (names.join(" or "), value.trim_end());
+        let (names, value) = (names.join(" or "), value);
         let own = if self.has_own { "has one itself" } else { "has none itself, either" };
         Some(format!(
             "{subject} selects among the children of `{value}`, and in the records read, no child has a \
@@ -85,7 +85,7 @@ impl ChildWatch {
         {
             ui.note(note);
             let AboutRecord { path, predicate, .. } = &self.about;
-            let meant = match path.trim_end() {
+            let meant = match path.as_str() {
                 "$" => predicate.clone(),
                 path => format!("{predicate} && {path}"),
             };
@@ -110,11 +110,7 @@ impl ChildWatch {
                 is_value = true;
             } else if word == args.path && !has_path {
                 has_path = true;
-                words.extend([
-                    self.about.path.trim_end().to_owned(),
-                    "--where".to_owned(),
-                    predicate.clone(),
-                ]);
+                words.extend([self.about.path.clone(), "--where".to_owned(), predicate.clone()]);
             } else {
                 words.push(word);
             }

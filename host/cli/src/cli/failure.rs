@@ -127,7 +127,7 @@ impl Failure {
                 ui.error(format_args!("cannot write to {name}: {}", reason(source)));
             }
             Self::Library(error, excerpt) => {
-                report_library(error, excerpt.as_deref(), help(error, &INDEX), ui)
+                report_library(error, excerpt.as_deref(), help(error, &INDEX), ui);
             }
             Self::PartOfDocument(error, excerpt) => {
                 let help = "this looks like one JSON document on several lines: `--input json` reads it";

@@ -232,7 +232,7 @@ mod tests {
             ("[1 2]", "[\n  1 2\n]"),
             ("\"", "\""),
             ("\"\\", "\"\\"),
-            ("]1,", "\n]1,"),
+            ("]1,", "\n] 1,"),
         ] {
             // The first bracket of a text has nothing before it.
             assert_eq!(printed(true, false, json), pretty.trim_start(), "{json}");

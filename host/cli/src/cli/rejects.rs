@@ -1,7 +1,7 @@
 //! Records that a run leaves out: written to a file as they are, and counted up to a limit.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -158,7 +158,7 @@ pub fn of_document(error: &InputError, text: &[u8], first_line: u64, is_lines: b
     Reject { line, byte, reason, column: None, record: record.unwrap_or_default().to_vec() }
 }
 
-fn is_same_file(one: &Path, other: &PathBuf) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 

@@ -188,8 +188,8 @@ impl Task for SchemaTask {
         self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
 
-    fn evaluate_all<'a>(
-        &'a self,
+    fn evaluate_all(
+        &self,
         turn: Turn,
         _: &mut Option<()>,
         texts: &mut [Text],

@@ -34,10 +34,11 @@ fn add_field(field: &Field, depth: usize, out: &mut String) {
     match field.data_type() {
         DataType::Struct(fields) => fields.iter().for_each(|field| add_field(field, depth + 1, out)),
         DataType::List(field) => add_field(field, depth + 1, out),
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) => fields.iter().for_each(|field| add_field(field, depth + 1, out)),
-            _ => {}
-        },
+        DataType::Map(entries, _) => {
+            if let DataType::Struct(fields) = entries.data_type() {
+                fields.iter().for_each(|field| add_field(field, depth + 1, out));
+            }
+        }
         _ => {}
     }
 }
