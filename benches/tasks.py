@@ -104,7 +104,7 @@ TASKS = [
         "jq": "jq -r .user.time_zone $F | sort -u",
         "qj": "qj -r .user.time_zone $F | sort -u",
         "duckdb": text(f"SELECT DISTINCT coalesce({value('$.user.time_zone')}, 'null') FROM {OBJECTS}"),
-        "mlr": "mlr --ijsonl --onidx flatten then uniq -d -g user.time_zone then cut -f user.time_zone $F",
+        "mlr": "mlr --ijsonl --onidx flatten then count-distinct -f user.time_zone then cut -f user.time_zone $F",
     }),
     ("Statistics of a number", None, {
         "warpath": "warpath stats '$.user.followers_count' $F",

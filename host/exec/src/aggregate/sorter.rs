@@ -1,7 +1,7 @@
 //! Sorting of more data than memory holds: sorted runs in temporary files, which are merged.
 //!
 //! An item is a key and a payload. Items are sorted by the bytes of their keys; items with the same key keep
-//! the order in which they were pushed. At most [`FAN`] runs of one level exist: the next one causes a merge
+//! the order in which they were pushed. At most `FAN` runs of one level exist: the next one causes a merge
 //! to a run of the next level. The number of open files therefore grows with the logarithm of the data.
 
 use std::cmp::{Ordering, Reverse};
