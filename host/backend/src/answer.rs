@@ -218,7 +218,7 @@ impl Piece {
     /// before and after the first fault.
     ///
     /// # Errors
-    /// Those of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
+    /// The errors of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
     #[cfg(feature = "arrow")]
     pub fn decode(&mut self, text: &[u8], schema: &crate::nested::NestedSchema) -> Result<(), Error> {
         let before = self.records_before_fault().unwrap_or(self.records.len());
@@ -230,7 +230,7 @@ impl Piece {
     /// Decodes some of the records, by their numbers in the piece. `text` is the text of the partition.
     ///
     /// # Errors
-    /// Those of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
+    /// The errors of [`NestedSchema::decode`](crate::nested::NestedSchema::decode).
     #[cfg(feature = "arrow")]
     pub fn decoded(
         &self,

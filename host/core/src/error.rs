@@ -58,7 +58,7 @@ pub enum InputError {
     /// The input is a folder.
     #[error("{}: is a directory", .0.display())]
     Directory(PathBuf),
-    /// A folder, a pattern or a list stands for no file.
+    /// A folder, a pattern or a list means no file.
     #[error("{name}: {why}")]
     NoFiles {
         /// The folder, pattern or list.

@@ -56,13 +56,13 @@ const AS_SHELLS_DO: MatchOptions =
 const MOST_PATTERNS: usize = 4096;
 
 impl Source {
-    /// The files that a name stands for: the file of this name; the files of a folder; or those that match a
+    /// The files that a name means: the file of this name; the files of a folder; or those that match a
     /// pattern, if no file has exactly this name.
     ///
-    /// * A *folder* stands for the files in it, and in its folders, whose names end as `files` says. Hidden
+    /// * A *folder* means the files in it, and in its folders, whose names end as `files` says. Hidden
     ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
     ///   is that of the names in each folder.
-    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It stands for the files that match, sorted,
+    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It means the files that match, sorted,
     ///   each
     ///   once, whatever their endings.
     ///
@@ -78,7 +78,7 @@ impl Source {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::NoFiles`] if a folder or a pattern stands for no file. [`InputError::Io`] for a folder
+    /// [`InputError::NoFiles`] if a folder or a pattern means no file. [`InputError::Io`] for a folder
     /// that cannot be read.
     pub fn named(name: &Path, files: FolderFiles) -> Result<Vec<Self>, InputError> {
         let paths = if name.is_dir() {
