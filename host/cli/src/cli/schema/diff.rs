@@ -23,6 +23,7 @@ use super::{is_saved, read, rows};
 const DIFFERENT: u8 = 1;
 
 pub fn run(args: &SchemaDiffArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let [before, after] = [&args.before, &args.after].map(|path| rows_of(path, &engine, ui, started));
     let (before, after) = (before?, after?);
