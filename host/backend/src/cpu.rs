@@ -4,6 +4,7 @@ mod batch;
 pub mod cut;
 mod index;
 pub mod kept;
+mod needles;
 mod plan;
 mod query;
 mod scan;

@@ -118,6 +118,11 @@ impl Name {
 const MAX_NAMES: usize = 64;
 
 impl Plan {
+    /// The plan that looks for nothing. The scan checks the structure of records alone.
+    pub(super) fn nothing() -> Self {
+        Self { blocks: vec![Block::default()], guard: None }
+    }
+
     /// Makes the plan of a program; `None` if the program does not begin with names alone.
     ///
     /// Each block is reached from one position only. So each path has its matches in order, whatever the
@@ -188,12 +193,12 @@ impl Plan {
 }
 
 /// Returns whether an instruction is a filter of the node itself, whose tests run no block.
-fn is_about_node(instr: &Instr) -> bool {
+pub(super) fn is_about_node(instr: &Instr) -> bool {
     instr.op == Op::Filter as u32 && instr.b == 0 && instr.c == 0
 }
 
 /// The tests that a filter may evaluate, from the first test on.
-fn tests_from(program: &Program<'_>, first: u32) -> Vec<usize> {
+pub(super) fn tests_from(program: &Program<'_>, first: u32) -> Vec<usize> {
     let (mut reached, mut at) = (vec![first as usize], 0);
     while let Some(test) = reached.get(at) {
         let test = program.tests.get(*test);

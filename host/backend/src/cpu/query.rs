@@ -18,6 +18,7 @@ use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx};
 
 use super::index::{Builder, Piece as TextPiece, Structure};
+use super::needles::Needles;
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use super::tape::{Piece as TreePiece, TapeMemory};
@@ -38,6 +39,9 @@ pub(crate) struct Scratch {
     found: Vec<(TapeIx, TapeIx)>,
 }
 
+/// The length of a text from which the choice of needles takes less time than it saves.
+const WORTH_NEEDLES: usize = 64 << 10;
+
 /// Evaluates a program over a text of whole lines. The last line may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
     if text.is_empty() {
@@ -46,9 +50,15 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     if program.needs_trees() {
         return Isa::best().run(ByTrees { text, program, want, scratch });
     }
-    let least = if program.predicate().is_some() { GUARDED } else { LONG };
-    let plan = if has_lines_of(text, least) { Plan::of(&program.view()) } else { None };
-    Isa::best().run(Query { text, program, plan: plan.as_ref(), want, scratch })
+    let view = program.view();
+    let needles = if text.len() < WORTH_NEEDLES { None } else { Needles::of(&view, text) };
+    let least = if program.predicate().is_some() && needles.is_none() { GUARDED } else { LONG };
+    let plan = match needles {
+        _ if !has_lines_of(text, least) => None,
+        Some(_) => Some(Plan::nothing()),
+        None => Plan::of(&view),
+    };
+    Isa::best().run(Query { text, program, plan: plan.as_ref(), needles, want, scratch })
 }
 
 /// The lines of a text that is indexed.
@@ -88,13 +98,13 @@ impl<D: Document> Work for OverIndex<'_, D> {
     fn run<S: Simd>(self, _simd: S) -> Answer {
         let Self { doc, lines, program, want } = self;
         let mut sink = Collector::new(program, want);
-        run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink);
+        run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink, |_, _| true);
         Answer { pieces: vec![sink.piece] }
     }
 }
 
 /// Runs a program over the lines of a text that are records without a fault. The text begins at offset
-/// `sink.base`.
+/// `sink.base`. `may_match` says for the start and the end of a record whether it can have results.
 #[inline(always)]
 fn run_lines<D: Document>(
     program: &ProgramView<'_>,
@@ -102,6 +112,7 @@ fn run_lines<D: Document>(
     doc: &D,
     lines: Lines<'_>,
     sink: &mut Collector,
+    mut may_match: impl FnMut(usize, usize) -> bool,
 ) {
     let first = sink.piece.lines;
     let mut next_fault = lines.faults.iter().peekable();
@@ -111,7 +122,9 @@ fn run_lines<D: Document>(
                 sink.fault(LineFault { line: first + fault.line, ..*fault });
             } else {
                 sink.begin_record();
-                machine.run(program, doc, Node { start, end, level: 0 }, sink);
+                if may_match(start as usize, end as usize) {
+                    machine.run(program, doc, Node { start, end, level: 0 }, sink);
+                }
             }
         }
         sink.piece.lines += 1;
@@ -165,6 +178,8 @@ struct Query<'a> {
     program: &'a Program,
     /// The plan for streaming, if the program streams.
     plan: Option<&'a Plan>,
+    /// The texts without which a record has no results. With them, the plan is that of no names.
+    needles: Option<Needles>,
     want: Want,
     scratch: &'a mut Scratch,
 }
@@ -174,10 +189,11 @@ impl Work for Query<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, plan, want, scratch: Scratch { structure, machine, scan, .. } } = self;
+        let Self { text, program, plan, needles, want, scratch } = self;
+        let Scratch { structure, machine, scan, .. } = scratch;
         let view = program.view();
         let sink = Collector::new(program, want);
-        let mut worker = Worker { simd, text, program: view, structure, machine, sink };
+        let mut worker = Worker { simd, text, program: view, needles, structure, machine, sink };
         match plan {
             Some(plan) => worker.stream(plan, scan),
             None => {
@@ -274,6 +290,7 @@ struct Worker<'a, S> {
     simd: S,
     text: &'a [u8],
     program: ProgramView<'a>,
+    needles: Option<Needles>,
     structure: &'a mut Structure,
     machine: &'a mut Machine,
     sink: Collector,
@@ -296,6 +313,13 @@ impl<S: Simd> Worker<'_, S> {
                 _ => None,
             };
             at = match next {
+                Some(next)
+                    if self.needles.as_mut().is_some_and(|needles| needles.occur(self.text, at, next)) =>
+                {
+                    scan.clear(plan);
+                    self.interpret(at, next);
+                    next
+                }
                 Some(next) => {
                     self.sink.begin_record();
                     if self.passes(plan, scan.found(), &mut values) {
@@ -375,7 +399,10 @@ impl<S: Simd> Worker<'_, S> {
         let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
         self.sink.base = start as PartOffset;
         let doc = TextPiece::new(text, &structure.levels);
-        run_lines(&self.program, self.machine, &doc, lines, &mut self.sink);
+        let (needles, whole) = (&mut self.needles, self.text);
+        run_lines(&self.program, self.machine, &doc, lines, &mut self.sink, |from, to| {
+            needles.as_mut().is_none_or(|needles| needles.occur(whole, start + from, start + to))
+        });
     }
 }
 

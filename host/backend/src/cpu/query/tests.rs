@@ -4,6 +4,7 @@ use warpath_lang::program::Query as Path;
 use warpath_random::Rng;
 
 use super::*;
+use crate::cpu::needles;
 
 /// Names as texts spell them: plain, escaped, long, and with equal ends.
 const NAMES: [&str; 16] = [
@@ -53,9 +54,24 @@ fn value(rng: &mut Rng, depth: usize, style: Style, out: &mut String) {
             out.push('"');
             let most = if rng.below(8) == 0 { 90 } else { 6 };
             for _ in 0..rng.below(most) {
-                out.push_str(
-                    rng.pick(&["x", "user", "{", "}", "[", "]", ":", ",", "\\\"", "\\\\", "\\n", "é"]),
-                );
+                out.push_str(rng.pick(&[
+                    "x",
+                    "user",
+                    "{",
+                    "}",
+                    "[",
+                    "]",
+                    ":",
+                    ",",
+                    "\\\"",
+                    "\\\\",
+                    "\\n",
+                    "é",
+                    "\\u0078",
+                    "\\u0075ser",
+                    "\\u00e9",
+                    "\\/",
+                ]));
             }
             out.push('"');
         }
@@ -167,7 +183,14 @@ fn streaming_is_interpreting() {
         streamed += plan.is_some() as u32;
         let want = Want { matches: true, records: true, ..Want::default() };
         let mut run = |isa: Isa, plan: Option<&Plan>| {
-            isa.run(Query { text: &text, program: &program, plan, want, scratch: &mut scratch })
+            isa.run(Query {
+                text: &text,
+                program: &program,
+                plan,
+                needles: None,
+                want,
+                scratch: &mut scratch,
+            })
         };
         let wanted = run(Isa::best(), None);
         matches += wanted.pieces[0].counts.iter().sum::<u64>();
@@ -178,6 +201,113 @@ fn streaming_is_interpreting() {
     }
     // Otherwise the comparison proves nothing.
     assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
+}
+
+/// A condition on names, which is true of a record now and then.
+fn condition(rng: &mut Rng, depth: usize) -> String {
+    let sub = |rng: &mut Rng| condition(rng, depth - 1);
+    match if depth == 0 { rng.below(6) } else { rng.below(10) } {
+        6 | 7 => format!("({} && {})", sub(rng), sub(rng)),
+        8 => format!("({} || {})", sub(rng), sub(rng)),
+        9 => format!("!({})", sub(rng)),
+        kind => {
+            let mut path = String::from("$");
+            for _ in 0..1 + rng.below(2) {
+                path.push_str(&format!("[\"{}\"]", name(rng)));
+            }
+            if rng.below(6) == 0 {
+                path.push_str("[0]");
+            }
+            match kind {
+                0 => path,
+                1 => format!("{path} {} 0", rng.pick(&["==", "!=", "<", ">="])),
+                2 => format!("match({path}, \"u.*\")"),
+                _ => {
+                    let op = rng.pick(&["==", "==", "==", "!=", "<="]);
+                    let literal = rng.pick(&["", "x", "user", "lang", "é", "a/b", "x\\n", "{", "\\\""]);
+                    format!("{path} {op} \"{literal}\"")
+                }
+            }
+        }
+    }
+}
+
+/// A record without the needles of a predicate has no results, by an index as by streaming.
+#[test]
+fn needles_change_no_result() {
+    let rng = &mut Rng::new(2);
+    let mut scratch = Scratch::default();
+    let (mut chosen, mut passed_over, mut matches) = (0, 0, 0);
+    for round in 0..40_000 {
+        let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
+        let mut text = text(rng, lines);
+        if round % 2 == 0 {
+            mutate(rng, &mut text);
+        }
+        let condition = condition(rng, 3);
+        let predicate = std::sync::Arc::new(warpath_lang::predicate::Predicate::parse(&condition).unwrap());
+        let paths = [Path::compile("$").unwrap(), Path::compile(&path(rng)).unwrap()];
+        let program = Program::new(&paths).unwrap().matching(&predicate, round % 3 == 0).unwrap();
+        if program.needs_trees() {
+            continue;
+        }
+        let Some((needles, _)) = needles::choose(&program.view(), &text) else { continue };
+        chosen += 1;
+        let mut searching = Needles::searching(&needles);
+        let (mut at, mut held) = (0, false);
+        while at < text.len() {
+            let end = line_end(&text, at);
+            let occur = searching.occur(&text, at, end);
+            held |= occur;
+            passed_over += !occur as u32;
+            at = end;
+        }
+        let want = Want { matches: true, records: true, ..Want::default() };
+        let mut run = |isa: Isa, plan: Option<&Plan>, needles: Option<Needles>| {
+            isa.run(Query { text: &text, program: &program, plan, needles, want, scratch: &mut scratch })
+        };
+        let wanted = run(Isa::best(), None, None);
+        let found = wanted.pieces[0].counts.iter().sum::<u64>();
+        assert!(held || found == 0, "{condition}: {needles:?} of {}", text.escape_ascii());
+        matches += found;
+        for isa in Isa::all() {
+            for plan in [None, Some(&Plan::nothing())] {
+                let got = run(isa, plan, Some(Needles::searching(&needles)));
+                assert_eq!(
+                    got,
+                    wanted,
+                    "{}: {condition} by {needles:?} of {}",
+                    isa.name(),
+                    text.escape_ascii()
+                );
+            }
+        }
+    }
+    // Otherwise the comparison proves nothing.
+    assert!(chosen > 10_000 && passed_over > 10_000 && matches > 1_000, "{chosen} {passed_over} {matches}");
+}
+
+/// The rarest text is chosen of those without which a predicate is false.
+#[test]
+fn the_rarest_needles_are_chosen() {
+    let head = br#"{"kind":"commit","commit":{"operation":"create"}} {"kind":"commit","status":404}"#;
+    let needles_of = |condition: &str| {
+        let predicate = std::sync::Arc::new(warpath_lang::predicate::Predicate::parse(condition).unwrap());
+        let program =
+            Program::new(&[Path::compile("$").unwrap()]).unwrap().matching(&predicate, false).unwrap();
+        let (needles, _) = needles::choose(&program.view(), head)?;
+        let needles = needles.into_iter().map(|needle| String::from_utf8(needle).unwrap());
+        Some(needles.filter(|needle| !needle.starts_with('\\')).collect::<Vec<_>>().join(" "))
+    };
+    let chosen = |needles: &str| Some(needles.to_owned());
+    assert_eq!(needles_of(r#"$.kind == "commit" && $.commit.operation == "delete""#), chosen(r#""delete""#));
+    assert_eq!(needles_of(r#"$.kind == "commit" && $.status > 400"#), chosen(r#""status""#));
+    assert_eq!(needles_of(r#"$.status == 404 || $.status == 500"#), chosen(r#""status""#));
+    assert_eq!(needles_of(r#"$.kind == "a" || $.kind == "b""#), chosen(r#""a" "b""#));
+    assert_eq!(needles_of(r#"($.kind == "a" || $.kind == "b") && $.x"#), chosen(r#""x""#));
+    assert_eq!(needles_of(r#"$.kind != "a""#), None);
+    assert_eq!(needles_of(r#"$.kind == "a" || !$.status"#), None);
+    assert_eq!(needles_of(r#"$.url == "a/b" && $.status"#), chosen(r#""url""#));
 }
 
 /// Regular records stream, whatever their white space.
