@@ -22,6 +22,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::kind::Kind;
+use super::node::Step;
 use super::tree::{SchemaNode, SchemaTree};
 
 /// The name of the key under which a field names its extension type.
@@ -69,6 +70,9 @@ pub fn field(name: &str, node: SchemaNode<'_>, options: ArrowOptions) -> Field {
     }
 }
 
+/// The deepest level of a type that has fields. Readers of Arrow and Parquet refuse types of 64 levels and more.
+const MOST_LEVELS: u32 = 48;
+
 /// The type that holds all values of a node; `None` if only JSON text does.
 #[must_use]
 pub fn data_type(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType> {
@@ -83,13 +87,15 @@ pub fn data_type(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType
             39..=76 => Some(DataType::Decimal256(76, 0)),
             _ => None,
         },
-        [Kind::Float64] => Some(DataType::Float64),
+        [Kind::Float64] => node.are_floats_finite().then_some(DataType::Float64),
         [Kind::Int64, Kind::Float64] => {
             const EXACT: i64 = 1 << 53;
             let (least, greatest) = node.integers()?;
-            (-EXACT <= least && greatest <= EXACT).then_some(DataType::Float64)
+            (-EXACT <= least && greatest <= EXACT && node.are_floats_finite()).then_some(DataType::Float64)
         }
         [Kind::String] => Some(DataType::Utf8),
+        // Text holds values of any depth.
+        [Kind::Object | Kind::Array] if node.depth() >= MOST_LEVELS => None,
         [Kind::Object] => object(node, options),
         [Kind::Array] => {
             let element = match node.elements() {
@@ -111,10 +117,14 @@ fn object(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType> {
         let entries = Field::new("entries", DataType::Struct(Fields::from(entries.to_vec())), false);
         return Some(DataType::Map(Arc::new(entries), false));
     }
-    let fields: Vec<Field> = node
-        .members()
-        .into_iter()
-        .map(|member| field(&member.name().unwrap_or_default(), member, options))
-        .collect();
+    // A name with a surrogate that has no partner is no name of a field.
+    let name = |member: SchemaNode<'_>| match member.step() {
+        Step::Name(name) => std::str::from_utf8(name).map(str::to_owned).ok(),
+        _ => None,
+    };
+    let members = node.members().into_iter();
+    let fields: Option<Vec<Field>> =
+        members.map(|member| Some(field(&name(member)?, member, options))).collect();
+    let fields = fields?;
     (!fields.is_empty()).then(|| DataType::Struct(fields.into()))
 }

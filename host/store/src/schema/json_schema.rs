@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use warpath_core::json::encode;
+use warpath_core::key::write_string;
 
 use super::kind::Kind;
+use super::node::Step;
 use super::tree::{SchemaNode, SchemaTree};
 
 /// The JSON Schema of records, indented by two spaces, with a line feed at the end.
@@ -14,65 +15,103 @@ use super::tree::{SchemaNode, SchemaTree};
 #[must_use]
 pub fn json_schema(tree: &SchemaTree) -> String {
     let mut out = String::from("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\"");
-    let body = keywords(tree.root(), 1);
-    if !body.is_empty() {
-        out.push_str(",\n");
-        out.push_str(&body);
-    }
+    Keywords { out: &mut out, depth: 1, any: true }.of(tree.root());
     out + "\n}\n"
 }
 
-/// The keywords of a node's schema, one on a line, at this depth of indentation.
-fn keywords(node: SchemaNode<'_>, depth: usize) -> String {
-    let indent = "  ".repeat(depth);
-    let mut all = Vec::new();
-    let types = types(node);
-    match &types[..] {
-        [] => {}
-        [one] => all.push(format!("\"type\": \"{one}\"")),
-        several => all.push(format!("\"type\": [\"{}\"]", several.join("\", \""))),
-    }
-    let members = node.members();
-    if !members.is_empty() {
-        let properties: Vec<String> = members
-            .iter()
-            .map(|member| {
-                let name = encode(&member.name().unwrap_or_default());
-                format!("{indent}  {name}: {}", schema(*member, depth + 1))
-            })
-            .collect();
-        all.push(format!("\"properties\": {{\n{}\n{indent}}}", properties.join(",\n")));
-        let required = members.iter().filter(|member| member.missing() == 0);
-        let required: Vec<String> =
-            required.map(|member| encode(&member.name().unwrap_or_default())).collect();
-        if !required.is_empty() {
-            all.push(format!("\"required\": [{}]", required.join(", ")));
-        }
-    }
-    if let Some(values) = node.values() {
-        all.push(format!("\"additionalProperties\": {}", schema(values, depth)));
-    }
-    if let Some(elements) = node.elements() {
-        all.push(format!("\"items\": {}", schema(elements, depth)));
-    }
-    let example = node.example().filter(|example| !example.cut);
-    if let Some(example) = example
-        && std::str::from_utf8(&example.bytes).is_ok()
-    {
-        all.push(format!("\"examples\": [{}]", example.text()));
-    }
-    let mut out = String::new();
-    for (at, keyword) in all.iter().enumerate() {
-        let comma = if at > 0 { ",\n" } else { "" };
-        let _ = write!(out, "{comma}{indent}{keyword}");
-    }
-    out
+/// The keywords of a schema, one on a line.
+struct Keywords<'a> {
+    out: &'a mut String,
+    /// The depth of indentation.
+    depth: usize,
+    /// True after the first keyword.
+    any: bool,
 }
 
-fn schema(node: SchemaNode<'_>, depth: usize) -> String {
-    match keywords(node, depth + 1) {
-        body if body.is_empty() => "{}".into(),
-        body => format!("{{\n{body}\n{}}}", "  ".repeat(depth)),
+impl Keywords<'_> {
+    /// Begins a keyword.
+    fn begin(&mut self, keyword: &str) {
+        self.out.push_str(if self.any { ",\n" } else { "\n" });
+        self.any = true;
+        self.line(self.depth);
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "\"{keyword}\": ");
+    }
+
+    fn line(&mut self, depth: usize) {
+        self.out.extend(std::iter::repeat_n("  ", depth));
+    }
+
+    /// Adds the schema of a node as the value of a keyword at a depth of indentation.
+    fn schema(&mut self, node: SchemaNode<'_>, depth: usize) {
+        self.out.push('{');
+        let mut inner = Keywords { out: &mut *self.out, depth: depth + 1, any: false };
+        inner.of(node);
+        if inner.any {
+            self.out.push('\n');
+            self.line(depth);
+        }
+        self.out.push('}');
+    }
+
+    fn name(&mut self, node: SchemaNode<'_>) {
+        let mut name = Vec::new();
+        if let Step::Name(bytes) = node.step() {
+            write_string(bytes, &mut name);
+        }
+        self.out.push_str(&String::from_utf8_lossy(&name));
+    }
+
+    fn of(&mut self, node: SchemaNode<'_>) {
+        let types = types(node);
+        match &types[..] {
+            [] => {}
+            [one] => {
+                self.begin("type");
+                let _ = write!(self.out, "\"{one}\"");
+            }
+            several => {
+                self.begin("type");
+                let _ = write!(self.out, "[\"{}\"]", several.join("\", \""));
+            }
+        }
+        let members = node.members();
+        if !members.is_empty() {
+            self.begin("properties");
+            for (at, member) in members.iter().enumerate() {
+                self.out.push_str(if at > 0 { ",\n" } else { "{\n" });
+                self.line(self.depth + 1);
+                self.name(*member);
+                self.out.push_str(": ");
+                self.schema(*member, self.depth + 1);
+            }
+            self.out.push('\n');
+            self.line(self.depth);
+            self.out.push('}');
+        }
+        let mut required = members.into_iter().filter(|member| member.missing() == 0).peekable();
+        if required.peek().is_some() {
+            self.begin("required");
+            for (at, member) in required.enumerate() {
+                self.out.push_str(if at > 0 { ", " } else { "[" });
+                self.name(member);
+            }
+            self.out.push(']');
+        }
+        if let Some(values) = node.values() {
+            self.begin("additionalProperties");
+            self.schema(values, self.depth);
+        }
+        if let Some(elements) = node.elements() {
+            self.begin("items");
+            self.schema(elements, self.depth);
+        }
+        if let Some(example) = node.example().filter(|example| !example.cut)
+            && let Ok(text) = std::str::from_utf8(&example.bytes)
+        {
+            self.begin("examples");
+            let _ = write!(self.out, "[{text}]");
+        }
     }
 }
 

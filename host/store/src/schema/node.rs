@@ -1,5 +1,6 @@
 //! A node of the tree, and what values add to it.
 
+use warpath_core::decimal::Decimal;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::distinct::Distinct;
@@ -74,37 +75,37 @@ fn cut(text: &[u8]) -> (&[u8], bool) {
     (&text[..text.len().min(MOST_TEXT)], text.len() > MOST_TEXT)
 }
 
-/// A float, with its text.
-#[derive(Clone, Debug, PartialEq, PartialOrd)]
-pub(super) struct Float(pub f64, pub Text);
-
-/// An integer beyond 64 bits: its number of digits, its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Big {
-    pub digits: usize,
+/// A number other than an integer of 64 bits: its whole text, and the nearest double.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Number {
+    pub value: f64,
     pub text: Text,
 }
 
-impl Big {
-    fn of(text: &[u8]) -> Self {
-        let is_negative = text.first() == Some(&b'-');
-        Self { digits: text.len() - usize::from(is_negative), text: Text::of(text) }
+impl Number {
+    fn of(text: &[u8], value: f64) -> Self {
+        Self { value, text: Text { bytes: text.into(), cut: false } }
     }
 
-    fn is_negative(&self) -> bool {
-        self.text.bytes.first() == Some(&b'-')
+    /// Compares numbers by their exact values.
+    fn is_less(&self, (text, value): (&[u8], f64)) -> bool {
+        is_less((&self.text.bytes, self.value), (text, value))
     }
+}
 
-    /// Compares integers by their texts, which have no leading zeros.
-    fn is_less(&self, other: &Self) -> bool {
-        let size = |big: &'_ Self| (big.digits, big.text.bytes.clone());
-        match (self.is_negative(), other.is_negative()) {
-            (true, false) => true,
-            (false, true) => false,
-            (true, true) => size(other) < size(self),
-            (false, false) => size(self) < size(other),
-        }
+/// Compares two numbers by their exact values. Each is given by its text and by the nearest double. Doubles
+/// decide where they differ, because rounding keeps the order. Equal numbers are in the order of their texts, so
+/// that a range does not depend on the order of its values.
+pub(super) fn is_less(a: (&[u8], f64), b: (&[u8], f64)) -> bool {
+    if a.1 != b.1 {
+        return a.1 < b.1;
     }
+    let key = |text: &[u8]| {
+        let mut key = Vec::new();
+        warpath_core::key::encode(text, &mut key);
+        key
+    };
+    a.0 != b.0 && (key(a.0), a.0) < (key(b.0), b.0)
 }
 
 /// The relation of a node to its parent.
@@ -165,8 +166,10 @@ pub(super) struct Rare {
     pub members: Vec<NodeId>,
     pub firsts: Vec<(Kind, First)>,
     pub strings: Range<Text>,
-    pub floats: Range<Float>,
-    pub bigs: Range<Big>,
+    pub floats: Range<Number>,
+    pub bigs: Range<Number>,
+    /// The most digits of an integer beyond 64 bits.
+    pub big_digits: usize,
 }
 
 impl Node {
@@ -206,6 +209,7 @@ impl Node {
                 strings: None,
                 floats: None,
                 bigs: None,
+                big_digits: 0,
             },
         }
     }
@@ -290,21 +294,15 @@ impl Node {
     }
 
     pub fn add_float(&mut self, text: &[u8], value: f64) {
-        let whole = value as i64;
-        let is_integer = whole as f64 == value && whole.unsigned_abs() < 1 << 53;
-        // Equal numbers are one value, in each spelling.
-        self.distinct.insert(match is_integer {
-            true => hash_of(whole as u64),
-            false => hash_of(value.to_bits() ^ 0x5bd1_e995_a5a5_a5a5),
-        });
-        let one = Float(value, Text::of(text));
-        merge_range(&mut self.rare.floats, &Some((one.clone(), one)), |a, b| a < b);
+        self.distinct.insert(hash_of_number(text, value));
+        widen_numbers(&mut self.rare.floats, text, value);
     }
 
-    pub fn add_big(&mut self, text: &[u8]) {
-        self.distinct.insert(xxh3_64(text) ^ 0x9e37_79b9_7f4a_7c15);
-        let one = Big::of(text);
-        merge_range(&mut self.rare.bigs, &Some((one.clone(), one)), Big::is_less);
+    pub fn add_big(&mut self, text: &[u8], value: f64) {
+        self.distinct.insert(hash_of_number(text, value));
+        widen_numbers(&mut self.rare.bigs, text, value);
+        let digits = text.len() - usize::from(text.first() == Some(&b'-'));
+        self.rare.big_digits = self.rare.big_digits.max(digits);
     }
 
     /// Adds the values of another node of the same position.
@@ -326,8 +324,12 @@ impl Node {
             }
         }
         merge_range(&mut self.rare.strings, &other.rare.strings, |a, b| a < b);
-        merge_range(&mut self.rare.floats, &other.rare.floats, |a, b| a < b);
-        merge_range(&mut self.rare.bigs, &other.rare.bigs, Big::is_less);
+        for (range, other) in
+            [(&mut self.rare.floats, &other.rare.floats), (&mut self.rare.bigs, &other.rare.bigs)]
+        {
+            merge_range(range, other, |a, b| a.is_less((&b.text.bytes, b.value)));
+        }
+        self.rare.big_digits = self.rare.big_digits.max(other.rare.big_digits);
     }
 
     /// The position of the first value.
@@ -351,7 +353,44 @@ fn merge_range<T: Clone>(range: &mut Range<T>, other: &Range<T>, less: impl Fn(&
     }
 }
 
-/// A hash of a number.
+/// Widens a range by a number.
+fn widen_numbers(range: &mut Range<Number>, text: &[u8], value: f64) {
+    let Some((least, greatest)) = range else {
+        *range = Some((Number::of(text, value), Number::of(text, value)));
+        return;
+    };
+    if is_less((text, value), (&least.text.bytes, least.value)) {
+        *least = Number::of(text, value);
+    }
+    if greatest.is_less((text, value)) {
+        *greatest = Number::of(text, value);
+    }
+}
+
+/// A hash of a number that is no integer of 64 bits as it is spelt. Equal numbers have one hash in each
+/// spelling, also those that [`hash_of`] takes.
+fn hash_of_number(text: &[u8], value: f64) -> u64 {
+    /// Decimals of so few digits are equal if and only if their nearest doubles are.
+    const EXACT_DIGITS: usize = 15;
+    const WHOLE: f64 = (1u64 << 53) as f64;
+    let of_double = |value: f64| hash_of(value.to_bits() ^ 0x5bd1_e995_a5a5_a5a5);
+    // There are fewer doubles than such decimals beyond the normal ones, and near zero.
+    if value.is_normal() && text.len() <= EXACT_DIGITS && value.abs() < WHOLE {
+        let whole = value as i64;
+        return if whole as f64 == value { hash_of(whole as u64) } else { of_double(value) };
+    }
+    let Some(decimal) = Decimal::read(text) else { return xxh3_64(text) };
+    if let Some(whole) = decimal.integer() {
+        return hash_of(whole as u64);
+    }
+    if value.is_normal() && decimal.digits.len() <= EXACT_DIGITS && value.abs() < WHOLE {
+        return of_double(value);
+    }
+    let Decimal { negative, digits, exponent } = decimal;
+    xxh3_64(&digits) ^ hash_of(exponent as u64 ^ u64::from(negative) << 63)
+}
+
+/// A hash of an integer of 64 bits.
 #[inline(always)]
 pub(super) fn hash_of(value: u64) -> u64 {
     let fold = |a: u64, b: u64| {

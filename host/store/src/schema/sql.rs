@@ -1,8 +1,9 @@
 //! Arrow schemas as text: lines of fields, and `CREATE TABLE`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
 
 use super::arrow::is_json;
 
@@ -47,12 +48,36 @@ fn add_field(field: &Field, depth: usize, out: &mut String) {
 #[must_use]
 pub fn create_table(name: &str, schema: &Schema) -> String {
     let mut out = format!("CREATE TABLE {} (\n", quoted(name));
-    for (at, field) in schema.fields().iter().enumerate() {
+    for (at, (field, name)) in schema.fields().iter().zip(names(schema.fields())).enumerate() {
         let comma = if at > 0 { ",\n" } else { "" };
         let null = if field.is_nullable() { "" } else { " NOT NULL" };
-        let _ = write!(out, "{comma}  {} {}{null}", quoted(field.name()), sql_type(field));
+        let _ = write!(out, "{comma}  {} {}{null}", quoted(&name), sql_type(field));
     }
     out + "\n);\n"
+}
+
+/// The names of fields as columns. SQL compares them without regard to case, and takes no empty one. An empty
+/// name becomes `_`. A name that is taken gets the first of the suffixes `_2`, `_3` and so on that is free.
+fn names(fields: &Fields) -> Vec<String> {
+    let mut taken: HashSet<String> = fields.iter().map(|field| field.name().to_lowercase()).collect();
+    let mut seen = HashSet::new();
+    let mut names = Vec::new();
+    for field in fields {
+        let name = if field.name().is_empty() { "_" } else { field.name() };
+        let mut unique = name.to_owned();
+        let mut number = 1;
+        while !seen.insert(unique.to_lowercase()) {
+            loop {
+                number += 1;
+                unique = format!("{name}_{number}");
+                if taken.insert(unique.to_lowercase()) {
+                    break;
+                }
+            }
+        }
+        names.push(unique);
+    }
+    names
 }
 
 /// A name as SQL quotes it.
@@ -69,8 +94,11 @@ fn sql_type(field: &Field) -> String {
         DataType::Utf8 if !is_json(field) => "VARCHAR".into(),
         DataType::List(element) => sql_type(element) + "[]",
         DataType::Struct(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|field| format!("{} {}", quoted(field.name()), sql_type(field))).collect();
+            let fields: Vec<String> = names(fields)
+                .iter()
+                .zip(fields)
+                .map(|(name, field)| format!("{} {}", quoted(name), sql_type(field)))
+                .collect();
             format!("STRUCT({})", fields.join(", "))
         }
         DataType::Map(entries, _) => match entries.data_type() {
@@ -81,5 +109,24 @@ fn sql_type(field: &Field) -> String {
         },
         // JSON text, nulls alone, and integers beyond DuckDB's decimals.
         _ => "JSON".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_columns_differ_without_regard_to_case() {
+        let fields = |names: &[&str]| -> Fields {
+            names.iter().map(|name| Field::new(*name, DataType::Int64, false)).collect()
+        };
+        assert_eq!(
+            names(&fields(&["a", "A", "", "_", "a_2", "Ä", "ä"])),
+            ["a", "A_3", "_", "__2", "a_2", "Ä", "ä_2"]
+        );
+        let inner = Field::new("s", DataType::Struct(fields(&["x", "X", ""])), true);
+        let table = create_table("t", &Schema::new(vec![inner]));
+        assert!(table.contains(r#""s" STRUCT("x" BIGINT, "X_2" BIGINT, "_" BIGINT)"#), "{table}");
     }
 }

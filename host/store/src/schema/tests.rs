@@ -121,9 +121,105 @@ fn numbers_of_all_sizes_are_read() {
     assert_eq!(floats.root().distinct(), 3);
     let (least, greatest) = floats.root().floats().unwrap();
     assert_eq!((least.text(), greatest.text()), ("-0.0".into(), "1e400".into()));
+    // 1e-400 is no 0, though a double takes it for one.
+    assert_eq!(tree_of("0\n1e-400\n2e-400\n0.0").root().distinct(), 3);
     let bigs =
         tree_of("9223372036854775808\n-9223372036854775809\n-99999999999999999999\n10000000000000000000");
     assert_eq!(bigs.root().numbers(), Some(("-99999999999999999999".into(), "10000000000000000000".into())));
+}
+
+/// Bounds and distinct values are exact, whatever the kinds and the lengths of numbers.
+#[test]
+fn numbers_are_compared_exactly() {
+    let long = "9".repeat(300);
+    let cases: [(&[&str], &str, &str, u64); 7] = [
+        (
+            &["-9223372036854775808", "-9223372036854775809"],
+            "-9223372036854775809",
+            "-9223372036854775808",
+            2,
+        ),
+        (
+            &["18446744073709551615", "18446744073709551616.5", "18446744073709551614"],
+            "18446744073709551614",
+            "18446744073709551616.5",
+            3,
+        ),
+        (&[&long, "1e200", "-1"], "-1", &long, 3),
+        (&["1e999", "1e1000", "1e1001"], "1e999", "1e1001", 3),
+        (
+            &["9007199254740992", "9007199254740992.0", "9007199254740993.0"],
+            "9007199254740992",
+            "9007199254740993.0",
+            2,
+        ),
+        (&["100000000000000000000", "1e20", "1.00e20"], "1.00e20", "1e20", 1),
+        (
+            &["0.1", "0.10000000000000000000000000000000000000001"],
+            "0.1",
+            "0.10000000000000000000000000000000000000001",
+            2,
+        ),
+    ];
+    for (numbers, least, greatest, distinct) in cases {
+        let node = tree_of(&numbers.join("\n"));
+        let (low, high) = node.root().numbers().unwrap();
+        assert_eq!((low.as_str(), high.as_str()), (least, greatest), "{numbers:?}");
+        assert_eq!(node.root().distinct(), distinct, "{numbers:?}");
+    }
+}
+
+/// One record does not make a tree of any size.
+#[test]
+fn a_tree_is_bounded_within_a_record() {
+    let object = |names: usize, value: &str| {
+        let members: Vec<String> = (0..names).map(|name| format!("\"n{name}\":{value}")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let wide = tree_of(&object(200_000, "{\"v\":1,\"w\":\"x\"}"));
+    let values = wide.root().values().unwrap();
+    assert_eq!((values.count(Kind::Object), values.members().len(), values.missing()), (200_000, 2, 0));
+    assert_eq!(values.members()[0].count(Kind::Int64), 200_000);
+    let inner = object(400, "1");
+    let square = tree_of(&format!("{}\n{}", object(400, &inner), object(400, &inner)));
+    assert!(square.len() <= MOST_NODES, "{}", square.len());
+    let leaf = square.root().values().map(|values| values.values().unwrap());
+    let leaves = leaf.map(|leaf| leaf.count(Kind::Int64));
+    assert_eq!(leaves, Some(2 * 400 * 400));
+    // The nodes are never more than the lowered bounds allow.
+    let mut tree = SchemaTree::default();
+    for parent in 0..600 {
+        let parent = tree.member(0, format!("p{parent}").as_bytes());
+        for name in 0..600 {
+            tree.member(parent, format!("n{name}").as_bytes());
+        }
+    }
+    assert!(tree.len() < 4 * MOST_NODES, "{}", tree.len());
+}
+
+/// The deepest record has as many levels as elsewhere, and its JSON Schema is made in one pass.
+#[test]
+fn records_are_as_deep_as_elsewhere() {
+    let nested = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+    let deep = tree_of(&nested(1024));
+    assert_eq!(deep.records(), 1);
+    assert_eq!(json_schema(&deep).matches("\"type\": \"object\"").count(), 1024);
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        for empty in ["[]", "{}"] {
+            let of = |levels: usize| {
+                let levels = levels - 1;
+                let text = format!("{}{empty}{}", open.repeat(levels), close.repeat(levels));
+                walk_part(&mut SchemaTree::default(), &text, 0).suspects.len()
+            };
+            assert_eq!((of(1024), of(1025)), (0, 1), "{open} {empty}");
+        }
+    }
+}
+
+#[test]
+fn json_schema_has_the_names_of_the_records() {
+    let schema = json_schema(&tree_of("{\"\\ud800\":1,\"\\ud801\":2,\"é\\n\":3}"));
+    assert!(schema.contains(r#""required": ["\ud800", "\ud801", "é\n"]"#), "{schema}");
 }
 
 #[test]

@@ -3,13 +3,17 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::kind::Kind;
-use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text};
+use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text, is_less};
 
 /// The most members of an object whose names are kept. An object with more is a map.
 pub const MOST_MEMBERS: usize = 4096;
 
 /// The most nodes of a tree.
 pub const MOST_NODES: usize = 1 << 16;
+
+/// The most nodes while a record is added. Then bounds are lowered, each time that this many more are made.
+const MOST_NODES_IN_RECORD: usize = 2 * MOST_NODES;
+const MORE_NODES: usize = MOST_NODES / 8;
 
 /// The schema of some records: a node for each path.
 ///
@@ -108,8 +112,13 @@ impl SchemaTree {
     fn push(&mut self, step: Step, parent: NodeId) -> NodeId {
         let depth = self.nodes[parent as usize].depth + 1;
         self.nodes.push(Node::new(step, parent, depth));
-        self.overfull |= self.nodes.len() > MOST_NODES;
-        (self.nodes.len() - 1) as NodeId
+        let len = self.nodes.len();
+        self.overfull |= len > MOST_NODES;
+        if len >= MOST_NODES_IN_RECORD && len.is_multiple_of(MORE_NODES) {
+            // One record has that many. Its objects become maps as it is read.
+            self.limits = self.limits.smaller();
+        }
+        (len - 1) as NodeId
     }
 
     /// The node of a member with a decoded name; [`ROOT`] if there is none.
@@ -141,10 +150,13 @@ impl SchemaTree {
         if found != 0 {
             return found;
         }
+        if self.nodes[parent as usize].rare.members.len() >= self.limits.members {
+            // The members that are there are folded when the tree settles.
+            self.overfull = true;
+            return self.values(parent);
+        }
         let id = self.push(Step::Name(name.into()), parent);
-        let members = &mut self.nodes[parent as usize].rare.members;
-        members.push(id);
-        self.overfull |= members.len() > self.limits.members;
+        self.nodes[parent as usize].rare.members.push(id);
         self.slots[at] = id;
         self.named += 1;
         if self.named * 2 > self.slots.len() {
@@ -400,13 +412,26 @@ impl<'a> SchemaNode<'a> {
     /// The most digits of an integer beyond `i64`; 0 if there is none.
     #[must_use]
     pub fn big_digits(self) -> usize {
-        self.node.rare.bigs.as_ref().map_or(0, |(least, greatest)| least.digits.max(greatest.digits))
+        self.node.rare.big_digits
     }
 
     /// The texts of the least and the greatest float.
     #[must_use]
     pub fn floats(self) -> Option<(&'a Text, &'a Text)> {
-        self.node.rare.floats.as_ref().map(|(least, greatest)| (&least.1, &greatest.1))
+        self.node.rare.floats.as_ref().map(|(least, greatest)| (&least.text, &greatest.text))
+    }
+
+    /// True if a double holds all floats, rounded, so that none is beyond the greatest double.
+    #[must_use]
+    pub fn are_floats_finite(self) -> bool {
+        let floats = self.node.rare.floats.as_ref();
+        floats.is_none_or(|(least, greatest)| least.value.is_finite() && greatest.value.is_finite())
+    }
+
+    /// The number of steps from the records; 0 for the root.
+    #[must_use]
+    pub fn depth(self) -> u32 {
+        self.node.depth
     }
 
     /// The least and the greatest string, decoded, in the order of code points. They are cut after
@@ -416,22 +441,22 @@ impl<'a> SchemaNode<'a> {
         self.node.rare.strings.as_ref().map(|(least, greatest)| (least, greatest))
     }
 
-    /// The texts of the least and the greatest number of any kind.
+    /// The texts of the least and the greatest number of any kind, whole, as the input has them.
     #[must_use]
     pub fn numbers(self) -> Option<(String, String)> {
-        let mut all: Vec<(f64, String)> = Vec::new();
+        let mut all: Vec<(String, f64)> = Vec::new();
         if let Some((least, greatest)) = self.integers() {
-            all.extend([least, greatest].map(|value| (value as f64, value.to_string())));
+            all.extend([least, greatest].map(|value| (value.to_string(), value as f64)));
         }
-        if let Some((least, greatest)) = &self.node.rare.floats {
-            all.extend([least, greatest].map(|float| (float.0, float.1.text())));
+        for (least, greatest) in [&self.node.rare.floats, &self.node.rare.bigs].into_iter().flatten() {
+            all.extend([least, greatest].map(|number| (number.text.text(), number.value)));
         }
-        if let Some((least, greatest)) = &self.node.rare.bigs {
-            let value = |text: &Text| text.text().parse().unwrap_or(0.0);
-            all.extend([least, greatest].map(|big| (value(&big.text), big.text.text())));
-        }
-        let least = all.iter().min_by(|a, b| a.0.total_cmp(&b.0))?.1.clone();
-        let greatest = all.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.1.clone();
+        let order = |a: &&(String, f64), b: &&(String, f64)| {
+            let [a, b] = [a, b].map(|(text, value)| (text.as_bytes(), *value));
+            is_less(b, a).cmp(&is_less(a, b))
+        };
+        let least = all.iter().min_by(order)?.0.clone();
+        let greatest = all.iter().max_by(order)?.0.clone();
         Some((least, greatest))
     }
 

@@ -246,10 +246,10 @@ impl Records<'_> {
                         tree.nodes[node as usize].count(Kind::Object, position, Text::default);
                     }
                     t += 1;
+                    if frames.len() == MOST_DEPTH {
+                        return None;
+                    }
                     if text.get(next) != Some(&b'}') {
-                        if frames.len() == MOST_DEPTH {
-                            return None;
-                        }
                         if ADD {
                             tree.objects += 1;
                         }
@@ -264,10 +264,10 @@ impl Records<'_> {
                         tree.nodes[node as usize].count(Kind::Array, position, Text::default);
                     }
                     t += 1;
+                    if frames.len() == MOST_DEPTH {
+                        return None;
+                    }
                     if text.get(next) != Some(&b']') {
-                        if frames.len() == MOST_DEPTH {
-                            return None;
-                        }
                         let last = if ADD { tree.elements(node) } else { ROOT };
                         frames.push(Frame { node, is_object: false, number: 1, last });
                         node = last;
@@ -435,9 +435,9 @@ fn add_number(node: &mut Node, number: Number, text: &[u8], position: Position) 
             node.count(Kind::Int64, position, || Text::of(text));
             node.add_integer(value);
         }
-        Number::Big => {
+        Number::Big(value) => {
             node.count(Kind::BigInt, position, || Text::of(text));
-            node.add_big(text);
+            node.add_big(text, value);
         }
         Number::Float(value) => {
             node.count(Kind::Float64, position, || Text::of(text));
@@ -450,7 +450,8 @@ fn add_number(node: &mut Node, number: Number, text: &[u8], position: Position) 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Number {
     Integer(i64),
-    Big,
+    /// An integer beyond 64 bits, with the nearest double.
+    Big(f64),
     Float(f64),
 }
 
@@ -518,7 +519,7 @@ impl Number {
         let text = std::str::from_utf8(text).ok()?;
         match (is_integer, text.parse()) {
             (true, Ok(value)) => Some(Self::Integer(value)),
-            (true, Err(_)) => Some(Self::Big),
+            (true, Err(_)) => text.parse().ok().map(Self::Big),
             (false, _) => text.parse().ok().map(Self::Float),
         }
     }
