@@ -70,7 +70,8 @@ pub fn field(name: &str, node: SchemaNode<'_>, options: ArrowOptions) -> Field {
     }
 }
 
-/// The deepest level of a type that has fields. Readers of Arrow and Parquet refuse types of 64 levels and more.
+/// The deepest level of a type that has fields. Readers of Arrow and Parquet refuse types of 64 levels and
+/// more.
 const MOST_LEVELS: u32 = 48;
 
 /// The type that holds all values of a node; `None` if only JSON text does.

@@ -94,8 +94,8 @@ impl Number {
 }
 
 /// Compares two numbers by their exact values. Each is given by its text and by the nearest double. Doubles
-/// decide where they differ, because rounding keeps the order. Equal numbers are in the order of their texts, so
-/// that a range does not depend on the order of its values.
+/// decide where they differ, because rounding keeps the order. Equal numbers are in the order of their texts,
+/// so that a range does not depend on the order of its values.
 pub(super) fn is_less(a: (&[u8], f64), b: (&[u8], f64)) -> bool {
     if a.1 != b.1 {
         return a.1 < b.1;
