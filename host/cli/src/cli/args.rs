@@ -190,7 +190,9 @@ mod tests {
     }
 
     /// The definition of a subcommand, with the options that it inherits.
-    fn definition(mut program: clap::Command, name: &str) -> String {
+    fn definition(program: clap::Command, name: &str) -> String {
+        // Otherwise the width would be that of the terminal.
+        let mut program = program.term_width(100);
         program.build();
         let subcommand = program.find_subcommand_mut(name).unwrap();
         let arguments: Vec<_> = subcommand.get_arguments().collect();
