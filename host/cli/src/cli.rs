@@ -69,9 +69,6 @@ use ui::{Message, Ui};
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
     let started = Instant::now();
-    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
-    #[cfg(unix)]
-    let _ = signals::clean_up_after();
     let args: Vec<OsString> = std::env::args_os().collect();
     let color = early(&args, "--color", "WARPATH_COLOR");
     let format = early(&args, "--message-format", "WARPATH_MESSAGE_FORMAT");
@@ -79,7 +76,10 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error, &args, color, format),
     };
-    let ui = Ui::new(cli.color, cli.quiet, cli.message_format);
+    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
+    #[cfg(unix)]
+    let _ = signals::clean_up_after();
+    let ui = Ui::new(cli.messages.color, cli.messages.quiet, cli.messages.message_format);
     match dispatch(cli, &ui, started) {
         Ok(code) => code,
         Err(failure) => {
@@ -123,9 +123,23 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
         When::Always => ColorChoice::Always,
         When::Never => ColorChoice::Never,
     };
+    if let Some(parsed) = parse_alone(args) {
+        return parsed;
+    }
     let matches =
         Cli::command().color(choice).try_get_matches_from(args).map_err(|error| named(error, args))?;
     Cli::from_arg_matches(&matches)
+}
+
+/// Parses the arguments without the subcommands that they do not name. Returns `None` if that fails; the
+/// whole command line then has the right message.
+fn parse_alone(args: &[OsString]) -> Option<Result<Cli, clap::Error>> {
+    let first = args.get(1)?.to_str()?;
+    if args.len() == 2 && matches!(first, "--version" | "-V") {
+        return Cli::version().try_get_matches_from(args).err().map(Err);
+    }
+    let matches = Cli::with_only(first)?.try_get_matches_from(args).ok()?;
+    Cli::from_arg_matches(&matches).ok().map(Ok)
 }
 
 /// Names the environment variable in an error about its value.

@@ -13,7 +13,7 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 pub use aggregate::{
     CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsArgs, RowsFormat, SampleArgs, SortArgs,
@@ -68,6 +68,12 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
+    #[command(flatten)]
+    pub messages: MessageArgs,
+}
+
+#[derive(Args)]
+pub struct MessageArgs {
     // Fixed orders, because the default order depends on the number of subcommands.
     /// Colours in messages and in JSON results
     ///
@@ -135,12 +141,76 @@ Examples:
     },
 }
 
+/// Adds the options of a subcommand to its empty command.
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The subcommands that can be parsed without the others, except those that are rarely run.
+const SUBCOMMANDS: &[(&str, Augment)] = &[
+    ("query", QueryArgs::augment_args),
+    ("select", SelectArgs::augment_args),
+    ("count-by", CountByArgs::augment_args),
+    ("distinct", DistinctArgs::augment_args),
+    ("stats", DescribeArgs::augment_args),
+    ("sample", SampleArgs::augment_args),
+    ("head", HeadArgs::augment_args),
+    ("validate", ValidateArgs::augment_args),
+    ("schema", SchemaArgs::augment_args),
+    ("pack", PackArgs::augment_args),
+    ("unpack", UnpackArgs::augment_args),
+    ("filter", FilterArgs::augment_args),
+    ("tree", TreeArgs::augment_args),
+    ("explain", ExplainArgs::augment_args),
+];
+
+impl Cli {
+    /// The command line with one subcommand. To build all of them takes longer than a query of a small file.
+    /// Arguments that this command line accepts have the same meaning in the whole one. Its errors and its
+    /// help are incomplete. Returns `None` for the other subcommands, and for names that are none.
+    pub fn with_only(subcommand: &str) -> Option<clap::Command> {
+        let (name, augment) = SUBCOMMANDS.iter().find(|(name, _)| *name == subcommand)?;
+        let program = MessageArgs::augment_args(clap::Command::new("warpath"));
+        Some(program.subcommand_required(true).subcommand(augment(clap::Command::new(*name))))
+    }
+
+    /// The command line without subcommands and options, for `--version`.
+    pub fn version() -> clap::Command {
+        clap::Command::new("warpath").version(env!("CARGO_PKG_VERSION"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
+    use super::{Cli, SUBCOMMANDS};
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    /// The definition of a subcommand, with the options that it inherits.
+    fn definition(program: clap::Command, name: &str) -> String {
+        // Otherwise the width would be that of the terminal.
+        let mut program = program.term_width(100);
+        program.build();
+        let subcommand = program.find_subcommand_mut(name).unwrap();
+        let arguments: Vec<_> = subcommand.get_arguments().collect();
+        let groups: Vec<_> = subcommand.get_groups().collect();
+        let text = format!("{arguments:#?}\n{groups:#?}");
+        text + &subcommand.render_long_help().to_string()
+    }
+
+    #[test]
+    fn a_subcommand_is_the_same_without_the_others() {
+        for (name, _) in SUBCOMMANDS {
+            let alone = definition(Cli::with_only(name).unwrap(), name);
+            assert_eq!(alone, definition(Cli::command(), name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_the_same_without_subcommands() {
+        assert_eq!(Cli::version().render_version(), Cli::command().render_version());
     }
 }
