@@ -142,6 +142,10 @@ impl<C: Consumer> Consumer for Watched<C> {
         Want { matches: want.matches || self.watch.is_some(), ..want }
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        self.inner.prints_meanwhile()
+    }
+
     fn is_done(&self) -> bool {
         self.inner.is_done()
     }

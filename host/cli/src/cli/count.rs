@@ -99,6 +99,10 @@ impl Consumer for CountBy {
         Some(self.tally.clone())
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        false
+    }
+
     fn is_done(&self) -> bool {
         false
     }
@@ -163,6 +167,10 @@ impl Consumer for Distinct {
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         Some(self.tally.clone())
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        self.rows.is_some()
     }
 
     fn is_done(&self) -> bool {

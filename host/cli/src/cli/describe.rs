@@ -59,6 +59,10 @@ impl Consumer for Stats {
         Some(self.describe.clone())
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        false
+    }
+
     fn is_done(&self) -> bool {
         false
     }

@@ -139,6 +139,10 @@ impl Consumer for Count {
         Want { matches: last.is_some(), limit: last.map(Limit::Matches), ..Want::default() }
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        false
+    }
+
     fn is_done(&self) -> bool {
         last(self.limit, self.skip).is_some_and(|last| self.found >= last)
     }

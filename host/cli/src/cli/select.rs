@@ -3,6 +3,7 @@
 mod auto;
 mod columns;
 mod losses;
+mod named;
 mod rows;
 mod typed;
 
@@ -10,11 +11,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::answer::RowForm;
+use warpath::answer::{RowForm, RowText};
 use warpath::columns::Schema;
 use warpath::{Program, Query};
 
 use columns::Column;
+use named::NamePrefix;
 use rows::{Print, Rest, Rows};
 use typed::Table;
 
@@ -41,6 +43,8 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         on_mismatch,
         explode,
         limit,
+        skip,
+        with_filename,
         sort,
         run,
         engine,
@@ -57,11 +61,9 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     }
     let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
-    if !sort.sort.is_empty() && matches!(on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip) {
-        return Err(Failure::usage("`--on-mismatch fail` and `skip` cannot be used with `--sort`")
-            .with_help(
-                "sorted rows have lost their records; write the rows first, and sort them afterwards",
-            ));
+    if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
+        return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))
+            .with_help("`--with-filename` makes a column of this name; give the other one another name"));
     }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
@@ -69,10 +71,12 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;
-    let limit = Rest::new(limit.limit, is_by_records);
+    let limit = Rest::new(limit.limit, skip.skip, is_by_records);
     if let (Some(binary), Some(schema)) = (binary, schema) {
-        let writer = TableWriter::new(binary, schema.to_arrow())?;
-        let mut table = Table::new(schema, writer, limit, on_mismatch);
+        let arrow = schema.to_arrow();
+        let arrow = if with_filename { named::schema(&arrow) } else { arrow };
+        let writer = TableWriter::new(binary, arrow)?;
+        let mut table = Table::new(schema, writer, limit, on_mismatch, with_filename);
         if sort.is_empty() {
             run::consume(&engine, sources, program, &mut table, &run, ui, started)?;
         } else {
@@ -83,13 +87,21 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     }
     // Tables are made of rows of NDJSON.
     let form = formats::text_form(format).unwrap_or(RowForm::Ndjson);
-    let names: Vec<&str> = program.columns().iter().map(|column| column.name.as_str()).collect();
+    let names = program.columns().iter().map(|column| column.name.as_str());
+    let names: Vec<&str> = with_filename.then_some(named::NAME).into_iter().chain(names).collect();
     let print = match format {
         RowFormat::Table => Print::Table(Grid::new(&names, look)),
         RowFormat::Ndjson if !look.is_plain() => Print::Styled(look),
         _ => Print::AsMade,
     };
-    let mut rows = Rows { form, header: form.header(&program), print, limit };
+    let mut rows = Rows {
+        form,
+        header: RowText::new(form, &names).header(),
+        print,
+        limit,
+        names: with_filename.then(|| NamePrefix::new(form)),
+        origins: None,
+    };
     if sort.is_empty() {
         run::consume(&engine, sources, program, &mut rows, &run, ui, started)?;
     } else {
