@@ -79,7 +79,9 @@ pub mod schema {
 
 /// Packed NDJSON: lines kept as codes of FSST.
 pub mod packed {
-    pub use warpath_exec::pack::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};
+    pub use warpath_exec::pack::{
+        DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to, pack_to_watched, pack_watched,
+    };
     pub use warpath_exec::unpack::unpack;
     pub use warpath_store::packed::{PackedFile, PackedGroup, PackedInfo, PackedText, VERSION};
 }

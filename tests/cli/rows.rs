@@ -111,9 +111,9 @@ fn sorted(folder: &Folder, action: &str, rest: &[&str]) -> Ran {
     folder.run(&[&args, rest].concat())
 }
 
-/// Messages about sorted rows name the places of their records.
+/// Messages about sorted rows name the lines of their records.
 #[test]
-fn values_of_sorted_rows_are_known_by_their_places() {
+fn values_of_sorted_rows_are_known_by_their_lines() {
     let a = b"{\"n\":3}\n\n{\"n\":\"x\"}\n{\"n\":2,\"s\":null}\n{\"n\":1}\n";
     let folder = Folder::new(&[("a", &a[..]), ("b", b"{\"n\":0}\n{\"n\":1.5}\n{}\n{\"n\":null}\n")]);
     let numbers = || {

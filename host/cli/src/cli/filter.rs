@@ -260,7 +260,7 @@ impl Filter<'_> {
     /// Filters all inputs. Returns true if any document matched.
     fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
         let is_shown = self.out.is_terminal() && !self.args.count;
-        let mut progress = Progress::new(self.args.report.progress, &sources, is_shown);
+        let mut progress = Progress::new(self.args.report.progress.progress, &sources, is_shown);
         let mut answers = Answers::new(self.args, &self.standing.current())?;
         let setup = started.elapsed();
         let mut failure = self.all(sources, &mut answers, &mut progress).err();

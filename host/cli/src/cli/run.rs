@@ -159,7 +159,7 @@ pub fn consume(
         return out.finish();
     }
     let is_shown = out.is_terminal() && consumer.prints_meanwhile();
-    let mut progress = Progress::new(args.report.progress, &sources, is_shown);
+    let mut progress = Progress::new(args.report.progress.progress, &sources, is_shown);
     let only_file = match &sources[..] {
         [Source::File(path)] => Some(path.clone()),
         _ => None,

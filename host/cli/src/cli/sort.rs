@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use warpath::aggregate::order::{FoundRow, KeyedRows, RowPlace, RowPlaces, SortBy, SortRows, SortedText};
+use warpath::aggregate::order::{
+    FoundRow, KeyedRows, RowLocation, RowLocations, SortBy, SortRows, SortedText,
+};
 use warpath::aggregate::sorter::Sorter;
 use warpath::answer::Want;
 use warpath::{Batch, DeviceChoice, Digest, Engine, Program, Source};
@@ -37,12 +39,12 @@ pub fn columns(args: &SortArgs, program: &Program) -> Result<Vec<SortBy>, Failur
     args.sort.iter().map(column).collect()
 }
 
-/// The inputs of sorted rows, and the places of the rows that are read next.
+/// The inputs of sorted rows, and the locations of the rows that are read next.
 #[derive(Clone, Default)]
 pub struct Origins {
     /// The names of the inputs. The same name comes once after itself.
     sources: Vec<Arc<str>>,
-    places: RowPlaces,
+    locations: RowLocations,
 }
 
 impl Origins {
@@ -57,7 +59,7 @@ impl Origins {
     /// Takes the inputs and the lines of the next rows.
     pub fn take(&self, rows: usize) -> Vec<(Arc<str>, u64)> {
         let name = |source: u32| self.sources.get(source as usize).cloned().unwrap_or_default();
-        self.places.take(rows).into_iter().map(|place| (name(place.source), place.line)).collect()
+        self.locations.take(rows).into_iter().map(|location| (name(location.source), location.line)).collect()
     }
 }
 
@@ -83,7 +85,7 @@ pub trait Sortable: Consumer {
         Ok((LeftOut::default(), Flow::Continue))
     }
 
-    /// Sets the places of the rows that follow, which are sorted.
+    /// Sets the locations of the rows that follow, which are sorted.
     fn set_origins(&mut self, origins: Origins);
 }
 
@@ -144,7 +146,7 @@ impl<C: Sortable> Consumer for Sorting<C> {
             let is_sorted = left_out.end.is_none_or(|end| (piece, row) < end)
                 && left_out.rows.binary_search(&(piece, row)).is_err();
             let (first, piece) = pieces.get(piece).filter(|_| is_sorted)?;
-            Some(RowPlace { source, line: batch.line_at(piece, *first, line, 0) })
+            Some(RowLocation { source, line: batch.line_at(piece, *first, line, 0) })
         })?;
         Ok(flow)
     }
@@ -162,7 +164,7 @@ impl<C: Sortable> Consumer for Sorting<C> {
         self.inner.set_origins(self.origins.clone());
         self.inner.start(out)?;
         if !self.inner.is_done() {
-            let text = SortedText::new(sorter.finish()?, self.origins.places.clone());
+            let text = SortedText::new(sorter.finish()?, self.origins.locations.clone());
             let rows = Source::Reader("sorted rows".into(), Box::new(text));
             let input = Engine::builder().device(DeviceChoice::Cpu).build()?.input(vec![rows]);
             for batch in input.answers(self.program.clone(), self.inner.want()) {

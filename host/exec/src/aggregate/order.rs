@@ -152,27 +152,27 @@ pub struct FoundRow {
     pub line: LineIx,
 }
 
-/// The place of a row in the input.
+/// The location of a row in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowPlace {
+pub struct RowLocation {
     /// The number of an input, as the caller counts inputs.
     pub source: u32,
     /// The line in the input, counted from 1.
     pub line: u64,
 }
 
-/// The bytes of a place before the text of its row.
-const PLACE_BYTES: usize = 12;
+/// The bytes of a location before the text of its row.
+const LOCATION_BYTES: usize = 12;
 
-impl RowPlace {
-    fn to_bytes(self) -> [u8; PLACE_BYTES] {
-        let mut bytes = [0; PLACE_BYTES];
+impl RowLocation {
+    fn to_bytes(self) -> [u8; LOCATION_BYTES] {
+        let mut bytes = [0; LOCATION_BYTES];
         bytes[..4].copy_from_slice(&self.source.to_le_bytes());
         bytes[4..].copy_from_slice(&self.line.to_le_bytes());
         bytes
     }
 
-    /// The place that the bytes of an item begin with; `None` if they are too few.
+    /// The location that the bytes of an item begin with; `None` if they are too few.
     fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let (source, rest) = bytes.split_first_chunk()?;
         let line = rest.first_chunk()?;
@@ -196,21 +196,21 @@ struct Keyed {
 }
 
 impl KeyedRows {
-    /// Adds the rows to a sorter, after the rows that it has. `place` returns the place of a row; `None` leaves
-    /// the row out.
+    /// Adds the rows to a sorter, after the rows that it has. `location` returns the location of a row;
+    /// `None` leaves the row out.
     ///
     /// # Errors
     /// The errors of [`Sorter::push`].
     pub fn sort(
         &self,
         sorter: &mut Sorter,
-        mut place: impl FnMut(FoundRow) -> Option<RowPlace>,
+        mut location: impl FnMut(FoundRow) -> Option<RowLocation>,
     ) -> Result<(), Error> {
         let (mut begin, mut item) = (0, Vec::new());
         for Keyed { key, row, found } in &self.rows {
-            if let Some(place) = place(*found) {
+            if let Some(location) = location(*found) {
                 item.clear();
-                item.extend_from_slice(&place.to_bytes());
+                item.extend_from_slice(&location.to_bytes());
                 item.extend_from_slice(&self.bytes[*key..*row]);
                 sorter.push(&self.bytes[begin..*key], &item)?;
             }
@@ -220,40 +220,40 @@ impl KeyedRows {
     }
 }
 
-/// The places of sorted rows whose text has been read, and that have not been taken. Clones share them.
+/// The locations of sorted rows whose text has been read, and that have not been taken. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct RowPlaces(Arc<Mutex<VecDeque<RowPlace>>>);
+pub struct RowLocations(Arc<Mutex<VecDeque<RowLocation>>>);
 
-impl RowPlaces {
-    /// Takes the places of the next rows, at most `count`.
+impl RowLocations {
+    /// Takes the locations of the next rows, at most `count`.
     #[must_use]
-    pub fn take(&self, count: usize) -> Vec<RowPlace> {
-        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = count.min(places.len());
-        places.drain(..count).collect()
+    pub fn take(&self, count: usize) -> Vec<RowLocation> {
+        let mut locations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = count.min(locations.len());
+        locations.drain(..count).collect()
     }
 
-    fn add(&self, place: RowPlace) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(place);
+    fn add(&self, location: RowLocation) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(location);
     }
 }
 
 /// Reads the text of sorted rows, one after the other.
 pub struct SortedText {
     sorted: Sorted,
-    places: RowPlaces,
+    locations: RowLocations,
     key: Vec<u8>,
     item: Vec<u8>,
-    /// The bytes of `item` that have been read, its place included.
+    /// The bytes of `item` that have been read, its location included.
     read: usize,
 }
 
 impl SortedText {
-    /// The rows of these items, which [`KeyedRows::sort`] made. The place of each row is added to `places`
-    /// before its text is read.
+    /// The rows of these items, which [`KeyedRows::sort`] made. The location of each row is added to
+    /// `locations` before its text is read.
     #[must_use]
-    pub fn new(sorted: Sorted, places: RowPlaces) -> Self {
-        Self { sorted, places, key: Vec::new(), item: Vec::new(), read: 0 }
+    pub fn new(sorted: Sorted, locations: RowLocations) -> Self {
+        Self { sorted, locations, key: Vec::new(), item: Vec::new(), read: 0 }
     }
 }
 
@@ -267,11 +267,11 @@ impl Read for SortedText {
                     self.read = 0;
                     break;
                 }
-                let Some(place) = RowPlace::of_bytes(&self.item) else {
-                    return Err(io::Error::other("a sorted row has no place"));
+                let Some(location) = RowLocation::of_bytes(&self.item) else {
+                    return Err(io::Error::other("a sorted row has no location"));
                 };
-                self.places.add(place);
-                self.read = PLACE_BYTES;
+                self.locations.add(location);
+                self.read = LOCATION_BYTES;
             }
             let count = (self.item.len() - self.read).min(buffer.len() - written);
             buffer[written..written + count].copy_from_slice(&self.item[self.read..self.read + count]);

@@ -287,13 +287,9 @@ pub struct StatsArgs {
     pub stats: Option<StatsFormat>,
 }
 
-/// Reports about a run, beside its results.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Messages")]
-pub struct ReportArgs {
-    #[command(flatten)]
-    pub stats: StatsArgs,
-
+pub struct ProgressArgs {
     /// Progress on standard error
     ///
     /// `auto`: on a terminal, unless results are printed there, and after half a second.
@@ -306,6 +302,16 @@ pub struct ReportArgs {
         hide_env_values = true
     )]
     pub progress: When,
+}
+
+/// Reports about a run, beside its results.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Messages")]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub stats: StatsArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 #[derive(Args, Default)]

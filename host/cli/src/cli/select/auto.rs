@@ -81,7 +81,7 @@ fn of_all(args: &SelectArgs, sources: Vec<Source>) -> Result<NestedSchema, Failu
     // Records that are rejected later count as records of a limit here, too.
     let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
     let limit = limit.filter(|_| args.run.only.only.is_none());
-    let mut progress = Progress::new(args.run.report.progress, &sources, false);
+    let mut progress = Progress::new(args.run.report.progress.progress, &sources, false);
     let mut parts = engine.input(sources).schema(limit);
     let mut faulty = None;
     while let Some(part) = parts.next() {

@@ -94,7 +94,7 @@ pub struct Rows {
     pub limit: Rest,
     /// The column of file names, if there is one.
     pub names: Option<NamePrefix>,
-    /// The places of the rows, if they are sorted.
+    /// The files and lines of the rows, if they are sorted.
     pub origins: Option<Origins>,
 }
 

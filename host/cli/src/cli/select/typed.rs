@@ -32,7 +32,7 @@ pub struct Table {
     tally: Tally,
     /// True if the first column has the names of files.
     is_named: bool,
-    /// The places of the rows, if they are sorted.
+    /// The files and lines of the rows, if they are sorted.
     origins: Option<Origins>,
     /// The values that were not taken before rows were sorted.
     refused_before: Tally,
