@@ -41,7 +41,9 @@ pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::IndexFile;
-pub use warpath_exec::input::{FolderFiles, FollowEnd, FollowFrom, Source, TableFormat, TextColumn};
+pub use warpath_exec::input::{
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Source, TableFormat, TextColumn,
+};
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
 pub use warpath_exec::stream::{

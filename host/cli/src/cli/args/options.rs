@@ -36,11 +36,12 @@ pub struct ColumnArgs {
 
 #[derive(Args, Default)]
 pub struct FollowArgs {
-    /// Wait for lines that are written to the file later, also if it is replaced or made shorter
+    /// Wait for lines that are written to the files later, also if they are replaced or made shorter
     ///
-    /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end.
-    /// Another file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends
-    /// the input, and the run as usual. For one plain file of lines.
+    /// `start`: read the files first; `end`: read only lines that come later. A line waits for its end.
+    /// Another file that takes a name is read from its start. Files that come into a folder are followed,
+    /// too. The first SIGINT (Ctrl-C) or SIGTERM ends the input, and the run as usual. For plain files of
+    /// lines; compressed ones in folders are left out.
     #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
           default_missing_value = "start")]
     pub follow: Option<FollowFromArg>,
@@ -48,9 +49,9 @@ pub struct FollowArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FollowFromArg {
-    /// From the start of the file
+    /// From the start of the files
     Start,
-    /// From the end that the file has now
+    /// From the end that the files have now
     End,
 }
 

@@ -154,7 +154,7 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
                 Again::Column(Box::new(again), column),
             ));
         }
-        Source::Followed(..) => {
+        Source::Followed(..) | Source::FollowedAll(_) => {
             return Err(Failure::usage("`--auto` reads its input twice, and a followed file does not end"));
         }
     };
