@@ -94,7 +94,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     warn_of_no_values(&index, &specs, ui);
     index
         .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
-        .map_err(Failure::of_bitmap)?;
+        .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;
     if let Some(format) = args.report.stats.stats {
         ui.statistics(&building_statistics(&maker, &index, read, started.elapsed()), format);
     }

@@ -34,7 +34,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
         progress.update(bytes);
     });
     progress.finish(indexed);
-    built?;
+    built.map_err(|error| Failure::from(error).of_output(&args.output.output))?;
     Ok(ExitCode::SUCCESS)
 }
 

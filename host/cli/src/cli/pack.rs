@@ -46,7 +46,8 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     } else {
         let failed = |source| Failure::Output { name: format!("`{}`", output.display()), source };
         inherited::named(output).map_err(failed)?;
-        pack_watched(source, output, options, &mut show).map_err(Failure::from)
+        pack_watched(source, output, options, &mut show)
+            .map_err(|error| Failure::from(error).of_output(output))
     };
     progress.finish(packed_bytes);
     let packed = packed?;

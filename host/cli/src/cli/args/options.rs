@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
-use super::values::{device, expression, limit, partition_size, time_format, workers};
+use super::values::{device, expression, number, partition_size, time_format, workers};
 
 #[derive(Args, Default)]
 pub struct FileArgs {
@@ -120,14 +120,15 @@ pub struct StrictArgs {
 #[derive(Args, Default)]
 pub struct LimitArgs {
     /// Stop after N results
-    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub limit: Option<u64>,
 }
 
 #[derive(Args, Default)]
 pub struct SkipArgs {
     /// Leave out the first N results
-    #[arg(long, value_name = "N", default_value_t, hide_default_value = true, value_parser = limit)]
+    #[arg(long, value_name = "N", default_value_t, hide_default_value = true, value_parser = number::<u64>,
+          allow_negative_numbers = true)]
     pub skip: u64,
 }
 
@@ -176,7 +177,7 @@ pub struct RejectArgs {
     /// End the run with an error when more than N records are left out
     ///
     /// Results may go on a little after the last of them: up to the end of the partition.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub max_errors: Option<u64>,
 }
 
