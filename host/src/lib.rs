@@ -41,7 +41,9 @@ pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::{AsOne, Format};
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::IndexFile;
-pub use warpath_exec::input::{FolderFiles, FollowEnd, FollowFrom, Source, TableFormat, TextColumn};
+pub use warpath_exec::input::{
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Source, TableFormat, TextColumn,
+};
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
 pub use warpath_exec::stream::{
@@ -79,7 +81,9 @@ pub mod schema {
 
 /// Packed NDJSON: lines kept as codes of FSST.
 pub mod packed {
-    pub use warpath_exec::pack::{DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to};
+    pub use warpath_exec::pack::{
+        DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to, pack_to_watched, pack_watched,
+    };
     pub use warpath_exec::unpack::unpack;
     pub use warpath_store::packed::{PackedFile, PackedGroup, PackedInfo, PackedText, VERSION};
 }

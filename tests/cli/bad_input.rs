@@ -325,3 +325,64 @@ fn a_document_that_is_read_as_lines_is_recognised() {
         assert!(!ran.stderr.contains("--input json"), "{ran}");
     }
 }
+
+/// Messages about outputs say that they are outputs, in every command.
+#[test]
+fn outputs_that_cannot_be_written_are_named_as_outputs() {
+    let folder = Folder::new(&[("l", b"{\"a\":1}\n"), ("dir/x", b"")]);
+    folder.run(&["pack", "l", "-o", "l.wpk"]).ok();
+    for args in [
+        &["query", "$.a", "l"][..],
+        &["select", "a=$.a", "l"],
+        &["select", "--auto", "--format=arrow", "l"],
+        &["count-by", "$.a", "l"],
+        &["distinct", "$.a", "l"],
+        &["stats", "$.a", "l"],
+        &["sample", "2", "l"],
+        &["head", "l"],
+        &["schema", "l"],
+        &["tree", "l"],
+        &["index", "dump", "l"],
+        &["index", "build", "l"],
+        &["bitmap", "build", "l", "--column=a=$.a"],
+        &["pack", "l"],
+        &["unpack", "l.wpk"],
+    ] {
+        let ran = folder.run(&[args, &["-o", "no/out"]].concat());
+        let message = "error: cannot write to `no/out`: No such file or directory\n  \
+                       help: make the folder first: an output makes no folders\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, message), "{args:?}");
+        folder.run(&[args, &["-o", "dir"]].concat()).failed(2, "", "error: cannot write to `dir`: ");
+        // An input that is not there is no output.
+        let missing: Vec<_> =
+            args.iter().map(|arg| if arg.starts_with('l') { "gone" } else { arg }).collect();
+        let ran = folder.run(&[&missing[..], &["-o", "out"]].concat());
+        assert!(ran.code == 2 && !ran.stderr.contains("write"), "{args:?} {ran}");
+    }
+}
+
+#[test]
+fn numbers_are_whole() {
+    let folder = Folder::new(&[("l", b"{}\n"), ("empty", b"")]);
+    for args in [
+        &["query", "$", "l", "--skip", "-1"][..],
+        &["query", "$", "l", "-n", "-1"],
+        &["query", "$", "l", "-n", "1.5"],
+        &["sample", "-1", "l"],
+        &["sample", "x", "l"],
+        &["sample", "1", "l", "--seed", "x"],
+        &["count-by", "$", "l", "--top", "-3"],
+        &["query", "$", "l", "--on-error=skip", "--max-errors", "few"],
+    ] {
+        let ran = folder.run(args);
+        assert!(
+            ran.code == 2 && ran.stderr.contains(": a whole number is expected, such as 10\n"),
+            "{args:?} {ran}"
+        );
+    }
+    folder.run(&["query", "$", "--files-from", "empty"]).failed(
+        2,
+        "",
+        "error: empty: the list has no names\n  help: a list has the name of a file or a folder on each line",
+    );
+}

@@ -130,3 +130,51 @@ fn a_filter_of_children_that_no_record_has_is_noted() {
     let inside = Folder::new(&[("subs", b"ids\t$[?@.id == 5]\n"), ("log.ndjson", LOG)]);
     assert_eq!(inside.run(&["filter", "-s", "subs", "log.ndjson"]).stderr, "");
 }
+
+/// The same note comes from the other commands with paths.
+#[test]
+fn filters_of_children_are_noted_in_every_command_with_paths() {
+    let folder = folder();
+    let path = "$[?@.level == \"error\"]";
+    let column = format!("errors={path}");
+    for (args, word) in [
+        (&["count-by", path][..], "'$'"),
+        (&["distinct", path], "'$'"),
+        (&["distinct", "--count", path], "'$'"),
+        (&["stats", path], "'$'"),
+        (&["select", &column], "'errors=$'"),
+        (&["select", "--format=csv", &column], "'errors=$'"),
+        (&["select", "--sort=errors", &column], "'errors=$'"),
+        (&["select", "-o", "x.arrow", &column], "'errors=$'"),
+        (&["select", "-n9", "--skip=1", &column], "'errors=$'"),
+    ] {
+        for file in ["log.ndjson", "log.wpk"] {
+            let ran = folder.run(&[args, &[file, "--partition-size=64"]].concat());
+            let note = "note: the filter selects among the children of `$`, and in the records read, no child has \
+                        a member `level`; `$` has one itself\n";
+            assert!(ran.code == 0 && ran.stderr.contains(note), "{args:?} {ran}");
+            assert!(
+                ran.stderr.contains(&format!(" {word} --where '$.level == \"error\"' ")),
+                "{args:?} {ran}"
+            );
+        }
+    }
+    // Of several paths, each has its note, without a command for all.
+    let ran = folder.run(&["select", "c=$.code", &column, "n=$[?@.nope]", "log.ndjson"]);
+    assert_eq!(
+        ran.stderr,
+        "note: `$[?@.level == \"error\"]`: the filter selects among the children of `$`, and in the records read, \
+         no child has a member `level`; `$` has one itself\n\
+         note: `$[?@.nope]`: the filter selects among the children of `$`, and in the records read, no child has \
+         a member `nope`; `$` has none itself, either\n"
+    );
+    // No note without a reason for one.
+    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']", "$.a"] {
+        for command in ["count-by", "distinct", "stats"] {
+            assert_eq!(folder.run(&[command, path, "log.ndjson"]).stderr, "", "{command} {path}");
+        }
+        assert_eq!(folder.run(&["select", &format!("a={path}"), "log.ndjson"]).stderr, "", "{path}");
+        let sorted = folder.run(&["select", &format!("a={path}"), "--sort=a", "log.ndjson"]);
+        assert_eq!(sorted.stderr, "", "{path}");
+    }
+}

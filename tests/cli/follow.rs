@@ -200,7 +200,10 @@ fn what_cannot_be_followed() {
     let folder = Folder::new(&[("a", b"1\n"), ("b", b"2\n"), ("c.gz", &gzip.finish().unwrap())]);
     File::create(folder.path("utf16")).unwrap().write_all(b"\xff\xfe1\0").unwrap();
     let run = |args: &[&str]| folder.run(&[&["query", "--follow", "$"], args].concat());
-    run(&["a", "b"]).failed(2, "", "error: `--follow` requires one file; there are 2 inputs\n");
+    run(&["a", "c.gz"]).failed(2, "", "error: c.gz: only a plain file can be followed");
+    run(&["a", "missing"]).failed(2, "", "error: missing: ");
+    run(&["a", "no-*"]).failed(2, "", "error: no-*: no file has this name");
+    folder.run(&["select", "--auto", "--follow", "a", "b", "-o", "x.arrow"]).failed(2, "", "error: ");
     run(&["-"]).failed(2, "", "error: `--follow` requires a file; standard input");
     run(&["--input", "json", "a"]).failed(2, "", "error: `--follow` requires lines of JSON");
     run(&["c.gz"]).failed(2, "", "error: c.gz: only a plain file can be followed");
@@ -209,4 +212,118 @@ fn what_cannot_be_followed() {
     folder.run(&["index", "build", "a", "-o", "a.wpi"]).ok();
     let index = folder.run(&["query", "--follow", "--index", "a.wpi", "$", "a"]);
     assert_eq!(index.code, 2, "{index}");
+}
+
+/// The lines of each file, in the order in which they were printed.
+fn of_each(lines: &[String]) -> Vec<(String, Vec<String>)> {
+    let mut of_each: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines {
+        let (file, value) = line.split_once(':').unwrap();
+        match of_each.iter_mut().find(|(name, _)| name == file) {
+            Some((_, values)) => values.push(value.to_owned()),
+            None => of_each.push((file.to_owned(), vec![value.to_owned()])),
+        }
+    }
+    of_each.sort();
+    of_each
+}
+
+#[test]
+fn several_files_are_followed_at_the_same_time() {
+    let folder = Folder::new(&[("a", b"{\"a\":1}\n"), ("b", b"{\"a\":2}\n"), ("c", b"")]);
+    for args in [&["a", "b", "c"][..], &["{a,b,c}"], &["--files-from", "list"]] {
+        ["a", "b", "c"].iter().for_each(|name| folder.write(name, b""));
+        folder.write("list", b"a\nb\nc\n");
+        let mut run = Following::start(&folder, &[&["query", "--follow", "-H", "$.a"], args].concat());
+        for line in 0..9 {
+            let name = ["a", "c", "b"][line % 3];
+            append(&folder, name, &format!("{{\"a\":{line}}}\n{{\"a\""));
+            run.expect(&format!("{name}:{line}"));
+            append(&folder, name, &format!(":\"end\"}}\n"));
+            run.expect(&format!("{name}:\"end\""));
+        }
+        // Replaced, made shorter, and renamed.
+        folder.replace("b", b"{\"a\":\"new\"}\n");
+        run.expect("b:\"new\"");
+        File::create(folder.path("c")).unwrap();
+        append(&folder, "c", "{\"a\":\"short\"}\n");
+        run.expect("c:\"short\"");
+        fs::rename(folder.path("a"), folder.path("old")).unwrap();
+        append(&folder, "old", "{\"a\":\"late\"}\n{\"a\":\"open\"}");
+        run.expect("a:\"late\"");
+        folder.write("a", b"{\"a\":\"other\"}\n");
+        run.expect("a:\"open\"");
+        run.expect("a:\"other\"");
+        assert_ended(run.end());
+    }
+}
+
+#[test]
+fn the_lines_of_each_file_keep_their_order() {
+    let names = ["a", "b", "c", "d"];
+    let folder = Folder::new(&names.map(|name| (name, &b""[..])));
+    let args = [&["query", "--follow", "-H", "--partition-size=64", "$.a"], &names[..]].concat();
+    let mut run = Following::start(&folder, &args);
+    thread::scope(|scope| {
+        for name in names {
+            let folder = &folder;
+            scope.spawn(move || {
+                (0..500).for_each(|line| append(folder, name, &format!("{{\"a\":{line}}}\n")));
+            });
+        }
+    });
+    let lines: Vec<String> = run.results.by_ref().take(2000).map(Result::unwrap).collect();
+    let all: Vec<String> = (0..500).map(|line| line.to_string()).collect();
+    assert_eq!(of_each(&lines), names.map(|name| (name.to_owned(), all.clone())));
+    // Each file counts its own lines.
+    append(&folder, "b", "[\n");
+    let (rest, messages, status) = run.wait();
+    assert!(rest.is_empty() && messages.starts_with("error: b:501:1: bracket is not closed"), "{messages}");
+    assert_eq!(status.code(), Some(4));
+}
+
+#[test]
+fn new_files_of_folders_are_followed() {
+    let folder =
+        Folder::new(&[("logs/a.log", b"{\"a\":1}\n"), ("logs/x.txt", b"[\n"), ("logs/z.log.gz", b"[\n")]);
+    fs::create_dir(folder.path("empty")).unwrap();
+    let mut run = Following::start(
+        &folder,
+        &["select", "--follow", "-H", "--format=tsv", "a=$.a", "--", "logs", "empty"],
+    );
+    run.expect("file\ta");
+    run.expect("logs/a.log\t1");
+    folder.write("logs/b.log", b"{\"a\":2}\n");
+    run.expect("logs/b.log\t2");
+    folder.write("logs/in/deep/c.ndjson", b"{\"a\":3}\n");
+    run.expect("logs/in/deep/c.ndjson\t3");
+    folder.write("empty/d.jsonl", b"{\"a\":4}\n");
+    run.expect("empty/d.jsonl\t4");
+    append(&folder, "logs/b.log", "{\"a\":5}\n");
+    run.expect("logs/b.log\t5");
+    // A renamed file is not read again, and the one that takes its name is read.
+    fs::rename(folder.path("logs/b.log"), folder.path("logs/b-old.log")).unwrap();
+    folder.write("logs/b.log", b"{\"a\":6}\n");
+    run.expect("logs/b.log\t6");
+    append(&folder, "logs/b.log", "{\"a\":7}\n");
+    run.expect("logs/b.log\t7");
+    // A deleted file may come again.
+    append(&folder, "logs/a.log", "{\"a\":8}");
+    fs::remove_file(folder.path("logs/a.log")).unwrap();
+    run.expect("logs/a.log\t8");
+    folder.write("logs/a.log", b"{\"a\":9}\n");
+    run.expect("logs/a.log\t9");
+    assert_ended(run.end());
+}
+
+#[test]
+fn subscriptions_are_matched_in_several_followed_files() {
+    let folder = Folder::new(&[("a", b"{\"u\":{\"a\":1}}\n"), ("b", b"{}\n"), ("subs", b"one\t$[?@.a]\n")]);
+    let mut run = Following::start(&folder, &["filter", "--follow", "-s", "subs", "a", "b"]);
+    run.expect("a:1\tone");
+    append(&folder, "b", "{\"u\":{\"a\":2}}\n");
+    run.expect("b:2\tone");
+    append(&folder, "a", "{\"u\":{\"a\":3}}\n");
+    run.expect("a:2\tone");
+    assert_ended(run.end());
 }

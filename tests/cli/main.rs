@@ -22,6 +22,7 @@ mod packed;
 mod predicates;
 mod query;
 mod rejects;
+mod rows;
 mod schema;
 mod schema_oracle;
 mod select;

@@ -98,3 +98,18 @@ fn nothing_to_describe() {
         assert_snapshot!(format!("schema_of_nothing_{format}"), ran);
     }
 }
+
+/// A table has a schema already. Its bytes are no lines.
+#[test]
+fn tables_are_not_compared() {
+    let folder = Folder::new(&[("a", b"{}\n"), ("b", b"{}\n")]);
+    for format in ["parquet", "arrow"] {
+        let ran = folder.run(&["schema", "diff", "--input", format, "a", "b"]);
+        ran.failed(
+            2,
+            "",
+            "error: this command reads no columns of tables; `--input` is `ndjson` or `json` here",
+        );
+    }
+    assert_eq!(folder.run(&["schema", "diff", "--input", "json", "a", "b"]).ok(), "");
+}

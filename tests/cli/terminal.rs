@@ -129,6 +129,50 @@ fn folder() -> Folder {
     folder
 }
 
+/// Every command that reads much has a bar, which is gone when results are printed.
+#[test]
+fn every_command_that_reads_much_has_progress() {
+    let folder = folder();
+    for args in [
+        &["count-by", "--format=csv", "$.a", "lines"][..],
+        &["distinct", "$.a", "lines"],
+        &["distinct", "--count", "$.a", "lines"],
+        &["stats", "--format=ndjson", "$.a", "lines"],
+        &["sample", "--seed=1", "9", "lines"],
+        &["head", "-n2", "lines"],
+        &["schema", "--format=ndjson", "lines"],
+        &["select", "--sort=a:desc", "a=$.a", "lines"],
+        &["select", "-H", "--skip=1", "a=$.a", "lines"],
+        &["select", "--auto", "-o", "auto.arrow", "lines"],
+        &["select", "-o", "typed.arrow", "a:int64=$.a", "lines"],
+        &["pack", "lines", "-o", "again.wpk"],
+        &["pack", "lines", "-o", "again.wpk", "--group-size=64K"],
+        &["index", "build", "lines", "-o", "lines.wpi"],
+        &["index", "build", "lines.wpk", "-o", "packed.wpi"],
+        &["bitmap", "build", "lines", "--column=a=$.a", "-o", "again.wpb"],
+    ] {
+        let plain = folder.run(args);
+        for columns in COLUMNS {
+            let mut args = args.to_vec();
+            let at = if matches!(args[0], "index" | "bitmap") { 2 } else { 1 };
+            args.insert(at, "--progress=always");
+            let shown = folder.on_terminal(columns, &args);
+            let what = format!("{columns} columns, {args:?}\n{}", String::from_utf8_lossy(&shown.bytes));
+            assert_eq!(shown.code, 0, "{what}");
+            assert!(shown.had_bar && !shown.wrapped, "{what}");
+            assert_eq!(shown.screen, wrapped(plain.ok(), columns), "{what}");
+        }
+    }
+    // Both passes over the input have one.
+    let shown =
+        folder.on_terminal(80, &["select", "--progress=always", "--auto", "-o", "auto.arrow", "lines"]);
+    let text = String::from_utf8_lossy(&shown.bytes);
+    assert_eq!(text.matches("0 B/3.00 MiB").count(), 2, "{text:?}");
+    // An error is printed after the bar is gone.
+    let shown = folder.on_terminal(80, &["schema", "--progress=always", "bad"]);
+    assert!(shown.had_bar && shown.screen.starts_with("error: bad:2:2: closing bracket"), "{}", shown.screen);
+}
+
 /// The bar was cleared after the results were printed. Where the bar had wrapped, it erased them.
 #[test]
 fn progress_leaves_results_on_the_screen() {

@@ -73,6 +73,8 @@ impl Want {
 pub enum RowForm {
     /// A JSON object, with a member for each path. Values are copied from the input unchanged.
     Ndjson,
+    /// The same without the members of paths that select no value.
+    Sparse,
     /// Fields separated by commas, in quotes where necessary (RFC 4180). Strings are without their own quotes
     /// and with escapes resolved, null is empty, and other values and arrays are JSON.
     Csv,

@@ -146,7 +146,22 @@ impl IndexFile {
         output: impl AsRef<Path>,
         levels: Level,
     ) -> Result<Self, Error> {
-        build::build(engine, input.as_ref(), output.as_ref(), levels)?;
+        Self::build_watched(engine, input, output, levels, &mut |_| {})
+    }
+
+    /// Makes the index file of a plain or packed file, as [`build`](Self::build) does. Calls `progress` now
+    /// and then with the bytes of text that have been indexed.
+    ///
+    /// # Errors
+    /// The same as for [`build`](Self::build).
+    pub fn build_watched(
+        engine: &Engine,
+        input: impl AsRef<Path>,
+        output: impl AsRef<Path>,
+        levels: Level,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Self, Error> {
+        build::build(engine, input.as_ref(), output.as_ref(), levels, progress)?;
         Self::open(output)
     }
 

@@ -8,7 +8,8 @@
 //! | `sequence` | all other inputs, read from start to end |
 //! | `feed` | inputs whose bytes come slowly |
 //! | `column` | columns of text in tables, as lines |
-//! | `follow` | files that are followed as they grow |
+//! | `follow`, `follow_all` | a file that is followed as it grows; several files and folders |
+//! | `folders` | the files of folders |
 //! | `names` | the files that names, folders, patterns and lists stand for |
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
@@ -19,7 +20,9 @@ mod buffers;
 mod column;
 mod decoded;
 mod feed;
+mod folders;
 mod follow;
+mod follow_all;
 mod lz4;
 mod names;
 mod plain;
@@ -33,8 +36,10 @@ pub(crate) use buffers::Buffers;
 pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;
+pub use folders::FolderFiles;
 pub use follow::{FollowEnd, FollowFrom};
-pub use names::FolderFiles;
+pub use follow_all::FollowedFiles;
+pub(crate) use follow_all::{FollowedLines, FollowedText};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;

@@ -73,16 +73,30 @@ pub struct PackStats {
 /// # Errors
 /// [`Error::Input`] if the input cannot be read or is packed already, or if the file cannot be written.
 pub fn pack(input: Source, output: &Path, options: PackOptions) -> Result<PackStats, Error> {
+    pack_watched(input, output, options, &mut |_| {})
+}
+
+/// Packs an input into a file, as [`pack`] does. Calls `progress` now and then with the bytes of text that
+/// have been packed.
+///
+/// # Errors
+/// The same as for [`pack`].
+pub fn pack_watched(
+    input: Source,
+    output: &Path,
+    options: PackOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: output.display().to_string(), source });
     let name = output.display().to_string();
     if is_special(output) {
         let file = OpenOptions::new().write(true).open(output).map_err(failed)?;
-        return pack_to(input, &mut BufWriter::new(file), &name, options);
+        return pack_to_watched(input, &mut BufWriter::new(file), &name, options, progress);
     }
     let mode = Source::output_mode([&input]);
     let (temporary, file) = Temporary::beside(output, mode).map_err(failed)?;
     let mut out = BufWriter::new(file);
-    let stats = pack_to(input, &mut out, &name, options)?;
+    let stats = pack_to_watched(input, &mut out, &name, options, progress)?;
     drop(out.into_inner().map_err(|error| failed(error.into_error()))?);
     temporary.rename().map_err(failed)?;
     Ok(stats)
@@ -97,6 +111,21 @@ pub fn pack_to(
     out: &mut dyn Write,
     name: &str,
     options: PackOptions,
+) -> Result<PackStats, Error> {
+    pack_to_watched(input, out, name, options, &mut |_| {})
+}
+
+/// Packs an input into any writer, as [`pack_to`] does. Calls `progress` now and then with the bytes of text
+/// that have been packed.
+///
+/// # Errors
+/// The same as for [`pack`].
+pub fn pack_to_watched(
+    input: Source,
+    out: &mut dyn Write,
+    name: &str,
+    options: PackOptions,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: name.to_owned(), source });
     let mut lines = Lines {
@@ -137,6 +166,7 @@ pub fn pack_to(
             });
             stats.text_bytes += text.len() as u64;
             stats.lines += memchr_iter(b'\n', text).count() as u64;
+            progress(stats.text_bytes);
         }
     }
     stats.groups = entries.len() as u64;

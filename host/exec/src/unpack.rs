@@ -37,7 +37,7 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
         }
         Source::File(path) | Source::Followed(path, ..) => Box::new(File::open(path).map_err(failed)?),
         Source::Stdin => Box::new(io::stdin()),
-        Source::Column(..) => return Err(InputError::NotPacked { name }.into()),
+        Source::Column(..) | Source::FollowedAll(_) => return Err(InputError::NotPacked { name }.into()),
         Source::Reader(_, reader) => reader,
     };
     let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());

@@ -8,7 +8,7 @@ use super::text::{self, TextForm};
 use super::{Piece, RowForm};
 
 impl RowForm {
-    /// The bytes before the first row: the line of names in CSV and TSV, and nothing in NDJSON.
+    /// The bytes before the first row: the line of names in CSV and TSV, and nothing in other forms.
     #[must_use]
     pub fn header(self, program: &Program) -> Vec<u8> {
         self.names(program.columns().iter().map(|column| column.name.as_str()))
@@ -17,7 +17,7 @@ impl RowForm {
     /// The line of names.
     fn names<'a>(self, names: impl Iterator<Item = &'a str>) -> Vec<u8> {
         match self {
-            Self::Ndjson => Vec::new(),
+            Self::Ndjson | Self::Sparse => Vec::new(),
             Self::Csv => {
                 let mut csv = Csv::default();
                 names.enumerate().for_each(|(i, name)| csv.field(i, name.as_bytes()));
@@ -56,6 +56,7 @@ impl RowForm {
 pub(super) fn of_rows(text: &[u8], piece: &Piece, program: &Program, form: RowForm) -> (Vec<u8>, usize) {
     match form {
         RowForm::Ndjson => write(text, piece, program, Ndjson::default()),
+        RowForm::Sparse => write(text, piece, program, Ndjson { sparse: true, ..Ndjson::default() }),
         RowForm::Csv => write(text, piece, program, Csv::default()),
         RowForm::Tsv => write(text, piece, program, Tsv::default()),
     }
@@ -97,7 +98,7 @@ impl RowText {
     /// Appends a row: one JSON value for each column, in their order. A missing value is `null`.
     pub fn append<'a>(&self, cells: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
         match self.form {
-            RowForm::Ndjson => self.append_by(Ndjson::default(), cells, out),
+            RowForm::Ndjson | RowForm::Sparse => self.append_by(Ndjson::default(), cells, out),
             RowForm::Csv => self.append_by(Csv::default(), cells, out),
             RowForm::Tsv => self.append_by(Tsv::default(), cells, out),
         }
@@ -123,6 +124,10 @@ impl RowText {
 trait RowWriter {
     /// Writes the cell of a column that has one value.
     fn value(&mut self, i: usize, key: &str, value: &[u8]);
+    /// Writes the cell of a column that has no value.
+    fn missing(&mut self, i: usize, key: &str) {
+        self.value(i, key, b"null");
+    }
     /// Writes the cell of a column that has an array of values.
     fn array<'a>(&mut self, i: usize, key: &str, values: impl Iterator<Item = &'a [u8]>);
     /// Ends a row.
@@ -144,7 +149,10 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
             let found = cells.of_row(row).iter();
             let mut values = found.map(|found| &text[found.start as usize..found.end as usize]);
             if column.singular {
-                rows.value(i, &column.key, or_default(values.next(), column).unwrap_or(b"null"));
+                match or_default(values.next(), column) {
+                    Some(value) => rows.value(i, &column.key, value),
+                    None => rows.missing(i, &column.key),
+                }
             } else {
                 rows.array(i, &column.key, values);
             }
@@ -175,32 +183,49 @@ fn append_array<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
 
 /// Writes each row as a JSON object.
 #[derive(Default)]
-struct Ndjson(Vec<u8>);
+struct Ndjson {
+    out: Vec<u8>,
+    /// True if columns without a value have no member.
+    sparse: bool,
+    /// True after the first member of a row.
+    in_row: bool,
+}
 
 impl Ndjson {
-    fn key(&mut self, i: usize, key: &str) {
-        self.0.push(if i == 0 { b'{' } else { b',' });
-        self.0.extend_from_slice(key.as_bytes());
+    fn key(&mut self, key: &str) {
+        self.out.push(if self.in_row { b',' } else { b'{' });
+        self.out.extend_from_slice(key.as_bytes());
+        self.in_row = true;
     }
 }
 
 impl RowWriter for Ndjson {
-    fn value(&mut self, i: usize, key: &str, value: &[u8]) {
-        self.key(i, key);
-        self.0.extend_from_slice(value);
+    fn value(&mut self, _: usize, key: &str, value: &[u8]) {
+        self.key(key);
+        self.out.extend_from_slice(value);
     }
 
-    fn array<'a>(&mut self, i: usize, key: &str, values: impl Iterator<Item = &'a [u8]>) {
-        self.key(i, key);
-        append_array(values, &mut self.0);
+    fn missing(&mut self, i: usize, key: &str) {
+        if !self.sparse {
+            self.value(i, key, b"null");
+        }
+    }
+
+    fn array<'a>(&mut self, _: usize, key: &str, values: impl Iterator<Item = &'a [u8]>) {
+        self.key(key);
+        append_array(values, &mut self.out);
     }
 
     fn end(&mut self) {
-        self.0.extend_from_slice(b"}\n");
+        if !self.in_row {
+            self.out.push(b'{');
+        }
+        self.in_row = false;
+        self.out.extend_from_slice(b"}\n");
     }
 
     fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.0
+        &mut self.out
     }
 }
 

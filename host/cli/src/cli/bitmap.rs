@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::OutputMode;
 use warpath::bitmap::ask::{BitmapEngine, Matching};
 use warpath::bitmap::bins::BinSpec;
 use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec, bitmap_maker};
 use warpath::bitmap::column::{Bin, Column, Holds, Kind};
 use warpath::bitmap::plan::Plan;
 use warpath::bitmap::{BitmapIndex, BitmapInfo};
+use warpath::{OutputMode, Source};
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
@@ -22,6 +23,7 @@ use super::args::{
 use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
+use super::progress::Progress;
 use super::statistics::{Statistics, named};
 use super::ui::Ui;
 use super::{files, index, query, run, select};
@@ -72,15 +74,28 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
-    let built = build::build_by(&mut maker, &engine, &args.file, &specs).map_err(Failure::of_bitmap)?;
+    let source = Source::File(args.file.clone());
+    let progress = Arc::new(Mutex::new((Progress::new(args.report.progress.progress, &[source], false), 0)));
+    let watch = {
+        let progress = progress.clone();
+        move |bytes| {
+            let (progress, read) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.update(bytes);
+            *read = bytes;
+        }
+    };
+    let built = build::build_watched(&mut maker, &engine, &args.file, &specs, Arc::new(watch));
+    let (progress, read) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
+    progress.finish(*read);
+    let built = built.map_err(Failure::of_bitmap)?;
     let ((built, left_out), read) = (built, started.elapsed());
     ui.skipped("record", left_out.count, left_out.first);
     let index = BitmapIndex::from_built(built)?;
     warn_of_no_values(&index, &specs, ui);
     index
         .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
-        .map_err(Failure::of_bitmap)?;
-    if let Some(format) = args.stats.stats {
+        .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;
+    if let Some(format) = args.report.stats.stats {
         ui.statistics(&building_statistics(&maker, &index, read, started.elapsed()), format);
     }
     Ok(ExitCode::SUCCESS)
@@ -404,7 +419,9 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
             format: args.format,
             on_mismatch: OnMismatchArg::default(),
             explode: None,
+            with_filename: false,
             limit,
+            skip: SkipArgs::default(),
             sort: SortArgs::default(),
             run,
             engine,

@@ -1,11 +1,14 @@
 //! Notes about filters of children that no record has: a condition on the record was probably meant.
 
+use std::any::Any;
 use std::ffi::OsString;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath::answer::Want;
-use warpath::{AboutRecord, Batch, Error, Program, Query};
+use warpath::{AboutRecord, Batch, Digest, Error, Found, Program, Query};
 
-use super::args::QueryArgs;
+use super::args::WhereArgs;
+use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
 use super::rejects::Reject;
@@ -46,10 +49,15 @@ impl ChildWatch {
             return Ok(());
         }
         let counts = count(&self.about.program)?;
-        self.has_read = true;
-        self.is_open = counts[0] == 0;
-        self.has_own |= counts[1..].iter().any(|count| *count > 0);
+        self.add(&counts);
         Ok(())
+    }
+
+    /// Adds the counts of a text.
+    fn add(&mut self, counts: &[u64]) {
+        self.has_read = true;
+        self.is_open &= counts[0] == 0;
+        self.has_own |= counts[1..].iter().any(|count| *count > 0);
     }
 
     /// Returns the text of the note about `subject`, if there is reason for one.
@@ -67,16 +75,6 @@ impl ChildWatch {
         ))
     }
 
-    /// Prints the note about a query, with the command that was probably meant.
-    pub fn note_for_query(&self, args: &QueryArgs, ui: &Ui) {
-        let Some(note) = self.note("the filter") else { return };
-        ui.note(note);
-        if self.has_own {
-            let command = self.command(args, std::env::args_os().skip(1));
-            ui.help(format_args!("for a condition on the record: {command}"));
-        }
-    }
-
     /// Prints the note about a subscription, with the query that was probably meant. There is no note if the
     /// documents do not have the member, either: not every subscription has matches.
     pub fn note_for_subscription(&self, id: &str, ui: &Ui) {
@@ -92,12 +90,31 @@ impl ChildWatch {
             ui.help(format_args!("for a condition on the document: {meant}"));
         }
     }
+}
 
-    /// Returns the command with the condition in `--where`, for a shell.
-    fn command(&self, args: &QueryArgs, given: impl Iterator<Item = OsString>) -> String {
-        let predicate = match &args.run.only.only {
-            Some(only) => format!("({only}) && ({})", self.about.predicate),
-            None => self.about.predicate.clone(),
+/// A path of a command that filters children by a member.
+struct WatchedPath {
+    /// The number of the path in the program.
+    number: usize,
+    /// The path as it was given.
+    text: String,
+    /// The subject of the note.
+    subject: String,
+    watch: Arc<Mutex<ChildWatch>>,
+}
+
+impl WatchedPath {
+    fn lock(&self) -> MutexGuard<'_, ChildWatch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the command with the condition in `--where`, for a shell; `None` if the path is not among the
+    /// words of the command. `only` is the condition of the command.
+    fn command(&self, only: Option<&str>, given: impl Iterator<Item = OsString>) -> Option<String> {
+        let about = &self.lock().about;
+        let predicate = match only {
+            Some(only) => format!("({only}) && ({})", about.predicate),
+            None => about.predicate.clone(),
         };
         let mut words = vec!["warpath".to_owned()];
         let (mut has_path, mut is_value) = (false, false);
@@ -108,38 +125,117 @@ impl ChildWatch {
             }
             if word == "--where" {
                 is_value = true;
-            } else if word == args.path && !has_path {
+            } else if !has_path && (word == self.text || word.contains(&format!("={}", self.text))) {
                 has_path = true;
-                words.extend([self.about.path.clone(), "--where".to_owned(), predicate.clone()]);
+                let word = word.replacen(&self.text, &about.path, 1);
+                words.extend([word, "--where".to_owned(), predicate.clone()]);
             } else {
                 words.push(word);
             }
         }
-        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        has_path.then(|| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
     }
 }
 
-/// A consumer of matches that also watches for a filter of children that no record has.
+/// A consumer that also watches for filters of children that no record has.
 pub struct Watched<C> {
     pub inner: C,
-    pub watch: Option<ChildWatch>,
+    paths: Vec<WatchedPath>,
+    /// True if the command has one path.
+    is_one: bool,
 }
 
-impl<C> Watched<C> {
-    /// Prints the note about the filter, if there is reason for one.
-    pub fn close(self, args: &QueryArgs, ui: &Ui) -> C {
-        if let Some(watch) = &self.watch {
-            watch.note_for_query(args, ui);
+impl<C: Consumer> Watched<C> {
+    /// Watches the paths of a command, which are those of its program.
+    pub fn new(inner: C, queries: &[Query], ui: &Ui) -> Result<Self, Error> {
+        let (mut paths, is_one) = (Vec::new(), queries.len() == 1);
+        for (number, query) in queries.iter().enumerate() {
+            if let Some(watch) = ChildWatch::new(query, ui)? {
+                let text = query.text().to_owned();
+                let subject = if is_one {
+                    "the filter".to_owned()
+                } else {
+                    format!("`{}`: the filter", escaped(&text))
+                };
+                paths.push(WatchedPath { number, text, subject, watch: Arc::new(Mutex::new(watch)) });
+            }
+        }
+        Ok(Self { inner, paths, is_one })
+    }
+
+    /// Prints the notes about filters, if there is reason for them. `only` is the condition on records.
+    pub fn close(self, only: &WhereArgs, ui: &Ui) -> C {
+        for path in &self.paths {
+            let (note, has_own) = {
+                let watch = path.lock();
+                (watch.note(&path.subject), watch.has_own)
+            };
+            let Some(note) = note else { continue };
+            ui.note(note);
+            // A condition would be about the other paths, too.
+            if has_own
+                && self.is_one
+                && let Some(command) = path.command(only.only.as_deref(), std::env::args_os().skip(1))
+            {
+                ui.help(format_args!("for a condition on the record: {command}"));
+            }
         }
         self.inner
+    }
+}
+
+/// A digest that also watches for filters of children, where workers have the texts.
+struct WatchedDigest {
+    inner: Arc<dyn Digest>,
+    watches: Vec<Arc<Mutex<ChildWatch>>>,
+}
+
+impl Digest for WatchedDigest {
+    fn want(&self) -> Want {
+        self.inner.want()
+    }
+
+    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+        if let Some(first) = found.first() {
+            for watch in &self.watches {
+                let open = {
+                    let watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+                    watch.is_open.then(|| watch.about.program.clone())
+                };
+                let counts =
+                    open.filter(|_| !first.text.is_empty()).map(|program| first.count_more(&program));
+                let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+                match counts {
+                    Some(Ok(counts)) => watch.add(&counts),
+                    // Without counts there is no note.
+                    Some(Err(_)) => watch.is_open = false,
+                    None => {}
+                }
+            }
+        }
+        self.inner.digest(found)
     }
 }
 
 impl<C: Consumer> Consumer for Watched<C> {
     fn want(&self) -> Want {
         let want = self.inner.want();
-        // The text of a partition is kept only for matches.
-        Want { matches: want.matches || self.watch.is_some(), ..want }
+        // The text of a partition is kept only for matches. Workers that digest results have it.
+        let is_read = !self.paths.is_empty() && self.inner.digest().is_none();
+        Want { matches: want.matches || is_read, ..want }
+    }
+
+    fn digest(&self) -> Option<Arc<dyn Digest>> {
+        let inner = self.inner.digest()?;
+        if self.paths.is_empty() {
+            return Some(inner);
+        }
+        let watches = self.paths.iter().map(|path| path.watch.clone()).collect();
+        Some(Arc::new(WatchedDigest { inner, watches }))
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        self.inner.prints_meanwhile()
     }
 
     fn is_done(&self) -> bool {
@@ -155,8 +251,11 @@ impl<C: Consumer> Consumer for Watched<C> {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
-        if let Some(watch) = &mut self.watch {
-            watch.see(batch.count(0) > 0, batch.text().is_empty(), |program| batch.count_more(program))?;
+        let is_digested = !self.paths.is_empty() && self.inner.digest().is_some();
+        for path in &self.paths {
+            let has_match = batch.count(path.number) > 0;
+            let is_empty = is_digested || batch.text().is_empty();
+            path.lock().see(has_match, is_empty, |program| batch.count_more(program))?;
         }
         self.inner.batch(batch, out)
     }

@@ -10,6 +10,7 @@ use warpath::answer::Want;
 use warpath::{Batch, Digest, Error, Program, Query};
 
 use super::args::{CountByArgs, DistinctArgs};
+use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -29,14 +30,16 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
     let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
-    let mut count = CountBy {
+    let count = CountBy {
         tally: Arc::new(Tally::new(&queries)?.with_missing()),
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
         rows: RowWriter::new(&args.rows, ui.look(&args.run.output, false), names),
         is_empty: true,
     };
+    let mut count = Watched::new(count, &queries, ui)?;
     run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
+    let count = count.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && count.is_empty)))
 }
 
@@ -47,14 +50,16 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    let mut distinct = Distinct {
+    let distinct = Distinct {
         tally: Arc::new(Tally::new(&queries)?),
         counter: Some(Counter::new(args.memory.memory)),
         rows: (!args.count).then(|| RowWriter::new(&args.rows, ui.look(&args.run.output, false), paths)),
         limit: args.limit.limit,
         found: 0,
     };
+    let mut distinct = Watched::new(distinct, &queries, ui)?;
     run::consume(&engine, sources, program, &mut distinct, &args.run, ui, started)?;
+    let distinct = distinct.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && distinct.found == 0)))
 }
 
@@ -97,6 +102,10 @@ impl Consumer for CountBy {
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         Some(self.tally.clone())
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        false
     }
 
     fn is_done(&self) -> bool {
@@ -163,6 +172,10 @@ impl Consumer for Distinct {
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         Some(self.tally.clone())
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        self.rows.is_some()
     }
 
     fn is_done(&self) -> bool {

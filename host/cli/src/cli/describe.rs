@@ -9,6 +9,7 @@ use warpath::answer::Want;
 use warpath::{Batch, Digest, Error, Program, Query};
 
 use super::args::{DescribeArgs, RowsArgs, RowsFormat};
+use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::look::Look;
@@ -25,7 +26,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    let mut stats = Stats {
+    let stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
         paths,
@@ -34,7 +35,9 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         format: args.format,
         values: 0,
     };
+    let mut stats = Watched::new(stats, &queries, ui)?;
     run::consume(&engine, sources, program, &mut stats, &args.run, ui, started)?;
+    let stats = stats.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && stats.values == 0)))
 }
 
@@ -57,6 +60,10 @@ impl Consumer for Stats {
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         Some(self.describe.clone())
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        false
     }
 
     fn is_done(&self) -> bool {

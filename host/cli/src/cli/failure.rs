@@ -72,6 +72,34 @@ impl Failure {
         }
     }
 
+    /// Turns an error of the library about writing to `output` into a failure to write. Others stay as they
+    /// are.
+    pub fn of_output(self, output: &Path) -> Self {
+        let is_output = |name: &str| name == output.display().to_string();
+        match self {
+            Self::Library(error, excerpt) => match *error {
+                Error::Input(InputError::Io { name, source }) if is_output(&name) => {
+                    Self::written(output, source)
+                }
+                Error::Index(IndexError::Io { name, source }) if is_output(&name) => {
+                    Self::written(output, source)
+                }
+                other => Self::Library(Box::new(other), excerpt),
+            },
+            Self::Bitmap(error) => match *error {
+                Error::Index(IndexError::Io { name, source }) if is_output(&name) => {
+                    Self::written(output, source)
+                }
+                other => Self::Bitmap(Box::new(other)),
+            },
+            other => other,
+        }
+    }
+
+    fn written(output: &Path, source: io::Error) -> Self {
+        Self::Output { name: format!("`{}`", output.display()), source }
+    }
+
     /// Adds a way to correct the error. Only `Usage` has help of its own; other failures stay as they are.
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {
@@ -124,7 +152,12 @@ impl Failure {
                 help: Some(help.clone()),
             }),
             Self::Output { name, source } => {
-                ui.error(format_args!("cannot write to {name}: {}", reason(source)));
+                let no_folder = source.kind() == io::ErrorKind::NotFound;
+                ui.report(&Message {
+                    text: format!("cannot write to {name}: {}", reason(source)),
+                    help: no_folder.then(|| "make the folder first: an output makes no folders".to_owned()),
+                    ..Message::default()
+                });
             }
             Self::Library(error, excerpt) => {
                 report_library(error, excerpt.as_deref(), help(error, &INDEX), ui);
@@ -188,6 +221,9 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
     Some(match error {
         Error::Input(InputError::NoFiles { name, .. }) if Path::new(name).is_dir() => {
             "name its files by a pattern: `'folder/**/*.txt'`".to_owned()
+        }
+        Error::Input(InputError::NoFiles { name, .. }) if !name.contains(['*', '?', '[', '{']) => {
+            "a list has the name of a file or a folder on each line, such as `find` prints".to_owned()
         }
         Error::Input(InputError::NoFiles { .. }) => {
             "patterns have `*`, `?`, `[a-z]` and `{a,b}`; `**` enters folders".to_owned()

@@ -1,10 +1,12 @@
 //! The inputs that the arguments name.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::slice;
 
-use warpath::{Error, FolderFiles, FollowEnd, InputError, Source, TableFormat, TextColumn};
+use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
 
 use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OutputArgs};
 use super::failure::Failure;
@@ -80,8 +82,8 @@ pub fn inputs(
             return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
         }
         (InputFormat::Ndjson | InputFormat::Json, None) => {
-            let sources = sources(args, output, ui)?;
-            return followed(sources, follow, engine.input == InputFormat::Ndjson);
+            let is_lines = engine.input == InputFormat::Ndjson;
+            return sources_or_followed(args, FolderFiles::Json, follow, is_lines, output, ui);
         }
         (InputFormat::Parquet, _) => TableFormat::Parquet,
         (InputFormat::Arrow, _) => TableFormat::Arrow,
@@ -93,7 +95,7 @@ pub fn inputs(
         TableFormat::Parquet => FolderFiles::Parquet,
         TableFormat::Arrow => FolderFiles::Arrow,
     };
-    let tables = followed(sources_of(args, files, output, ui)?, follow, false)?;
+    let tables = sources_or_followed(args, files, follow, false, output, ui)?;
     let column = TextColumn { format, name: name.clone() };
     Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
 }
@@ -133,27 +135,51 @@ fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
     Ok(file.and_then(|file| Source::listed(&name, file)).map_err(Error::from)?)
 }
 
-/// Returns the inputs as they are followed, if the options include this. `is_lines` is true if they are lines
-/// of JSON.
-pub fn followed(sources: Vec<Source>, args: &FollowArgs, is_lines: bool) -> Result<Vec<Source>, Failure> {
-    let Some(from) = args.follow else { return Ok(sources) };
+/// Returns the inputs as [`sources_of`] does, or as they are followed, if the options include this.
+/// `is_lines` is true if they are lines of JSON.
+pub fn sources_or_followed(
+    args: &FileArgs,
+    files: FolderFiles,
+    follow: &FollowArgs,
+    is_lines: bool,
+    output: &OutputArgs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    let Some(from) = follow.follow else { return sources_of(args, files, output, ui) };
     if !is_lines {
         let message = "`--follow` requires lines of JSON: a document or a table ends with its file";
         return Err(Failure::usage(message));
     }
-    match <[Source; 1]>::try_from(sources) {
-        Ok([Source::File(path)]) => {
-            let end = FollowEnd::default();
-            #[cfg(unix)]
-            signals::end_input_first(end.clone());
-            Ok(vec![Source::Followed(path, from.into(), end)])
-        }
-        Ok(_) => Err(Failure::usage("`--follow` requires a file; standard input is read as it comes")),
-        Err(sources) => {
-            let message = format!("`--follow` requires one file; there are {} inputs", sources.len());
-            Err(Failure::usage(message).with_help("start `warpath` once for each file"))
+    let (dash, names) = (Path::new("-"), &args.files);
+    if names.iter().any(|name| name == dash) || names.is_empty() && args.files_from.is_none() {
+        return Err(Failure::usage("`--follow` requires a file; standard input is read as it comes"));
+    }
+    let mut paths = Vec::new();
+    for name in names {
+        match name.is_dir() {
+            true => paths.push(name.clone()),
+            false => paths.extend(Source::paths(name).map_err(Error::from)?),
         }
     }
+    if let Some(list) = &args.files_from {
+        // A name in a list is no pattern.
+        paths.extend(listed(list, ui)?);
+    }
+    let (folders, mut paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    for path in &paths {
+        file(path)?;
+    }
+    let end = FollowEnd::default();
+    let source = match (&paths[..], &folders[..]) {
+        ([path], []) => Source::Followed(path.clone(), from.into(), end.clone()),
+        _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from.into(), end.clone())),
+    };
+    refuse_writing_to_an_input(slice::from_ref(&source), output.path())?;
+    #[cfg(unix)]
+    signals::end_input_first(end);
+    Ok(vec![source])
 }
 
 /// Returns a file as an input. If the path names a standard stream, the stream must be readable.
@@ -173,13 +199,15 @@ pub fn stdin() -> Result<Source, Failure> {
 /// Refuses an output that is also an input. The run would overwrite its input, or read its own output without
 /// end.
 pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
-    let file = |source: &Source| match source {
-        Source::File(path) | Source::Followed(path, ..) => Some(path.clone()),
-        Source::Stdin => Some("/dev/stdin".into()),
+    let named = |path: PathBuf| (path.clone(), path.display().to_string());
+    let files = |source: &Source| match source {
+        Source::File(path) | Source::Followed(path, ..) => vec![named(path.clone())],
+        Source::Stdin => vec![("/dev/stdin".into(), source.name())],
+        Source::FollowedAll(all) => all.all_files().unwrap_or_default().into_iter().map(named).collect(),
         // Its table has been checked.
-        Source::Reader(..) | Source::Column(..) => None,
+        Source::Reader(..) | Source::Column(..) => Vec::new(),
     };
-    let inputs = sources.iter().filter_map(|source| Some((file(source)?, source.name().to_string())));
+    let inputs = sources.iter().flat_map(files);
     refuse_writing_to("an input", inputs, output)
 }
 

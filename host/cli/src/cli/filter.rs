@@ -37,9 +37,12 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     let only = predicate(args)?;
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
-    let sources = files::sources_of(&args.files, FolderFiles::Documents, &args.output, ui)?;
-    let is_lines = sources.iter().all(|source| documents(args, source) == Documents::Ndjson);
-    let sources = files::followed(sources, &args.follow, is_lines && args.format() != IdsFormatArg::Bitmap)?;
+    let mut names = args.files.files.iter().cloned().map(Source::File);
+    let is_lines = names.all(|source| documents(args, &source) == Documents::Ndjson);
+    let can_follow = is_lines && args.format() != IdsFormatArg::Bitmap;
+    let folders = FolderFiles::Documents;
+    let sources =
+        files::sources_or_followed(&args.files, folders, &args.follow, can_follow, &args.output, ui)?;
     files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.path())?;
     Rejects::check(&args.rejects, &sources, args.output.path())?;
     if let Some(rejects) = &args.rejects.rejects {
@@ -260,7 +263,7 @@ impl Filter<'_> {
     /// Filters all inputs. Returns true if any document matched.
     fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
         let is_shown = self.out.is_terminal() && !self.args.count;
-        let mut progress = Progress::new(self.args.report.progress, &sources, is_shown);
+        let mut progress = Progress::new(self.args.report.progress.progress, &sources, is_shown);
         let mut answers = Answers::new(self.args, &self.standing.current())?;
         let setup = started.elapsed();
         let mut failure = self.all(sources, &mut answers, &mut progress).err();

@@ -11,6 +11,7 @@ use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArgs, StrictArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
+use super::progress::Progress;
 use super::statistics::named;
 use super::ui::Ui;
 use super::{files, run};
@@ -26,7 +27,14 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
     };
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &OnErrorArgs::SKIP, &StrictArgs::default())?;
-    IndexFile::build(&engine, &args.file, &args.output.output, levels)?;
+    let mut progress = Progress::new(args.progress.progress, &[Source::File(args.file.clone())], false);
+    let mut indexed = 0;
+    let built = IndexFile::build_watched(&engine, &args.file, &args.output.output, levels, &mut |bytes| {
+        indexed = bytes;
+        progress.update(bytes);
+    });
+    progress.finish(indexed);
+    built.map_err(|error| Failure::from(error).of_output(&args.output.output))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -9,19 +9,20 @@ use std::time::Instant;
 
 use indicatif::BinaryBytes;
 use warpath::Source;
-use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+use warpath::packed::{PackOptions, PackedFile, pack_to_watched, pack_watched, unpack};
 
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
 use super::files;
 use super::inherited;
 use super::out::{self, Out};
+use super::progress::Progress;
 use super::statistics::Statistics;
 use super::ui::Ui;
 
 /// Packs a file.
 pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let PackArgs { file, output, group_size, stats } = args;
+    let PackArgs { file, output, group_size, report } = args;
     let output = &output.output;
     let source = source(file)?;
     files::refuse_writing_to_an_input(slice::from_ref(&source), Some(output))?;
@@ -29,19 +30,28 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     if let Some(bytes) = group_size {
         options = options.group_bytes(*bytes);
     }
+    let mut progress = Progress::new(report.progress.progress, slice::from_ref(&source), false);
+    let mut packed_bytes = 0;
+    let mut show = |bytes| {
+        packed_bytes = bytes;
+        progress.update(bytes);
+    };
     let packed = if output == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failure::usage("a packed file is not written to a terminal")
                 .with_help("name a file: -o FILE.wpk"));
         }
         inherited::stdout().map_err(out::stdout_failed)?;
-        pack_to(source, &mut io::stdout().lock(), STDOUT, options).map_err(unread)?
+        pack_to_watched(source, &mut io::stdout().lock(), STDOUT, options, &mut show).map_err(unread)
     } else {
         let failed = |source| Failure::Output { name: format!("`{}`", output.display()), source };
         inherited::named(output).map_err(failed)?;
-        pack(source, output, options)?
+        pack_watched(source, output, options, &mut show)
+            .map_err(|error| Failure::from(error).of_output(output))
     };
-    if let Some(format) = stats.stats {
+    progress.finish(packed_bytes);
+    let packed = packed?;
+    if let Some(format) = report.stats.stats {
         let took = started.elapsed();
         let said = format!(
             "{} of text in {}{}; {} newlines, {} groups; {:.3} s",

@@ -9,7 +9,7 @@ use warpath::answer::{Limit, TextForm, Want, text};
 use warpath::{Batch, Predicate, Program, Query};
 
 use super::args::{HeadArgs, QueryArgs};
-use super::children::{ChildWatch, Watched};
+use super::children::Watched;
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
@@ -31,12 +31,13 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
-    let watch = ChildWatch::new(&query, ui)?;
+    let watched = std::slice::from_ref(&query);
+    let only = &args.run.only;
     let found = if args.count {
         let inner = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
-        let mut count = Watched { inner, watch };
+        let mut count = Watched::new(inner, watched, ui)?;
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-        count.close(&args, ui).after_skipped()
+        count.close(only, ui).after_skipped()
     } else if args.offsets
         || args.with_path
         || args.limit.limit.is_some()
@@ -59,13 +60,13 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             skip: args.skip.skip,
             found: 0,
         };
-        let mut lines = Watched { inner, watch };
+        let mut lines = Watched::new(inner, watched, ui)?;
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
-        lines.close(&args, ui).found
+        lines.close(only, ui).found
     } else {
-        let mut texts = Watched { inner: Texts { form, found: 0 }, watch };
+        let mut texts = Watched::new(Texts { form, found: 0 }, watched, ui)?;
         run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
-        texts.close(&args, ui).found
+        texts.close(only, ui).found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -137,6 +138,10 @@ impl Consumer for Count {
         // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
         let last = last(self.limit, self.skip);
         Want { matches: last.is_some(), limit: last.map(Limit::Matches), ..Want::default() }
+    }
+
+    fn prints_meanwhile(&self) -> bool {
+        false
     }
 
     fn is_done(&self) -> bool {

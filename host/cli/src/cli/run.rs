@@ -44,6 +44,12 @@ pub trait Consumer {
     /// Returns true if the consumer needs no further results. Called once, before the first batch.
     fn is_done(&self) -> bool;
 
+    /// Returns true if results are printed while the input is read. No bar of progress is then shown beside
+    /// them on a terminal.
+    fn prints_meanwhile(&self) -> bool {
+        self.want() != Want::default()
+    }
+
     /// Called once before the first batch, after the first input could be read.
     fn start(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
@@ -152,11 +158,8 @@ pub fn consume(
         rejects.finish()?;
         return out.finish();
     }
-    let mut progress = Progress::new(
-        args.report.progress,
-        &sources,
-        out.is_terminal() && consumer.want() != Want::default(),
-    );
+    let is_shown = out.is_terminal() && consumer.prints_meanwhile();
+    let mut progress = Progress::new(args.report.progress.progress, &sources, is_shown);
     let only_file = match &sources[..] {
         [Source::File(path)] => Some(path.clone()),
         _ => None,

@@ -49,6 +49,10 @@ impl Consumer for Records {
         Want { matches: true, ..Want::default() }
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        false
+    }
+
     fn is_done(&self) -> bool {
         self.size == 0
     }

@@ -88,7 +88,7 @@ fn read(
     ui: &Ui,
     started: Instant,
 ) -> Result<InputSchema, Failure> {
-    let mut progress = Progress::new(report.progress, &sources, false);
+    let mut progress = Progress::new(report.progress.progress, &sources, false);
     let mut parts = engine.input(sources).schema(limit);
     let setup = started.elapsed();
     let (mut records, mut skipped, mut first) = (0, 0, None::<RecordError>);

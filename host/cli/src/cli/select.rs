@@ -3,6 +3,7 @@
 mod auto;
 mod columns;
 mod losses;
+mod named;
 mod rows;
 mod typed;
 
@@ -10,18 +11,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::answer::RowForm;
+use warpath::answer::{RowForm, RowText};
 use warpath::columns::Schema;
-use warpath::{Program, Query};
+use warpath::{Engine, Program, Query, Source};
 
 use columns::Column;
+use named::NamePrefix;
 use rows::{Print, Rest, Rows};
 use typed::Table;
 
-use super::args::{OnMismatchArg, RowFormat, SelectArgs, WhereArgs};
+use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs};
+use super::children::Watched;
 use super::failure::Failure;
 use super::grid::Grid;
-use super::run;
+use super::run::{self, Consumer};
 use super::sort::{self, Sorting};
 use super::table::TableWriter;
 use super::ui::Ui;
@@ -41,6 +44,8 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         on_mismatch,
         explode,
         limit,
+        skip,
+        with_filename,
         sort,
         run,
         engine,
@@ -55,13 +60,11 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    let program = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
+    let (program, queries) = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
-    if !sort.sort.is_empty() && matches!(on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip) {
-        return Err(Failure::usage("`--on-mismatch fail` and `skip` cannot be used with `--sort`")
-            .with_help(
-                "sorted rows have lost their records; write the rows first, and sort them afterwards",
-            ));
+    if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
+        return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))
+            .with_help("`--with-filename` makes a column of this name; give the other one another name"));
     }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
@@ -69,44 +72,72 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;
-    let limit = Rest::new(limit.limit, is_by_records);
+    let evaluation = Evaluation { engine, sources, program, queries, run, ui, started };
+    let limit = Rest::new(limit.limit, skip.skip, is_by_records);
     if let (Some(binary), Some(schema)) = (binary, schema) {
-        let writer = TableWriter::new(binary, schema.to_arrow())?;
-        let mut table = Table::new(schema, writer, limit, on_mismatch);
+        let arrow = schema.to_arrow();
+        let arrow = if with_filename { named::schema(&arrow) } else { arrow };
+        let writer = TableWriter::new(binary, arrow)?;
+        let table = Table::new(schema, writer, limit, on_mismatch, with_filename);
         if sort.is_empty() {
-            run::consume(&engine, sources, program, &mut table, &run, ui, started)?;
-        } else {
-            let mut sorting = Sorting::new(table, &program, sort, memory)?;
-            run::consume(&engine, sources, program, &mut sorting, &run, ui, started)?;
+            return evaluation.run(table);
         }
-        return Ok(ExitCode::SUCCESS);
+        let sorting = Sorting::new(table, &evaluation.program, sort, memory)?;
+        return evaluation.run(sorting);
     }
     // Tables are made of rows of NDJSON.
     let form = formats::text_form(format).unwrap_or(RowForm::Ndjson);
-    let names: Vec<&str> = program.columns().iter().map(|column| column.name.as_str()).collect();
+    let names = evaluation.program.columns().iter().map(|column| column.name.as_str());
+    let names: Vec<&str> = with_filename.then_some(named::NAME).into_iter().chain(names).collect();
     let print = match format {
         RowFormat::Table => Print::Table(Grid::new(&names, look)),
         RowFormat::Ndjson if !look.is_plain() => Print::Styled(look),
         _ => Print::AsMade,
     };
-    let mut rows = Rows { form, header: form.header(&program), print, limit };
+    let rows = Rows {
+        form,
+        header: RowText::new(form, &names).header(),
+        print,
+        limit,
+        names: with_filename.then(|| NamePrefix::new(form)),
+        origins: None,
+    };
     if sort.is_empty() {
-        run::consume(&engine, sources, program, &mut rows, &run, ui, started)?;
-    } else {
-        let mut sorting = Sorting::new(rows, &program, sort, memory)?;
-        run::consume(&engine, sources, program, &mut sorting, &run, ui, started)?;
+        return evaluation.run(rows);
     }
-    Ok(ExitCode::SUCCESS)
+    let sorting = Sorting::new(rows, &evaluation.program, sort, memory)?;
+    evaluation.run(sorting)
 }
 
-/// Compiles the columns.
+/// The evaluation of columns, with any consumer of rows.
+struct Evaluation<'a> {
+    engine: Engine,
+    sources: Vec<Source>,
+    program: Program,
+    queries: Vec<Query>,
+    run: RunArgs,
+    ui: &'a Ui,
+    started: Instant,
+}
+
+impl Evaluation<'_> {
+    fn run(self, consumer: impl Consumer) -> Result<ExitCode, Failure> {
+        let Self { engine, sources, program, queries, run, ui, started } = self;
+        let mut watched = Watched::new(consumer, &queries, ui)?;
+        run::consume(&engine, sources, program, &mut watched, &run, ui, started)?;
+        watched.close(&run.only, ui);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Compiles the columns: their program, and the query of each.
 fn program(
     args: &[String],
     text: bool,
     on_mismatch: OnMismatchArg,
     explode: Option<&str>,
     instants: &WhereArgs,
-) -> Result<Program, Failure> {
+) -> Result<(Program, Vec<Query>), Failure> {
     let elements = explode.map(|path| instants.query(path)?.elements()).transpose()?;
     let parse = |arg: &String| columns::parse(arg, text, elements.as_ref(), instants);
     let columns = args.iter().map(parse).collect::<Result<Vec<Column>, Failure>>()?;
@@ -123,8 +154,9 @@ fn program(
         Some(elements) => Program::exploding(&queries, elements)?,
     };
     let program = program.with_names(&names)?.with_types(&types)?.with_defaults(&defaults)?;
-    Ok(match &instants.time_format {
+    let program = match &instants.time_format {
         Some(format) => program.with_time_format(&Arc::new(format.clone())),
         None => program,
-    })
+    };
+    Ok((program, queries))
 }

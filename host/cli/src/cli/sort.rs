@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use warpath::aggregate::order::{KeyedRows, SortBy, SortRows, SortedText};
+use warpath::aggregate::order::{
+    FoundRow, KeyedRows, RowLocation, RowLocations, SortBy, SortRows, SortedText,
+};
 use warpath::aggregate::sorter::Sorter;
 use warpath::answer::Want;
 use warpath::{Batch, DeviceChoice, Digest, Engine, Program, Source};
@@ -10,6 +12,7 @@ use warpath::{Batch, DeviceChoice, Digest, Engine, Program, Source};
 use super::args::SortArgs;
 use super::failure::Failure;
 use super::out::Out;
+use super::rejects::Reject;
 use super::run::{Consumer, Flow};
 use super::ui::Ui;
 
@@ -36,17 +39,68 @@ pub fn columns(args: &SortArgs, program: &Program) -> Result<Vec<SortBy>, Failur
     args.sort.iter().map(column).collect()
 }
 
+/// The inputs of sorted rows, and the locations of the rows that are read next.
+#[derive(Clone, Default)]
+pub struct Origins {
+    /// The names of the inputs. The same name comes once after itself.
+    sources: Vec<Arc<str>>,
+    locations: RowLocations,
+}
+
+impl Origins {
+    /// The number of an input, which is added if it is not the last one.
+    fn source(&mut self, name: &str) -> u32 {
+        if self.sources.last().is_none_or(|last| **last != *name) {
+            self.sources.push(name.into());
+        }
+        self.sources.len() as u32 - 1
+    }
+
+    /// Takes the inputs and the lines of the next rows.
+    pub fn take(&self, rows: usize) -> Vec<(Arc<str>, u64)> {
+        let name = |source: u32| self.sources.get(source as usize).cloned().unwrap_or_default();
+        self.locations.take(rows).into_iter().map(|location| (name(location.source), location.line)).collect()
+    }
+}
+
+/// The rows of a batch that are not sorted.
+#[derive(Default)]
+pub struct LeftOut {
+    /// The piece and the row of each, ascending.
+    pub rows: Vec<(usize, usize)>,
+    /// The piece and the row of the first one that the run does not reach.
+    pub end: Option<(usize, usize)>,
+}
+
+/// A consumer whose rows can be sorted first.
+pub trait Sortable: Consumer {
+    /// The results of the records that [`examine`](Self::examine) reads. Rows are sorted without them.
+    fn examines(&self) -> Want {
+        Want::default()
+    }
+
+    /// Examines records whose rows are to be sorted, in the order of the input. If a run ends in the batch,
+    /// returns where, and [`Consumer::take_failure`] returns the reason.
+    fn examine(&mut self, _batch: &mut Batch) -> Result<(LeftOut, Flow), Failure> {
+        Ok((LeftOut::default(), Flow::Continue))
+    }
+
+    /// Sets the locations of the rows that follow, which are sorted.
+    fn set_origins(&mut self, origins: Origins);
+}
+
 /// A consumer that sorts all rows, and gives them to another consumer at the end.
 pub struct Sorting<C> {
     inner: C,
     /// The program over the sorted rows.
     program: Program,
     rows: Arc<SortRows>,
+    origins: Origins,
     /// `None` at the end.
     sorter: Option<Sorter>,
 }
 
-impl<C: Consumer> Sorting<C> {
+impl<C: Sortable> Sorting<C> {
     /// Sorts the rows of a program for `inner`.
     pub fn new(inner: C, program: &Program, by: Vec<SortBy>, memory: usize) -> Result<Self, Failure> {
         let rows = Arc::new(SortRows::new(program, by));
@@ -54,36 +108,64 @@ impl<C: Consumer> Sorting<C> {
             inner,
             program: SortRows::program_of_rows(program)?,
             rows,
+            origins: Origins::default(),
             sorter: Some(Sorter::new(memory)),
         })
     }
 }
 
-impl<C: Consumer> Consumer for Sorting<C> {
+impl<C: Sortable> Consumer for Sorting<C> {
     fn want(&self) -> Want {
-        self.rows.want()
+        Want { columns: self.inner.examines().columns, ..self.rows.want() }
     }
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {
         Some(self.rows.clone())
     }
 
+    fn prints_meanwhile(&self) -> bool {
+        false
+    }
+
     fn is_done(&self) -> bool {
         self.inner.is_done()
     }
 
+    fn skips_records(&self) -> bool {
+        self.inner.skips_records()
+    }
+
     fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
-        if let (Some(sorter), Some(rows)) = (&mut self.sorter, batch.take_digest::<KeyedRows>()) {
-            rows.sort(sorter)?;
-        }
-        Ok(Flow::Continue)
+        let (Some(sorter), Some(rows)) = (&mut self.sorter, batch.take_digest::<KeyedRows>()) else {
+            return Ok(Flow::Continue);
+        };
+        let (left_out, flow) = self.inner.examine(batch)?;
+        let source = self.origins.source(batch.source());
+        let pieces: Vec<_> = batch.pieces().collect();
+        rows.sort(sorter, |FoundRow { piece, row, line }| {
+            let is_sorted = left_out.end.is_none_or(|end| (piece, row) < end)
+                && left_out.rows.binary_search(&(piece, row)).is_err();
+            let (first, piece) = pieces.get(piece).filter(|_| is_sorted)?;
+            Some(RowLocation { source, line: batch.line_at(piece, *first, line, 0) })
+        })?;
+        Ok(flow)
+    }
+
+    fn take_refused(&mut self) -> Vec<Reject> {
+        self.inner.take_refused()
+    }
+
+    fn take_failure(&mut self) -> Option<Failure> {
+        self.inner.take_failure()
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
         let Some(sorter) = self.sorter.take() else { return Ok(()) };
+        self.inner.set_origins(self.origins.clone());
         self.inner.start(out)?;
         if !self.inner.is_done() {
-            let rows = Source::Reader("sorted rows".into(), Box::new(SortedText::new(sorter.finish()?)));
+            let text = SortedText::new(sorter.finish()?, self.origins.locations.clone());
+            let rows = Source::Reader("sorted rows".into(), Box::new(text));
             let input = Engine::builder().device(DeviceChoice::Cpu).build()?.input(vec![rows]);
             for batch in input.answers(self.program.clone(), self.inner.want()) {
                 if self.inner.batch(&mut batch?, out)? != Flow::Continue {

@@ -1,12 +1,15 @@
 //! Rows in the order of their columns' values.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_backend::answer::{RowForm, Want};
 use warpath_core::error::Error;
 use warpath_core::key::{self, Kind};
 use warpath_lang::program::{Program, Query};
+use warpath_shared::units::LineIx;
 
 use super::sorter::{Sorted, Sorter};
 use crate::stream::{Digest, Found};
@@ -63,13 +66,18 @@ impl SortRows {
         cells.clear();
         let mut at = 1;
         for key in &self.keys {
+            if !row.get(at..).is_some_and(|rest| rest.starts_with(key.as_bytes())) {
+                cells.push((0, 0));
+                continue;
+            }
             let begin = (at + key.len()).min(row.len());
             let end = begin + value_len(&row[begin..]);
             cells.push((begin, end));
             at = end + 1;
         }
         for SortBy { column, descending } in &self.by {
-            let cell = cells.get(*column).map_or(&b"null"[..], |(begin, end)| &row[*begin..*end]);
+            let cell = cells.get(*column).map_or(&b""[..], |(begin, end)| &row[*begin..*end]);
+            let cell = if cell.is_empty() { &b"null"[..] } else { cell };
             let begin = out.len();
             out.push(0);
             key::encode(cell, out);
@@ -113,21 +121,62 @@ fn value_len(text: &[u8]) -> usize {
 
 impl Digest for SortRows {
     fn want(&self) -> Want {
-        Want { rows: Some(RowForm::Ndjson), ..Want::default() }
+        Want { rows: Some(RowForm::Sparse), records: true, ..Want::default() }
     }
 
     /// Makes [`KeyedRows`].
     fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
         let (mut rows, mut cells) = (KeyedRows::default(), Vec::new());
-        for piece in found {
-            for row in piece.rows.split_inclusive(|byte| *byte == b'\n') {
+        for (number, piece) in found.iter().enumerate() {
+            let lines = piece.rows.split_inclusive(|byte| *byte == b'\n');
+            for (at, (row, line)) in lines.zip(piece.records).enumerate() {
                 self.key(row, &mut cells, &mut rows.bytes);
                 let key = rows.bytes.len();
                 rows.bytes.extend_from_slice(row);
-                rows.ends.push((key, rows.bytes.len()));
+                let found = FoundRow { piece: number, row: at, line: *line };
+                rows.rows.push(Keyed { key, row: rows.bytes.len(), found });
             }
         }
         Box::new(rows)
+    }
+}
+
+/// A row among the results for a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundRow {
+    /// The number of its piece, from 0 on.
+    pub piece: usize,
+    /// The number of the row in its piece, from 0 on.
+    pub row: usize,
+    /// The line of its record in the piece.
+    pub line: LineIx,
+}
+
+/// The location of a row in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowLocation {
+    /// The number of an input, as the caller counts inputs.
+    pub source: u32,
+    /// The line in the input, counted from 1.
+    pub line: u64,
+}
+
+/// The bytes of a location before the text of its row.
+const LOCATION_BYTES: usize = 12;
+
+impl RowLocation {
+    fn to_bytes(self) -> [u8; LOCATION_BYTES] {
+        let mut bytes = [0; LOCATION_BYTES];
+        bytes[..4].copy_from_slice(&self.source.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.line.to_le_bytes());
+        bytes
+    }
+
+    /// The location that the bytes of an item begin with; `None` if they are too few.
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (source, rest) = bytes.split_first_chunk()?;
+        let line = rest.first_chunk()?;
+        Some(Self { source: u32::from_le_bytes(*source), line: u64::from_le_bytes(*line) })
     }
 }
 
@@ -135,39 +184,76 @@ impl Digest for SortRows {
 #[derive(Default)]
 pub struct KeyedRows {
     bytes: Vec<u8>,
-    /// The end of each key, and the end of its row, which follows the key.
-    ends: Vec<(usize, usize)>,
+    rows: Vec<Keyed>,
+}
+
+/// A row with its key.
+struct Keyed {
+    /// The end of the key, and the end of the row, which follows the key.
+    key: usize,
+    row: usize,
+    found: FoundRow,
 }
 
 impl KeyedRows {
-    /// Adds the rows to a sorter, after the rows that it has.
+    /// Adds the rows to a sorter, after the rows that it has. `location` returns the location of a row;
+    /// `None` leaves the row out.
     ///
     /// # Errors
     /// The errors of [`Sorter::push`].
-    pub fn sort(&self, sorter: &mut Sorter) -> Result<(), Error> {
-        let mut begin = 0;
-        for (key, row) in &self.ends {
-            sorter.push(&self.bytes[begin..*key], &self.bytes[*key..*row])?;
+    pub fn sort(
+        &self,
+        sorter: &mut Sorter,
+        mut location: impl FnMut(FoundRow) -> Option<RowLocation>,
+    ) -> Result<(), Error> {
+        let (mut begin, mut item) = (0, Vec::new());
+        for Keyed { key, row, found } in &self.rows {
+            if let Some(location) = location(*found) {
+                item.clear();
+                item.extend_from_slice(&location.to_bytes());
+                item.extend_from_slice(&self.bytes[*key..*row]);
+                sorter.push(&self.bytes[begin..*key], &item)?;
+            }
             begin = *row;
         }
         Ok(())
     }
 }
 
-/// Reads the payloads of sorted items, one after the other.
+/// The locations of sorted rows whose text has been read, and that have not been taken. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct RowLocations(Arc<Mutex<VecDeque<RowLocation>>>);
+
+impl RowLocations {
+    /// Takes the locations of the next rows, at most `count`.
+    #[must_use]
+    pub fn take(&self, count: usize) -> Vec<RowLocation> {
+        let mut locations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = count.min(locations.len());
+        locations.drain(..count).collect()
+    }
+
+    fn add(&self, location: RowLocation) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back(location);
+    }
+}
+
+/// Reads the text of sorted rows, one after the other.
 pub struct SortedText {
     sorted: Sorted,
+    locations: RowLocations,
     key: Vec<u8>,
-    text: Vec<u8>,
-    /// The bytes of `text` that have been read.
+    item: Vec<u8>,
+    /// The bytes of `item` that have been read, its location included.
     read: usize,
 }
 
 impl SortedText {
-    /// The payloads of these items.
+    /// The rows of these items, which [`KeyedRows::sort`] made. The location of each row is added to
+    /// `locations` before its text is read.
     #[must_use]
-    pub fn new(sorted: Sorted) -> Self {
-        Self { sorted, key: Vec::new(), text: Vec::new(), read: 0 }
+    pub fn new(sorted: Sorted, locations: RowLocations) -> Self {
+        Self { sorted, locations, key: Vec::new(), item: Vec::new(), read: 0 }
     }
 }
 
@@ -175,15 +261,20 @@ impl Read for SortedText {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut written = 0;
         while written < buffer.len() {
-            if self.read == self.text.len() {
-                self.read = 0;
-                if !self.sorted.next(&mut self.key, &mut self.text).map_err(io::Error::other)? {
-                    self.text.clear();
+            if self.read == self.item.len() {
+                if !self.sorted.next(&mut self.key, &mut self.item).map_err(io::Error::other)? {
+                    self.item.clear();
+                    self.read = 0;
                     break;
                 }
+                let Some(location) = RowLocation::of_bytes(&self.item) else {
+                    return Err(io::Error::other("a sorted row has no location"));
+                };
+                self.locations.add(location);
+                self.read = LOCATION_BYTES;
             }
-            let count = (self.text.len() - self.read).min(buffer.len() - written);
-            buffer[written..written + count].copy_from_slice(&self.text[self.read..self.read + count]);
+            let count = (self.item.len() - self.read).min(buffer.len() - written);
+            buffer[written..written + count].copy_from_slice(&self.item[self.read..self.read + count]);
             (self.read, written) = (self.read + count, written + count);
         }
         Ok(written)

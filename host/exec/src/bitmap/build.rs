@@ -30,6 +30,7 @@ mod values;
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use warpath_core::error::{Error, IndexError, InputError, RecordError};
 use warpath_core::pool;
@@ -136,9 +137,27 @@ pub fn build_by(
     path: &Path,
     specs: &[ColumnSpec],
 ) -> Result<(Built, LeftOut), Error> {
+    build_watched(maker, engine, path, specs, Arc::new(|_| {}))
+}
+
+/// A function that is called now and then with the bytes of text that have been read.
+pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// Builds columns of a file, as [`build_by`] does. Calls `watch` as the lines of a file are read. The cells
+/// of a table are read without it.
+///
+/// # Errors
+/// The errors of [`build_by`].
+pub fn build_watched(
+    maker: &mut BitmapMaker,
+    engine: &Engine,
+    path: &Path,
+    specs: &[ColumnSpec],
+    watch: Watch,
+) -> Result<(Built, LeftOut), Error> {
     let opened = Opened::new(path)?;
     match opened.table()? {
-        None => build_ndjson_by(maker, engine, path, specs),
+        None => ndjson::build_ndjson_watched(maker, engine, path, specs, watch),
         #[cfg(feature = "arrow-ipc")]
         Some(_) => Ok((build_table_by(maker, path, specs)?, LeftOut::default())),
         #[cfg(not(feature = "arrow-ipc"))]

@@ -40,7 +40,13 @@ fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
 }
 
 /// Makes the index file of an input.
-pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level) -> Result<(), Error> {
+pub(super) fn build(
+    engine: &Engine,
+    input: &Path,
+    output: &Path,
+    levels: Level,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), Error> {
     engine.wants_lines("an index file requires")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
@@ -74,6 +80,7 @@ pub(super) fn build(engine: &Engine, input: &Path, output: &Path, levels: Level)
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;
         place += bytes.len() as u64;
+        progress(entry.end());
         table.push(entry);
     }
     // The indexed text has to be the whole file: if the last line became longer meanwhile, it was read to its

@@ -44,7 +44,7 @@ struct Scratch {
 impl FileStore {
     pub fn new(checked: &CheckedIndex, chosen: &Chosen) -> Self {
         let CheckedIndex { index, input, input_name } = checked;
-        let origin = Origin { name: input_name.clone(), input: 1 };
+        let origin = Origin { name: input_name.clone(), input: 1, returns: false };
         let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
         Self { index, input, origin, buffers, strict: chosen.strict, scratch: Mutex::default() }
     }

@@ -58,7 +58,7 @@ impl TextColumn {
                 None => return self.of_pipe(name, io::stdin()),
             },
             Source::Reader(_, reader) => return self.of_pipe(name, reader),
-            Source::Followed(..) | Source::Column(..) => {
+            Source::Followed(..) | Source::FollowedAll(_) | Source::Column(..) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
         };

@@ -44,28 +44,28 @@ impl FollowEnd {
         }
     }
 
-    fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Acquire)
     }
 
-    fn wakes(&self, waker: SyncSender<()>) {
+    pub(super) fn wakes(&self, waker: SyncSender<()>) {
         self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
     }
 }
 
 /// The time after which a file is looked at although the system has reported no change. Some file systems
 /// report none that other machines make.
-const LOOK: Duration = Duration::from_secs(1);
+pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// The same, where the system cannot report changes at all.
-const POLL: Duration = Duration::from_millis(100);
+pub(super) const POLL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// The lines of a file, and of the files that take its name, without end.
+/// The lines of a file, and of the files that take its name.
 ///
 /// Only whole lines are given out. A line that has not ended waits for its end. If the file is replaced or
 /// becomes shorter first, the line ends there: the reader adds a newline.
-pub(super) struct Follower {
+pub(super) struct Tail {
     path: PathBuf,
     file: File,
     /// Bytes of the file that have been read.
@@ -77,25 +77,17 @@ pub(super) struct Follower {
     given: usize,
     /// True until the end of the line in which the reader began.
     in_line: bool,
-    end: FollowEnd,
-    wake: Receiver<()>,
-    /// The longest time between two looks at the file.
-    interval: Duration,
-    /// Reports changes as long as it lives.
-    _watcher: Option<RecommendedWatcher>,
+    /// The file that was replaced last, until it is taken.
+    replaced: Option<Identity>,
 }
 
-impl Follower {
+impl Tail {
     /// Opens a file.
     ///
     /// # Errors
     /// [`InputError::Io`] if the file cannot be opened, or is no regular file.
-    pub fn new(path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Self, InputError> {
+    pub fn new(path: &Path, from: FollowFrom) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: path.display().to_string(), source };
-        let (waker, wake) = sync_channel(1);
-        end.wakes(waker.clone());
-        // A change after this is noticed, and a change before it is read.
-        let watcher = watch(path, waker).ok();
         let mut file = File::open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be followed");
@@ -111,21 +103,43 @@ impl Follower {
                 in_line = last != *b"\n";
             }
         }
-        let interval = if watcher.is_some() { LOOK } else { POLL };
         let (lines, whole, given) = (Vec::new(), 0, 0);
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            read,
-            lines,
-            whole,
-            given,
-            in_line,
-            end,
-            wake,
-            interval,
-            _watcher: watcher,
-        })
+        Ok(Self { path: path.to_owned(), file, read, lines, whole, given, in_line, replaced: None })
+    }
+
+    /// Appends whole lines that are in the file now. Returns false if there is none. With `is_last`, no other
+    /// file takes the place of this one.
+    pub fn next_lines(&mut self, is_last: bool, lines: &mut Vec<u8>) -> io::Result<bool> {
+        loop {
+            if self.given < self.whole {
+                lines.extend_from_slice(&self.lines[self.given..self.whole]);
+                self.given = self.whole;
+                return Ok(true);
+            }
+            if !self.read_on()? && self.given == self.whole && (is_last || !self.turn()?) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Ends the open line of a file that was deleted, if no other file has its name. Returns true if so.
+    pub fn end_if_deleted(&mut self) -> bool {
+        let is_deleted = self.path.symlink_metadata().is_err()
+            && self.file.metadata().is_ok_and(|metadata| is_unnamed(&metadata));
+        if is_deleted {
+            self.end_line();
+        }
+        is_deleted
+    }
+
+    /// The identity of the file that is read.
+    pub fn identity(&self) -> Option<Identity> {
+        self.file.metadata().ok().and_then(|metadata| identity(&metadata))
+    }
+
+    /// Takes the identity of a file that was read before another took its name.
+    pub fn take_replaced(&mut self) -> Option<Identity> {
+        self.replaced.take()
     }
 
     /// Reads on in the file. Returns false at its end.
@@ -188,7 +202,10 @@ impl Follower {
             return Ok(true);
         }
         match File::open(&self.path) {
-            Ok(file) => self.file = file,
+            Ok(file) => {
+                self.replaced = identity(&here);
+                self.file = file;
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         }
@@ -198,26 +215,53 @@ impl Follower {
     }
 }
 
+/// A reader of the lines of a file, without end.
+pub(super) struct Follower {
+    tail: Tail,
+    end: FollowEnd,
+    wake: Receiver<()>,
+    /// The longest time between two looks at the file.
+    interval: Duration,
+    /// Reports changes as long as it lives.
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Follower {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The errors of [`Tail::new`].
+    pub fn new(path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Self, InputError> {
+        let (waker, wake) = sync_channel(1);
+        end.wakes(waker.clone());
+        // A change after this is noticed, and a change before it is read.
+        let watcher = watch(path, waker).ok();
+        let interval = if watcher.is_some() { LOOK } else { POLL };
+        Ok(Self { tail: Tail::new(path, from)?, end, wake, interval, _watcher: watcher })
+    }
+}
+
 impl Read for Follower {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let Self { tail, end, wake, interval, .. } = self;
         loop {
-            if self.given < self.whole {
-                let count = room.len().min(self.whole - self.given);
-                room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);
-                self.given += count;
+            if tail.given < tail.whole {
+                let count = room.len().min(tail.whole - tail.given);
+                room[..count].copy_from_slice(&tail.lines[tail.given..tail.given + count]);
+                tail.given += count;
                 return Ok(count);
             }
             // What was in the file at the end is read.
-            let is_last = self.end.is_set();
-            if self.read_on()? || self.given < self.whole {
+            let is_last = end.is_set();
+            if tail.read_on()? || tail.given < tail.whole {
                 continue;
             }
             if is_last {
                 return Ok(0);
             }
-            if !self.turn()? {
+            if !tail.turn()? {
                 // A wake that came since the last read is in the channel.
-                let _ = self.wake.recv_timeout(self.interval);
+                let _ = wake.recv_timeout(*interval);
             }
         }
     }
@@ -248,6 +292,33 @@ fn watch(path: &Path, waker: SyncSender<()>) -> notify::Result<RecommendedWatche
         watcher.watch(&other, RecursiveMode::NonRecursive)?;
     }
     Ok(watcher)
+}
+
+/// The identity of a file, which is independent of its name: its device and its number there.
+pub(super) type Identity = (u64, u64);
+
+#[cfg(unix)]
+pub(super) fn identity(metadata: &Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// This platform shows no identity.
+#[cfg(not(unix))]
+pub(super) fn identity(_: &Metadata) -> Option<Identity> {
+    None
+}
+
+#[cfg(unix)]
+fn is_unnamed(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.nlink() == 0
+}
+
+/// An open file has a name on this platform.
+#[cfg(not(unix))]
+fn is_unnamed(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(unix)]

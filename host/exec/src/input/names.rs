@@ -1,51 +1,14 @@
 //! Names of inputs as arguments and lists give them: files, folders and patterns.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, glob_with};
 use warpath_core::error::InputError;
 
-use super::decoded::ENDINGS as COMPRESSED;
+use super::folders::{FolderFiles, files_of_folder};
 use super::source::Source;
-
-/// The files that are read of a folder, by the endings of their names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FolderFiles {
-    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`;
-    /// and packed files, `.wpk`.
-    #[default]
-    Json,
-    /// The files of [`Json`](Self::Json), and `.xml`.
-    Documents,
-    /// `.parquet`.
-    Parquet,
-    /// `.arrow`, `.arrows`, `.feather` and `.ipc`.
-    Arrow,
-}
-
-impl FolderFiles {
-    /// True if a file of this name is read.
-    fn has(self, name: &OsStr) -> bool {
-        let name = name.to_string_lossy().to_ascii_lowercase();
-        let ends = |name: &str, endings: &[&str]| {
-            name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
-        };
-        if self == Self::Parquet {
-            return ends(&name, &["parquet"]);
-        }
-        if self == Self::Arrow {
-            return ends(&name, &["arrow", "arrows", "feather", "ipc"]);
-        }
-        let inner =
-            if ends(&name, &COMPRESSED) { name.rsplit_once('.').map(|(inner, _)| inner) } else { None };
-        ends(inner.unwrap_or(&name), &["json", "ndjson", "jsonl", "log"])
-            || ends(&name, &["wpk"])
-            || self == Self::Documents && ends(inner.unwrap_or(&name), &["xml"])
-    }
-}
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
 /// dot.
@@ -81,14 +44,19 @@ impl Source {
     /// [`InputError::NoFiles`] if a folder or a pattern means no file. [`InputError::Io`] for a folder
     /// that cannot be read.
     pub fn named(name: &Path, files: FolderFiles) -> Result<Vec<Self>, InputError> {
-        let paths = if name.is_dir() {
-            folder(name, files)?
-        } else if let Some(pattern) = pattern(name) {
-            matching(pattern)?
-        } else {
-            vec![name.to_owned()]
-        };
+        let paths = if name.is_dir() { folder(name, files)? } else { Self::paths(name)? };
         Ok(paths.into_iter().map(Self::File).collect())
+    }
+
+    /// The files that match a pattern, if no file has exactly its name; else the name itself.
+    ///
+    /// # Errors
+    /// [`InputError::NoFiles`] and [`InputError::Io`], as for [`named`](Self::named).
+    pub fn paths(name: &Path) -> Result<Vec<PathBuf>, InputError> {
+        match pattern(name) {
+            Some(pattern) => matching(pattern),
+            None => Ok(vec![name.to_owned()]),
+        }
     }
 
     /// The names in a list of files, such as `find` prints. If the list contains a zero byte, zero bytes end
@@ -133,7 +101,7 @@ fn path_of(name: &[u8]) -> io::Result<PathBuf> {
 /// The files of a folder.
 fn folder(path: &Path, files: FolderFiles) -> Result<Vec<PathBuf>, InputError> {
     let mut found = Vec::new();
-    walk(path, files, &mut found)?;
+    files_of_folder(path, files, &mut found)?;
     if found.is_empty() {
         let why = match files {
             FolderFiles::Json => {
@@ -148,25 +116,6 @@ fn folder(path: &Path, files: FolderFiles) -> Result<Vec<PathBuf>, InputError> {
         return Err(no_files(&path.display().to_string(), why));
     }
     Ok(found)
-}
-
-fn walk(path: &Path, files: FolderFiles, found: &mut Vec<PathBuf>) -> Result<(), InputError> {
-    let failed = |source| InputError::Io { name: path.display().to_string(), source };
-    let mut entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (name, inner) = (entry.file_name(), entry.path());
-        if name.as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
-        // The type of a link is not that of its target.
-        if entry.file_type().map_err(failed)?.is_dir() {
-            walk(&inner, files, found)?;
-        } else if files.has(&name) && inner.is_file() {
-            found.push(inner);
-        }
-    }
-    Ok(())
 }
 
 /// The name as a pattern, if it is one and no file has this name.
@@ -286,30 +235,6 @@ mod tests {
         let mut patterns = Vec::new();
         expand(String::new(), &"{a,b}".repeat(40), &mut patterns);
         assert!(patterns.len() > MOST_PATTERNS && patterns.len() < 2 * MOST_PATTERNS);
-    }
-
-    #[test]
-    fn endings_of_files_in_folders() {
-        for (name, json, documents) in [
-            ("a.json", true, true),
-            ("a.NDJSON.GZ", true, true),
-            ("a.jsonl.lz4", true, true),
-            ("a.log.xz", true, true),
-            ("a.wpk", true, true),
-            ("a.xml", false, true),
-            ("a.xml.bz2", false, true),
-            ("a.gz", false, false),
-            ("json", false, false),
-            ("a.json.txt", false, false),
-            ("a.parquet", false, false),
-        ] {
-            assert_eq!(FolderFiles::Json.has(name.as_ref()), json, "{name}");
-            assert_eq!(FolderFiles::Documents.has(name.as_ref()), documents, "{name}");
-        }
-        assert!(
-            FolderFiles::Parquet.has("a.parquet".as_ref()) && !FolderFiles::Parquet.has("a.json".as_ref())
-        );
-        assert!(FolderFiles::Arrow.has("a.feather".as_ref()) && !FolderFiles::Arrow.has("a.json".as_ref()));
     }
 
     #[test]

@@ -167,7 +167,7 @@ mod tests {
     fn open(reader: Box<dyn Read + Send>) -> Sequence {
         match Source::Reader("test".into(), reader).open().unwrap() {
             OpenedSource::Sequence(sequence) => sequence,
-            OpenedSource::Plain(_) => panic!("a reader is no file"),
+            _ => panic!("a reader is no file"),
         }
     }
 

@@ -14,6 +14,7 @@ use super::column::TextColumn;
 use super::decoded::{Compression, Decoded, has_compressed_name};
 use super::feed::Feed;
 use super::follow::{FollowEnd, FollowFrom, Follower};
+use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
@@ -34,6 +35,12 @@ pub enum Source {
     /// file that becomes shorter than what has been read of it. Line numbers and offsets count on. A line
     /// that has not ended waits for its end.
     Followed(PathBuf, FollowFrom, FollowEnd),
+    /// Several plain files, and the files of folders, that are followed at the same time, each as with
+    /// [`Followed`](Self::Followed).
+    ///
+    /// The lines of one file keep their order; those of several come as they are written. Results have the
+    /// names of their files, and each file counts its own lines.
+    FollowedAll(FollowedFiles),
     /// A column of text in a table: each row is a line, and each value a record.
     ///
     /// A null and an empty string are blank lines, which are no records. Newlines outside strings become
@@ -48,6 +55,8 @@ pub(crate) enum OpenedSource {
     Plain(PlainFile),
     /// An input that is read from start to end.
     Sequence(Sequence),
+    /// Files that are followed together.
+    Followed(FollowedLines),
 }
 
 impl From<PathBuf> for Source {
@@ -70,6 +79,7 @@ impl Source {
         match self {
             Self::File(path) | Self::Followed(path, ..) => path.display().to_string(),
             Self::Stdin => "<stdin>".into(),
+            Self::FollowedAll(_) => "<followed files>".into(),
             Self::Reader(name, _) => name.clone(),
             Self::Column(table, _) => table.name(),
         }
@@ -130,6 +140,10 @@ impl Source {
             Self::File(path) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
             Self::Reader(..) => mode,
+            Self::FollowedAll(all) => {
+                let files = all.all_files().unwrap_or_default();
+                files.iter().fold(mode, |mode, path| mode.and_file(path))
+            }
             Self::Column(table, _) => Self::mode_after(mode, table),
         }
     }
@@ -179,6 +193,7 @@ impl Source {
             },
             Self::Reader(_, reader) => Decoded::new(name, reader),
             Self::Followed(path, from, end) => followed(name, &path, from, end),
+            Self::FollowedAll(_) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
         }
     }
@@ -186,7 +201,11 @@ impl Source {
     pub(crate) fn open(self) -> Result<OpenedSource, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
-        let regular = match &self {
+        let this = match self {
+            Self::FollowedAll(all) => return all.open().map(OpenedSource::Followed),
+            other => other,
+        };
+        let regular = match &this {
             Self::File(path) => {
                 let kind = path.metadata().map_err(failed)?.file_type();
                 if kind.is_dir() {
@@ -196,7 +215,7 @@ impl Source {
                 if kind.is_file() { Some(File::open(path).map_err(failed)?) } else { None }
             }
             Self::Stdin => stdin_file(),
-            Self::Reader(..) | Self::Followed(..) | Self::Column(..) => None,
+            Self::Reader(..) | Self::Followed(..) | Self::FollowedAll(_) | Self::Column(..) => None,
         };
         let failed = |source: io::Error| match source.downcast::<InputError>() {
             Ok(error) => error,
@@ -207,7 +226,7 @@ impl Source {
             Some(Regular::Other(file)) => Feed::Direct(Decoded::of_file(name.clone(), file)?.checked()?),
             None => {
                 let to_open = name.clone();
-                Feed::pumped(name.clone(), move || match self {
+                Feed::pumped(name.clone(), move || match this {
                     Self::File(path) => {
                         let file = File::open(&path)
                             .map_err(|source| InputError::Io { name: to_open.clone(), source })?;
@@ -216,12 +235,19 @@ impl Source {
                     Self::Stdin => Decoded::new(to_open, io::stdin())?.checked(),
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
                     Self::Followed(path, from, end) => followed(to_open, &path, from, end),
+                    Self::FollowedAll(_) => Err(whole(to_open)),
                     Self::Column(table, column) => column.open(*table),
                 })?
             }
         };
         Ok(OpenedSource::Sequence(Sequence::new(name.into(), feed)))
     }
+}
+
+/// The error for several followed files, where one input is read to its end.
+fn whole(name: String) -> InputError {
+    let source = io::Error::new(io::ErrorKind::InvalidInput, "followed files are read as lines only");
+    InputError::Io { name, source }
 }
 
 /// The lines of a file that is followed.
@@ -231,11 +257,7 @@ fn followed(name: String, path: &Path, from: FollowFrom, end: FollowEnd) -> Resu
     if file.metadata().is_ok_and(|metadata| metadata.is_file())
         && PlainFile::of(file, &name)?.is_none_or(|file| file.as_packed().is_some())
     {
-        let source = io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "only a plain file can be followed, not a compressed one",
-        );
-        return Err(InputError::Io { name, source });
+        return Err(compressed(path));
     }
     Ok(Decoded::plain(name, Follower::new(path, from, end)?))
 }

@@ -118,7 +118,7 @@ impl Conductor {
         let name: Arc<str> = source.name().into();
         let file = match source.open()? {
             OpenedSource::Plain(file) => Arc::new(file),
-            OpenedSource::Sequence(_) => return Err(changed(&name)),
+            OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),
         };
         Ok(match Head::find(&file, split)? {
             Some(head) => {
@@ -210,7 +210,7 @@ impl Conduct<ProgramTask> for Conductor {
                 Some(Err(error))
             }
             Upcoming::Elements(parts, name) => {
-                self.origin = Origin { name, input: self.origin.input + 1 };
+                self.origin = Origin { name, input: self.origin.input + 1, returns: false };
                 let workers = self.elements(&parts, 0);
                 let held = VecDeque::new();
                 self.stage =

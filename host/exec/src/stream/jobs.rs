@@ -17,7 +17,7 @@ use crate::document::{Parts, Whole};
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
 };
-use crate::input::{Extract, has_compressed_name};
+use crate::input::{Extract, FollowedLines, FollowedText, has_compressed_name};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -26,6 +26,8 @@ pub struct Origin {
     pub name: Arc<str>,
     /// The input's number, from 1 on.
     pub input: usize,
+    /// True if parts of this input may come after those of other inputs.
+    pub returns: bool,
 }
 
 /// The most files that are evaluated together.
@@ -205,17 +207,20 @@ impl DocumentJobs {
             if self.together
                 && let Some((files, name)) = self.small_files()
             {
-                self.origin = Origin { name, input: self.origin.input + files.len() };
+                self.origin = Origin { name, input: self.origin.input + files.len(), returns: false };
                 return Some((self.origin.clone(), Ok(Job::Files(files, self.form))));
             }
             let document = self.sources.pop_front()?;
-            self.origin = Origin { name: document.name(), input: self.origin.input + 1 };
+            self.origin = Origin { name: document.name(), input: self.origin.input + 1, returns: false };
             let form = self.form;
             let job = match document {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
                 Document::Source(source) => {
                     source.open().map_err(Error::from).and_then(|opened| match opened {
                         OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
+                        OpenedSource::Followed(_) => {
+                            Err(Error::Usage("followed files are read as lines only".into()))
+                        }
                         OpenedSource::Sequence(mut sequence) => {
                             let text = sequence.read_all(self.size, buffers, stop)?;
                             let is_there = self.with_empty && !stop.load(Ordering::Relaxed);
@@ -305,7 +310,7 @@ pub(super) struct SelectedJobs {
 impl SelectedJobs {
     /// Parts for which about `size` bytes are read.
     pub fn new(selection: Arc<Selection>, size: usize) -> Self {
-        let origin = Origin { name: selection.name().clone(), input: 1 };
+        let origin = Origin { name: selection.name().clone(), input: 1, returns: false };
         Self { selection, origin, next: Some(0), size, most: size }
     }
 
@@ -350,9 +355,18 @@ pub(super) struct LineJobs {
 }
 
 enum Open {
-    Plain { file: Arc<PlainFile>, next: u64 },
-    Packed { file: Arc<PlainFile>, packed: PackedFile, next: usize },
+    Plain {
+        file: Arc<PlainFile>,
+        next: u64,
+    },
+    Packed {
+        file: Arc<PlainFile>,
+        packed: PackedFile,
+        next: usize,
+    },
     Sequence(crate::input::Sequence),
+    /// Several followed files. The first one has this number among the inputs.
+    Followed(FollowedLines, usize),
 }
 
 impl LineJobs {
@@ -402,7 +416,8 @@ impl LineJobs {
             let next = match &mut self.open {
                 None => {
                     let source = self.sources.next()?;
-                    self.origin = Origin { name: source.name().into(), input: self.origin.input + 1 };
+                    self.origin =
+                        Origin { name: source.name().into(), input: self.origin.input + 1, returns: false };
                     match source.open() {
                         Ok(OpenedSource::Plain(file)) => {
                             let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
@@ -418,8 +433,21 @@ impl LineJobs {
                             self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
                             continue;
                         }
+                        Ok(OpenedSource::Followed(lines)) => {
+                            self.open = Some(Open::Followed(lines, self.origin.input));
+                            continue;
+                        }
                         Err(error) => Err(error.into()),
                     }
+                }
+                Some(Open::Followed(lines, first)) => {
+                    let first = *first;
+                    lines.next(self.size, buffers, stop).map(|part| {
+                        part.map(|FollowedText { file, name, text }| {
+                            self.origin = Origin { name, input: first + file, returns: true };
+                            Job::Text(text)
+                        })
+                    })
                 }
                 Some(Open::Plain { file, next }) if *next < file.len() => {
                     let (begin, size) = (*next, self.size);
@@ -461,7 +489,7 @@ impl LineJobs {
         let open = match &self.open {
             Some(Open::Plain { file, next }) => *next < file.len(),
             Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
-            Some(Open::Sequence(_)) => true,
+            Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,
         };
         !self.failed && (open || self.sources.len() > 0)

@@ -1,5 +1,7 @@
 //! Line numbers of partitions, counted over an input.
 
+use std::collections::HashMap;
+
 use warpath_core::error::{Error, InputError};
 
 use super::jobs::Origin;
@@ -9,13 +11,21 @@ use super::jobs::Origin;
 pub(crate) struct LineCounter {
     input: usize,
     pub line: u64,
+    /// True if parts of the input may come after those of other inputs.
+    returns: bool,
+    /// The next lines of such inputs.
+    others: HashMap<usize, u64>,
 }
 
 impl LineCounter {
     /// The number of the next line of an input.
     pub fn of(&mut self, origin: &Origin) -> u64 {
         if self.input != origin.input {
-            *self = Self { input: origin.input, line: 0 };
+            if self.returns {
+                self.others.insert(self.input, self.line);
+            }
+            self.line = self.others.remove(&origin.input).unwrap_or(0);
+            (self.input, self.returns) = (origin.input, origin.returns);
         }
         self.line
     }

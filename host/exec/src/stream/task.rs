@@ -207,7 +207,11 @@ impl Task for ProgramTask {
         #[cfg(feature = "arrow")]
         self.decode(&mut answer, text)?;
         let is_looked_at = match self.digest {
-            Some(_) => is_looked_at(&answer, Want::default()),
+            // Columns come with the digest, and refused values are shown with their records.
+            Some(_) => {
+                let records = want.records && want.columns.is_some();
+                is_looked_at(&answer, Want { records, ..Want::default() })
+            }
             None => is_looked_at(&answer, want),
         };
         let answered = if surveyed { answer.into() } else { self.digested(text.bytes(), answer) };

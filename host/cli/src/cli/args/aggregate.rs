@@ -11,7 +11,7 @@ use warpath::aggregate::DEFAULT_MEMORY;
 use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs,
 };
-use super::values::{fraction, memory_size};
+use super::values::{fraction, memory_size, number};
 use crate::cli::failure::Failure;
 
 /// Paths, and the files after them.
@@ -144,7 +144,7 @@ pub struct CountByArgs {
     pub words: PathsAndFiles,
 
     /// Print only the N most frequent values
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true)]
     pub top: Option<usize>,
 
     #[command(flatten)]
@@ -266,14 +266,14 @@ the one of N."
 )]
 pub struct SampleArgs {
     /// Number of records
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true)]
     pub size: usize,
 
     #[command(flatten)]
     pub files: FileArgs,
 
     /// Seed of the sample: the same seed and input give the same sample [default: another one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     #[command(flatten)]

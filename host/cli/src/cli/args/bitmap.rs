@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::options::{
     ApproximateArgs, DeviceArgs, EngineArgs, ExitStatusArgs, LimitArgs, NewFileArgs, OnErrorArgs, OutputArgs,
-    RowFormatArgs, StatsArgs, StrictArgs,
+    ReportArgs, RowFormatArgs, StatsArgs, StrictArgs,
 };
 use super::values::{expression, workers};
 
@@ -76,7 +76,7 @@ pub struct BitmapBuildArgs {
     #[command(flatten)]
     pub strict: StrictArgs,
     #[command(flatten)]
-    pub stats: StatsArgs,
+    pub report: ReportArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, value_parser};
 use warpath::index_file::DEFAULT_LEVELS;
 use warpath_shared::units::MAX_DEPTH;
 
-use super::options::{EngineArgs, FileArgs, NewFileArgs, OutputArgs, StrictArgs};
+use super::options::{EngineArgs, FileArgs, NewFileArgs, OutputArgs, ProgressArgs, StrictArgs};
 
 #[derive(Subcommand)]
 pub enum IndexCommand {
@@ -39,6 +39,8 @@ pub struct BuildArgs {
     #[arg(long = "for", value_name = "PATH", conflicts_with = "levels")]
     pub queries: Vec<String>,
 
+    #[command(flatten)]
+    pub progress: ProgressArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

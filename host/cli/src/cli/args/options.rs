@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
-use super::values::{device, expression, limit, partition_size, time_format, workers};
+use super::values::{device, expression, number, partition_size, time_format, workers};
 
 #[derive(Args, Default)]
 pub struct FileArgs {
@@ -36,11 +36,12 @@ pub struct ColumnArgs {
 
 #[derive(Args, Default)]
 pub struct FollowArgs {
-    /// Wait for lines that are written to the file later, also if it is replaced or made shorter
+    /// Wait for lines that are written to the files later, also if they are replaced or made shorter
     ///
-    /// `start`: read the file first; `end`: read only lines that come later. A line waits for its end.
-    /// Another file that takes the name is read from its start. The first SIGINT (Ctrl-C) or SIGTERM ends
-    /// the input, and the run as usual. For one plain file of lines.
+    /// `start`: read the files first; `end`: read only lines that come later. A line waits for its end.
+    /// Another file that takes a name is read from its start. Files that come into a folder are followed,
+    /// too. The first SIGINT (Ctrl-C) or SIGTERM ends the input, and the run as usual. For plain files of
+    /// lines; compressed ones in folders are left out.
     #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
           default_missing_value = "start")]
     pub follow: Option<FollowFromArg>,
@@ -48,9 +49,9 @@ pub struct FollowArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FollowFromArg {
-    /// From the start of the file
+    /// From the start of the files
     Start,
-    /// From the end that the file has now
+    /// From the end that the files have now
     End,
 }
 
@@ -119,14 +120,15 @@ pub struct StrictArgs {
 #[derive(Args, Default)]
 pub struct LimitArgs {
     /// Stop after N results
-    #[arg(short = 'n', long, value_name = "N", value_parser = limit)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub limit: Option<u64>,
 }
 
 #[derive(Args, Default)]
 pub struct SkipArgs {
     /// Leave out the first N results
-    #[arg(long, value_name = "N", default_value_t, hide_default_value = true, value_parser = limit)]
+    #[arg(long, value_name = "N", default_value_t, hide_default_value = true, value_parser = number::<u64>,
+          allow_negative_numbers = true)]
     pub skip: u64,
 }
 
@@ -175,7 +177,7 @@ pub struct RejectArgs {
     /// End the run with an error when more than N records are left out
     ///
     /// Results may go on a little after the last of them: up to the end of the partition.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub max_errors: Option<u64>,
 }
 
@@ -287,13 +289,9 @@ pub struct StatsArgs {
     pub stats: Option<StatsFormat>,
 }
 
-/// Reports about a run, beside its results.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Messages")]
-pub struct ReportArgs {
-    #[command(flatten)]
-    pub stats: StatsArgs,
-
+pub struct ProgressArgs {
     /// Progress on standard error
     ///
     /// `auto`: on a terminal, unless results are printed there, and after half a second.
@@ -306,6 +304,16 @@ pub struct ReportArgs {
         hide_env_values = true
     )]
     pub progress: When,
+}
+
+/// Reports about a run, beside its results.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Messages")]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub stats: StatsArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
 }
 
 #[derive(Args, Default)]

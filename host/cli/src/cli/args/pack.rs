@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::options::{NewFileArgs, OutputArgs, StatsArgs};
+use super::options::{NewFileArgs, OutputArgs, ReportArgs};
 use super::values::{line_range, partition_size};
 
 /// Pack lines to about half their size; commands read packed files directly
@@ -40,7 +40,7 @@ pub struct PackArgs {
     pub group_size: Option<usize>,
 
     #[command(flatten)]
-    pub stats: StatsArgs,
+    pub report: ReportArgs,
 }
 
 /// Unpack a file, byte for byte, or some of its lines

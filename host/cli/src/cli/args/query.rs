@@ -174,8 +174,14 @@ pub struct SelectArgs {
     #[arg(long, value_name = "PATH")]
     pub explode: Option<String>,
 
+    /// Print the name of each row's file in a first column, `file`
+    #[arg(short = 'H', long)]
+    pub with_filename: bool,
+
     #[command(flatten)]
     pub limit: LimitArgs,
+    #[command(flatten)]
+    pub skip: SkipArgs,
     #[command(flatten)]
     pub sort: SortArgs,
     #[command(flatten)]

@@ -1,6 +1,7 @@
 //! Parsers of the options' values.
 
 use std::ops::Range;
+use std::str::FromStr;
 use std::time::Duration;
 
 use warpath::DeviceChoice;
@@ -24,8 +25,9 @@ pub fn line_range(text: &str) -> Result<Range<u64>, String> {
     Ok(first - 1..last)
 }
 
-pub fn limit(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("a limit is a whole number from 0 to {}", u64::MAX))
+/// Parses a number of results or records.
+pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "a whole number is expected, such as 10".to_owned())
 }
 
 /// Parses an expression. It may begin with a negative number. Any other text that begins with `-` was meant

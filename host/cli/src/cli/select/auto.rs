@@ -15,6 +15,7 @@ use warpath::answer::Want;
 use warpath::columns::{Losses, NestedBatch, NestedSchema};
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
 
+use super::named;
 use super::rows::{Cut, Rest};
 use crate::cli::args::{SelectArgs, StrictArgs};
 use crate::cli::escape::escaped;
@@ -55,13 +56,17 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     // A record of nested columns is read by the grammar.
     let strict = StrictArgs { strict: true };
     let engine = run::engine(&args.engine, &args.run.on_error, &strict)?;
-    let schema = Arc::new(schema);
+    let (schema, is_named) = (Arc::new(schema), args.with_filename);
     let mut table = Nested {
-        writer: TableWriter::new(format, schema.schema().clone())?,
+        writer: TableWriter::new(
+            format,
+            if is_named { named::schema(schema.schema()) } else { schema.schema().clone() },
+        )?,
+        is_named,
         schema,
         losses: Losses::default(),
         rows: 0,
-        limit: Rest::new(args.limit.limit, true),
+        limit: Rest::new(args.limit.limit, args.skip.skip, true),
     };
     let program = Program::new(&[Query::compile("$")?])?;
     let done = run::consume(&engine, sources, program, &mut table, &args.run, ui, started);
@@ -74,8 +79,9 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
 fn of_all(args: &SelectArgs, sources: Vec<Source>) -> Result<NestedSchema, Failure> {
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     // Records that are rejected later count as records of a limit here, too.
-    let limit = args.limit.limit.filter(|_| args.run.only.only.is_none());
-    let mut progress = Progress::new(args.run.report.progress, &sources, false);
+    let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
+    let limit = limit.filter(|_| args.run.only.only.is_none());
+    let mut progress = Progress::new(args.run.report.progress.progress, &sources, false);
     let mut parts = engine.input(sources).schema(limit);
     let mut faulty = None;
     while let Some(part) = parts.next() {
@@ -148,7 +154,7 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
                 Again::Column(Box::new(again), column),
             ));
         }
-        Source::Followed(..) => {
+        Source::Followed(..) | Source::FollowedAll(_) => {
             return Err(Failure::usage("`--auto` reads its input twice, and a followed file does not end"));
         }
     };
@@ -205,14 +211,20 @@ struct Nested {
     /// The number of rows so far. Losses have the number of their first row.
     rows: u64,
     limit: Rest,
+    /// True if the writer's first column has the names of files.
+    is_named: bool,
 }
 
 impl Nested {
-    fn add(&mut self, batch: NestedBatch) -> Result<(), Failure> {
+    fn add(&mut self, batch: NestedBatch, source: &str) -> Result<(), Failure> {
         let before = self.rows;
         self.losses.add(&batch.losses, |row| before + row);
         self.rows += batch.rows.num_rows() as u64;
-        self.writer.add(batch.rows)
+        let rows = match self.is_named {
+            true => named::columns(&batch.rows, std::iter::repeat_n(source, batch.rows.num_rows()))?,
+            false => batch.rows,
+        };
+        self.writer.add(rows)
     }
 
     /// Warns of each column that did not take values.
@@ -256,15 +268,20 @@ impl Consumer for Nested {
         let mut flow = Flow::Continue;
         for (at, nested) in batch.take_nested().into_iter().enumerate() {
             let Some(piece) = batch.piece(at) else { break };
-            if let Some(Cut { rows, line }) = self.limit.count(piece, piece.records.len(), &[]) {
-                flow = Flow::Stop { piece: at, line };
-                for batch in piece.decoded(batch.text(), &self.schema, 0..rows)? {
-                    self.add(batch)?;
-                }
-                break;
+            let count = piece.records.len();
+            let from = self.limit.skip(count, &[]);
+            let cut = self.limit.count(piece, count, &[]);
+            let to = cut.map_or(count, |cut| cut.rows);
+            let nested = match (from, to) {
+                (0, to) if to == count => nested,
+                (from, to) => piece.decoded(batch.text(), &self.schema, from.min(to)..to)?,
+            };
+            for rows in nested {
+                self.add(rows, batch.source())?;
             }
-            for batch in nested {
-                self.add(batch)?;
+            if let Some(Cut { line, .. }) = cut {
+                flow = Flow::Stop { piece: at, line };
+                break;
             }
         }
         out.lines(&self.writer.take())?;

@@ -1,5 +1,7 @@
 //! Rows of text, and the limit of rows.
 
+use std::sync::Arc;
+
 use warpath::Batch;
 use warpath::answer::{Limit, Piece, RowForm, Want};
 use warpath_shared::units::LineIx;
@@ -10,11 +12,16 @@ use super::super::grid::Grid;
 use super::super::look::{self, Look};
 use super::super::out::Out;
 use super::super::run::{Consumer, Flow};
+use super::super::sort::{Origins, Sortable};
+use super::named::NamePrefix;
 
-/// The number of rows written so far, and the largest number wanted.
+/// The number of rows so far, and the largest number wanted. Both include skipped rows.
 pub struct Rest {
     rows: u64,
     most: Option<u64>,
+    /// True if rows are skipped, and the number of those that are still to be skipped.
+    skips: bool,
+    skip: u64,
     /// True if each record gives one row.
     is_by_records: bool,
 }
@@ -29,14 +36,33 @@ pub struct Cut {
 }
 
 impl Rest {
-    pub fn new(most: Option<u64>, is_by_records: bool) -> Self {
-        Self { rows: 0, most, is_by_records }
+    /// Skips `skip` rows, and ends after `limit` rows that follow.
+    pub fn new(limit: Option<u64>, skip: u64, is_by_records: bool) -> Self {
+        // Without rows, none is skipped.
+        let most = limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) });
+        Self { rows: 0, most, skips: skip > 0, skip, is_by_records }
+    }
+
+    /// Skips rows of a piece, which has `rows` rows. `left_out` are as for [`count`](Self::count). Returns
+    /// the number of the first row that is not skipped.
+    pub fn skip(&mut self, rows: usize, left_out: &[u32]) -> usize {
+        let kept = rows - left_out.len();
+        let skipped = usize::try_from(self.skip).map_or(kept, |skip| skip.min(kept));
+        self.skip -= skipped as u64;
+        if skipped == kept {
+            return rows;
+        }
+        let is_kept = |row: &usize| left_out.binary_search(&(*row as u32)).is_err();
+        match left_out {
+            [] => skipped,
+            _ => (0..rows).filter(is_kept).nth(skipped).unwrap_or(rows),
+        }
     }
 
     /// Adds the limit to `want`. With a limit, the caller must know which lines are rows.
     pub fn of(&self, want: Want) -> Want {
         let limit = self.most.map(Limit::Records).filter(|_| self.is_by_records);
-        Want { records: want.records || self.most.is_some(), limit, ..want }
+        Want { records: want.records || self.most.is_some() || self.skips, limit, ..want }
     }
 
     pub fn is_reached(&self) -> bool {
@@ -66,6 +92,10 @@ pub struct Rows {
     pub header: Vec<u8>,
     pub print: Print,
     pub limit: Rest,
+    /// The column of file names, if there is one.
+    pub names: Option<NamePrefix>,
+    /// The files and lines of the rows, if they are sorted.
+    pub origins: Option<Origins>,
 }
 
 /// The way from the rows that the workers made to those that are printed.
@@ -96,11 +126,41 @@ impl Rows {
         }
         Ok(())
     }
+
+    /// Prints the rows of a piece from one number to another.
+    fn piece(
+        &mut self,
+        piece: &Piece,
+        from: usize,
+        to: usize,
+        source: &str,
+        out: &mut Out,
+    ) -> Result<(), Failure> {
+        let Self { form, names, origins, .. } = self;
+        let begin = form.end_of(&piece.rows, from);
+        let end = if to == piece.records.len() { piece.rows.len() } else { form.end_of(&piece.rows, to) };
+        let rows = &piece.rows[begin..end.max(begin)];
+        let Some(names) = names else {
+            return self.print(rows, out);
+        };
+        let mut named = Vec::with_capacity(rows.len());
+        match origins {
+            None => names.append(rows, |_| source, &mut named),
+            Some(origins) => {
+                let places = origins.take(piece.records.len());
+                let name = |row: usize| places.get(from + row).map_or(source, |(name, _)| &**name);
+                names.append(rows, name, &mut named);
+            }
+        }
+        self.print(&named, out)
+    }
 }
 
 impl Consumer for Rows {
     fn want(&self) -> Want {
-        self.limit.of(Want { rows: Some(self.form), ..Want::default() })
+        let want = self.limit.of(Want { rows: Some(self.form), ..Want::default() });
+        // Each row of a piece has its own file if rows are sorted.
+        Want { records: want.records || self.names.is_some(), ..want }
     }
 
     fn is_done(&self) -> bool {
@@ -113,12 +173,19 @@ impl Consumer for Rows {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+        let source: Arc<str> = batch.source().into();
         for (at, (_, piece)) in batch.pieces().enumerate() {
-            if let Some(Cut { rows, line }) = self.limit.count(piece, piece.records.len(), &[]) {
-                self.print(&piece.rows[..self.form.end_of(&piece.rows, rows)], out)?;
+            if !self.want().records {
+                self.print(&piece.rows, out)?;
+                continue;
+            }
+            let count = piece.records.len();
+            let from = self.limit.skip(count, &[]);
+            let cut = self.limit.count(piece, count, &[]);
+            self.piece(piece, from, cut.map_or(count, |cut| cut.rows), &source, out)?;
+            if let Some(Cut { line, .. }) = cut {
                 return Ok(Flow::Stop { piece: at, line });
             }
-            self.print(&piece.rows, out)?;
         }
         Ok(Flow::Continue)
     }
@@ -128,5 +195,11 @@ impl Consumer for Rows {
             grid.end(&mut out.buffer);
         }
         Ok(())
+    }
+}
+
+impl Sortable for Rows {
+    fn set_origins(&mut self, origins: Origins) {
+        self.origins = Some(origins);
     }
 }

@@ -6,16 +6,18 @@ use arrow_select::filter::filter_record_batch;
 use warpath::answer::{Piece, Want};
 use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
 use warpath::{Batch, Error};
+use warpath_shared::units::LineIx;
 
 use super::super::args::OnMismatchArg;
 use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::rejects::Reject;
 use super::super::run::{Consumer, Flow, excerpt};
+use super::super::sort::{LeftOut, Origins, Sortable};
 use super::super::table::TableWriter;
 use super::super::ui::Ui;
-use super::losses;
 use super::rows::{Cut, Rest};
+use super::{losses, named};
 
 /// The key of the metadata that says what the columns did not take.
 const METADATA_KEY: &str = "warpath.columns";
@@ -28,6 +30,12 @@ pub struct Table {
     limit: Rest,
     on_mismatch: OnMismatchArg,
     tally: Tally,
+    /// True if the first column has the names of files.
+    is_named: bool,
+    /// The files and lines of the rows, if they are sorted.
+    origins: Option<Origins>,
+    /// The values that were not taken before rows were sorted.
+    refused_before: Tally,
     /// The records of the last batch that were left out.
     refused: Vec<Reject>,
     /// The value at which the run ends.
@@ -35,10 +43,49 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn new(schema: Schema, writer: TableWriter, limit: Rest, on_mismatch: OnMismatchArg) -> Self {
-        let arrow = schema.to_arrow();
-        let tally = Tally::default();
-        Self { schema, arrow, writer, limit, on_mismatch, tally, refused: Vec::new(), failure: None }
+    /// Writes columns. `is_named` is true if the writer's first column has the names of files.
+    pub fn new(
+        schema: Schema,
+        writer: TableWriter,
+        limit: Rest,
+        on_mismatch: OnMismatchArg,
+        is_named: bool,
+    ) -> Self {
+        Self {
+            arrow: schema.to_arrow(),
+            schema,
+            writer,
+            limit,
+            on_mismatch,
+            tally: Tally::default(),
+            is_named,
+            origins: None,
+            refused_before: Tally::default(),
+            refused: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The values at which a run ends, or whose records are left out.
+    fn refusals(&self, columns: &ColumnBatch) -> Vec<(usize, Refusal)> {
+        match self.on_mismatch {
+            OnMismatchArg::Fail | OnMismatchArg::Skip => columns.refused(),
+            OnMismatchArg::Null | OnMismatchArg::String => Vec::new(),
+        }
+    }
+
+    /// Keeps the records of refused values for the reports about records that are left out.
+    fn reject(&mut self, batch: &Batch, (first, piece): (u64, &Piece), refused: &[(usize, Refusal)]) {
+        for (column, refusal) in refused {
+            let found = batch.record_at(piece, first, refusal.line, refusal.start);
+            self.refused.push(Reject {
+                line: found.line,
+                byte: found.byte,
+                reason: self.reason(*column, refusal.reason),
+                column: Some(self.schema.program().columns()[*column].name.clone()),
+                record: found.record.to_vec(),
+            });
+        }
     }
 
     /// Takes the rows of a piece. Returns where the results end, if they do.
@@ -48,14 +95,13 @@ impl Table {
         (first, piece): (u64, &Piece),
         mut columns: ColumnBatch,
     ) -> Result<Option<Cut>, Failure> {
-        let mut refused = match self.on_mismatch {
-            OnMismatchArg::Fail | OnMismatchArg::Skip => columns.refused(),
-            OnMismatchArg::Null | OnMismatchArg::String => Vec::new(),
-        };
+        let mut refused = self.refusals(&columns);
         let left_out: Vec<u32> = match self.on_mismatch {
             OnMismatchArg::Skip => refused.iter().map(|(_, refusal)| refusal.row).collect(),
             _ => Vec::new(),
         };
+        let places = self.origins.as_ref().map(|origins| origins.take(columns.rows));
+        let skipped = self.limit.skip(columns.rows, &left_out);
         let mut cut = self.limit.count(piece, columns.rows, &left_out);
         if let Some(Cut { rows, .. }) = cut {
             columns.truncate(rows);
@@ -66,28 +112,33 @@ impl Table {
             cut = Some(Cut { rows: columns.rows, line: refusal.line });
             self.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
         }
-        let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
+        let place = |line: LineIx| match &places {
+            // Each sorted row is a line.
+            Some(places) => places
+                .get(line as usize)
+                .map_or_else(Default::default, |(name, line)| (name.to_string(), *line)),
+            None => (batch.source().to_owned(), batch.line_at(piece, first, line, 0)),
+        };
         self.tally.add(&columns, place);
         let rows = columns.rows;
         if rows > 0 {
-            let made = columns.into_arrow(&self.arrow).map_err(|error| Error::Internal(error.to_string()))?;
+            let mut made =
+                columns.into_arrow(&self.arrow).map_err(|error| Error::Internal(error.to_string()))?;
+            if self.is_named {
+                let name = |row: usize| match &places {
+                    Some(places) => places.get(row).map_or("", |(name, _)| &**name),
+                    None => batch.source(),
+                };
+                made = named::columns(&made, (0..rows).map(name))?;
+            }
             let left_out = &left_out[..left_out.partition_point(|row| (*row as usize) < rows)];
-            let made = without(made, left_out)?;
+            let made = without(made, skipped.min(rows), left_out)?;
             if made.num_rows() > 0 {
                 self.writer.add(made)?;
             }
         }
         if self.on_mismatch == OnMismatchArg::Skip {
-            for (column, refusal) in refused {
-                let found = batch.record_at(piece, first, refusal.line, refusal.start);
-                self.refused.push(Reject {
-                    line: found.line,
-                    byte: found.byte,
-                    reason: self.reason(column, refusal.reason),
-                    column: Some(self.schema.program().columns()[column].name.clone()),
-                    record: found.record.to_vec(),
-                });
-            }
+            self.reject(batch, (first, piece), &refused);
         }
         Ok(cut)
     }
@@ -125,12 +176,13 @@ impl Table {
     }
 }
 
-/// The rows of a batch without those that are left out.
-fn without(batch: RecordBatch, left_out: &[u32]) -> Result<RecordBatch, Failure> {
+/// The rows of a batch without the first ones, and without those that are left out.
+fn without(batch: RecordBatch, skipped: usize, left_out: &[u32]) -> Result<RecordBatch, Failure> {
     if left_out.is_empty() {
-        return Ok(batch);
+        return Ok(batch.slice(skipped, batch.num_rows() - skipped));
     }
     let mut kept = vec![true; batch.num_rows()];
+    kept[..skipped].fill(false);
     left_out.iter().for_each(|row| kept[*row as usize] = false);
     Ok(filter_record_batch(&batch, &BooleanArray::from(kept))
         .map_err(|error| Error::Internal(error.to_string()))?)
@@ -175,6 +227,12 @@ impl Consumer for Table {
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
         let columns = self.schema.program().columns();
         self.tally.columns.resize_with(columns.len(), Default::default);
+        // The records of these values have no sorted rows.
+        for (tally, before) in
+            self.tally.columns.iter_mut().zip(std::mem::take(&mut self.refused_before.columns))
+        {
+            (tally.mismatch, tally.overflow) = (before.mismatch, before.overflow);
+        }
         self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, columns));
         self.writer.finish()?;
         out.lines(&self.writer.take())
@@ -186,5 +244,39 @@ impl Consumer for Table {
 
     fn statistics(&self) -> Vec<(&'static str, String)> {
         losses::statistics(&self.tally, self.schema.program().columns())
+    }
+}
+
+impl Sortable for Table {
+    fn examines(&self) -> Want {
+        let is_examined = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
+        Want { columns: is_examined.then(|| self.schema.width()), ..Want::default() }
+    }
+
+    /// Finds the values that columns do not take, while their records are at hand.
+    fn examine(&mut self, batch: &mut Batch) -> Result<(LeftOut, Flow), Failure> {
+        let (mut left_out, mut flow) = (LeftOut::default(), Flow::Continue);
+        if self.examines().columns.is_none() {
+            return Ok((left_out, flow));
+        }
+        let made = batch.take_columns();
+        for (at, ((first, piece), columns)) in batch.pieces().zip(made).enumerate() {
+            let refused = self.refusals(&columns);
+            if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refused.first()) {
+                left_out.end = Some((at, refusal.row as usize));
+                self.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
+                flow = Flow::Stop { piece: at, line: refusal.line };
+                break;
+            }
+            let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
+            self.refused_before.add(&columns, place);
+            left_out.rows.extend(refused.iter().map(|(_, refusal)| (at, refusal.row as usize)));
+            self.reject(batch, (first, piece), &refused);
+        }
+        Ok((left_out, flow))
+    }
+
+    fn set_origins(&mut self, origins: Origins) {
+        self.origins = Some(origins);
     }
 }

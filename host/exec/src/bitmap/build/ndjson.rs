@@ -1,6 +1,7 @@
 //! Columns of lines of JSON.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::maker::BitmapMaker;
@@ -11,7 +12,7 @@ use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
 
-use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
+use super::{ColumnSpec, LeftOut, Opened, Watch, build_parts, check_names, records_of};
 use crate::engine::Engine;
 use crate::stream::{Answers, Batch};
 
@@ -48,13 +49,24 @@ pub fn build_ndjson_by(
     path: &Path,
     specs: &[ColumnSpec],
 ) -> Result<(Built, LeftOut), Error> {
+    build_ndjson_watched(maker, engine, path, specs, Arc::new(|_| {}))
+}
+
+/// Builds columns of the lines of a file. Calls `watch` with the bytes of text that have been read.
+pub(super) fn build_ndjson_watched(
+    maker: &mut BitmapMaker,
+    engine: &Engine,
+    path: &Path,
+    specs: &[ColumnSpec],
+    watch: Watch,
+) -> Result<(Built, LeftOut), Error> {
     engine.wants_lines("a bitmap index requires")?;
     check_names(specs)?;
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
     let want = Want { matches: true, records: true, ..Want::default() };
-    let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0 };
+    let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0, watch };
     let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
@@ -97,6 +109,7 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
 struct Numbered {
     answers: Answers,
     lines: u64,
+    watch: Watch,
 }
 
 impl Iterator for Numbered {
@@ -106,6 +119,7 @@ impl Iterator for Numbered {
         Some(self.answers.next()?.map(|batch| {
             let first = self.lines;
             self.lines += batch.pieces().map(|(_, piece)| u64::from(piece.lines)).sum::<u64>();
+            (self.watch)(self.answers.bytes_read());
             (first, batch)
         }))
     }

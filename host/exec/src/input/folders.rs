@@ -1,0 +1,99 @@
+//! The files of folders.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use warpath_core::error::InputError;
+
+use super::decoded::ENDINGS as COMPRESSED;
+
+/// The files that are read of a folder, by the endings of their names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FolderFiles {
+    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`;
+    /// and packed files, `.wpk`.
+    #[default]
+    Json,
+    /// The files of [`Json`](Self::Json), and `.xml`.
+    Documents,
+    /// `.parquet`.
+    Parquet,
+    /// `.arrow`, `.arrows`, `.feather` and `.ipc`.
+    Arrow,
+}
+
+impl FolderFiles {
+    /// True if a file of this name is read.
+    pub(super) fn has(self, name: &OsStr) -> bool {
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let ends = |name: &str, endings: &[&str]| {
+            name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
+        };
+        if self == Self::Parquet {
+            return ends(&name, &["parquet"]);
+        }
+        if self == Self::Arrow {
+            return ends(&name, &["arrow", "arrows", "feather", "ipc"]);
+        }
+        let inner =
+            if ends(&name, &COMPRESSED) { name.rsplit_once('.').map(|(inner, _)| inner) } else { None };
+        ends(inner.unwrap_or(&name), &["json", "ndjson", "jsonl", "log"])
+            || ends(&name, &["wpk"])
+            || self == Self::Documents && ends(inner.unwrap_or(&name), &["xml"])
+    }
+}
+
+/// Adds the files of a folder and of its folders, possibly none.
+pub(super) fn files_of_folder(
+    path: &Path,
+    files: FolderFiles,
+    found: &mut Vec<PathBuf>,
+) -> Result<(), InputError> {
+    let failed = |source| InputError::Io { name: path.display().to_string(), source };
+    let mut entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (name, inner) = (entry.file_name(), entry.path());
+        if name.as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        // The type of a link is not that of its target.
+        if entry.file_type().map_err(failed)?.is_dir() {
+            files_of_folder(&inner, files, found)?;
+        } else if files.has(&name) && inner.is_file() {
+            found.push(inner);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_of_files_in_folders() {
+        for (name, json, documents) in [
+            ("a.json", true, true),
+            ("a.NDJSON.GZ", true, true),
+            ("a.jsonl.lz4", true, true),
+            ("a.log.xz", true, true),
+            ("a.wpk", true, true),
+            ("a.xml", false, true),
+            ("a.xml.bz2", false, true),
+            ("a.gz", false, false),
+            ("json", false, false),
+            ("a.json.txt", false, false),
+            ("a.parquet", false, false),
+        ] {
+            assert_eq!(FolderFiles::Json.has(name.as_ref()), json, "{name}");
+            assert_eq!(FolderFiles::Documents.has(name.as_ref()), documents, "{name}");
+        }
+        assert!(
+            FolderFiles::Parquet.has("a.parquet".as_ref()) && !FolderFiles::Parquet.has("a.json".as_ref())
+        );
+        assert!(FolderFiles::Arrow.has("a.feather".as_ref()) && !FolderFiles::Arrow.has("a.json".as_ref()));
+    }
+}

@@ -1,0 +1,368 @@
+//! Several files that are followed at the same time, and the files of folders.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use warpath_core::error::{Error, InputError};
+use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
+
+use super::buffers::Buffers;
+use super::folders::{FolderFiles, files_of_folder};
+use super::follow::{FollowEnd, FollowFrom, Identity, LOOK, POLL, Tail, identity};
+use super::has_compressed_name;
+use super::plain::PlainFile;
+use super::text::{BYTE_ORDER_MARK, Text};
+
+/// The interval at which a reader that waits checks whether it should stop.
+const STOP: Duration = Duration::from_millis(10);
+/// The most pieces that wait to be taken.
+const PIECES: usize = 32;
+/// The most rounds over all files between two looks for new files.
+const ROUNDS: usize = 64;
+
+/// Files and folders that are followed together.
+#[derive(Clone, Debug)]
+pub struct FollowedFiles {
+    files: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    from: FollowFrom,
+    end: FollowEnd,
+}
+
+impl FollowedFiles {
+    /// Follows files, and the files of lines in folders ([`FolderFiles::Json`]), also those that come later.
+    /// New files of folders are read from their start. Compressed files of folders are left out.
+    #[must_use]
+    pub fn new(files: Vec<PathBuf>, folders: Vec<PathBuf>, from: FollowFrom, end: FollowEnd) -> Self {
+        Self { files, folders, from, end }
+    }
+
+    /// The files that were named, without those of folders.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The files that are followed at first, those of folders included.
+    ///
+    /// # Errors
+    /// [`InputError::Io`] for a folder that cannot be read.
+    pub fn all_files(&self) -> Result<Vec<PathBuf>, InputError> {
+        let mut all = self.files.clone();
+        for folder in &self.folders {
+            files_of_folder(folder, FolderFiles::Json, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    pub(super) fn open(self) -> Result<FollowedLines, InputError> {
+        let (to_reader, pieces) = sync_channel(PIECES);
+        let failed = |source| InputError::Io { name: "<followed files>".into(), source };
+        let spawned = thread::Builder::new().name("warpath input".into()).spawn(move || {
+            if let Err(error) = Following::start(self, to_reader.clone()).and_then(Following::run) {
+                // If the receiver is gone, the caller needs no more.
+                let _ = to_reader.send(Err(error));
+            }
+        });
+        spawned.map_err(failed)?;
+        Ok(FollowedLines { pieces, next: None })
+    }
+}
+
+/// Whole lines of one file.
+struct Piece {
+    file: usize,
+    name: Arc<str>,
+    /// The offset of the lines in all that was read under the name of the file.
+    offset: ByteOffset,
+    lines: Vec<u8>,
+}
+
+/// A partition of a followed file.
+pub(crate) struct FollowedText {
+    /// The number of the file, from 0 on.
+    pub file: usize,
+    pub name: Arc<str>,
+    pub text: Text,
+}
+
+/// The lines of all files, as they come. The lines of one file keep their order.
+pub(crate) struct FollowedLines {
+    pieces: Receiver<Result<Piece, InputError>>,
+    next: Option<Result<Piece, InputError>>,
+}
+
+impl FollowedLines {
+    /// The next partition, of at most about `size` bytes; `None` at the end, or once `stop` is set.
+    pub fn next(
+        &mut self,
+        size: usize,
+        buffers: &Arc<Buffers>,
+        stop: &AtomicBool,
+    ) -> Result<Option<FollowedText>, Error> {
+        let Some(mut piece) = self.wait(stop).transpose()? else { return Ok(None) };
+        while piece.lines.len() < size {
+            match self.pieces.try_recv() {
+                Ok(Ok(more)) if more.file == piece.file => piece.lines.extend_from_slice(&more.lines),
+                Ok(other) => {
+                    self.next = Some(other);
+                    break;
+                }
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+        }
+        let Piece { file, name, offset, lines } = piece;
+        if lines.len() > MAX_PARTITION_BYTES {
+            // The caller counts lines and fills in the number.
+            let (name, limit) = (name.to_string(), MAX_PARTITION_BYTES);
+            return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
+        }
+        let is_marked = offset == 0 && lines.starts_with(BYTE_ORDER_MARK);
+        let start = if is_marked { BYTE_ORDER_MARK.len() } else { 0 };
+        let mut buffer = buffers.take(lines.len())?;
+        buffer[..lines.len()].copy_from_slice(&lines);
+        let text = Text::lent(buffer, start..lines.len(), offset + start as u64);
+        Ok(Some(FollowedText { file, name, text }))
+    }
+
+    fn wait(&mut self, stop: &AtomicBool) -> Option<Result<Piece, InputError>> {
+        if let Some(next) = self.next.take() {
+            return Some(next);
+        }
+        loop {
+            match self.pieces.recv_timeout(STOP) {
+                Ok(piece) => return Some(piece),
+                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+}
+
+/// A file that is followed.
+struct Followed {
+    number: usize,
+    name: Arc<str>,
+    path: PathBuf,
+    tail: Tail,
+    offset: ByteOffset,
+    /// True if the file was found in a folder.
+    is_found: bool,
+}
+
+/// The reading thread.
+struct Following {
+    set: FollowedFiles,
+    files: Vec<Followed>,
+    /// The number of the next file.
+    next: usize,
+    /// Files that were read under another name, and may still be in a folder.
+    replaced: HashSet<Identity>,
+    /// Compressed files of folders.
+    left_out: HashMap<PathBuf, Option<Identity>>,
+    to_reader: SyncSender<Result<Piece, InputError>>,
+    wake: Receiver<()>,
+    interval: Duration,
+    /// Reports changes as long as it lives.
+    _watcher: Option<RecommendedWatcher>,
+}
+
+impl Following {
+    /// Opens the files that were named, and those that are in the folders now.
+    fn start(
+        set: FollowedFiles,
+        to_reader: SyncSender<Result<Piece, InputError>>,
+    ) -> Result<Self, InputError> {
+        let (waker, wake) = sync_channel(1);
+        set.end.wakes(waker.clone());
+        // A change after this is noticed, and a change before it is read.
+        let watcher = watch(&set, waker).ok();
+        let interval = if watcher.is_some() { LOOK } else { POLL };
+        let mut following = Self {
+            files: Vec::new(),
+            next: 0,
+            replaced: HashSet::new(),
+            left_out: HashMap::new(),
+            to_reader,
+            wake,
+            interval,
+            _watcher: watcher,
+            set,
+        };
+        let (named, from) = (following.set.files.clone(), following.set.from);
+        for path in named {
+            if !is_plain(&path)? {
+                return Err(compressed(&path));
+            }
+            following.add(path, from, false)?;
+        }
+        following.look(from)?;
+        Ok(following)
+    }
+
+    fn add(&mut self, path: PathBuf, from: FollowFrom, is_found: bool) -> Result<(), InputError> {
+        let tail = Tail::new(&path, from)?;
+        let name = path.display().to_string().into();
+        self.files.push(Followed { number: self.next, name, path, tail, offset: 0, is_found });
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Looks for new files in the folders.
+    fn look(&mut self, from: FollowFrom) -> Result<(), InputError> {
+        let mut found = Vec::new();
+        for folder in &self.set.folders {
+            match files_of_folder(folder, FolderFiles::Json, &mut found) {
+                // A folder may be made again.
+                Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                other => other?,
+            }
+        }
+        let mut seen = HashSet::new();
+        for path in found {
+            let Ok(metadata) = path.metadata() else { continue };
+            let id = identity(&metadata);
+            seen.extend(id);
+            let is_read = |file: &Followed| file.path == path || id.is_some() && file.tail.identity() == id;
+            if self.files.iter().any(is_read)
+                || id.is_some_and(|id| self.replaced.contains(&id))
+                || self.left_out.get(&path).is_some_and(|left_out| *left_out == id)
+            {
+                continue;
+            }
+            match is_plain(&path) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.left_out.insert(path, id);
+                    continue;
+                }
+                Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            }
+            match self.add(path, from, true) {
+                Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                other => other?,
+            }
+        }
+        self.replaced.retain(|id| seen.contains(id));
+        Ok(())
+    }
+
+    /// Reads until the end is set.
+    fn run(mut self) -> Result<(), InputError> {
+        loop {
+            // What was in the files at the end is read.
+            let is_last = self.set.end.is_set();
+            let mut rounds = 0;
+            let is_open = loop {
+                let Some(any) = self.round(is_last)? else { return Ok(()) };
+                rounds += 1;
+                if !any || !is_last && rounds == ROUNDS {
+                    break any;
+                }
+            };
+            if is_last {
+                return Ok(());
+            }
+            if !is_open {
+                // A wake that came since the last round is in the channel.
+                let _ = self.wake.recv_timeout(self.interval);
+            }
+            self.look(FollowFrom::Start)?;
+        }
+    }
+
+    /// Reads from each file. Returns true if any file had lines; `None` if the receiver is gone.
+    fn round(&mut self, is_last: bool) -> Result<Option<bool>, InputError> {
+        let (mut any, mut at) = (false, 0);
+        while at < self.files.len() {
+            let file = &mut self.files[at];
+            let mut lines = Vec::new();
+            let failed = |source| InputError::Io { name: file.name.to_string(), source };
+            let mut has_lines = file.tail.next_lines(is_last, &mut lines).map_err(failed)?;
+            let mut is_gone = false;
+            if !has_lines && !is_last && file.is_found && file.tail.end_if_deleted() {
+                has_lines = file.tail.next_lines(true, &mut lines).map_err(failed)?;
+                is_gone = true;
+            }
+            self.replaced.extend(file.tail.take_replaced());
+            if has_lines {
+                any = true;
+                let (offset, len) = (file.offset, lines.len() as u64);
+                let piece = Piece { file: file.number, name: file.name.clone(), offset, lines };
+                file.offset += len;
+                if self.to_reader.send(Ok(piece)).is_err() {
+                    return Ok(None);
+                }
+            }
+            if is_gone {
+                self.files.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        Ok(Some(any))
+    }
+}
+
+/// True if a file is neither compressed nor packed.
+///
+/// # Errors
+/// [`InputError::Foreign`] for other formats than text, and [`InputError::Io`].
+fn is_plain(path: &Path) -> Result<bool, InputError> {
+    if has_compressed_name(path) {
+        return Ok(false);
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|source| InputError::Io { name: name.clone(), source })?;
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        // The reader refuses it.
+        return Ok(true);
+    }
+    Ok(PlainFile::of(file, &name)?.is_some_and(|file| file.as_packed().is_none()))
+}
+
+/// The error for a compressed file that was named.
+pub(super) fn compressed(path: &Path) -> InputError {
+    let source = io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "only a plain file can be followed, not a compressed one",
+    );
+    InputError::Io { name: path.display().to_string(), source }
+}
+
+/// Watches the folders of all files, and the folders with the folders in them.
+fn watch(set: &FollowedFiles, waker: SyncSender<()>) -> notify::Result<RecommendedWatcher> {
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        if !event.is_ok_and(|event| event.kind.is_access()) {
+            let _ = waker.try_send(());
+        }
+    })?;
+    let parent = |path: &Path| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let mut parents = HashSet::new();
+    for file in &set.files {
+        parents.insert(parent(file).canonicalize()?);
+        // The target of a link.
+        parents.insert(parent(&file.canonicalize()?));
+    }
+    let folders =
+        set.folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<HashSet<_>>>()?;
+    for parent in parents.difference(&folders) {
+        watcher.watch(parent, RecursiveMode::NonRecursive)?;
+    }
+    for folder in &folders {
+        watcher.watch(folder, RecursiveMode::Recursive)?;
+    }
+    Ok(watcher)
+}
