@@ -189,7 +189,7 @@ fn check_rows(
         records.extend(piece.records.iter().map(|line| first_line + line));
         first_line += piece.lines;
     }
-    for form in [RowForm::Ndjson, RowForm::Csv, RowForm::Tsv] {
+    for form in [RowForm::Ndjson, RowForm::Sparse, RowForm::Csv, RowForm::Tsv] {
         let (mut want, mut want_before, mut ends) = (Vec::new(), Vec::new(), vec![0]);
         for line in &records {
             let cells = queries.iter().zip(found).map(|(query, found)| {
@@ -200,6 +200,9 @@ fn check_rows(
             });
             let mut row = match form {
                 RowForm::Ndjson => json_row(cells)?,
+                RowForm::Sparse => {
+                    json_row(cells.filter(|(query, values)| !query.is_singular() || !values.is_empty()))?
+                }
                 RowForm::Csv => csv_row(cells)?,
                 RowForm::Tsv => tsv_row(cells),
             };
@@ -247,7 +250,7 @@ fn json_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Resu
             None => row.extend_from_slice(b"null"),
         }
     }
-    row.extend_from_slice(b"}\n");
+    row.extend_from_slice(if row.is_empty() { b"{}\n" } else { b"}\n" });
     Ok(row)
 }
 
