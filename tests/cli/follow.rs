@@ -239,7 +239,7 @@ fn several_files_are_followed_at_the_same_time() {
             let name = ["a", "c", "b"][line % 3];
             append(&folder, name, &format!("{{\"a\":{line}}}\n{{\"a\""));
             run.expect(&format!("{name}:{line}"));
-            append(&folder, name, &format!(":\"end\"}}\n"));
+            append(&folder, name, ":\"end\"}\n");
             run.expect(&format!("{name}:\"end\""));
         }
         // Replaced, made shorter, and renamed.

@@ -142,7 +142,7 @@ impl Source {
             Self::Reader(..) => mode,
             Self::FollowedAll(all) => {
                 let files = all.all_files().unwrap_or_default();
-                files.iter().fold(mode, |mode, path| mode.and_file(path))
+                files.iter().fold(mode, OutputMode::and_file)
             }
             Self::Column(table, _) => Self::mode_after(mode, table),
         }
