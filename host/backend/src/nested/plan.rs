@@ -75,7 +75,7 @@ pub fn data(field: &Field, path: &str, depth: usize) -> Result<Data, Error> {
 fn unknown(field: &Field, path: &str) -> Error {
     Error::Usage(format!(
         "{path}: records cannot be decoded to the type {}; use Boolean, Int64, Float64, Decimal128, Utf8, \
-         Null, or Struct, List and Map of these",
+         Timestamp, Date32, Null, or Struct, List and Map of these",
         field.data_type()
     ))
 }

@@ -32,6 +32,12 @@ fn keywords(node: SchemaNode<'_>, depth: usize) -> String {
         [one] => all.push(format!("\"type\": \"{one}\"")),
         several => all.push(format!("\"type\": [\"{}\"]", several.join("\", \""))),
     }
+    // A format is about strings alone.
+    if node.count(Kind::Time) > 0 {
+        all.push("\"format\": \"date-time\"".into());
+    } else if node.count(Kind::Date) > 0 {
+        all.push("\"format\": \"date\"".into());
+    }
     let members = node.members();
     if !members.is_empty() {
         let properties: Vec<String> = members
@@ -87,7 +93,7 @@ fn types(node: SchemaNode<'_>) -> Vec<&'static str> {
             Kind::Float64 => "number",
             Kind::Int64 | Kind::BigInt if kinds.contains(&Kind::Float64) => "number",
             Kind::Int64 | Kind::BigInt => "integer",
-            Kind::String => "string",
+            Kind::String | Kind::Time | Kind::Date => "string",
             Kind::Object => "object",
             Kind::Array => "array",
         };
