@@ -40,7 +40,7 @@
 //! | `scalar` | numbers and strings of a record |
 //! | `losses` | counts of values that became null |
 //! | `tree` | the columns for all values of a schema tree |
-//! | `types` | the types of columns as Arrow's, and the reverse |
+//! | `types` | the types of columns as Arrow's types |
 
 mod column;
 mod losses;
@@ -184,9 +184,16 @@ impl NestedSchema {
     /// `$.user.name`, with `[*]` for the elements of a list and `.*` for the values of a map.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
+        self.typed_paths().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The paths of all columns, as in [`paths`](Self::paths), each with the name of its type: `int64`,
+    /// `struct`.
+    #[must_use]
+    pub fn typed_paths(&self) -> Vec<(String, String)> {
         let mut paths = Vec::new();
         if let Rows::Members = self.rows {
-            paths.push("$".to_owned());
+            paths.push(("$".to_owned(), "struct".to_owned()));
             plan::paths(self.schema.fields(), "$", &mut paths);
         } else {
             plan::of_column(&self.schema.fields()[0], "$".to_owned(), &mut paths);

@@ -1,4 +1,4 @@
-//! The types of columns as Arrow's types, and the reverse.
+//! The types of columns as Arrow's types.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use warpath_core::time::Format;
 use warpath_lang::column_type::{ColumnType, StructField};
 
 use super::column::{Column, Data, Lists, Member, Members, Texts, plain};
-use super::{is_json_text, json_text};
+use super::json_text;
 
 /// The time zone of instants.
 const UTC: &str = "UTC";
@@ -63,29 +63,4 @@ pub(super) fn data(values: &ColumnType, format: Option<&Arc<Format>>) -> Result<
             made.ok_or_else(|| Error::Internal(format!("the type `{values}` has no data")))
         }
     }
-}
-
-/// The column type of an Arrow field; `None` if there is none. Maps, and structs and lists that have such
-/// parts, are JSON text.
-pub(super) fn column_type(field: &Field) -> Option<ColumnType> {
-    Some(match field.data_type() {
-        DataType::Boolean => ColumnType::Boolean,
-        DataType::Int64 => ColumnType::Int64,
-        DataType::Float64 => ColumnType::Float64,
-        DataType::Decimal128(precision, scale) => {
-            ColumnType::Decimal { precision: *precision, scale: u8::try_from(*scale).ok()? }
-        }
-        DataType::Utf8 if !is_json_text(field) => ColumnType::Utf8,
-        DataType::Utf8 | DataType::Null | DataType::Map(..) => ColumnType::Json,
-        DataType::Timestamp(..) => ColumnType::Time,
-        DataType::Date32 => ColumnType::Date,
-        DataType::List(items) => ColumnType::List(Box::new(column_type(items)?)),
-        DataType::Struct(fields) => {
-            let field = |field: &Arc<Field>| {
-                Some(StructField { name: field.name().clone(), values: column_type(field)? })
-            };
-            ColumnType::Struct(fields.iter().map(field).collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
 }

@@ -17,7 +17,7 @@ use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::ui::Ui;
 use super::super::{files, run};
-use super::{is_saved, read, rows};
+use super::{Reading, is_saved, read, rows};
 
 /// The exit code if the schemas differ.
 const DIFFERENT: u8 = 1;
@@ -44,7 +44,10 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
         return saved(path);
     }
     let source = if path == Path::new("-") { files::stdin()? } else { files::file(path)? };
-    Ok(rows(&read(engine, vec![source], None, &ReportArgs::default(), ui, started)?))
+    let ReportArgs { progress, stats } = ReportArgs::default();
+    let options =
+        Reading { limit: None, predicate: None, progress, stats: stats.stats, is_first_pass: false };
+    Ok(rows(&read(engine, vec![source], options, ui, started)?))
 }
 
 /// A difference as a line.

@@ -14,11 +14,11 @@ use super::super::rejects::Reject;
 use super::super::run::{Consumer, Flow, excerpt};
 use super::super::table::TableWriter;
 use super::super::ui::Ui;
-use super::losses;
+use super::losses::{self, Described};
 use super::rows::{Cut, Rest};
 
 /// The key of the metadata that says what the columns did not take.
-const METADATA_KEY: &str = "warpath.columns";
+pub const METADATA_KEY: &str = "warpath.columns";
 
 /// A consumer that writes typed columns, up to a limit.
 pub struct Table {
@@ -90,6 +90,12 @@ impl Table {
             }
         }
         Ok(cut)
+    }
+
+    /// The names and the types of the columns.
+    fn described(&self) -> Vec<Described> {
+        let columns = self.schema.program().columns().iter();
+        columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
     }
 
     fn reason(&self, column: usize, reason: Reason) -> String {
@@ -173,18 +179,18 @@ impl Consumer for Table {
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        let columns = self.schema.program().columns();
+        let columns = self.described();
         self.tally.columns.resize_with(columns.len(), Default::default);
-        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, columns));
+        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
         self.writer.finish()?;
         out.lines(&self.writer.take())
     }
 
     fn report(&self, ui: &Ui) {
-        losses::warn(&self.tally, self.schema.program().columns(), self.on_mismatch, ui);
+        losses::warn(&self.tally, &self.described(), Some(self.on_mismatch), ui);
     }
 
     fn statistics(&self) -> Vec<(&'static str, String)> {
-        losses::statistics(&self.tally, self.schema.program().columns())
+        losses::statistics(&self.tally, &self.described())
     }
 }
