@@ -239,6 +239,22 @@ fn instants_and_dates_are_found_in_random_records() {
 }
 
 #[test]
+fn a_schema_saved_as_lines_gives_the_same_columns() {
+    let more = "{\"a b\":[1,2.5],\"i\":3,\"at\":\"2026-01-31\",\"f\":1e300,\"m\":9007199254740993}\n\
+                {\"f\":7,\"m\":0.5,\"t\":\"2026-01-31T12:00:00Z\",\"it's\":{\"\\u0000\":true}}\n";
+    let map: String = (0..40).map(|at| format!("{{\"map\":{{\"u{at}\":{{\"n\":{at}}}}}}}\n")).collect();
+    let folder = Folder::new(&[("in", (RECORDS.to_owned() + more + &map).as_bytes())]);
+    for file in ["in".to_owned(), data("tweets.ndjson"), data("people.ndjson"), data("products.ndjson")] {
+        folder.run(&["schema", "--format", "ndjson", "-o", "saved", &file]).ok();
+        let want = arrow(&folder.run(&["select", "--auto", "--format", "arrow", &file]).stdout);
+        let ran = folder.run(&["select", "--auto", "--schema", "saved", "--format", "arrow", &file]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{file}");
+        assert_eq!(arrow(&ran.stdout), want, "{file}");
+        std::fs::remove_file(folder.path("saved")).unwrap();
+    }
+}
+
+#[test]
 fn a_condition_chooses_the_records_of_the_schema() {
     let folder =
         Folder::new(&[("in", b"{\"k\":1,\"a\":1}\n{\"k\":2,\"a\":\"x\",\"b\":1}\n{\"k\":1,\"a\":2}\n")]);

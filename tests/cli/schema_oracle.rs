@@ -269,7 +269,7 @@ fn a_naive_count_of_random_records_agrees() {
     }
 }
 
-/// The schema of an input, without the places of first values.
+/// The schema of an input, without the positions of first values.
 fn schema_of(folder: &Folder, args: &[&str]) -> Vec<Parsed> {
     let ran = folder.run(&[&["schema", "--format", "ndjson", "--partition-size", "5KiB"], args].concat());
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");

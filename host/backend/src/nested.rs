@@ -94,7 +94,7 @@ pub struct NestedSchema {
     row_bytes: usize,
 }
 
-/// What the rows are made of.
+/// The source of the rows.
 #[derive(Clone, Debug)]
 enum Rows {
     /// The fields of the schema are members of the records.
@@ -201,8 +201,8 @@ impl NestedSchema {
         paths
     }
 
-    /// Decodes values to the only column, all of them to one array. Also returns the place of each value that
-    /// the type does not take: the number of its row, and its offset in the text.
+    /// Decodes values to the only column, all of them to one array. Also returns the position of each value
+    /// that the type does not take: the number of its row, and its offset in the text.
     ///
     /// # Errors
     /// [`Error::Internal`] if the array could not be made.

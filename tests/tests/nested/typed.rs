@@ -89,7 +89,7 @@ fn lists_and_structs_equal_the_naive_conversion() {
             }
             assert_eq!(rows, wanted, "round {round}: {field:?}\n{text}");
             if !rows.is_empty() {
-                // The first column of the counts is that of the values; missing members of structs are not lost.
+                // The counts begin with those of the values. Missing members of structs are not lost.
                 assert_eq!([missing, nulls], [counts[0][0], counts[0][1]], "round {round}\n{text}");
                 assert_eq!(lost, [refused(2), refused(3)], "round {round}: {field:?}\n{text}");
             }

@@ -24,7 +24,7 @@ pub(super) enum Cause {
     Overflow,
 }
 
-/// The place of a value in the text, which a column did not take.
+/// The position in the text of a value that a column did not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The offset of the value.

@@ -19,7 +19,7 @@ pub struct Reader<'t, S> {
     text: &'t [u8],
     at: usize,
     end: usize,
-    /// The places of mismatches and overflows, if the caller wants them.
+    /// The positions of mismatches and overflows, if the caller wants them.
     places: Option<&'t mut Vec<Place>>,
 }
 

@@ -24,6 +24,7 @@ use super::files;
 use super::out::Out;
 use super::run;
 use super::ui::Ui;
+pub use diff::saved;
 pub use read::{Reading, read};
 
 pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -89,7 +90,7 @@ fn message_type(read: &InputSchema) -> Result<String, Failure> {
 }
 
 /// True if a file is a saved schema: its first line is the row of the records.
-fn is_saved(path: &Path) -> bool {
+pub fn is_saved(path: &Path) -> bool {
     use std::io::Read as _;
 
     const BEGIN: &[u8] = b"{\"path\":\"$\",\"count\":";

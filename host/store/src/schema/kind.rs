@@ -55,8 +55,8 @@ impl Kind {
     /// [`Date`](Self::Date), which are kinds of all strings of a path together.
     pub(super) const OF_VALUES: usize = 8;
 
-    /// The name of the kind in every output: `null`, `bool`, `int64`, `bigint`, `float64`, `string`, `object`,
-    /// `array`, `time` or `date`.
+    /// The name of the kind in every output: `null`, `bool`, `int64`, `bigint`, `float64`, `string`,
+    /// `object`, `array`, `time` or `date`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

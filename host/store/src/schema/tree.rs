@@ -179,7 +179,7 @@ impl SchemaTree {
     }
 
     /// The node of the values of a map, which is made if it does not exist.
-    fn values(&mut self, parent: NodeId) -> NodeId {
+    pub(super) fn values(&mut self, parent: NodeId) -> NodeId {
         let Node { values, depth, .. } = self.nodes[parent as usize];
         if values != ROOT {
             return values;

@@ -13,6 +13,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::answer::Want;
 use warpath::columns::{NestedBatch, NestedSchema, Tally};
+use warpath::schema::SchemaTree;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
 
 use super::losses;
@@ -46,7 +47,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
     let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
     let (schema, sources) = match &args.schema {
-        Some(file) => (NestedSchema::new(saved(file)?)?, sources),
+        Some(file) => (saved(file)?, sources),
         None => {
             let (first, again) = twice(sources)?;
             let schema = of_all(&args, first, ui, started)?;
@@ -91,7 +92,7 @@ fn of_all(
     let tree = schema::read(&engine, sources, options, ui, started)?.tree;
     if tree.is_empty() {
         return Err(Failure::usage("there is no record, so there are no columns")
-            .with_help("`--schema FILE` takes the columns from a Parquet or Arrow file"));
+            .with_help("`--schema FILE` takes the columns from a saved schema, or a Parquet or Arrow file"));
     }
     Ok(NestedSchema::of_tree(&tree)?)
 }
@@ -172,8 +173,24 @@ impl Read for Copying {
     }
 }
 
-/// The schema that a file has: an Arrow or a Parquet file.
-fn saved(path: &Path) -> Result<SchemaRef, Failure> {
+/// The columns that a file has: a schema saved as NDJSON, or an Arrow or Parquet file.
+fn saved(path: &Path) -> Result<NestedSchema, Failure> {
+    if !schema::is_saved(path) {
+        return Ok(NestedSchema::new(of_table(path)?)?);
+    }
+    let tree = SchemaTree::of_rows(&schema::saved(path)?).map_err(|row| {
+        Failure::usage(format!(
+            "{}: line {} is below no other row",
+            escaped(&path.display().to_string()),
+            row + 1
+        ))
+        .with_help("a saved schema is the output of `warpath schema --format ndjson`, unchanged")
+    })?;
+    Ok(NestedSchema::of_tree(&tree)?)
+}
+
+/// The schema that an Arrow or a Parquet file has.
+fn of_table(path: &Path) -> Result<SchemaRef, Failure> {
     let failed = |source| Error::from(InputError::Io { name: path.display().to_string(), source });
     let mut file = File::open(path).map_err(failed)?;
     let mut magic = Vec::new();
@@ -188,7 +205,9 @@ fn saved(path: &Path) -> Result<SchemaRef, Failure> {
             Ok(metadata.map_err(|error| wrong(&error))?.schema().clone())
         }
         b"ARROW1" => Ok(FileReader::try_new(file, None).map_err(|error| wrong(&error))?.schema()),
-        _ => Err(wrong(&"this is no Arrow or Parquet file, whose schema the columns could have")),
+        _ => Err(wrong(
+            &"this is no Arrow or Parquet file, and no schema that `warpath schema --format ndjson` has saved",
+        )),
     }
 }
 
