@@ -4,11 +4,13 @@
 use std::io::Cursor;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::temporal_conversions::as_datetime;
+use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampNanosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 use serde_json::{Map, Value, json};
+use warpath_random::Rng;
 
 use crate::{Folder, data, pipe};
 
@@ -24,6 +26,13 @@ fn value(field: &Field, array: &dyn Array, at: usize) -> Value {
         DataType::Float64 => number(array.as_primitive::<Float64Type>().value(at)),
         DataType::Decimal128(_, 0) => {
             serde_json::from_str(&array.as_primitive::<Decimal128Type>().value(at).to_string()).unwrap()
+        }
+        DataType::Timestamp(_, Some(_)) => {
+            json!(instant(array.as_primitive::<TimestampNanosecondType>().value(at)))
+        }
+        DataType::Date32 => {
+            let days = array.as_primitive::<Date32Type>().value(at);
+            json!(Date32Type::to_naive_date_opt(days).unwrap().to_string())
         }
         DataType::Utf8 if is_json => serde_json::from_str(array.as_string::<i32>().value(at)).unwrap(),
         DataType::Utf8 => json!(array.as_string::<i32>().value(at)),
@@ -45,6 +54,11 @@ fn value(field: &Field, array: &dyn Array, at: usize) -> Value {
         }
         other => panic!("{other}"),
     }
+}
+
+/// An instant in nanoseconds as text.
+fn instant(nanoseconds: i64) -> String {
+    as_datetime::<TimestampNanosecondType>(nanoseconds).unwrap().format("%Y-%m-%dT%H:%M:%S%.fZ").to_string()
 }
 
 /// A double, as an integer where it is one.
@@ -166,8 +180,150 @@ fn a_saved_schema_counts_what_it_does_not_take() {
     assert_eq!(rows(&arrow(&ran.stdout)), [json!({"a":2}), json!({"u":{}}), json!({})]);
     assert_eq!(
         ran.stderr,
-        "warning: column `$.a`: 2 values not taken, null instead: 1 of another type (first: row 2), 1 beyond the \
-         type (first: row 3)\nwarning: column `$.u.s`: 1 value not taken, null instead: 1 of another type (first: row 2)\n"
+        "warning: column `$.a:int64`: 2 values not taken, null instead: 1 of another type (first: new:2), 1 beyond the \
+         type (first: new:3)\nwarning: column `$.u.s:string`: 1 value not taken, null instead: 1 of another type (first: new:2)\n"
+    );
+    let args =
+        ["select", "--auto", "--schema", "old.arrow", "--format", "arrow", "-o", "new.arrow", "--stats"];
+    for size in ["1", "1MiB"] {
+        let ran = folder.run(&[&args[..], &["--partition-size", size, "old", "new"]].concat());
+        assert_eq!(ran.code, 0);
+        let line =
+            "column      $.a:int64: 0 missing, 0 null, 1 mismatch (first: new:2), 1 overflow (first: new:3)";
+        assert!(ran.stderr.contains(line), "{}", ran.stderr);
+        let file = FileReader::try_new(Cursor::new(folder.read("new.arrow")), None).unwrap();
+        let counts: Value = serde_json::from_str(&file.custom_metadata()["warpath.columns"]).unwrap();
+        assert_eq!(counts["rows"], 4);
+        let want = json!({"name":"$.u.s","type":"string","missing":2,"null":0,"mismatch":1,"overflow":0,
+            "first_mismatch":"new:2"});
+        assert_eq!(counts["columns"][3], want);
+    }
+}
+
+#[test]
+fn instants_and_dates_are_found_in_random_records() {
+    let mut rng = Rng::new(21);
+    let (mut text, mut wanted) = (String::new(), Vec::new());
+    for at in 0..2000 {
+        let nanoseconds = rng.next_u64() as i64 / rng.pick(&[1, 1, 1000]);
+        let rounded = nanoseconds - nanoseconds % rng.pick(&[1, 1000, 1_000_000_000]);
+        let (time, date) = (instant(rounded), instant(rounded)[..10].to_owned());
+        let mixed = if rng.below(2) == 0 { &time } else { &date };
+        let nearly = if at == 1500 { "2026-02-30" } else { &date };
+        let spelt = if rng.below(8) == 0 { time.replace(':', "\\u003a") } else { time.clone() };
+        text += &format!("{{\"t\":\"{spelt}\",\"d\":\"{date}\",\"m\":\"{mixed}\",\"n\":\"{nearly}\",");
+        text += &format!("\"l\":[{{\"t\":\"{time}\"}},{{\"t\":null}}]}}\n");
+        wanted.push(json!({"t":time,"d":date,"m":mixed,"n":nearly,"l":[{"t":time},{}]}));
+    }
+    let folder = Folder::new(&[("in", text.as_bytes())]);
+    for workers in ["1", "3"] {
+        let args =
+            ["select", "--auto", "--format", "arrow", "--partition-size", "9KiB", "--workers", workers, "in"];
+        let ran = folder.run(&args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+        let batches = arrow(&ran.stdout);
+        let types = batches[0].schema();
+        let types = ["t", "d", "m", "n"].map(|name| types.field_with_name(name).unwrap().data_type().clone());
+        let time = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+        assert_eq!(types, [time, DataType::Date32, DataType::Utf8, DataType::Utf8]);
+        assert_eq!(rows(&batches), wanted);
+    }
+    let args = ["schema", "--workers", "3", "--partition-size", "9KiB", "--format"];
+    let schema = folder.run(&[&args[..], &["json-schema", "in"]].concat());
+    let schema: Value = serde_json::from_slice(&schema.stdout).unwrap();
+    let format = |name: &str| schema["properties"][name]["format"].clone();
+    assert_eq!(
+        ["t", "d", "m", "n"].map(format),
+        [json!("date-time"), json!("date"), Value::Null, Value::Null]
+    );
+}
+
+#[test]
+fn a_schema_saved_as_lines_gives_the_same_columns() {
+    let more = "{\"a b\":[1,2.5],\"i\":3,\"at\":\"2026-01-31\",\"f\":1e300,\"m\":9007199254740993}\n\
+                {\"f\":7,\"m\":0.5,\"t\":\"2026-01-31T12:00:00Z\",\"it's\":{\"\\u0000\":true}}\n";
+    let map: String = (0..40).map(|at| format!("{{\"map\":{{\"u{at}\":{{\"n\":{at}}}}}}}\n")).collect();
+    let folder = Folder::new(&[("in", (RECORDS.to_owned() + more + &map).as_bytes())]);
+    for file in ["in".to_owned(), data("tweets.ndjson"), data("people.ndjson"), data("products.ndjson")] {
+        folder.run(&["schema", "--format", "ndjson", "-o", "saved", &file]).ok();
+        let want = arrow(&folder.run(&["select", "--auto", "--format", "arrow", &file]).stdout);
+        let ran = folder.run(&["select", "--auto", "--schema", "saved", "--format", "arrow", &file]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{file}");
+        assert_eq!(arrow(&ran.stdout), want, "{file}");
+        std::fs::remove_file(folder.path("saved")).unwrap();
+    }
+}
+
+#[test]
+fn a_condition_chooses_the_records_of_the_schema() {
+    let folder =
+        Folder::new(&[("in", b"{\"k\":1,\"a\":1}\n{\"k\":2,\"a\":\"x\",\"b\":1}\n{\"k\":1,\"a\":2}\n")]);
+    let ran = folder.run(&["select", "--auto", "--format", "arrow", "--where", "$.k == 1", "in"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let batches = arrow(&ran.stdout);
+    assert_eq!(batches[0].schema().fields().len(), 2);
+    assert_eq!(*batches[0].schema().field(1).data_type(), DataType::Int64);
+    assert_eq!(rows(&batches), [json!({"k":1,"a":1}), json!({"k":1,"a":2})]);
+}
+
+const ORDERS: &str = r#"{"id":1,"items":[{"sku":"x","n":2},{"sku":7,"n":1}],"tags":["a","b"]}
+{"id":2,"items":null,"tags":"none"}
+
+{"id":3,"items":[{"n":99999999999999999999}]}
+"#;
+
+#[test]
+fn lists_and_structs_are_types() {
+    let folder = Folder::new(&[("in", ORDERS.as_bytes())]);
+    let columns =
+        ["id:int64=$.id", "items:list<struct<sku:string,n:int64>>=$.items", "tags:list<string>=$.tags"];
+    let args = [&["select"][..], &columns, &["in"]].concat();
+    let ran = folder.run(&[&args[..], &["--format", "arrow"]].concat());
+    assert_eq!(ran.code, 0);
+    let wanted = [
+        json!({"id":1,"items":[{"sku":"x","n":2},{"n":1}],"tags":["a","b"]}),
+        json!({"id":2}),
+        json!({"id":3,"items":[{}]}),
+    ];
+    assert_eq!(rows(&arrow(&ran.stdout)), wanted);
+    assert_eq!(
+        ran.stderr,
+        "warning: column `items:list<struct<sku:string,n:int64>>`: 2 values not taken, null instead: 1 of another type \
+         (first: in:1), 1 beyond the type (first: in:4)\nwarning: column `tags:list<string>`: 1 value not taken, null \
+         instead: 1 of another type (first: in:2)\nnote: `--on-mismatch fail`, `skip` or `string` does otherwise\n"
+    );
+    let skip = ["--format", "arrow", "--on-mismatch", "skip", "--rejects", "rejects"];
+    let ran = folder.run(&[&args[..], &skip].concat());
+    assert_eq!((ran.code, rows(&arrow(&ran.stdout)).len()), (0, 0));
+    let rejects = String::from_utf8(folder.read("rejects")).unwrap();
+    let rejects: Vec<Value> = rejects.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let places: Vec<_> =
+        rejects.iter().map(|reject| (reject["line"].clone(), reject["byte"].clone())).collect();
+    let byte = |line: usize, value: &str| ORDERS.lines().nth(line - 1).unwrap().find(value).unwrap() + 1;
+    assert_eq!(
+        places,
+        [
+            (json!(1), json!(byte(1, "7,"))),
+            (json!(2), json!(byte(2, "\"none"))),
+            (json!(4), json!(byte(4, "9999")))
+        ]
+    );
+    let ran = folder.run(&[&args[..], &["--format", "arrow", "--on-mismatch", "fail"]].concat());
+    assert_eq!(ran.code, 4);
+    assert!(ran.stderr.contains(&format!("in:1:{}: ", byte(1, "7,"))), "{}", ran.stderr);
+    // A default, elements, and text.
+    let ran = folder.run(&["select", "--format", "arrow", "t:list<string>=$.x ?? [\"z\"]", "in"]);
+    assert_eq!(rows(&arrow(&ran.stdout)), [json!({"t":["z"]}), json!({"t":["z"]}), json!({"t":["z"]})]);
+    folder.run(&["select", "--format", "arrow", "t:list<string>=$.x ?? [1]", "in"]).failed(2, "", "error: ");
+    let explode = ["select", "--format", "arrow", "--explode", "$.items", "i:struct<n:text>=@", "in"];
+    assert_eq!(
+        rows(&arrow(&folder.run(&explode).stdout)),
+        [json!({"i":{"n":"2"}}), json!({"i":{"n":"1"}}), json!({"i":{"n":"99999999999999999999"}})]
+    );
+    let text = folder.run(&["select", "--format", "ndjson", "tags:list<string>=$.tags", "in"]);
+    assert_eq!(
+        String::from_utf8(text.stdout).unwrap(),
+        "{\"tags\":[\"a\",\"b\"]}\n{\"tags\":\"none\"}\n{\"tags\":null}\n"
     );
 }
 

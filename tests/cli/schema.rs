@@ -113,3 +113,14 @@ fn tables_are_not_compared() {
     }
     assert_eq!(folder.run(&["schema", "diff", "--input", "json", "a", "b"]).ok(), "");
 }
+
+/// A document on several lines is not one record a line, and `--input json` is the advice.
+#[test]
+fn a_document_on_several_lines_is_told_from_a_malformed_record() {
+    let folder = Folder::new(&[("pretty.json", b"{\n  \"a\": 1\n}\n")]);
+    for args in [&["schema", "pretty.json"][..], &["select", "--auto", "pretty.json", "-o", "x.parquet"]] {
+        let ran = folder.run(args);
+        assert_eq!(ran.code, 4, "{args:?}");
+        assert!(ran.stderr.contains("`--input json` reads it"), "{}", ran.stderr);
+    }
+}

@@ -21,7 +21,9 @@ enum Value {
 }
 
 /// Names of members, each with two spellings.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 8] = [
+    ("at", "\\u0061t"),
+    ("on", "on"),
     ("id", "i\\u0064"),
     ("user", "user"),
     ("größe", "gr\\u00f6\\u00dfe"),
@@ -46,7 +48,22 @@ fn value(rng: &mut Rng, depth: usize, era: usize) -> Value {
         9 => Value::Array((0..rng.below(4)).map(|_| value(rng, depth + 1, era)).collect()),
         _ => {
             let count = rng.below(2 + era % 5);
-            Value::Object((0..count).map(|_| (rng.pick(&NAMES).0, value(rng, depth + 1, era))).collect())
+            let member = |_| {
+                let name = rng.pick(&NAMES).0;
+                let second = rng.below(60);
+                let member = match (name, rng.below(9)) {
+                    (_, 0) if depth > 1 => Value::Null,
+                    ("at", _) => Value::String(format!("2026-03-01T12:00:{second:02}.5Z")),
+                    // Later records have instants, too.
+                    ("on", 1) if era > 8 && depth > 2 => {
+                        Value::String(format!("2026-03-01T12:00:{second:02}+01:00"))
+                    }
+                    ("on", _) => Value::String(format!("20{second:02}-02-28")),
+                    _ => value(rng, depth + 1, era),
+                };
+                (name, member)
+            };
+            Value::Object((0..count).map(member).collect())
         }
     }
 }
@@ -187,6 +204,23 @@ fn a_naive_count_of_random_records_agrees() {
         .collect();
     assert_eq!(rows.len(), all.len());
     assert!(rows.len() > 300, "{}", rows.len());
+    let mut kinds = BTreeMap::new();
+    for seen in all.values_mut() {
+        let are = |test: &dyn Fn(&String) -> bool| !seen.strings.is_empty() && seen.strings.iter().all(test);
+        let kind = match () {
+            () if are(&|text| text.len() > 10 && text.starts_with("2026-03-01T")) => "time",
+            () if are(&|text| text.len() == 10 && text.ends_with("-02-28")) => "date",
+            () => "string",
+        };
+        if let Some(count) = seen.types.remove("string") {
+            seen.types.insert(kind, count);
+        }
+        if let Some(line) = seen.first.remove("string") {
+            seen.first.insert(kind, line);
+        }
+        *kinds.entry(kind).or_insert(0) += 1;
+    }
+    assert!(["time", "date", "string"].iter().all(|kind| kinds[kind] > 3), "{kinds:?}");
     for row in rows {
         let path = row["path"].as_str().unwrap();
         let seen = &all[path];
@@ -233,4 +267,60 @@ fn a_naive_count_of_random_records_agrees() {
             [&row["least_length"], &row["greatest_length"]].map(|length| length.as_u64().map(|n| n as usize));
         assert_eq!(found, [lengths.0.copied(), lengths.1.copied()], "{path}");
     }
+}
+
+/// The schema of an input, without the positions of first values.
+fn schema_of(folder: &Folder, args: &[&str]) -> Vec<Parsed> {
+    let ran = folder.run(&[&["schema", "--format", "ndjson", "--partition-size", "5KiB"], args].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+    let rows = ran.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let row = |line: &[u8]| {
+        let mut row: Parsed = serde_json::from_slice(line).unwrap();
+        row.as_object_mut().unwrap().remove("first");
+        row
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn a_condition_chooses_the_same_records_as_a_naive_filter() {
+    let mut rng = Rng::new(210);
+    let mut text = String::new();
+    for line in 0..2000 {
+        if rng.below(20) == 0 {
+            text.push('\n');
+        }
+        let record = Value::Object(vec![
+            ("x", Value::Integer(rng.below(10) as i64)),
+            ("user", value(&mut rng, 1, line / 200)),
+        ]);
+        write(&record, &mut rng, &mut text);
+        text.push('\n');
+    }
+    let is_chosen = |line: &&str| {
+        let record: Option<Parsed> = serde_json::from_str(line).ok();
+        record.is_some_and(|record| record["x"].as_i64().is_some_and(|x| x >= 7))
+    };
+    let chosen: Vec<&str> = text.lines().filter(is_chosen).collect();
+    assert!((100..1900).contains(&chosen.len()));
+    let folder = Folder::new(&[
+        ("all", text.as_bytes()),
+        ("chosen", (chosen.join("\n") + "\n").as_bytes()),
+        ("first", (chosen[..50].join("\n") + "\n").as_bytes()),
+    ]);
+    let want = schema_of(&folder, &["chosen"]);
+    for workers in ["1", "3"] {
+        assert_eq!(schema_of(&folder, &["--where", "$.x >= 7", "--workers", workers, "all"]), want);
+        let strict = ["--where", "$.x >= 7", "--strict", "--workers", workers, "all"];
+        assert_eq!(schema_of(&folder, &strict), want);
+    }
+    assert_eq!(
+        schema_of(&folder, &["--where", "$.x >= 7", "-n", "50", "all"]),
+        schema_of(&folder, &["first"])
+    );
+    let first = folder.run(&["schema", "--where", "$.x >= 7", "--format", "ndjson", "all"]);
+    let first: Parsed =
+        serde_json::from_slice(first.stdout.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let line = text.lines().position(|line| is_chosen(&line)).unwrap() + 1;
+    assert_eq!(first["first"]["object"], format!("all:{line}"));
 }

@@ -2,13 +2,18 @@
 //! from their schema, and random white space, escapes and order.
 
 mod records;
+mod typed;
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use chrono::{DateTime, NaiveDate};
 use serde_json::{Number, Value, json};
 use warpath::columns::{Losses, NestedSchema, is_json_text};
 use warpath::{DeviceChoice, Engine, OnError};
@@ -59,6 +64,22 @@ fn want(field: &Field, value: Option<&Json>, text: &str, at: &mut usize, counts:
                 None => lost(2),
             }
         }
+        (DataType::Timestamp(unit, _), Some(Json::Text(text, _))) => match nanoseconds(text) {
+            None => lost(2),
+            Some(nanoseconds) => {
+                let (nanoseconds_of_unit, unit_name) = match unit {
+                    TimeUnit::Nanosecond => (1, "n"),
+                    TimeUnit::Microsecond => (1000, "u"),
+                    _ => (1_000_000_000, "s"),
+                };
+                let units = nanoseconds.div_euclid(nanoseconds_of_unit);
+                i64::try_from(units).map_or_else(|_| lost(3), |units| json!(format!("{units}{unit_name}")))
+            }
+        },
+        (DataType::Date32, Some(Json::Text(text, _))) => match date(text) {
+            Some(date) => json!(date.to_string()),
+            None => lost(2),
+        },
         (DataType::Struct(_), Some(Json::Object(_)))
         | (DataType::List(_), Some(Json::Array(_)))
         | (DataType::Map(..), Some(Json::Object(_))) => Value::Bool(true),
@@ -144,6 +165,27 @@ fn want_members(fields: &Fields, object: Option<&Json>, at: &mut usize, counts: 
     members.into()
 }
 
+/// A date as chrono reads it: four digits, two digits, two digits.
+fn date(text: &str) -> Option<NaiveDate> {
+    let is_date = text.len() == 10 && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    NaiveDate::parse_from_str(text, "%Y-%m-%d").ok().filter(|_| is_date)
+}
+
+/// The nanoseconds of an instant as chrono reads it, or of the start of a date.
+fn nanoseconds(text: &str) -> Option<i128> {
+    let time = match date(text) {
+        Some(date) => date.and_hms_opt(0, 0, 0).unwrap().and_utc(),
+        None => {
+            let with_zone = format!("{text}Z");
+            let time =
+                DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc3339(&with_zone));
+            time.ok()?.to_utc()
+        }
+    };
+    // The second :60 is the first of the next minute.
+    Some(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+}
+
 /// A decimal number in units of its last digit, by its digits alone.
 fn decimal(word: &str, precision: usize, scale: usize) -> Option<String> {
     let (sign, digits) = word.strip_prefix('-').map_or(("", word), |digits| ("-", digits));
@@ -185,6 +227,19 @@ fn got(field: &Field, array: &dyn Array, at: usize) -> Value {
         DataType::Boolean => json!(array.as_boolean().value(at)),
         DataType::Int64 => json!(array.as_primitive::<Int64Type>().value(at)),
         DataType::Float64 => json!(format!("{:?}", array.as_primitive::<Float64Type>().value(at))),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+            json!(format!("{}n", array.as_primitive::<TimestampNanosecondType>().value(at)))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            json!(format!("{}u", array.as_primitive::<TimestampMicrosecondType>().value(at)))
+        }
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            json!(format!("{}s", array.as_primitive::<TimestampSecondType>().value(at)))
+        }
+        DataType::Date32 => {
+            let days = array.as_primitive::<Date32Type>().value(at);
+            json!(Date32Type::to_naive_date_opt(days).unwrap().to_string())
+        }
         DataType::Decimal128(..) => json!(array.as_primitive::<Decimal128Type>().value(at).to_string()),
         DataType::Utf8 if is_json_text(field) => {
             // White space is not part of the comparison, and neither is the spelling of names.
@@ -394,9 +449,9 @@ fn a_malformed_record_ends_or_is_skipped() {
 
 #[test]
 fn other_types_are_refused_by_their_path() {
-    let entry = DataType::Struct(vec![Field::new("x", DataType::Date32, true)].into());
+    let entry = DataType::Struct(vec![Field::new("x", DataType::Int32, true)].into());
     let list = DataType::List(Arc::new(Field::new("item", entry, true)));
     let schema = Schema::new(vec![Field::new("list", list, true)]);
     let error = NestedSchema::new(Arc::new(schema)).unwrap_err().to_string();
-    assert!(error.contains("$.list[*].x") && error.contains("Date32"), "{error}");
+    assert!(error.contains("$.list[*].x") && error.contains("Int32"), "{error}");
 }

@@ -150,7 +150,7 @@ pub struct Column {
     pub lists: Option<Offsets>,
     /// The values.
     pub items: Items,
-    /// The items that are null although there was a value.
+    /// The values that the column does not have as they are.
     pub lost: Lost,
 }
 
@@ -204,6 +204,8 @@ impl Items {
             Values::Decimal { units, .. } => units.truncate(len),
             Values::Time(instants) => instants.truncate(len),
             Values::Date(days) => days.truncate(len),
+            #[cfg(feature = "arrow")]
+            Values::Nested(array) => *array = array.slice(0, len),
             Values::Utf8(offsets, bytes) => {
                 let end = offsets.truncate(len);
                 bytes.truncate(end);
@@ -246,6 +248,9 @@ pub enum Values {
     /// The start of each value in the bytes, followed by the end of the last; and the bytes of all values,
     /// which are UTF-8.
     Utf8(Offsets, Vec<u8>),
+    /// An array of lists or structs. Its offsets have 32 bits.
+    #[cfg(feature = "arrow")]
+    Nested(arrow_array::ArrayRef),
 }
 
 /// The start of each item, followed by the end of the last.

@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `Boolean`, `Int64`, `Float64`, `Utf8` | the values that typed columns of that type take ([`crate::columns`]) |
 //! | `Utf8` of a field with the extension type [`JSON_EXTENSION`] | any value but `null`, as its JSON text |
+//! | `Timestamp`, in UTC | strings that are instants, as in typed columns; what is finer than the unit is cut off |
+//! | `Date32` | strings that are dates, as in typed columns |
 //! | `Decimal128` | numbers that have no more digits than the type, before and after the decimal point |
 //! | `Struct` | objects; the fields are members, by name |
 //! | `List` | arrays |
@@ -38,6 +40,7 @@
 //! | `scalar` | numbers and strings of a record |
 //! | `losses` | counts of values that became null |
 //! | `tree` | the columns for all values of a schema tree |
+//! | `types` | the types of columns as Arrow's types |
 
 mod column;
 mod losses;
@@ -45,17 +48,23 @@ mod plan;
 mod read;
 mod scalar;
 mod tree;
+mod types;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use warpath_core::error::Error;
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_core::time::Format;
+use warpath_lang::column_type::ColumnType;
 
 use column::{Column, Data};
+pub(crate) use losses::Place;
 pub use losses::{Loss, Losses};
 use read::Reader;
+pub(crate) use types::data_type;
 
 /// The name of Arrow's canonical extension type for JSON text.
 pub const JSON_EXTENSION: &str = "arrow.json";
@@ -80,10 +89,20 @@ pub fn is_json_text(field: &Field) -> bool {
 #[derive(Clone, Debug)]
 pub struct NestedSchema {
     schema: SchemaRef,
-    /// True if the only column has the records themselves, and not members of them.
-    has_whole_records: bool,
+    rows: Rows,
     /// The least number of bytes that a row takes in memory.
     row_bytes: usize,
+}
+
+/// The source of the rows.
+#[derive(Clone, Debug)]
+enum Rows {
+    /// The fields of the schema are members of the records.
+    Members,
+    /// The only column has the records themselves.
+    Whole,
+    /// The only column has values of a type, and instants of a format.
+    Values(ColumnType, Option<Arc<Format>>),
 }
 
 /// Rows of nested columns.
@@ -108,7 +127,7 @@ impl NestedSchema {
     pub fn new(schema: SchemaRef) -> Result<Self, Error> {
         let fields = plan::nullable(schema.fields());
         let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-        Self::of(schema.into(), false)
+        Self::of(schema.into(), Rows::Members)
     }
 
     /// Makes a schema of one column, which has the records themselves: records that are not objects.
@@ -116,11 +135,20 @@ impl NestedSchema {
     /// # Errors
     /// The errors of [`new`](Self::new).
     pub fn of_whole_records(field: &Field) -> Result<Self, Error> {
-        Self::of(Schema::new(plan::nullable(&vec![field.clone()].into())).into(), true)
+        Self::of(Schema::new(plan::nullable(&vec![field.clone()].into())).into(), Rows::Whole)
     }
 
-    fn of(schema: SchemaRef, has_whole_records: bool) -> Result<Self, Error> {
-        let made = Self { schema, has_whole_records, row_bytes: 0 };
+    /// Makes a schema of one column, which has values of a type. Instants are of a format, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a type whose columns cannot be made.
+    pub(crate) fn of_values(values: &ColumnType, format: Option<Arc<Format>>) -> Result<Self, Error> {
+        let field = types::field("value", values)?;
+        Self::of(Schema::new(vec![field]).into(), Rows::Values(values.clone(), format))
+    }
+
+    fn of(schema: SchemaRef, rows: Rows) -> Result<Self, Error> {
+        let made = Self { schema, rows, row_bytes: 0 };
         let row_bytes = made.root()?.row_bytes();
         Ok(Self { row_bytes, ..made })
     }
@@ -128,9 +156,10 @@ impl NestedSchema {
     /// The column of all records, without a row.
     fn root(&self) -> Result<Column, Error> {
         let fields = self.schema.fields();
-        Ok(Column::new(match self.has_whole_records {
-            true => plan::data(&fields[0], "$", 0)?,
-            false => Data::Struct(plan::members(fields, "$", 0)?),
+        Ok(Column::new(match &self.rows {
+            Rows::Members => Data::Struct(plan::members(fields, "$", 0)?),
+            Rows::Whole => plan::data(&fields[0], "$", 0)?,
+            Rows::Values(values, format) => types::data(values, format.as_ref())?,
         }))
     }
 
@@ -147,21 +176,45 @@ impl NestedSchema {
     /// [`Error::Internal`] if arrays could not be made.
     pub fn decode(&self, text: &[u8], records: &[Range<usize>]) -> Result<Vec<NestedBatch>, Error> {
         let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(64, 1 << 16);
-        records.chunks(most).map(|records| Isa::best().run(Decode { schema: self, text, records })).collect()
+        let decode = |records| Isa::best().run(Decode { schema: self, text, records, places: None });
+        records.chunks(most).map(decode).collect()
     }
 
     /// The names of all columns with counted values, in the order of [`Losses::columns`]: paths such as
     /// `$.user.name`, with `[*]` for the elements of a list and `.*` for the values of a map.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
+        self.typed_paths().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The paths of all columns, as in [`paths`](Self::paths), each with the name of its type: `int64`,
+    /// `struct`.
+    #[must_use]
+    pub fn typed_paths(&self) -> Vec<(String, String)> {
         let mut paths = Vec::new();
-        if self.has_whole_records {
-            plan::of_column(&self.schema.fields()[0], "$".to_owned(), &mut paths);
-        } else {
-            paths.push("$".to_owned());
+        if let Rows::Members = self.rows {
+            paths.push(("$".to_owned(), "struct".to_owned()));
             plan::paths(self.schema.fields(), "$", &mut paths);
+        } else {
+            plan::of_column(&self.schema.fields()[0], "$".to_owned(), &mut paths);
         }
         paths
+    }
+
+    /// Decodes values to the only column, all of them to one array. Also returns the position of each value
+    /// that the type does not take: the number of its row, and its offset in the text.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the array could not be made.
+    pub(crate) fn decode_values(
+        &self,
+        text: &[u8],
+        values: &[Range<usize>],
+    ) -> Result<(ArrayRef, Vec<(usize, Place)>), Error> {
+        let mut places = Vec::new();
+        let work = Decode { schema: self, text, records: values, places: Some(&mut places) };
+        let batch = Isa::best().run(work)?;
+        Ok((batch.rows.column(0).clone(), places))
     }
 }
 
@@ -170,6 +223,8 @@ struct Decode<'a> {
     schema: &'a NestedSchema,
     text: &'a [u8],
     records: &'a [Range<usize>],
+    /// The values that columns do not take, each with the number of its record, if the caller wants them.
+    places: Option<&'a mut Vec<(usize, Place)>>,
 }
 
 impl Work for Decode<'_> {
@@ -177,17 +232,29 @@ impl Work for Decode<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { schema, text, records } = self;
+        let Self { schema, text, records, places } = self;
         let mut root = schema.root()?;
-        for record in records {
-            Reader::new(simd, text, record.clone()).record(&mut root);
+        match places {
+            None => {
+                for record in records {
+                    Reader::new(simd, text, record.clone(), None).record(&mut root);
+                }
+            }
+            Some(places) => {
+                let mut of_record = Vec::new();
+                for (at, record) in records.iter().enumerate() {
+                    Reader::new(simd, text, record.clone(), Some(&mut of_record)).record(&mut root);
+                    places.extend(of_record.drain(..).map(|place| (at, place)));
+                }
+            }
         }
-        let failed = |error| Error::Internal(format!("nested columns could not be made: {error}"));
+        let failed =
+            |error: ArrowError| Error::Internal(format!("nested columns could not be made: {error}"));
         let mut losses = Losses::default();
         let rows = records.len();
-        let arrays = match schema.has_whole_records {
-            true => root.finish(rows, &|row| row, &mut losses).map(|array| vec![array]),
-            false => root.finish_members(&mut losses),
+        let arrays = match schema.rows {
+            Rows::Members => root.finish_members(&mut losses),
+            _ => root.finish(rows, &|row| row, &mut losses).map(|array| vec![array]),
         };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let rows =

@@ -3,6 +3,8 @@
 //! | function | accepts |
 //! |---|---|
 //! | [`instant`] | RFC 3339 alone, within 64 bits of nanoseconds |
+//! | [`is_exact_instant`] | RFC 3339 alone, if 64 bits of nanoseconds lose nothing of it |
+//! | [`quick`] | RFC 3339 in its usual form: UTC, with at most nine digits after the point |
 //! | [`Format::read`], [`read`] | RFC 3339 with or without an offset, dates, or a format of `strftime` |
 //! | [`Format::of_number`], [`of_number`] | numbers of seconds, milliseconds, microseconds or nanoseconds since 1970 |
 //! | [`date`] | the full-date of RFC 3339, as a number of days |
@@ -10,7 +12,7 @@
 use std::cmp::Ordering;
 
 use chrono::format::{Item, Parsed, StrftimeItems, parse};
-use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::decimal::Decimal;
 
@@ -181,6 +183,74 @@ pub fn read(text: &str) -> Option<Instant> {
     Some(Instant::of_utc(time.naive_utc()))
 }
 
+/// Reads an instant in the usual form, `2026-01-31T12:00:00Z`, with at most nine digits after a point. `None`
+/// for all other texts, also for those that [`read`] accepts.
+#[must_use]
+#[inline]
+pub fn quick(text: &str) -> Option<Instant> {
+    let bytes = text.as_bytes();
+    let (head, tail) = bytes.split_first_chunk::<19>()?;
+    let digit = |at: usize| u32::from(head[at].wrapping_sub(b'0'));
+    let are_digits = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18].iter().all(|at| digit(*at) < 10);
+    let separators = [head[4], head[7], head[10], head[13], head[16]];
+    if !are_digits || separators != *b"--T::" {
+        return None;
+    }
+    let two = |at: usize| 10 * digit(at) + digit(at + 1);
+    let (hour, minute, second) = (two(11), two(14), two(17));
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let nanoseconds = match tail {
+        b"Z" => 0,
+        [b'.', fraction @ .., b'Z'] if (1..=9).contains(&fraction.len()) => {
+            let mut value = 0;
+            for at in 0..9 {
+                let digit = fraction.get(at).map_or(0, |byte| u32::from(byte.wrapping_sub(b'0')));
+                if digit > 9 {
+                    return None;
+                }
+                value = 10 * value + digit;
+            }
+            value
+        }
+        _ => return None,
+    };
+    let days = days(100 * two(0) + two(2), two(5), two(8))?;
+    let seconds = i64::from(days) * 86_400 + i64::from(3600 * hour + 60 * minute + second);
+    Some(Instant(i128::from(seconds) * SECOND + i128::from(nanoseconds)))
+}
+
+/// The days from 1970-01-01 to a date; `None` if there is no such date.
+fn days(year: u32, month: u32, day: u32) -> Option<i32> {
+    // Years begin in March, so that a leap day is the last day.
+    const BEFORE: [u32; 12] = [306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275];
+    const LENGTHS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let at = (month as usize).wrapping_sub(1);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    if day == 0 || day > *LENGTHS.get(at)? || month == 2 && day == 29 && !is_leap {
+        return None;
+    }
+    // The year 0 would begin in March of the year before it.
+    let year = year + 400 - u32::from(month < 3);
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + BEFORE[at] + day;
+    const EPOCH: i32 = 865_566;
+    Some(days.cast_signed() - EPOCH)
+}
+
+/// Returns true for an instant of RFC 3339 that nanoseconds in 64 bits hold exactly. Leap seconds are false,
+/// because they have no number of their own. So is a space in place of the `T`.
+#[must_use]
+#[inline]
+pub fn is_exact_instant(text: &[u8]) -> bool {
+    let is_possible = text.len() >= 20 && matches!(text[10], b'T' | b't') && text.is_ascii();
+    let Some(text) = std::str::from_utf8(text).ok().filter(|_| is_possible) else { return false };
+    match quick(text) {
+        Some(instant) => instant.nanoseconds().is_some(),
+        None => text.as_bytes()[17..19] != *b"60" && instant(text).is_some(),
+    }
+}
+
 /// Reads a JSON number since 1970, whose unit follows from its size ([`Unit::guessed_below`]).
 #[must_use]
 pub fn of_number(number: &str) -> Option<Instant> {
@@ -221,9 +291,7 @@ pub fn date(text: &str) -> Option<i32> {
     if bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let day = NaiveDate::from_ymd_opt(number(0..4)?.cast_signed(), number(5..7)?, number(8..10)?)?;
-    const EPOCH: i32 = 719_163;
-    Some(day.num_days_from_ce() - EPOCH)
+    days(number(0..4)?, number(5..7)?, number(8..10)?)
 }
 
 /// Parses an RFC 3339 text to nanoseconds since 1970-01-01T00:00:00Z. `None` for other texts, and for
@@ -287,6 +355,73 @@ mod tests {
         ] {
             assert_eq!(read(text), want.map(Instant), "{text}");
         }
+    }
+
+    #[test]
+    fn days_are_those_of_chrono() {
+        use chrono::{Datelike, NaiveDate};
+        for year in 0..10_000_u32 {
+            for month in 0..14 {
+                for day in [0, 1, 15, 28, 29, 30, 31, 32] {
+                    let want = NaiveDate::from_ymd_opt(year.cast_signed(), month, day);
+                    let want = want.map(|date| date.num_days_from_ce() - 719_163);
+                    assert_eq!(days(year, month, day), want, "{year}-{month}-{day}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn usual_instants_are_read_quickly() {
+        for text in [
+            "1970-01-01T00:00:00Z",
+            "1969-12-31T23:59:59.999999999Z",
+            "2026-02-28T12:34:56.1Z",
+            "0000-01-01T00:00:00Z",
+            "0000-02-29T00:00:00Z",
+            "9999-12-31T23:59:59.000Z",
+        ] {
+            assert!(quick(text).is_some(), "{text}");
+            assert_eq!(quick(text), read(text), "{text}");
+        }
+        for text in [
+            "",
+            "1970-01-01",
+            "1970-01-01T00:00:00",
+            "1970-01-01T00:00:60Z",
+            "1970-01-01T24:00:00Z",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00.0000000000Z",
+            "1970-01-01T00:00:00.5é",
+            "1970-01-01T00:00:00.a5Z",
+            "1970-01-01T00:00:00+00:00",
+            "1970-01-01t00:00:00Z",
+            "1970-02-29T00:00:00Z",
+            "197a-01-01T00:00:00Z",
+        ] {
+            assert_eq!(quick(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn exact_instants() {
+        for (text, want) in [
+            ("2026-01-31T12:00:00Z", true),
+            ("2026-01-31t12:00:00.25z", true),
+            ("2026-01-31T12:00:00.123456789+02:00", true),
+            ("2026-01-31T12:00:00.1234567890Z", true),
+            ("2026-01-31T12:00:00.1234567891Z", false),
+            ("2026-01-31 12:00:00Z", false),
+            ("1990-12-31T23:59:60Z", false),
+            ("2262-04-11T23:47:16.854775808Z", false),
+            ("9999-12-31T23:59:59Z", false),
+            ("2026-01-31T12:00:00", false),
+            ("2026-01-31", false),
+            ("", false),
+        ] {
+            assert_eq!(is_exact_instant(text.as_bytes()), want, "{text}");
+        }
+        assert!(!is_exact_instant(b"2026-01-31T12:00:0\xe9Z"));
     }
 
     #[test]

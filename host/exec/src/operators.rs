@@ -325,7 +325,8 @@ impl Input {
     }
 
     /// The schema of the records: every path, with the kinds of its values. With a limit, only the first
-    /// records are read. A schema is made on the CPU, on every backend.
+    /// records are read; with a predicate ([`matching`](Self::matching)), only those for which it is true
+    /// are in the schema, and count. A schema is made on the CPU, on every backend.
     ///
     /// Every record is held to the grammar of JSON, apart from the bytes within strings; with
     /// [`EngineBuilder::strict`](crate::engine::EngineBuilder::strict) to all of RFC 8259.

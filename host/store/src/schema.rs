@@ -15,6 +15,7 @@
 //! | `walk` | the walk over text that fills a tree |
 //! | `tokens`, `unescape` | the tokens of a text; strings decoded |
 //! | `rows` | a tree as rows, one for each path |
+//! | `saved` | the tree of rows that were saved |
 //! | `diff` | the differences between two schemas |
 //! | `json_schema` | JSON Schema |
 //! | `arrow`, `sql` | the Arrow type of a node; Arrow schemas as text and as SQL (feature `arrow`) |
@@ -27,6 +28,7 @@ mod json_schema;
 mod kind;
 mod node;
 mod rows;
+mod saved;
 #[cfg(feature = "arrow")]
 mod sql;
 mod tokens;

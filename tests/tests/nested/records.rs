@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields};
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use warpath::columns::json_text;
 use warpath_random::Rng;
 
@@ -43,7 +43,7 @@ pub const NUMBERS: [&str; 20] = [
 ];
 
 pub fn random_type(rng: &mut Rng, depth: usize) -> Field {
-    let data_type = match rng.below(if depth > 3 { 7 } else { 11 }) {
+    let data_type = match rng.below(if depth > 3 { 9 } else { 13 }) {
         0 => DataType::Boolean,
         1 => DataType::Int64,
         2 => DataType::Float64,
@@ -51,8 +51,13 @@ pub fn random_type(rng: &mut Rng, depth: usize) -> Field {
         4 => DataType::Decimal128(7, 2),
         5 => return json_text(Field::new("", DataType::Utf8, true)),
         6 => DataType::Utf8,
-        7 | 8 => DataType::Struct(random_fields(rng, depth + 1)),
-        9 => DataType::List(Arc::new(random_type(rng, depth + 1).with_name("item"))),
+        7 => DataType::Timestamp(
+            rng.pick(&[TimeUnit::Nanosecond, TimeUnit::Nanosecond, TimeUnit::Microsecond, TimeUnit::Second]),
+            Some("UTC".into()),
+        ),
+        8 => DataType::Date32,
+        9 | 10 => DataType::Struct(random_fields(rng, depth + 1)),
+        11 => DataType::List(Arc::new(random_type(rng, depth + 1).with_name("item"))),
         _ => {
             let values = random_type(rng, depth + 1).with_name("value");
             let entries = Fields::from(vec![Field::new("key", DataType::Utf8, false), values]);
@@ -98,6 +103,27 @@ pub fn random_text(rng: &mut Rng) -> (String, String) {
     (text, spelt)
 }
 
+/// The text of an instant or a date, which is sometimes none.
+pub fn random_instant(rng: &mut Rng) -> String {
+    let year = rng.pick(&["2026", "1970", "1969", "2000", "1900", "1677", "1678", "2262", "9999", "0000"]);
+    let two = |rng: &mut Rng, least: usize, most: usize| least + rng.below(most + 1 - least);
+    let (no_month, month_13, hour_24) = (rng.below(30) == 0, rng.below(30) == 0, rng.below(30) == 0);
+    let month = two(rng, usize::from(!no_month), 12 + usize::from(month_13));
+    let mut text = format!("{year}-{month:02}-{:02}", two(rng, 1, 31));
+    if rng.below(4) == 0 {
+        return text;
+    }
+    text.push(rng.pick(&['T', 'T', 'T', 'T', 't', ' ']));
+    let hour = two(rng, 0, 23 + usize::from(hour_24));
+    text += &format!("{hour:02}:{:02}:{:02}", two(rng, 0, 59), two(rng, 0, 60));
+    if rng.below(2) == 0 {
+        text.push('.');
+        (0..rng.below(12)).for_each(|_| text.push(rng.pick(&['0', '1', '5', '9'])));
+    }
+    text += rng.pick(&["Z", "Z", "Z", "z", "+00:00", "-07:30", "+24:00", "", "+0100"]);
+    text
+}
+
 pub fn any(rng: &mut Rng, depth: usize) -> Json {
     match rng.below(if depth > 3 { 4 } else { 6 }) {
         0 => Json::Word(rng.pick(&["true", "false", "null", "tru", "nul", "x"]).to_owned()),
@@ -135,6 +161,14 @@ pub fn of_type(rng: &mut Rng, data_type: &DataType, depth: usize) -> Json {
                 (rng.pick(&NAMES).to_owned(), of_type(rng, entries[1].data_type(), depth + 1))
             };
             Json::Object((0..rng.below(4)).map(|_| entry(rng)).collect())
+        }
+        DataType::Timestamp(..) | DataType::Date32 => {
+            let text = match rng.below(3) {
+                0 => random_instant(rng)[..10].to_owned(),
+                _ => random_instant(rng),
+            };
+            let spelt = if rng.below(9) == 0 { text.replace('-', "\\u002d") } else { text.clone() };
+            Json::Text(text, spelt)
         }
         _ => {
             let (text, spelt) = random_text(rng);

@@ -3,10 +3,11 @@
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::kernel::Match;
+use warpath_shared::units::PartOffset;
 
 use super::Piece;
 use super::rows::or_default;
-use crate::columns::build::{Builder, reason};
+use crate::columns::build::{Builder, Within, reason};
 use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Refusal};
 
 /// Makes the columns of a piece's rows, from its records and matches. `text` is the text of the piece.
@@ -54,10 +55,11 @@ pub(crate) fn column(
         lists.push(items.len() as i64);
         Some(Offsets::new(lists, width)?)
     };
-    let mut column = Column { lists, items: items.finish(width)?, lost: Lost::default() };
+    let (items, within) = items.finish(width)?;
+    let mut column = Column { lists, items, lost: Lost::default() };
     let missing = if asked.default.is_some() { 0 } else { missing };
-    if column.items.nulls() > missing {
-        column.lost = lost(text, piece, program, path, &column.items);
+    if column.items.nulls() > missing || !within.is_empty() {
+        column.lost = lost(text, piece, program, path, &column.items, &within);
     }
     Ok(column)
 }
@@ -66,8 +68,17 @@ fn value_of<'a>(text: &'a [u8], found: &Match) -> &'a [u8] {
     &text[found.start as usize..found.end as usize]
 }
 
-/// Finds the items of a column that have a value, but are null, and the reason of each.
-pub(crate) fn lost(text: &[u8], piece: &Piece, program: &Program, path: usize, items: &Items) -> Lost {
+/// Finds the items of a column that have a value, but are null, and the reason of each. `within` are refused
+/// values within items.
+pub(crate) fn lost(
+    text: &[u8],
+    piece: &Piece,
+    program: &Program,
+    path: usize,
+    items: &Items,
+    within: &[Within],
+) -> Lost {
+    let mut within = within.iter().peekable();
     let asked = &program.columns()[path];
     let (mut lost, mut cells, mut item) = (Lost::default(), piece.cells(program, path), 0);
     for (row, here) in piece.rows_of(program).enumerate() {
@@ -84,6 +95,15 @@ pub(crate) fn lost(text: &[u8], piece: &Piece, program: &Program, path: usize, i
                         reason,
                     }),
                 }
+            }
+            while let Some(refused) = within.next_if(|refused| refused.item == item) {
+                lost.refused.push(Refusal {
+                    item: item as u32,
+                    row: row as u32,
+                    line: found.line,
+                    start: found.start + refused.at as PartOffset,
+                    reason: refused.reason,
+                });
             }
             item += 1;
         }

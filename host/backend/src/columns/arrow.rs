@@ -8,10 +8,11 @@ use arrow_array::{
     RecordBatch, RecordBatchOptions,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
 use warpath_lang::column_type::ColumnType;
 
 use super::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Schema, Values};
+use crate::nested;
 
 /// The time zone of instants.
 const UTC: &str = "UTC";
@@ -26,20 +27,16 @@ impl Schema {
     /// | [`Time`](ColumnType::Time) | `Timestamp` of nanoseconds, UTC | |
     /// | [`Date`](ColumnType::Date) | `Date32` | |
     /// | [`Utf8`](ColumnType::Utf8), [`Text`](ColumnType::Text), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |
+    /// | [`List`](ColumnType::List), [`Struct`](ColumnType::Struct) | `List` of nullable fields called `item`, `Struct` of nullable fields; offsets have 32 bits | |
     /// | any, of a path that is not singular | `List` of nullable fields called `item` | `LargeList` |
     #[must_use]
     pub fn to_arrow(&self) -> SchemaRef {
         let large = self.width == OffsetWidth::Large;
         let field = |column: &warpath_lang::program::Column| {
             let items = match &column.values {
-                ColumnType::Boolean => DataType::Boolean,
-                ColumnType::Int64 => DataType::Int64,
-                ColumnType::Float64 => DataType::Float64,
-                ColumnType::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale as i8),
-                ColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
-                ColumnType::Date => DataType::Date32,
-                _ if large => DataType::LargeUtf8,
-                _ => DataType::Utf8,
+                ColumnType::Utf8 | ColumnType::Text | ColumnType::Json if large => DataType::LargeUtf8,
+                // A schema has no other types than those of Arrow.
+                values => nested::data_type(values).unwrap_or(DataType::Utf8),
             };
             let values = match (column.singular, large) {
                 (true, _) => items,
@@ -105,6 +102,7 @@ impl Items {
             }
             Values::Utf8(Offsets::Small(offsets), bytes) => strings(offsets, bytes, nulls)?,
             Values::Utf8(Offsets::Large(offsets), bytes) => strings(offsets, bytes, nulls)?,
+            Values::Nested(array) => array,
         };
         if array.len() != len {
             return Err(ArrowError::InvalidArgumentError(format!("{} values for {len} items", array.len())));

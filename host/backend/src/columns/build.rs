@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "arrow")]
+use arrow_array::Array as _;
 use warpath_core::error::Error;
 use warpath_core::float;
 use warpath_core::json::say;
@@ -13,6 +15,8 @@ use warpath_shared::units::PartOffset;
 
 use super::lost::Reason;
 use super::{Items, OffsetWidth, Offsets, Values, scalar};
+#[cfg(feature = "arrow")]
+use crate::nested::NestedSchema;
 
 /// The reason for which a type does not take a value; `None` for `null`.
 pub(crate) fn reason(value: &[u8], asked: &Column) -> Option<Reason> {
@@ -36,7 +40,8 @@ pub(crate) fn check_default(asked: &Column) -> Result<(), Error> {
     let mut items = Builder::new(asked)?;
     if let Some(default) = &asked.default {
         items.push(Some(default));
-        if items.finish(OffsetWidth::Large)?.nulls() > 0 {
+        let (items, within) = items.finish(OffsetWidth::Large)?;
+        if items.nulls() > 0 || !within.is_empty() {
             return Err(Error::Usage(format!(
                 "the default {} of `{}` is not a value of the type `{}`",
                 String::from_utf8_lossy(default),
@@ -68,6 +73,16 @@ pub(crate) struct Builder {
     data: Data,
 }
 
+/// A value within an item, which the item's type does not take. The item itself is no null.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    /// The number of the item.
+    pub item: usize,
+    /// The offset of the value in the text of the item.
+    pub at: usize,
+    pub reason: Reason,
+}
+
 /// The values of a column under construction. A null is zero, or has no bytes.
 enum Data {
     Boolean(Bits),
@@ -90,6 +105,13 @@ enum Data {
         offsets: Vec<i64>,
         bytes: Vec<u8>,
     },
+    /// The texts of lists or structs, which are decoded at the end.
+    #[cfg(feature = "arrow")]
+    Nested {
+        schema: Box<NestedSchema>,
+        text: Vec<u8>,
+        ranges: Vec<std::ops::Range<usize>>,
+    },
 }
 
 impl Builder {
@@ -111,6 +133,12 @@ impl Builder {
             ColumnType::Text => bytes(scalar::text),
             ColumnType::Time => Data::Time { format: asked.time_format.clone(), instants: Vec::new() },
             ColumnType::Date => Data::Date(Vec::new()),
+            #[cfg(feature = "arrow")]
+            ColumnType::List(_) | ColumnType::Struct(_) => Data::Nested {
+                schema: Box::new(NestedSchema::of_values(&asked.values, asked.time_format.clone())?),
+                text: Vec::new(),
+                ranges: Vec::new(),
+            },
             other => return Err(Error::Usage(format!("no columns of the type `{other}` can be made"))),
         };
         Ok(Self { len: 0, validity: Bits::default(), data })
@@ -166,16 +194,27 @@ impl Builder {
                 offsets.push(bytes.len() as i64);
                 valid
             }
+            #[cfg(feature = "arrow")]
+            Data::Nested { text, ranges, .. } => {
+                let start = text.len();
+                // Strings within a value are not known apart: all of it has to be UTF-8.
+                if let Some(value) = value.filter(|value| simdutf8::basic::from_utf8(value).is_ok()) {
+                    text.extend_from_slice(value);
+                }
+                ranges.push(start..text.len());
+                self.len += 1;
+                return;
+            }
         };
         self.validity.push(self.len, valid);
         self.len += 1;
     }
 
-    /// Ends the items.
+    /// Ends the items. Also returns the values within items that were refused, in the order of the items.
     ///
     /// # Errors
     /// [`Error::Usage`] where the offsets do not fit their width.
-    pub fn finish(self, width: OffsetWidth) -> Result<Items, Error> {
+    pub fn finish(self, width: OffsetWidth) -> Result<(Items, Vec<Within>), Error> {
         let values = match self.data {
             Data::Boolean(truth) => Values::Boolean(truth.0),
             Data::Int64(integers) => Values::Int64(integers),
@@ -184,7 +223,30 @@ impl Builder {
             Data::Time { instants, .. } => Values::Time(instants),
             Data::Date(days) => Values::Date(days),
             Data::Bytes { offsets, bytes, .. } => Values::Utf8(Offsets::new(offsets, width)?, bytes),
+            #[cfg(feature = "arrow")]
+            Data::Nested { schema, text, ranges } => return nested(&schema, &text, &ranges),
         };
-        Ok(Items { len: self.len, validity: self.validity.0, values })
+        Ok((Items { len: self.len, validity: self.validity.0, values }, Vec::new()))
     }
+}
+
+/// Decodes lists or structs, which are ranges of a text.
+#[cfg(feature = "arrow")]
+fn nested(
+    schema: &NestedSchema,
+    text: &[u8],
+    ranges: &[std::ops::Range<usize>],
+) -> Result<(Items, Vec<Within>), Error> {
+    OffsetWidth::Small.check(text.len() as u64)?;
+    let (array, places) = schema.decode_values(text, ranges)?;
+    let mut validity = Bits::default();
+    (0..array.len()).for_each(|at| validity.push(at, array.is_valid(at)));
+    let within = places.into_iter().filter(|(item, _)| array.is_valid(*item));
+    let within = within.map(|(item, place)| Within {
+        item,
+        at: place.at - ranges[item].start,
+        reason: if place.is_overflow { Reason::Overflow } else { Reason::Mismatch },
+    });
+    let within = within.collect();
+    Ok((Items { len: array.len(), validity: validity.0, values: Values::Nested(array) }, within))
 }

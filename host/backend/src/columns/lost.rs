@@ -4,12 +4,13 @@ use warpath_shared::units::{LineIx, PartOffset};
 
 use super::{Column, ColumnBatch};
 
-/// The items of a column that are null although the path selected a value.
+/// The values that the path of a column selected, and that the column does not have as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// The items whose value is JSON's `null`, in order.
     pub nulls: Vec<u32>,
-    /// The items whose value was refused, in order.
+    /// The refused values, in the order of their items: items that are null therefore, and values within a
+    /// list or a struct.
     pub refused: Vec<Refusal>,
 }
 
@@ -50,7 +51,9 @@ impl Column {
     /// such a row has an empty list.
     #[must_use]
     pub fn missing(&self) -> usize {
-        let told = self.lost.nulls.len() + self.lost.refused.len();
+        // Values are also refused within items that are not null.
+        let is_null = |refusal: &&Refusal| !self.items.is_valid(refusal.item as usize);
+        let told = self.lost.nulls.len() + self.lost.refused.iter().filter(is_null).count();
         if self.lists.is_some() { 0 } else { self.items.nulls().saturating_sub(told) }
     }
 }

@@ -250,7 +250,7 @@ fn make_columns<A: Accelerator>(
         }
         for ((path, ..), column) in asked.iter().zip(&mut made) {
             if is_read(*path) {
-                column.lost = answer::lost(text.bytes()?, piece, program, *path, &column.items);
+                column.lost = answer::lost(text.bytes()?, piece, program, *path, &column.items, &[]);
             }
         }
     }

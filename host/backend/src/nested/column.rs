@@ -10,15 +10,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{Decimal128Type, Float64Type, Int64Type};
+use arrow_array::types::{
+    ArrowTimestampType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
 use arrow_array::{
     ArrayRef, BooleanArray, GenericListArray, MapArray, NullArray, PrimitiveArray, StringArray, StructArray,
 };
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
 use foldhash::HashMap;
+use warpath_core::time::{self, Format, Instant};
 
 use super::losses::{Cause, Loss, Losses};
+use super::scalar;
 
 /// A column: values of one type, or nulls.
 pub struct Column {
@@ -37,6 +42,11 @@ pub enum Data {
     Decimal(Decimals),
     Utf8(Texts),
     Json(Texts),
+    /// Strings as text, and other values as JSON text.
+    Text(Texts),
+    Time(Times),
+    /// Days since 1970-01-01.
+    Date(Vec<i32>),
     List(Lists),
     Map(Box<Maps>),
     Struct(Members),
@@ -47,6 +57,15 @@ pub struct Decimals {
     pub values: Vec<i128>,
     pub precision: u8,
     pub scale: i8,
+}
+
+/// Instants, in units since 1970-01-01T00:00:00Z.
+pub struct Times {
+    pub values: Vec<i64>,
+    pub unit: TimeUnit,
+    pub zone: Option<Arc<str>>,
+    /// The format of texts or numbers. `None` for RFC 3339.
+    pub format: Option<Arc<Format>>,
 }
 
 /// Strings one after the other, and their ends.
@@ -129,7 +148,11 @@ impl Column {
             Data::Int64(values) => values.resize(len, 0),
             Data::Float64(values) => values.resize(len, 0.0),
             Data::Decimal(Decimals { values, .. }) => values.resize(len, 0),
-            Data::Utf8(texts) | Data::Json(texts) => texts.ends.resize(len, texts.bytes.len() as i32),
+            Data::Utf8(texts) | Data::Json(texts) | Data::Text(texts) => {
+                texts.ends.resize(len, texts.bytes.len() as i32);
+            }
+            Data::Time(times) => times.values.resize(len, 0),
+            Data::Date(days) => days.resize(len, 0),
             Data::List(Lists { ends, elements, .. }) => ends.resize(len, elements.len as i32),
             Data::Map(maps) => maps.ends.resize(len, maps.values.len as i32),
         }
@@ -157,7 +180,9 @@ impl Column {
                 let array = PrimitiveArray::<Decimal128Type>::try_new(values.into(), nulls)?;
                 Arc::new(array.with_precision_and_scale(precision, scale)?)
             }
-            Data::Utf8(texts) | Data::Json(texts) => {
+            Data::Time(times) => times.array(nulls)?,
+            Data::Date(days) => Arc::new(PrimitiveArray::<Date32Type>::try_new(days.into(), nulls)?),
+            Data::Utf8(texts) | Data::Json(texts) | Data::Text(texts) => {
                 texts.finish(nulls, |text| losses.columns[at].add(Cause::Mismatch, 1, row(text)))?
             }
             Data::List(Lists { field, ends, elements }) => {
@@ -196,9 +221,9 @@ impl Column {
         match &self.data {
             Data::Null => 0,
             Data::Boolean(_) => 1,
-            Data::Int64(_) | Data::Float64(_) => 8,
+            Data::Int64(_) | Data::Float64(_) | Data::Time(_) => 8,
             Data::Decimal(_) => 16,
-            Data::Utf8(_) | Data::Json(_) | Data::List(_) | Data::Map(_) => 4,
+            Data::Utf8(_) | Data::Json(_) | Data::Text(_) | Data::List(_) | Data::Map(_) | Data::Date(_) => 4,
             Data::Struct(members) => members.members.iter().map(|member| member.column.row_bytes()).sum(),
         }
     }
@@ -213,6 +238,53 @@ fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
         return Err(ArrowError::InvalidArgumentError("offsets that do not ascend".into()));
     }
     Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
+}
+
+impl Times {
+    /// Reads a text.
+    #[inline]
+    pub fn read(&self, text: &str) -> Result<i64, Cause> {
+        let instant = match &self.format {
+            None => time::quick(text).or_else(|| time::read(text)),
+            Some(format) => format.read(text),
+        };
+        self.in_units(instant.ok_or(Cause::Mismatch)?)
+    }
+
+    /// Reads a JSON number, if the format is that of numbers.
+    pub fn read_number(&self, token: &[u8]) -> Result<i64, Cause> {
+        let number = std::str::from_utf8(token).ok().filter(|_| scalar::is_number(token));
+        let instant = number.zip(self.format.as_ref()).and_then(|(number, format)| format.of_number(number));
+        self.in_units(instant.ok_or(Cause::Mismatch)?)
+    }
+
+    /// An instant in units of the column. What is finer than a unit is cut off.
+    fn in_units(&self, instant: Instant) -> Result<i64, Cause> {
+        let unit = match self.unit {
+            TimeUnit::Second => 1_000_000_000,
+            TimeUnit::Millisecond => 1_000_000,
+            TimeUnit::Microsecond => 1000,
+            TimeUnit::Nanosecond => return instant.nanoseconds().ok_or(Cause::Overflow),
+        };
+        i64::try_from(instant.0.div_euclid(unit)).map_err(|_| Cause::Overflow)
+    }
+
+    fn array(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
+        fn of<T: ArrowTimestampType>(
+            values: Vec<i64>,
+            nulls: Option<NullBuffer>,
+            zone: Option<Arc<str>>,
+        ) -> Result<ArrayRef, ArrowError> {
+            Ok(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?.with_timezone_opt(zone)))
+        }
+        let Self { values, unit, zone, .. } = self;
+        match unit {
+            TimeUnit::Second => of::<TimestampSecondType>(values, nulls, zone),
+            TimeUnit::Millisecond => of::<TimestampMillisecondType>(values, nulls, zone),
+            TimeUnit::Microsecond => of::<TimestampMicrosecondType>(values, nulls, zone),
+            TimeUnit::Nanosecond => of::<TimestampNanosecondType>(values, nulls, zone),
+        }
+    }
 }
 
 impl Texts {
@@ -347,6 +419,10 @@ pub fn plain(data_type: &DataType, is_json: bool) -> Option<Data> {
         DataType::Decimal128(precision, scale) => {
             Data::Decimal(Decimals { values: Vec::new(), precision: *precision, scale: *scale })
         }
+        DataType::Timestamp(unit, zone) => {
+            Data::Time(Times { values: Vec::new(), unit: *unit, zone: zone.clone(), format: None })
+        }
+        DataType::Date32 => Data::Date(Vec::new()),
         DataType::Utf8 if is_json => Data::Json(Texts::default()),
         DataType::Utf8 => Data::Utf8(Texts::default()),
         _ => return None,

@@ -24,6 +24,15 @@ pub(super) enum Cause {
     Overflow,
 }
 
+/// The position in the text of a value that a column did not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The offset of the value.
+    pub at: usize,
+    /// True for a number beyond the range of its type; false for a value of another type.
+    pub is_overflow: bool,
+}
+
 impl Loss {
     /// Counts `count` values. The first of them is at `at`.
     #[inline]

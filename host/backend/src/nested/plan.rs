@@ -75,21 +75,21 @@ pub fn data(field: &Field, path: &str, depth: usize) -> Result<Data, Error> {
 fn unknown(field: &Field, path: &str) -> Error {
     Error::Usage(format!(
         "{path}: records cannot be decoded to the type {}; use Boolean, Int64, Float64, Decimal128, Utf8, \
-         Null, or Struct, List and Map of these",
+         Timestamp, Date32, Null, or Struct, List and Map of these",
         field.data_type()
     ))
 }
 
-/// Appends the paths of all columns of fields, nested ones after the column that has them.
-pub fn paths(fields: &Fields, path: &str, paths: &mut Vec<String>) {
+/// Appends the paths and the types of all columns of fields, nested ones after the column that has them.
+pub fn paths(fields: &Fields, path: &str, paths: &mut Vec<(String, String)>) {
     for field in fields {
         of_column(field, format!("{path}.{}", field.name()), paths);
     }
 }
 
-/// Appends the path of a column, and those of the columns in it.
-pub fn of_column(field: &Field, path: String, all: &mut Vec<String>) {
-    all.push(path.clone());
+/// Appends the path and the type of a column, and those of the columns in it.
+pub fn of_column(field: &Field, path: String, all: &mut Vec<(String, String)>) {
+    all.push((path.clone(), type_name(field)));
     match field.data_type() {
         DataType::Struct(fields) => paths(fields, &path, all),
         DataType::List(element) => of_column(element, format!("{path}[*]"), all),
@@ -102,4 +102,24 @@ pub fn of_column(field: &Field, path: String, all: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+/// The name of a column's type, without the types of the columns in it.
+fn type_name(field: &Field) -> String {
+    let name = match field.data_type() {
+        DataType::Boolean => "bool",
+        DataType::Int64 => "int64",
+        DataType::Float64 => "float64",
+        DataType::Decimal128(precision, scale) => return format!("decimal({precision},{scale})"),
+        DataType::Utf8 if is_json_text(field) => "json",
+        DataType::Utf8 => "string",
+        DataType::Timestamp(..) => "time",
+        DataType::Date32 => "date",
+        DataType::Struct(_) => "struct",
+        DataType::List(_) => "list",
+        DataType::Map(..) => "map",
+        DataType::Null => "null",
+        other => return other.to_string(),
+    };
+    name.to_owned()
 }

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use warpath_core::json::{self, Malformed};
 use warpath_core::simd::Simd;
+use warpath_core::time;
 use warpath_shared::column;
 use warpath_shared::units::WORD_BYTES;
 
 use super::column::{Column, Data, Lists, Maps, Members};
-use super::losses::Cause;
+use super::losses::{Cause, Place};
 use super::scalar;
 
 /// Reads a record.
@@ -18,22 +19,25 @@ pub struct Reader<'t, S> {
     text: &'t [u8],
     at: usize,
     end: usize,
+    /// The positions of mismatches and overflows, if the caller wants them.
+    places: Option<&'t mut Vec<Place>>,
 }
 
 /// The error that a record is not JSON.
 pub struct Odd;
 
 impl<'t, S: Simd> Reader<'t, S> {
-    /// A reader of a record, which is a range of a text.
+    /// A reader of a record, which is a range of a text. Values that a column does not take are added to
+    /// `places`.
     #[inline(always)]
-    pub fn new(simd: S, text: &'t [u8], record: Range<usize>) -> Self {
-        Self { simd, text, at: record.start, end: record.end.min(text.len()) }
+    pub fn new(simd: S, text: &'t [u8], record: Range<usize>, places: Option<&'t mut Vec<Place>>) -> Self {
+        Self { simd, text, at: record.start, end: record.end.min(text.len()), places }
     }
 
     /// Adds the record to the column of all records. An empty record is a missing value.
     #[inline(always)]
     pub fn record(mut self, root: &mut Column) {
-        let row = root.len;
+        let (row, start) = (root.len, self.at);
         if self.at == self.end {
             return root.pad(row + 1);
         }
@@ -41,9 +45,25 @@ impl<'t, S: Simd> Reader<'t, S> {
         let read = self.value(root);
         self.space();
         if root.len == row {
-            root.push_null(Cause::Mismatch);
+            self.refuse(root, Cause::Mismatch, start);
         } else if read.is_err() || self.at < self.end {
             root.count_last(Cause::Mismatch);
+            self.note(Cause::Mismatch, start);
+        }
+    }
+
+    /// Adds a null for a value at an offset, which the column does not take.
+    #[cold]
+    fn refuse(&mut self, column: &mut Column, cause: Cause, start: usize) {
+        column.push_null(cause);
+        if cause != Cause::Null {
+            self.note(cause, start);
+        }
+    }
+
+    fn note(&mut self, cause: Cause, at: usize) {
+        if let Some(places) = &mut self.places {
+            places.push(Place { at, is_overflow: cause == Cause::Overflow });
         }
     }
 
@@ -63,13 +83,14 @@ impl<'t, S: Simd> Reader<'t, S> {
 
     /// Adds the next value to a column. Adds a null if it is of another type.
     fn value(&mut self, column: &mut Column) -> Result<(), Odd> {
+        let start = self.at;
         match (self.byte(), &mut column.data) {
-            (b'"', Data::Utf8(texts)) => {
+            (b'"', Data::Utf8(texts) | Data::Text(texts)) => {
                 let (inside, escapes) = self.string()?;
                 if !escapes {
                     texts.bytes.extend_from_slice(inside);
                 } else if !json::decode(inside, Malformed::Refuse, &mut texts.bytes) {
-                    column.push_null(Cause::Mismatch);
+                    self.refuse(column, Cause::Mismatch, start);
                     return Ok(());
                 }
                 texts.end();
@@ -103,7 +124,8 @@ impl<'t, S: Simd> Reader<'t, S> {
                 }
                 self.number(column)
             }
-            (b'-' | b'0'..=b'9', Data::Float64(_) | Data::Decimal(_)) => self.number(column),
+            (b'-' | b'0'..=b'9', Data::Float64(_) | Data::Decimal(_) | Data::Time(_)) => self.number(column),
+            (b'"', Data::Time(_) | Data::Date(_)) => self.instant(column),
             (b't' | b'f', Data::Boolean(bits)) => {
                 let token = self.token();
                 match column::boolean(0, token.len() as u32, |at| token[at as usize]) {
@@ -111,17 +133,16 @@ impl<'t, S: Simd> Reader<'t, S> {
                         bits.append(truth);
                         column.pushed();
                     }
-                    None => column.push_null(Cause::Mismatch),
+                    None => self.refuse(column, Cause::Mismatch, start),
                 }
                 Ok(())
             }
             (b'n', _) => {
-                let token = self.token();
-                column.push_null(if token == b"null" { Cause::Null } else { Cause::Mismatch });
+                let cause = if self.token() == b"null" { Cause::Null } else { Cause::Mismatch };
+                self.refuse(column, cause, start);
                 Ok(())
             }
-            (_, Data::Json(texts)) => {
-                let start = self.at;
+            (_, Data::Json(texts) | Data::Text(texts)) => {
                 self.skip()?;
                 texts.bytes.extend_from_slice(&self.text[start..self.at]);
                 texts.end();
@@ -130,25 +151,43 @@ impl<'t, S: Simd> Reader<'t, S> {
             }
             _ => {
                 self.skip()?;
-                column.push_null(Cause::Mismatch);
+                self.refuse(column, Cause::Mismatch, start);
                 Ok(())
             }
         }
     }
 
-    /// Adds the next number to a column of numbers.
+    /// Adds the next string to a column of instants or dates.
+    fn instant(&mut self, column: &mut Column) -> Result<(), Odd> {
+        let start = self.at;
+        let (inside, escapes) = self.string()?;
+        let added = scalar::with_text(inside, escapes, |text| match &mut column.data {
+            Data::Time(times) => times.read(text).map(|value| times.values.push(value)),
+            Data::Date(days) => time::date(text).map(|day| days.push(day)).ok_or(Cause::Mismatch),
+            _ => Err(Cause::Mismatch),
+        });
+        match added {
+            Ok(()) => column.pushed(),
+            Err(cause) => self.refuse(column, cause, start),
+        }
+        Ok(())
+    }
+
+    /// Adds the next number to a column of numbers, or of instants.
     fn number(&mut self, column: &mut Column) -> Result<(), Odd> {
+        let start = self.at;
         let token = self.token();
         let added = match &mut column.data {
             Data::Int64(values) => scalar::int64(token).map(|value| values.push(value)),
             Data::Float64(values) => scalar::float64(token).map(|value| values.push(value)),
             Data::Decimal(decimals) => scalar::decimal(token, decimals.precision, decimals.scale)
                 .map(|value| decimals.values.push(value)),
+            Data::Time(times) => times.read_number(token).map(|value| times.values.push(value)),
             _ => Err(Cause::Mismatch),
         };
         match added {
             Ok(()) => column.pushed(),
-            Err(cause) => column.push_null(cause),
+            Err(cause) => self.refuse(column, cause, start),
         }
         Ok(())
     }

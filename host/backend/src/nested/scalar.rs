@@ -1,7 +1,8 @@
-//! Numbers of a record.
+//! Numbers and texts of a record.
 
 use warpath_core::decimal::Decimal;
 use warpath_core::float;
+use warpath_core::json::{self, Malformed};
 use warpath_shared::column::{self, Float};
 
 use super::losses::Cause;
@@ -62,4 +63,27 @@ pub fn decimal(token: &[u8], precision: u8, scale: i8) -> Result<i128, Cause> {
     let all = digits.iter().map(|digit| i128::from(digit - b'0')).chain(std::iter::repeat(0));
     let value = all.take(units.max(0) as usize).fold(0, |value, digit| value * 10 + digit);
     Ok(if negative { -value } else { value })
+}
+
+/// Returns true for a number of JSON.
+pub fn is_number(token: &[u8]) -> bool {
+    !token.is_empty() && column::float64(0, token.len() as u32, |at| token[at as usize]) != Float::None
+}
+
+/// Calls a function with the text of a string, whose escapes are resolved.
+#[inline]
+pub fn with_text<T>(
+    inside: &[u8],
+    escapes: bool,
+    read: impl FnOnce(&str) -> Result<T, Cause>,
+) -> Result<T, Cause> {
+    let mut decoded = Vec::new();
+    let mut text = inside;
+    if escapes {
+        if !json::decode(inside, Malformed::Refuse, &mut decoded) {
+            return Err(Cause::Mismatch);
+        }
+        text = &decoded;
+    }
+    read(std::str::from_utf8(text).map_err(|_| Cause::Mismatch)?)
 }

@@ -3,26 +3,29 @@
 //! | module | contents |
 //! |---|---|
 //! | `show` | schemas as trees and tables |
+//! | `read` | the schema of inputs |
 //! | `diff` | `warpath schema diff`, and saved schemas |
 
 mod diff;
+mod read;
 mod show;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use warpath::Source;
 use warpath::schema::arrow::{self, ArrowOptions};
 use warpath::schema::{self, InputSchema, SchemaRow};
-use warpath::{Engine, Error, InputError, RecordError, Source};
 
-use super::args::{ReportArgs, SchemaArgs, SchemaCommand, SchemaFormat};
+use super::args::{SchemaArgs, SchemaCommand, SchemaFormat};
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
-use super::progress::Progress;
 use super::run;
 use super::ui::Ui;
+pub use diff::saved;
+pub use read::{Reading, read};
 
 pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if let Some(SchemaCommand::Diff(args)) = &args.command {
@@ -32,7 +35,14 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let mode = Source::output_mode(&sources);
     let name = table_name(&sources);
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
-    let read = read(&engine, sources, args.limit.limit, &args.report, ui, started)?;
+    let options = Reading {
+        limit: args.limit.limit,
+        predicate: args.only.predicate()?,
+        progress: args.report.progress.progress,
+        is_first_pass: false,
+        stats: args.report.stats.stats,
+    };
+    let read = read(&engine, sources, options, ui, started)?;
     let text = match args.format {
         SchemaFormat::Tree => show::tree(&rows(&read)),
         SchemaFormat::Table => show::table(&rows(&read)),
@@ -79,59 +89,8 @@ fn message_type(read: &InputSchema) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Reads the schema of some inputs. Reports skipped records, and statistics if the options include them.
-fn read(
-    engine: &Engine,
-    sources: Vec<Source>,
-    limit: Option<u64>,
-    report: &ReportArgs,
-    ui: &Ui,
-    started: Instant,
-) -> Result<InputSchema, Failure> {
-    let mut progress = Progress::new(report.progress.progress, &sources, false);
-    let mut parts = engine.input(sources).schema(limit);
-    let setup = started.elapsed();
-    let (mut records, mut skipped, mut first) = (0, 0, None::<RecordError>);
-    let mut faulty = None;
-    while limit.is_none_or(|limit| records < limit)
-        && let Some(part) = parts.next()
-    {
-        match part {
-            Ok(part) => {
-                records += part.records;
-                skipped += part.skipped.len() as u64;
-                first = first.or(part.skipped.into_iter().next());
-                faulty = part.faulty;
-                progress.update(parts.bytes_read());
-            }
-            Err(error) => {
-                progress.finish(parts.bytes_read());
-                let is_record = matches!(error, Error::Input(InputError::Record(_)));
-                let shown = faulty.filter(|_| is_record).map(|(line, at)| run::excerpt(&line, at));
-                return Err(Failure::Library(Box::new(error), shown));
-            }
-        }
-    }
-    progress.finish(parts.bytes_read());
-    ui.skipped("record", skipped, first);
-    if let Some(format) = report.stats.stats {
-        let (stats, made) = (parts.stats(), parts.setup());
-        ui.statistics(&run::table(parts.plan(), &stats, setup, &made, started.elapsed(), None), format);
-    }
-    let schema = parts.finish();
-    if let Some(most) = schema.tree.lowered_members() {
-        ui.note(format_args!(
-            "the schema has too many paths: objects of more than {most} names are shown as maps"
-        ));
-    }
-    if let Some(depth) = schema.tree.lowered_depth() {
-        ui.note(format_args!("the schema has too many paths: none deeper than {depth} is shown"));
-    }
-    Ok(schema)
-}
-
 /// True if a file is a saved schema: its first line is the row of the records.
-fn is_saved(path: &Path) -> bool {
+pub fn is_saved(path: &Path) -> bool {
     use std::io::Read as _;
 
     const BEGIN: &[u8] = b"{\"path\":\"$\",\"count\":";

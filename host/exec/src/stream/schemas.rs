@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::option;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpath_backend::answer::LineFault;
+use warpath_backend::answer::{LineFault, Want};
 use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_backend::strict;
 use warpath_core::error::{Error, InputError, RecordError};
 use warpath_core::pool::stream::Turn;
+use warpath_lang::predicate::Predicate;
+use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;
 use warpath_shared::units::LineIx;
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
@@ -21,7 +24,7 @@ use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Running, Stats, workers};
-use crate::document::Format;
+use crate::document::{Format, opening_line};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
@@ -45,6 +48,8 @@ pub struct SchemaTask {
     trees: Trees,
     strict: bool,
     skips: bool,
+    /// The program that marks the records of the schema; `None` for all records.
+    chosen: Option<Program>,
     /// The records that may still be added.
     left: Mutex<u64>,
 }
@@ -76,6 +81,9 @@ pub struct SchemaPart {
     pub skipped: Vec<RecordError>,
     /// The text around a malformed record's fault, and the offset of the fault in it, if the run ends there.
     pub faulty: Option<(Vec<u8>, usize)>,
+    /// True if the run ends there, and the record is evidently the first line of a document of several lines
+    /// ([`Batch::begins_document`](super::Batch::begins_document)).
+    pub begins_document: bool,
 }
 
 /// The schema of some inputs.
@@ -120,6 +128,37 @@ impl SchemaTask {
         Ok(added)
     }
 
+    /// The lines of a text that are not in the schema: those that a program does not mark, and malformed
+    /// ones, which are added to `faults`.
+    fn left_out(
+        &self,
+        text: &[u8],
+        chosen: &Program,
+        faults: &mut Vec<LineFault>,
+    ) -> Result<Vec<u64>, Error> {
+        let answer = Cpu.answer(text, chosen, Want { records: true, ..Want::default() })?;
+        let (mut without, mut first) = (Vec::new(), 0);
+        let mut strict: Vec<LineIx> = faults.iter().map(|fault| fault.line).collect();
+        strict.sort_unstable();
+        for piece in answer.pieces {
+            let mut records = piece.records.iter().peekable();
+            for line in 0..piece.lines {
+                let is_marked = records.next_if(|record| **record == line).is_some();
+                if !is_marked || strict.binary_search(&(first + line)).is_ok() {
+                    without.push(u64::from(first + line));
+                }
+            }
+            for fault in piece.faults {
+                let fault = LineFault { line: first + fault.line, ..fault };
+                if strict.binary_search(&fault.line).is_err() {
+                    faults.push(fault);
+                }
+            }
+            first += piece.lines;
+        }
+        Ok(without)
+    }
+
     fn walk(
         &self,
         tree: &mut SchemaTree,
@@ -131,6 +170,10 @@ impl SchemaTask {
         let mut without = Vec::new();
         if self.strict {
             added.faults = strict::faults(bytes);
+        }
+        if let Some(chosen) = &self.chosen {
+            without = self.left_out(bytes, chosen, &mut added.faults)?;
+        } else {
             without.extend(added.faults.iter().map(|fault| u64::from(fault.line)));
         }
         let mut left = None;
@@ -221,12 +264,20 @@ impl Operator for SchemaOperator {
         let errors =
             faults.iter().map(|fault| located(record_error(&origin.name, first_line, fault), text.extract()));
         let (mut skipped, mut error) = (Vec::new(), None);
+        let mut begins_document = false;
         match self.on_error {
             OnError::Skip => skipped.extend(errors),
-            OnError::Fail => error = { errors }.next().map(|fault| InputError::from(fault).into()),
+            OnError::Fail => {
+                let fault = { errors }.next();
+                begins_document = fault.as_ref().is_some_and(|fault| {
+                    let is_lines = first_line == 0 && text.extract().is_none();
+                    is_lines && opening_line(text.bytes()).is_some_and(|line| line + 1 == fault.line)
+                });
+                error = fault.map(|fault| InputError::from(fault).into());
+            }
         }
         let counts = Stats { lines, matches: records, skipped: skipped.len() as u64, ..Stats::default() };
-        let part = SchemaPart { records, skipped, faulty: around };
+        let part = SchemaPart { records, skipped, faulty: around, begins_document };
         Taken { items: Some(part).into_iter(), lines, counts, error }
     }
 }
@@ -264,7 +315,8 @@ impl Schemas {
     }
 }
 
-fn start(input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<SchemaTask>, Error> {
+fn start(mut input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<SchemaTask>, Error> {
+    let chosen_records = input.predicate.take().map(|predicate| marking(&predicate)).transpose()?;
     input.wants_all_lines("a schema requires")?;
     let Request { engine, sources, index, .. } = input;
     if index.is_some() {
@@ -285,6 +337,11 @@ fn start(input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<Sch
     let workers = if limit.is_some() { 1 } else { workers };
     let skips = engine.on_error() == OnError::Skip;
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
-    let task = SchemaTask { backend, buffers, trees, strict, skips, left };
+    let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
     Ok(Running { plan, workers: Some(workers::start(task, jobs, workers)?), conduct: None })
+}
+
+/// The program that marks the records for which a predicate is true.
+fn marking(predicate: &Arc<Predicate>) -> Result<Program, Error> {
+    Program::new(&[Query::compile("$")?])?.matching(predicate, true)
 }

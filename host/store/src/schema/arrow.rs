@@ -8,6 +8,7 @@
 //! | integers of at most 38, or at most 76, digits | `Decimal128(38, 0)`, `Decimal256(76, 0)` |
 //! | floats, also with integers that a double holds exactly | `Float64` |
 //! | strings | `Utf8` |
+//! | strings that are all instants, or all dates | `Timestamp(ns, UTC)`, `Date32` |
 //! | objects with members | `Struct` |
 //! | objects that are maps | `Map` of `Utf8` to the values' type, or JSON |
 //! | arrays | `List` |
@@ -19,7 +20,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use super::kind::Kind;
 use super::node::Step;
@@ -95,6 +96,8 @@ pub fn data_type(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType
             (-EXACT <= least && greatest <= EXACT && node.are_floats_finite()).then_some(DataType::Float64)
         }
         [Kind::String] => Some(DataType::Utf8),
+        [Kind::Time] => Some(DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))),
+        [Kind::Date] => Some(DataType::Date32),
         // Text holds values of any depth.
         [Kind::Object | Kind::Array] if node.depth() >= MOST_LEVELS => None,
         [Kind::Object] => object(node, options),

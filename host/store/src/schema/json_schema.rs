@@ -75,6 +75,12 @@ impl Keywords<'_> {
                 let _ = write!(self.out, "[\"{}\"]", several.join("\", \""));
             }
         }
+        // A format is about strings alone.
+        let formats = [(Kind::Time, "\"date-time\""), (Kind::Date, "\"date\"")];
+        if let Some((_, format)) = formats.iter().find(|(kind, _)| node.count(*kind) > 0) {
+            self.begin("format");
+            self.out.push_str(format);
+        }
         let members = node.members();
         if !members.is_empty() {
             self.begin("properties");
@@ -126,7 +132,7 @@ fn types(node: SchemaNode<'_>) -> Vec<&'static str> {
             Kind::Float64 => "number",
             Kind::Int64 | Kind::BigInt if kinds.contains(&Kind::Float64) => "number",
             Kind::Int64 | Kind::BigInt => "integer",
-            Kind::String => "string",
+            Kind::String | Kind::Time | Kind::Date => "string",
             Kind::Object => "object",
             Kind::Array => "array",
         };

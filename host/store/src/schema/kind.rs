@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use warpath_core::time::{date, is_exact_instant};
+
 /// The kind of a value.
 ///
 /// Integers are numbers without a fraction and an exponent, as in typed columns. All other numbers are
@@ -25,11 +27,15 @@ pub enum Kind {
     Object,
     /// An array.
     Array,
+    /// A string, at a path whose strings are all instants of RFC 3339 ([`is_exact_instant`]).
+    Time,
+    /// A string, at a path whose strings are all dates: the full-date of RFC 3339.
+    Date,
 }
 
 impl Kind {
     /// The number of kinds.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
 
     /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [
@@ -41,10 +47,16 @@ impl Kind {
         Self::String,
         Self::Object,
         Self::Array,
+        Self::Time,
+        Self::Date,
     ];
 
-    /// The name of the kind in every output: `null`, `bool`, `int64`, `bigint`, `float64`, `string`, `object`
-    /// or `array`.
+    /// The number of kinds that a value has on its own: all but [`Time`](Self::Time) and
+    /// [`Date`](Self::Date), which are kinds of all strings of a path together.
+    pub(super) const OF_VALUES: usize = 8;
+
+    /// The name of the kind in every output: `null`, `bool`, `int64`, `bigint`, `float64`, `string`,
+    /// `object`, `array`, `time` or `date`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,6 +68,8 @@ impl Kind {
             Self::String => "string",
             Self::Object => "object",
             Self::Array => "array",
+            Self::Time => "time",
+            Self::Date => "date",
         }
     }
 
@@ -81,5 +95,51 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// The common form of some strings: a semilattice with [`None`](Self::None) as its least element, and
+/// [`Any`](Self::Any) as its greatest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum StringForm {
+    /// There are no strings.
+    #[default]
+    None,
+    /// All are instants.
+    Time,
+    /// All are dates.
+    Date,
+    /// Some are neither, or there are instants and dates.
+    Any,
+}
+
+impl StringForm {
+    /// The form of one string.
+    pub fn of(text: &[u8]) -> Self {
+        if text.len() == 10 {
+            let is_date = std::str::from_utf8(text).is_ok_and(|text| date(text).is_some());
+            return if is_date { Self::Date } else { Self::Any };
+        }
+        if is_exact_instant(text) { Self::Time } else { Self::Any }
+    }
+
+    /// The form of the strings of both.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (form, Self::None) | (Self::None, form) => form,
+            (one, other) if one == other => one,
+            _ => Self::Any,
+        }
+    }
+
+    /// The kind of the strings.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Time => Kind::Time,
+            Self::Date => Kind::Date,
+            Self::None | Self::Any => Kind::String,
+        }
     }
 }

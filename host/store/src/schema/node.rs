@@ -4,7 +4,7 @@ use warpath_core::decimal::Decimal;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::distinct::Distinct;
-use super::kind::Kind;
+use super::kind::{Kind, StringForm};
 
 /// The number of a node in its tree.
 pub(super) type NodeId = u32;
@@ -143,7 +143,7 @@ pub(super) struct Node {
     pub seen_in: u64,
     /// Members of an object that had the member before.
     pub repeated: u64,
-    pub counts: [u64; Kind::COUNT],
+    pub counts: [u64; Kind::OF_VALUES],
     pub trues: u64,
     pub integers: (i64, i64),
     /// The first eight bytes of the least and the greatest string.
@@ -156,6 +156,8 @@ pub(super) struct Node {
     /// The node of values, or [`ROOT`] if the objects are no maps.
     pub values: NodeId,
     pub depth: u32,
+    /// The form of the strings.
+    pub form: StringForm,
     pub rare: Rare,
 }
 
@@ -193,7 +195,7 @@ impl Node {
             parent,
             seen_in: 0,
             repeated: 0,
-            counts: [0; Kind::COUNT],
+            counts: [0; Kind::OF_VALUES],
             trues: 0,
             integers: (i64::MAX, i64::MIN),
             prefixes: (u64::MAX, 0),
@@ -202,6 +204,7 @@ impl Node {
             elements: ROOT,
             values: ROOT,
             depth,
+            form: StringForm::None,
             rare: Rare {
                 step,
                 members: Vec::new(),
@@ -274,6 +277,9 @@ impl Node {
         if prefix <= self.prefixes.0 || prefix >= self.prefixes.1 {
             self.widen_strings(value, prefix);
         }
+        if self.form != StringForm::Any {
+            self.form = self.form.join(StringForm::of(value));
+        }
         self.distinct.insert(xxh3_64(value));
     }
 
@@ -315,6 +321,7 @@ impl Node {
         self.integers = (self.integers.0.min(other.integers.0), self.integers.1.max(other.integers.1));
         self.prefixes = (self.prefixes.0.min(other.prefixes.0), self.prefixes.1.max(other.prefixes.1));
         self.lengths = (self.lengths.0.min(other.lengths.0), self.lengths.1.max(other.lengths.1));
+        self.form = self.form.join(other.form);
         self.distinct.merge(&other.distinct);
         for (kind, first) in &other.rare.firsts {
             match self.rare.firsts.iter_mut().find(|(mine, _)| mine == kind) {

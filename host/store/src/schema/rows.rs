@@ -34,6 +34,10 @@ pub struct SchemaRow {
     pub is_map: bool,
     /// Members that an object had before.
     pub repeated: u64,
+    /// The least and the greatest integer that an `i64` holds.
+    pub integers: Option<(i64, i64)>,
+    /// The most digits of an integer beyond `i64`; 0 if there is none.
+    pub big_digits: usize,
 }
 
 impl SchemaRow {
@@ -99,6 +103,8 @@ fn add(
         lengths: node.lengths(),
         is_map: node.values().is_some(),
         repeated: node.repeated(),
+        integers: node.integers(),
+        big_digits: node.big_digits(),
     });
     for child in node.children() {
         add(child, &path, depth + 1, locate, rows);
@@ -181,6 +187,13 @@ pub fn ndjson(row: &SchemaRow) -> String {
     }
     if let Some(example) = row.example() {
         let _ = write!(out, ",\"example\":{}", quoted(example));
+    }
+    if let (Some((least, greatest)), true) = (row.integers, row.count(Kind::Float64) > 0) {
+        // The least and the greatest number may be floats.
+        let _ = write!(out, ",\"least_integer\":{least},\"greatest_integer\":{greatest}");
+    }
+    if row.big_digits > 0 {
+        let _ = write!(out, ",\"digits\":{}", row.big_digits);
     }
     if row.is_map {
         out.push_str(",\"map\":true");

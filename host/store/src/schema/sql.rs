@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
 use super::arrow::is_json;
 
@@ -26,6 +26,7 @@ fn add_field(field: &Field, depth: usize, out: &mut String) {
         DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
         DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
         DataType::Utf8 if is_json(field) => "utf8 (arrow.json)".to_owned(),
+        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) => format!("timestamp(ns, {zone})"),
         other => format!("{other:?}").to_ascii_lowercase(),
     };
     let null = if field.is_nullable() { "" } else { " not null" };
@@ -92,6 +93,9 @@ fn sql_type(field: &Field) -> String {
         DataType::Float64 => "DOUBLE".into(),
         DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
         DataType::Utf8 if !is_json(field) => "VARCHAR".into(),
+        // DuckDB has no type of nanoseconds with a time zone. This one has microseconds.
+        DataType::Timestamp(..) => "TIMESTAMP WITH TIME ZONE".into(),
+        DataType::Date32 => "DATE".into(),
         DataType::List(element) => sql_type(element) + "[]",
         DataType::Struct(fields) => {
             let fields: Vec<String> = names(fields)

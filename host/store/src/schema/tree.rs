@@ -191,7 +191,7 @@ impl SchemaTree {
     }
 
     /// The node of the values of a map, which is made if it does not exist.
-    fn values(&mut self, parent: NodeId) -> NodeId {
+    pub(super) fn values(&mut self, parent: NodeId) -> NodeId {
         let Node { values, depth, .. } = self.nodes[parent as usize];
         if values != ROOT {
             return values;
@@ -322,7 +322,20 @@ impl<'a> SchemaNode<'a> {
     /// The number of values of a kind.
     #[must_use]
     pub fn count(self, kind: Kind) -> u64 {
-        self.node.counts[kind as usize]
+        self.stored(kind).map_or(0, |kind| self.node.counts[kind as usize])
+    }
+
+    /// The kind by which a node has the values of a kind; `None` if it has none of them.
+    fn stored(self, kind: Kind) -> Option<Kind> {
+        match kind {
+            Kind::String | Kind::Time | Kind::Date => (self.node.form.kind() == kind).then_some(Kind::String),
+            kind => Some(kind),
+        }
+    }
+
+    /// The reverse of [`stored`](Self::stored).
+    fn shown(self, kind: Kind) -> Kind {
+        if kind == Kind::String { self.node.form.kind() } else { kind }
     }
 
     /// The number of values.
@@ -336,12 +349,13 @@ impl<'a> SchemaNode<'a> {
     pub fn kinds(self) -> Vec<Kind> {
         let mut firsts: Vec<_> = self.node.rare.firsts.iter().collect();
         firsts.sort_by_key(|(_, first)| first.position);
-        firsts.into_iter().map(|(kind, _)| *kind).collect()
+        firsts.into_iter().map(|(kind, _)| self.shown(*kind)).collect()
     }
 
     /// The first value of a kind.
     #[must_use]
     pub fn first(self, kind: Kind) -> Option<&'a First> {
+        let kind = self.stored(kind)?;
         self.node.rare.firsts.iter().find(|(mine, _)| *mine == kind).map(|(_, first)| first)
     }
 
@@ -507,7 +521,7 @@ impl<'a> SchemaNode<'a> {
         if members.len() < LEAST_NAMES {
             return false;
         }
-        let mut counts = [0u64; Kind::COUNT];
+        let mut counts = [0u64; Kind::OF_VALUES];
         let mut occurrences = 0;
         for member in members {
             let member = self.other(*member);
@@ -525,7 +539,7 @@ impl<'a> SchemaNode<'a> {
             containers,
         ];
         let most = classes.into_iter().max().unwrap_or(0);
-        let values = occurrences.max(of(&Kind::ALL)) - of(&[Kind::Null]);
+        let values = occurrences.max(counts.iter().sum()) - of(&[Kind::Null]);
         let (names, objects) = (members.len() as u64, self.count(Kind::Object));
         let is_alike = most > 0 && most * 10 >= values * 9;
         let is_sparse = occurrences * 4 <= names * objects;

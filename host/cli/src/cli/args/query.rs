@@ -126,6 +126,8 @@ Types, for `--format arrow` and `--format parquet`:
   json          the JSON text of any value: strings with their quotes
   time          instants, to the nanosecond: strings of RFC 3339, without an offset in UTC
   date          dates: strings such as \"2026-01-31\"
+  list<TYPE>    arrays, whose elements are of TYPE
+  struct<NAME:TYPE,…>  objects, of which these members are taken
 null and a missing value are null, and so is a value that the type does not take. A warning at the
 end counts the latter; so do --stats, and the file's metadata `warpath.columns`. A query that can
 match several values of a record gives a list.
@@ -142,12 +144,14 @@ pub struct SelectArgs {
     ///
     /// For `--format parquet` and `--format arrow`. Objects become structs, and arrays lists. The types are
     /// those of all records, which are read twice: no value is lost. Values of several types become JSON
-    /// text. Records are checked as with `--strict`. Standard input is copied to a temporary file.
+    /// text. Strings are instants or dates where all of them are. Records are checked as with `--strict`.
+    /// Standard input is copied to a temporary file.
     #[arg(long, conflicts_with_all = ["sort", "pretty", "explode", "on_mismatch", "follow"])]
     pub auto: bool,
 
-    /// Take the columns of `--auto` from a Parquet or Arrow file, in place of the first pass over the input
+    /// Take the columns of `--auto` from FILE, in place of the first pass over the input
     ///
+    /// FILE is a schema that `warpath schema --format ndjson` has saved, or a Parquet or Arrow file.
     /// A value that a column does not take is null then, and counted in a warning.
     #[arg(long, value_name = "FILE", requires = "auto")]
     pub schema: Option<PathBuf>,

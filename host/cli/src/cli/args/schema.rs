@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::options::{
-    ColumnArgs, EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs,
+    ColumnArgs, EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs, WhereArgs,
 };
 
 /// Describe the records: every path, its types, and what its values are like
@@ -13,7 +13,8 @@ use super::options::{
 /// Reads every record, on all cores. Each path has the number of its values, its types with the first
 /// FILE:LINE of each, how often it is null or missing, its least and greatest value, an estimate of its
 /// distinct values (2.3 % standard error; up to 32 are exact), and an example. The elements of an array are
-/// one path, `[*]`. So are the values of an object that is used as a map, `.*`.
+/// one path, `[*]`. So are the values of an object that is used as a map, `.*`. Strings at a path are of the
+/// type `time` if all of them are instants of RFC 3339, and of the type `date` if all are dates.
 ///
 /// Records are held to the grammar of JSON, which types depend on. The bytes within strings are checked
 /// with `--strict`. `warpath schema diff A B` compares two inputs or saved schemas.
@@ -31,6 +32,7 @@ use super::options::{
 Examples:
   warpath schema tweets.ndjson
   warpath schema --format table 'logs/*.ndjson.zst'
+  warpath schema --where '$.type == \"push\"' events.ndjson
   warpath schema --format json-schema -o tweet.schema.json tweets.ndjson
   warpath schema --format sql events.ndjson
   warpath schema --format ndjson -o monday.schema monday.ndjson
@@ -49,6 +51,8 @@ pub struct SchemaArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub format: SchemaFormat,
 
+    #[command(flatten)]
+    pub only: WhereArgs,
     #[command(flatten)]
     pub limit: LimitArgs,
     #[command(flatten)]

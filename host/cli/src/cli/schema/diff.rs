@@ -17,7 +17,7 @@ use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::ui::Ui;
 use super::super::{files, run};
-use super::{is_saved, read, rows};
+use super::{Reading, is_saved, read, rows};
 
 /// The exit code if the schemas differ.
 const DIFFERENT: u8 = 1;
@@ -44,7 +44,15 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
         return saved(path);
     }
     let source = if path == Path::new("-") { files::stdin()? } else { files::file(path)? };
-    Ok(rows(&read(engine, vec![source], None, &ReportArgs::default(), ui, started)?))
+    let ReportArgs { progress, stats } = ReportArgs::default();
+    let options = Reading {
+        limit: None,
+        predicate: None,
+        progress: progress.progress,
+        stats: stats.stats,
+        is_first_pass: false,
+    };
+    Ok(rows(&read(engine, vec![source], options, ui, started)?))
 }
 
 /// A difference as a line.
@@ -86,13 +94,16 @@ fn line(difference: &Difference<'_>) -> String {
 }
 
 /// Reads a saved schema.
-fn saved(path: &Path) -> Result<Vec<SchemaRow>, Failure> {
+pub fn saved(path: &Path) -> Result<Vec<SchemaRow>, Failure> {
     let mut columns = vec![
         ("path".to_owned(), "$.path".to_owned(), ColumnType::Utf8),
         ("depth".to_owned(), "$.depth".to_owned(), ColumnType::Int64),
         ("missing".to_owned(), "$.missing".to_owned(), ColumnType::Int64),
         ("map".to_owned(), "$.map".to_owned(), ColumnType::Boolean),
     ];
+    for name in ["repeated", "least", "greatest", "least_integer", "greatest_integer", "digits"] {
+        columns.push((name.to_owned(), format!("$.{name}"), ColumnType::Int64));
+    }
     for kind in Kind::ALL {
         columns.push((format!("count {kind}"), format!("$.types.{kind}"), ColumnType::Int64));
         columns.push((format!("first {kind}"), format!("$.first.{kind}"), ColumnType::Utf8));
@@ -140,5 +151,19 @@ fn row(batch: &RecordBatch, at: usize) -> Option<SchemaRow> {
         row.counts[kind as usize] = count;
         row.firsts.push((kind, text(&format!("first {kind}"))?, String::new()));
     }
+    let integer = |name: &str| {
+        let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
+        column.is_valid(at).then(|| column.value(at))
+    };
+    if row.count(Kind::Int64) > 0 {
+        // The least and the greatest number are beyond 64 bits, or floats, where there are such numbers.
+        let bound = |name: &str, other: &str, most| integer(name).or_else(|| integer(other)).unwrap_or(most);
+        row.integers = Some((
+            bound("least_integer", "least", i64::MIN),
+            bound("greatest_integer", "greatest", i64::MAX),
+        ));
+    }
+    row.repeated = number("repeated").unwrap_or(0);
+    row.big_digits = number("digits").and_then(|digits| usize::try_from(digits).ok()).unwrap_or(0);
     Some(row)
 }

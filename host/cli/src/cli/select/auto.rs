@@ -12,18 +12,20 @@ use arrow_schema::SchemaRef;
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::answer::Want;
-use warpath::columns::{Losses, NestedBatch, NestedSchema};
+use warpath::columns::{NestedBatch, NestedSchema, Tally};
+use warpath::schema::SchemaTree;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
 
-use super::named;
 use super::rows::{Cut, Rest};
+use super::typed::METADATA_KEY;
+use super::{losses, named};
 use crate::cli::args::{SelectArgs, StrictArgs};
 use crate::cli::escape::escaped;
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
 use crate::cli::out::Out;
-use crate::cli::progress::Progress;
 use crate::cli::run::{self, Consumer, Flow};
+use crate::cli::schema::{self, Reading};
 use crate::cli::table::TableWriter;
 use crate::cli::ui::Ui;
 use crate::cli::{files, formats};
@@ -45,10 +47,10 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
     let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
     let (schema, sources) = match &args.schema {
-        Some(file) => (NestedSchema::new(saved(file)?)?, sources),
+        Some(file) => (saved(file)?, sources),
         None => {
             let (first, again) = twice(sources)?;
-            let schema = of_all(&args, first)?;
+            let schema = of_all(&args, first, ui, started)?;
             (schema, again.into_iter().map(Again::source).collect::<Result<_, _>>()?)
         }
     };
@@ -64,45 +66,37 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         )?,
         is_named,
         schema,
-        losses: Losses::default(),
-        rows: 0,
+        tally: Tally::default(),
         limit: Rest::new(args.limit.limit, args.skip.skip, true),
     };
     let program = Program::new(&[Query::compile("$")?])?;
-    let done = run::consume(&engine, sources, program, &mut table, &args.run, ui, started);
-    table.warn(ui);
-    done?;
+    run::consume(&engine, sources, program, &mut table, &args.run, ui, started)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The schema of all records.
-fn of_all(args: &SelectArgs, sources: Vec<Source>) -> Result<NestedSchema, Failure> {
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    // Records that are rejected later count as records of a limit here, too.
-    let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
-    let limit = limit.filter(|_| args.run.only.only.is_none());
-    let mut progress = Progress::new(args.run.report.progress.progress, &sources, false);
-    let mut parts = engine.input(sources).schema(limit);
-    let mut faulty = None;
-    while let Some(part) = parts.next() {
-        match part {
-            Ok(part) => {
-                faulty = part.faulty;
-                progress.update(parts.bytes_read());
-            }
-            Err(error) => {
-                progress.finish(parts.bytes_read());
-                let is_record = matches!(error, Error::Input(InputError::Record(_)));
-                let shown = faulty.filter(|_| is_record).map(|(line, at)| run::excerpt(&line, at));
-                return Err(Failure::Library(Box::new(error), shown));
-            }
-        }
-    }
-    progress.finish(parts.bytes_read());
-    let tree = parts.finish().tree;
+/// The schema of all records that are chosen.
+fn of_all(
+    args: &SelectArgs,
+    sources: Vec<Source>,
+    ui: &Ui,
+    started: Instant,
+) -> Result<NestedSchema, Failure> {
+    // A limit has to count the same records as the second pass, which leaves malformed strings out.
+    let strict = StrictArgs { strict: args.run.strict.strict || args.limit.limit.is_some() };
+    let engine = run::engine(&args.engine, &args.run.on_error, &strict)?;
+    // A bitmap index chooses records by columns, too, which the text does not have.
+    let has_bitmap = args.run.bitmap.is_some();
+    let options = Reading {
+        limit: args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip)).filter(|_| !has_bitmap),
+        predicate: if has_bitmap { None } else { args.run.only.predicate()? },
+        progress: args.run.report.progress.progress,
+        stats: None,
+        is_first_pass: true,
+    };
+    let tree = schema::read(&engine, sources, options, ui, started)?.tree;
     if tree.is_empty() {
         return Err(Failure::usage("there is no record, so there are no columns")
-            .with_help("`--schema FILE` takes the columns from a Parquet or Arrow file"));
+            .with_help("`--schema FILE` takes the columns from a saved schema, or a Parquet or Arrow file"));
     }
     Ok(NestedSchema::of_tree(&tree)?)
 }
@@ -183,8 +177,24 @@ impl Read for Copying {
     }
 }
 
-/// The schema that a file has: an Arrow or a Parquet file.
-fn saved(path: &Path) -> Result<SchemaRef, Failure> {
+/// The columns that a file has: a schema saved as NDJSON, or an Arrow or Parquet file.
+fn saved(path: &Path) -> Result<NestedSchema, Failure> {
+    if !schema::is_saved(path) {
+        return Ok(NestedSchema::new(of_table(path)?)?);
+    }
+    let tree = SchemaTree::of_rows(&schema::saved(path)?).map_err(|row| {
+        Failure::usage(format!(
+            "{}: line {} is below no other row",
+            escaped(&path.display().to_string()),
+            row + 1
+        ))
+        .with_help("a saved schema is the output of `warpath schema --format ndjson`, unchanged")
+    })?;
+    Ok(NestedSchema::of_tree(&tree)?)
+}
+
+/// The schema that an Arrow or a Parquet file has.
+fn of_table(path: &Path) -> Result<SchemaRef, Failure> {
     let failed = |source| Error::from(InputError::Io { name: path.display().to_string(), source });
     let mut file = File::open(path).map_err(failed)?;
     let mut magic = Vec::new();
@@ -199,7 +209,9 @@ fn saved(path: &Path) -> Result<SchemaRef, Failure> {
             Ok(metadata.map_err(|error| wrong(&error))?.schema().clone())
         }
         b"ARROW1" => Ok(FileReader::try_new(file, None).map_err(|error| wrong(&error))?.schema()),
-        _ => Err(wrong(&"this is no Arrow or Parquet file, whose schema the columns could have")),
+        _ => Err(wrong(
+            &"this is no Arrow or Parquet file, and no schema that `warpath schema --format ndjson` has saved",
+        )),
     }
 }
 
@@ -207,47 +219,42 @@ fn saved(path: &Path) -> Result<SchemaRef, Failure> {
 struct Nested {
     schema: Arc<NestedSchema>,
     writer: TableWriter,
-    losses: Losses,
-    /// The number of rows so far. Losses have the number of their first row.
-    rows: u64,
+    /// The values that the columns did not take.
+    tally: Tally,
     limit: Rest,
     /// True if the writer's first column has the names of files.
     is_named: bool,
 }
 
 impl Nested {
-    fn add(&mut self, batch: NestedBatch, source: &str) -> Result<(), Failure> {
-        let before = self.rows;
-        self.losses.add(&batch.losses, |row| before + row);
-        self.rows += batch.rows.num_rows() as u64;
+    /// Adds the rows of a batch. `place` gives the input and the line of a row of the batch.
+    fn add(
+        &mut self,
+        batch: NestedBatch,
+        source: &str,
+        place: impl Fn(u64) -> (String, u64),
+    ) -> Result<(), Failure> {
+        let losses = &batch.losses.columns;
+        self.tally.rows += batch.rows.num_rows() as u64;
+        self.tally.columns.resize_with(losses.len(), Default::default);
+        for (tally, loss) in self.tally.columns.iter_mut().zip(losses) {
+            let [_, _, mismatch, overflow] = loss.first;
+            tally.missing += loss.missing;
+            tally.null += loss.null;
+            let refused = [
+                (&mut tally.mismatch, loss.mismatch, mismatch),
+                (&mut tally.overflow, loss.overflow, overflow),
+            ];
+            for (refused, count, first) in refused {
+                refused.count += count;
+                refused.first = refused.first.take().or_else(|| first.map(&place));
+            }
+        }
         let rows = match self.is_named {
             true => named::columns(&batch.rows, std::iter::repeat_n(source, batch.rows.num_rows()))?,
             false => batch.rows,
         };
         self.writer.add(rows)
-    }
-
-    /// Warns of each column that did not take values.
-    fn warn(&self, ui: &Ui) {
-        for (path, loss) in self.schema.paths().iter().zip(&self.losses.columns) {
-            let kinds = [("of another type", loss.mismatch, 2), ("beyond the type", loss.overflow, 3)];
-            let kinds = kinds.iter().filter(|(_, count, _)| *count > 0);
-            let kinds: Vec<String> = kinds
-                .map(|(kind, count, cause)| {
-                    let row = loss.first[*cause].map_or(0, |row| row + 1);
-                    format!("{count} {kind} (first: row {row})")
-                })
-                .collect();
-            if !kinds.is_empty() {
-                let values = if loss.lost() == 1 { "value" } else { "values" };
-                ui.warning(format_args!(
-                    "column `{}`: {} {values} not taken, null instead: {}",
-                    escaped(path),
-                    loss.lost(),
-                    kinds.join(", ")
-                ));
-            }
-        }
     }
 }
 
@@ -266,18 +273,27 @@ impl Consumer for Nested {
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
         let mut flow = Flow::Continue;
-        for (at, nested) in batch.take_nested().into_iter().enumerate() {
-            let Some(piece) = batch.piece(at) else { break };
+        let made = batch.take_nested();
+        let batch = &*batch;
+        for (at, ((first, piece), nested)) in batch.pieces().zip(made).enumerate() {
             let count = piece.records.len();
             let from = self.limit.skip(count, &[]);
             let cut = self.limit.count(piece, count, &[]);
             let to = cut.map_or(count, |cut| cut.rows);
+            let from = from.min(to);
             let nested = match (from, to) {
                 (0, to) if to == count => nested,
-                (from, to) => piece.decoded(batch.text(), &self.schema, from.min(to)..to)?,
+                (from, to) => piece.decoded(batch.text(), &self.schema, from..to)?,
             };
-            for rows in nested {
-                self.add(rows, batch.source())?;
+            let mut before = from;
+            for made in nested {
+                let rows = made.rows.num_rows();
+                let place = |row: u64| {
+                    let line = piece.records.get(before + row as usize).copied().unwrap_or_default();
+                    (batch.source().to_owned(), batch.line_at(piece, first, line, 0))
+                };
+                self.add(made, batch.source(), place)?;
+                before += rows;
             }
             if let Some(Cut { line, .. }) = cut {
                 flow = Flow::Stop { piece: at, line };
@@ -289,7 +305,18 @@ impl Consumer for Nested {
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let columns = self.schema.typed_paths();
+        self.tally.columns.resize_with(columns.len(), Default::default);
+        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
         self.writer.finish()?;
         out.lines(&self.writer.take())
+    }
+
+    fn report(&self, ui: &Ui) {
+        losses::warn(&self.tally, &self.schema.typed_paths(), None, ui);
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, String)> {
+        losses::statistics(&self.tally, &self.schema.typed_paths())
     }
 }

@@ -9,7 +9,8 @@ use super::super::args::WhereArgs;
 use super::super::failure::Failure;
 
 /// The types, as messages list them.
-const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date";
+const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date, \
+                     list<TYPE>, struct<NAME:TYPE,…>";
 
 /// A column.
 pub struct Column {
@@ -59,6 +60,8 @@ pub fn parse(
         None => (name, None),
         Some((_, _, Err(_))) if text => (name, None),
         Some((name, _, Ok(values))) if !text => (name, Some(values)),
+        // Text has the JSON of lists and structs, as it is.
+        Some((name, _, Ok(values))) if values.is_nested() => (name, None),
         Some((bare, end, Ok(_))) => {
             return Err(Failure::usage(format!(
                 "`{name}`: columns have types with `--format arrow` or `parquet` only"

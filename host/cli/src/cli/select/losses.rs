@@ -1,15 +1,18 @@
 //! Reports of the values that columns did not take.
 
 use warpath::columns::{ColumnTally, ColumnType, Refused, Tally};
-use warpath::program::Column;
 
 use super::super::args::OnMismatchArg;
+use super::super::escape::escaped;
 use super::super::rejects::quoted;
 use super::super::ui::Ui;
 
-/// Warns of each column that refused values.
-pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
-    let refused = |(column, tally): (&Column, &ColumnTally)| {
+/// The name of a column, and its type as text.
+pub type Described = (String, String);
+
+/// Warns of each column that refused values. `action` is `None` if there is no choice.
+pub fn warn(tally: &Tally, columns: &[Described], action: Option<OnMismatchArg>, ui: &Ui) {
+    let refused = |((name, values), tally): (&Described, &ColumnTally)| {
         let count = tally.mismatch.count + tally.overflow.count;
         if count == 0 {
             return false;
@@ -18,17 +21,17 @@ pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
         let kinds = kinds.into_iter().filter(|(_, refused)| refused.count > 0);
         let kinds: Vec<String> =
             kinds.map(|(kind, refused)| format!("{} {kind}{}", refused.count, first(refused))).collect();
-        let values = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+        let counted = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
         let done = match action {
-            OnMismatchArg::Skip => "not taken, their records skipped",
+            Some(OnMismatchArg::Skip) => "not taken, their records skipped",
             _ => "not taken, null instead",
         };
-        let name = format!("{}:{}", column.name, column.values);
-        ui.warning(format_args!("column `{}`: {values} {done}: {}", name, kinds.join(", ")));
+        let name = format!("{name}:{values}");
+        ui.warning(format_args!("column `{}`: {counted} {done}: {}", escaped(&name), kinds.join(", ")));
         true
     };
     let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
-    if any && action == OnMismatchArg::Null {
+    if any && action == Some(OnMismatchArg::Null) {
         ui.note("`--on-mismatch fail`, `skip` or `string` does otherwise");
     }
 }
@@ -38,8 +41,8 @@ fn first(refused: &Refused) -> String {
 }
 
 /// The counts of each column, for statistics.
-pub fn statistics(tally: &Tally, columns: &[Column]) -> Vec<(&'static str, String)> {
-    let of_column = |(column, tally): (&Column, &ColumnTally)| {
+pub fn statistics(tally: &Tally, columns: &[Described]) -> Vec<(&'static str, String)> {
+    let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
         let ColumnTally { missing, null, mismatch, overflow } = tally;
         let (mismatches, overflows) = (mismatch.count, overflow.count);
         let counts = format!(
@@ -47,22 +50,22 @@ pub fn statistics(tally: &Tally, columns: &[Column]) -> Vec<(&'static str, Strin
             first(mismatch),
             first(overflow)
         );
-        ("column", format!("{}:{}: {counts}", column.name, column.values))
+        ("column", format!("{}: {counts}", escaped(&format!("{name}:{values}"))))
     };
     columns.iter().zip(&tally.columns).map(of_column).collect()
 }
 
 /// The counts of all columns as a JSON text, for the metadata of a file.
-pub fn metadata(tally: &Tally, columns: &[Column]) -> String {
-    let of_column = |(column, tally): (&Column, &ColumnTally)| {
-        let place = |name: &str, refused: &Refused| match &refused.first {
+pub fn metadata(tally: &Tally, columns: &[Described]) -> String {
+    let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
+        let place = |key: &str, refused: &Refused| match &refused.first {
             None => String::new(),
-            Some((file, line)) => format!(",\"{name}\":{}", quoted(&format!("{file}:{line}"))),
+            Some((file, line)) => format!(",\"{key}\":{}", quoted(&format!("{file}:{line}"))),
         };
         format!(
             "{{\"name\":{},\"type\":{},\"missing\":{},\"null\":{},\"mismatch\":{},\"overflow\":{}{}{}}}",
-            quoted(&column.name),
-            quoted(&column.values.to_string()),
+            quoted(name),
+            quoted(values),
             tally.missing,
             tally.null,
             tally.mismatch.count,

@@ -16,11 +16,12 @@ use super::super::run::{Consumer, Flow, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
 use super::super::table::TableWriter;
 use super::super::ui::Ui;
+use super::losses::{self, Described};
+use super::named;
 use super::rows::{Cut, Rest};
-use super::{losses, named};
 
 /// The key of the metadata that says what the columns did not take.
-const METADATA_KEY: &str = "warpath.columns";
+pub const METADATA_KEY: &str = "warpath.columns";
 
 /// A consumer that writes typed columns, up to a limit.
 pub struct Table {
@@ -143,6 +144,12 @@ impl Table {
         Ok(cut)
     }
 
+    /// The names and the types of the columns.
+    fn described(&self) -> Vec<Described> {
+        let columns = self.schema.program().columns().iter();
+        columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
+    }
+
     fn reason(&self, column: usize, reason: Reason) -> String {
         let values = &self.schema.program().columns()[column].values;
         match reason {
@@ -225,7 +232,7 @@ impl Consumer for Table {
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        let columns = self.schema.program().columns();
+        let columns = self.described();
         self.tally.columns.resize_with(columns.len(), Default::default);
         // The records of these values have no sorted rows.
         for (tally, before) in
@@ -233,17 +240,17 @@ impl Consumer for Table {
         {
             (tally.mismatch, tally.overflow) = (before.mismatch, before.overflow);
         }
-        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, columns));
+        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
         self.writer.finish()?;
         out.lines(&self.writer.take())
     }
 
     fn report(&self, ui: &Ui) {
-        losses::warn(&self.tally, self.schema.program().columns(), self.on_mismatch, ui);
+        losses::warn(&self.tally, &self.described(), Some(self.on_mismatch), ui);
     }
 
     fn statistics(&self) -> Vec<(&'static str, String)> {
-        losses::statistics(&self.tally, self.schema.program().columns())
+        losses::statistics(&self.tally, &self.described())
     }
 }
 
