@@ -199,7 +199,7 @@ fn check_rows(
                 (query, values.collect::<Vec<_>>())
             });
             let mut row = match form {
-                RowForm::Ndjson => json_row(cells)?,
+                RowForm::Ndjson | RowForm::Sparse => json_row(cells)?,
                 RowForm::Csv => csv_row(cells)?,
                 RowForm::Tsv => tsv_row(cells),
             };
