@@ -151,7 +151,7 @@ pub struct SelectArgs {
     #[arg(long, conflicts_with_all = ["pretty", "follow"])]
     pub auto: bool,
 
-    /// Take the columns of `--auto`, and the types `auto`, from FILE, in place of the first pass over the input
+    /// Take the columns of `--auto`, and the types `auto`, from FILE, in place of a first pass over the input
     ///
     /// FILE is a schema that `warpath schema --format ndjson` has saved, or a Parquet or Arrow file.
     /// A value that a column does not take is null then, and counted in a warning.
