@@ -255,6 +255,39 @@ fn a_schema_saved_as_lines_gives_the_same_columns() {
 }
 
 #[test]
+fn single_columns_have_the_types_of_the_schema() {
+    let folder = Folder::new(&[("in", RECORDS.as_bytes())]);
+    folder.run(&["schema", "--format", "ndjson", "-o", "saved", "in"]).ok();
+    folder.run(&["select", "--auto", "-o", "saved.arrow", "--format", "arrow", "in"]).ok();
+    let columns = ["id:auto=$.id", "u:auto=$.user", "t:auto=$.user.tags[*]", "m:auto=$.mixed", "n:int64=$.n"];
+    let all = [&["select", "--format", "arrow", "in"][..], &columns].concat();
+    let plain = [
+        "select",
+        "--format",
+        "arrow",
+        "--auto",
+        "in",
+        "id=$.id",
+        "u=$.user",
+        "t=$.user.tags[*]",
+        "m=$.mixed",
+    ];
+    let schemas: [&[&str]; 3] = [&[], &["--schema", "saved"], &["--schema", "saved.arrow"]];
+    for (args, schema) in schemas.iter().flat_map(|schema| [(&all[..], schema), (&plain[..], schema)]) {
+        let batches = arrow(&folder.run(&[args, schema].concat()).stdout);
+        let made = batches[0].schema();
+        let text = |name: &str| made.field_with_name(name).unwrap().data_type().to_string();
+        let DataType::Struct(user) = made.field_with_name("u").unwrap().data_type() else { panic!("{made}") };
+        assert_eq!(user.iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), ["name", "tags"]);
+        assert_eq!(["id", "m"].map(text), ["Int64", "Utf8"]);
+        assert!(matches!(made.field_with_name("t").unwrap().data_type(), DataType::List(_)));
+        let ids: Vec<Value> = rows(&batches).iter().map(|row| row["id"].clone()).collect();
+        assert_eq!(ids, [1, 2, 3, -4].map(|id| json!(id)));
+        assert_eq!(rows(&batches)[0]["u"], records(RECORDS)[0]["user"]);
+    }
+}
+
+#[test]
 fn a_condition_chooses_the_records_of_the_schema() {
     let folder =
         Folder::new(&[("in", b"{\"k\":1,\"a\":1}\n{\"k\":2,\"a\":\"x\",\"b\":1}\n{\"k\":1,\"a\":2}\n")]);
@@ -331,8 +364,13 @@ fn lists_and_structs_are_types() {
 fn usage() {
     let folder = Folder::new(&[("in", RECORDS.as_bytes()), ("empty", b""), ("words", b"1\n\"x\"\n")]);
     folder.run(&["select", "--auto", "in"]).failed(2, "", "error: `--auto` makes nested columns");
-    let two = folder.run(&["select", "--auto", "--format", "arrow", "id=$.id"]);
-    two.failed(2, "", "error: `--auto` makes all columns");
+    let explode = folder.run(&["select", "--auto", "--format", "arrow", "--explode", "$.list", "in"]);
+    explode.failed(2, "", "error: `--auto` without columns");
+    let none = folder.run(&["select", "--format", "arrow", "x:auto=$.nowhere", "in"]);
+    none.failed(2, "", "error: column `x`: the schema has no path `$.nowhere`");
+    folder.run(&["select", "--auto", "id=$.id", "in"]).failed(2, "", "error: `--auto` gives columns types");
+    let idle = folder.run(&["select", "--schema", "x", "--format", "arrow", "id=$.id", "in"]);
+    idle.failed(2, "", "error: `--schema` gives types");
     let ran = folder.run(&["select", "--auto", "--format", "arrow", "empty"]);
     ran.failed(2, "", "error: there is no record");
     let words = folder.run(&["select", "--auto", "--format", "arrow", "words"]);

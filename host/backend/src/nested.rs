@@ -40,7 +40,7 @@
 //! | `scalar` | numbers and strings of a record |
 //! | `losses` | counts of values that became null |
 //! | `tree` | the columns for all values of a schema tree |
-//! | `types` | the types of columns as Arrow's types |
+//! | `types` | the types of columns as Arrow's types, and the reverse |
 
 mod column;
 mod losses;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::answer::{RowForm, RowText};
-use warpath::columns::Schema;
+use warpath::columns::{ColumnType, Schema};
 use warpath::{Engine, Program, Query, Source};
 
 use columns::Column;
@@ -32,9 +32,10 @@ use super::{files, formats};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.columns = columns::take_files(args.columns, &mut args.files.files);
-    if args.auto {
+    if args.auto && args.columns.is_empty() {
         return auto::run(args, ui, started);
     }
+    let auto::Types { of_columns: types, again } = auto::types(&args, ui, started)?;
     let SelectArgs {
         columns,
         files,
@@ -60,7 +61,8 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    let (program, queries) = program(&columns, binary.is_none(), on_mismatch, explode.as_deref(), &run.only)?;
+    let (program, queries) =
+        program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
         return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))
@@ -68,7 +70,10 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
-    let sources = files::inputs(&files, &follow, &column, &engine, &run.output, ui)?;
+    let sources = match again {
+        Some(again) => again,
+        None => files::inputs(&files, &follow, &column, &engine, &run.output, ui)?,
+    };
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;
@@ -130,10 +135,11 @@ impl Evaluation<'_> {
     }
 }
 
-/// Compiles the columns: their program, and the query of each.
+/// Compiles the columns: their program, and the query of each. `auto` has the types that come from a schema.
 fn program(
     args: &[String],
     text: bool,
+    auto: &[Option<ColumnType>],
     on_mismatch: OnMismatchArg,
     explode: Option<&str>,
     instants: &WhereArgs,
@@ -146,8 +152,11 @@ fn program(
         return Err(Failure::usage(format!("two columns have the name `{twice}`")));
     }
     let queries: Vec<Query> = columns.iter().map(|column| column.query.clone()).collect();
-    let types: Vec<_> =
-        columns.iter().map(|column| losses::type_of(column.values.clone(), on_mismatch)).collect();
+    let type_of = |(at, column): (usize, &Column)| {
+        let values = auto.get(at).cloned().flatten().or_else(|| column.values.clone());
+        losses::type_of(values, on_mismatch)
+    };
+    let types: Vec<_> = columns.iter().enumerate().map(type_of).collect();
     let defaults: Vec<_> = columns.iter().map(|column| column.default.as_deref()).collect();
     let program = match &elements {
         None => Program::new(&queries)?,

@@ -128,6 +128,7 @@ Types, for `--format arrow` and `--format parquet`:
   date          dates: strings such as \"2026-01-31\"
   list<TYPE>    arrays, whose elements are of TYPE
   struct<NAME:TYPE,…>  objects, of which these members are taken
+  auto          the type of all values at the path; the input is read twice, or see --schema
 null and a missing value are null, and so is a value that the type does not take. A warning at the
 end counts the latter; so do --stats, and the file's metadata `warpath.columns`. A query that can
 match several values of a record gives a list.
@@ -145,15 +146,16 @@ pub struct SelectArgs {
     /// For `--format parquet` and `--format arrow`. Objects become structs, and arrays lists. The types are
     /// those of all records, which are read twice: no value is lost. Values of several types become JSON
     /// text. Strings are instants or dates where all of them are. Records are checked as with `--strict`.
-    /// Standard input is copied to a temporary file.
-    #[arg(long, conflicts_with_all = ["sort", "pretty", "explode", "on_mismatch", "follow"])]
+    /// Standard input is copied to a temporary file. With columns, `--auto` gives a type to those that have
+    /// none; so does the type `auto` of a single column, as in id:auto='$.id'.
+    #[arg(long, conflicts_with_all = ["pretty", "follow"])]
     pub auto: bool,
 
-    /// Take the columns of `--auto` from FILE, in place of the first pass over the input
+    /// Take the columns of `--auto`, and the types `auto`, from FILE, in place of a first pass over the input
     ///
     /// FILE is a schema that `warpath schema --format ndjson` has saved, or a Parquet or Arrow file.
     /// A value that a column does not take is null then, and counted in a warning.
-    #[arg(long, value_name = "FILE", requires = "auto")]
+    #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
 
     #[command(flatten)]

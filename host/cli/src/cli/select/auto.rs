@@ -12,14 +12,15 @@ use arrow_schema::SchemaRef;
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::answer::Want;
-use warpath::columns::{NestedBatch, NestedSchema, Tally};
+use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
 
+use super::columns::{self, Column};
 use super::rows::{Cut, Rest};
 use super::typed::METADATA_KEY;
 use super::{losses, named};
-use crate::cli::args::{SelectArgs, StrictArgs};
+use crate::cli::args::{OnMismatchArg, RunArgs, SelectArgs, StrictArgs};
 use crate::cli::escape::escaped;
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
@@ -36,8 +37,12 @@ const PARTITION_BYTES: usize = 8 << 20;
 
 /// Writes nested columns of all records.
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    if let Some(column) = args.columns.first() {
-        return Err(Failure::usage(format!("`--auto` makes all columns, and `{column}` is no file")));
+    let has_rows_of_its_own = args.explode.is_some() || !args.sort.sort.is_empty();
+    if has_rows_of_its_own || args.on_mismatch != OnMismatchArg::Null {
+        return Err(Failure::usage(
+            "`--auto` without columns has a row for each record, and takes all values",
+        )
+        .with_help("`--explode`, `--sort` and `--on-mismatch` are for columns with names: `id='$.id'`"));
     }
     let form = args.format.of(&args.run.output);
     let Some(format) = formats::binary_form(form, &args.run.output) else {
@@ -50,7 +55,8 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         Some(file) => (saved(file)?, sources),
         None => {
             let (first, again) = twice(sources)?;
-            let schema = of_all(&args, first, ui, started)?;
+            let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
+            let schema = of_all(&args, limit, first, ui, started)?;
             (schema, again.into_iter().map(Again::source).collect::<Result<_, _>>()?)
         }
     };
@@ -74,20 +80,71 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+/// The types that columns have from the schema.
+#[derive(Default)]
+pub struct Types {
+    /// For each column, its type; `None` for a column that has its own, or none.
+    pub of_columns: Vec<Option<ColumnType>>,
+    /// The inputs once more, if they were read.
+    pub again: Option<Vec<Source>>,
+}
+
+/// Finds the types of columns that have those of the schema.
+pub fn types(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<Types, Failure> {
+    let form = args.format.of(&args.run.output);
+    let is_text = formats::binary_form(form, &args.run.output).is_none();
+    let instants = &args.run.only;
+    let elements = args.explode.as_deref().map(|path| instants.query(path)?.elements()).transpose()?;
+    let parse = |arg: &String| columns::parse(arg, is_text, elements.as_ref(), instants);
+    let mut columns = args.columns.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    columns.iter_mut().for_each(|column| column.is_auto |= args.auto && column.values.is_none());
+    if !columns.iter().any(|column| column.is_auto) {
+        return match args.schema {
+            Some(_) => Err(Failure::usage("`--schema` gives types to columns, and no column needs one")
+                .with_help("add `--auto`, or give a column the type `auto`: `id:auto='$.id'`")),
+            None => Ok(Types::default()),
+        };
+    }
+    if is_text {
+        return Err(Failure::usage("`--auto` gives columns types, and text formats have none")
+            .with_help("add `--format parquet` or `--format arrow`"));
+    }
+    let (schema, again) = match &args.schema {
+        Some(file) => (saved(file)?, None),
+        None => {
+            let RunArgs { output, .. } = &args.run;
+            let inputs = files::inputs(&args.files, &args.follow, &args.column, &args.engine, output, ui)?;
+            let (first, again) = twice(inputs)?;
+            let schema = of_all(args, None, first, ui, started)?;
+            (schema, Some(again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
+        }
+    };
+    let type_of = |column: &Column| match column.is_auto {
+        false => Ok(None),
+        true => schema.type_at(&column.query).map(Some).ok_or_else(|| {
+            let (name, path) = (&column.name, column.query.text());
+            Failure::usage(format!("column `{name}`: the schema has no path `{path}`, so it has no type"))
+                .with_help(format!("give the column a type: `{name}:text={path}`"))
+        }),
+    };
+    Ok(Types { of_columns: columns.iter().map(type_of).collect::<Result<_, _>>()?, again })
+}
+
 /// The schema of all records that are chosen.
 fn of_all(
     args: &SelectArgs,
+    limit: Option<u64>,
     sources: Vec<Source>,
     ui: &Ui,
     started: Instant,
 ) -> Result<NestedSchema, Failure> {
     // A limit has to count the same records as the second pass, which leaves malformed strings out.
-    let strict = StrictArgs { strict: args.run.strict.strict || args.limit.limit.is_some() };
+    let strict = StrictArgs { strict: args.run.strict.strict || limit.is_some() };
     let engine = run::engine(&args.engine, &args.run.on_error, &strict)?;
     // A bitmap index chooses records by columns, too, which the text does not have.
     let has_bitmap = args.run.bitmap.is_some();
     let options = Reading {
-        limit: args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip)).filter(|_| !has_bitmap),
+        limit: limit.filter(|_| !has_bitmap),
         predicate: if has_bitmap { None } else { args.run.only.predicate()? },
         progress: args.run.report.progress.progress,
         stats: None,

@@ -10,13 +10,15 @@ use super::super::failure::Failure;
 
 /// The types, as messages list them.
 const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date, \
-                     list<TYPE>, struct<NAME:TYPE,…>";
+                     list<TYPE>, struct<NAME:TYPE,…>, auto";
 
 /// A column.
 pub struct Column {
     pub name: String,
     /// `None` for a column without a type.
     pub values: Option<ColumnType>,
+    /// True if the type is that of the schema.
+    pub is_auto: bool,
     pub query: Query,
     /// The JSON text in place of missing values and null.
     pub default: Option<String>,
@@ -56,7 +58,9 @@ pub fn parse(
             return Err(Failure::usage(format!("`{arg}` is not a column")).with_help(help));
         }
     };
+    let auto = if text { None } else { name.strip_suffix(":auto") };
     let (name, values) = match typed(name) {
+        _ if auto.is_some() => (auto.unwrap_or(name), None),
         None => (name, None),
         Some((_, _, Err(_))) if text => (name, None),
         Some((name, _, Ok(values))) if !text => (name, Some(values)),
@@ -79,7 +83,7 @@ pub fn parse(
             .with_help(format!("give the column a name: `name{arg}`")));
     }
     let (query, default) = path_and_default(path, elements, instants)?;
-    Ok(Column { name: name.to_owned(), values, query, default })
+    Ok(Column { name: name.to_owned(), values, is_auto: auto.is_some(), query, default })
 }
 
 type Typed<'a> = (&'a str, &'a str, Result<ColumnType, warpath::columns::TypeError>);
