@@ -53,7 +53,7 @@ impl Table {
             OnMismatchArg::Null | OnMismatchArg::String => Vec::new(),
         };
         let left_out: Vec<u32> = match self.on_mismatch {
-            OnMismatchArg::Skip => refused.iter().map(|(_, refusal)| refusal.row).collect(),
+            OnMismatchArg::Skip => columns.rows_refused(&piece.records),
             _ => Vec::new(),
         };
         let mut cut = self.limit.count(piece, columns.rows, &left_out);
