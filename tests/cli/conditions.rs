@@ -178,3 +178,44 @@ fn filters_of_children_are_noted_in_every_command_with_paths() {
         assert_eq!(sorted.stderr, "", "{path}");
     }
 }
+
+/// A pattern of a record is a pattern, whatever its bytes are.
+#[test]
+fn patterns_of_records_are_no_instants() {
+    let records =
+        b"{\"a\":\"2020-01-01\",\"p\":\"\xff0|99999999999999999999|\"}\n{\"a\":\"x\",\"p\":\"x\"}\n";
+    for condition in
+        ["match($.a, $.p)", "match($.a, $.p) and not time($.a) > '2021-01-01'", "search($.a, $.p)"]
+    {
+        let ran = pipe(&["query", "$.a", "--where", condition], records);
+        assert_eq!(ran.ok(), "\"x\"\n", "{condition}");
+    }
+    // Tests of one text, with formats that differ.
+    let times = b"{\"t\":\"03.04.1970\"}\n{\"t\":\"1970-04-03\"}\n{\"t\":3}\n{\"t\":\"x\"}\n";
+    for (condition, results) in [
+        (
+            "time($.t, '%d.%m.%Y') == '1970-04-03' or time($.t) == '1970-04-03'",
+            "\"03.04.1970\"\n\"1970-04-03\"\n",
+        ),
+        (
+            "time($.t, '%d.%m.%Y') == '1970-04-03' and time($.t, '%m.%d.%Y') == '1970-03-04'",
+            "\"03.04.1970\"\n",
+        ),
+        ("time($.t) between '1970-01-01' and '1970-04-03'", "\"1970-04-03\"\n3\n"),
+        ("time($.t) between '1970-04-03' and '1970-04-05'", "\"1970-04-03\"\n"),
+        ("time($.t) in ('1970-04-02', '1970-04-03')", "\"1970-04-03\"\n"),
+    ] {
+        assert_eq!(pipe(&["query", "$.t", "--where", condition], times).ok(), results, "{condition}");
+    }
+}
+
+#[test]
+fn formats_that_give_no_instant_are_refused() {
+    for (format, said) in [("%Y-%m-%d %Z", "expected `%z`"), ("%H:%M", "does not give an instant")] {
+        let ran = pipe(&["query", "$", "--time-format", format, "--where", "time($.t) > 0"], b"");
+        assert!(ran.code == 2 && ran.stderr.contains(said), "{ran}");
+        let condition = format!("time($.t, '{format}') > 0");
+        let ran = pipe(&["query", "$", "--where", &condition], b"");
+        assert!(ran.code == 3 && ran.stderr.contains(said), "{ran}");
+    }
+}

@@ -312,3 +312,74 @@ fn sorted_rows_have_any_format() {
     let ran = pipe(&["select", "a=$.a", "--sort", "a"], b"{\"a\":2}\n{\"a\":1}\n{\"a\":]\n{\"a\":0}\n");
     ran.failed(4, "{\"a\":1}\n{\"a\":2}\n", "error: <stdin>:3:6: ");
 }
+
+/// Texts that only strict checks refuse are no numbers, and every result is JSON.
+#[test]
+fn numbers_are_those_of_json() {
+    let mut records = b"{\"n\":2}\n".to_vec();
+    for text in ["Infinity", "-Infinity", "inf", "+1", ".5", "1.", "01", "-", "NaN"] {
+        writeln!(records, "{{\"n\":{text}}}").unwrap();
+    }
+    for size in ["1", "1MiB"] {
+        let ran = pipe(&["stats", "--format", "ndjson", "$.n", "--partition-size", size], &records);
+        let row: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
+        for (name, value) in
+            [("number", 1), ("other", 9), ("null", 0), ("least", 2), ("greatest", 2), ("mean", 2), ("p99", 2)]
+        {
+            assert_eq!(row[name], value, "{name} {ran}");
+        }
+    }
+}
+
+#[test]
+fn quantiles_are_exact_and_printed_once() {
+    let numbers: String = (1..=100).map(|n| format!("{n}\n")).collect();
+    let quantiles = |list: &str| {
+        let args = ["stats", "--format", "csv", "$", "--quantiles", list];
+        let ran = pipe(&args, numbers.as_bytes());
+        let rows: Vec<Vec<String>> =
+            ran.ok().lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+        let named = rows[0].iter().cloned().zip(rows[1].iter().cloned());
+        named.filter(|(name, _)| name.starts_with('p') && name != "path").collect::<Vec<_>>()
+    };
+    let named = |all: &[(&str, &str)]| {
+        all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        quantiles("0.07,0.14,0.28,0.55,0.56,0.57"),
+        named(&[("p7", "7"), ("p14", "14"), ("p28", "28"), ("p55", "55"), ("p56", "56"), ("p57", "57")])
+    );
+    assert_eq!(
+        quantiles("0.5,0.5,0.50,0,1,0.999,0.0701"),
+        named(&[("p50", "50"), ("p0", "1"), ("p100", "100"), ("p99.9", "100"), ("p7.01", "8")])
+    );
+}
+
+/// With a limit, nothing after the record of the last value has an effect, wherever partitions end.
+#[test]
+fn distinct_values_end_at_a_record() {
+    let records = b"{\"a\":1}\n{\"a\":]\n{\"a\":1}\n{\"a\":2,\"b\":0}\n{\"a\":]\n{\"a\":3}\n{\"a\":]\n";
+    let folder = Folder::new(&[("in", records)]);
+    for size in ["1", "20", "40", "1MiB"] {
+        for paths in [&["$.a"][..], &["$.a", "$.b"]] {
+            for (limit, rejected) in [("1", 0), ("2", 1), ("3", 2)] {
+                let args = ["in", "-n", limit, "--on-error", "skip", "--rejects", "bad", "--max-errors"];
+                let run = |most: &str| {
+                    let size = ["--partition-size", size];
+                    folder.run(&[&["distinct"], paths, &args, &[most], &size].concat())
+                };
+                let ran = run(&rejected.to_string());
+                assert_eq!(ran.code, 0, "{size} {limit} {ran}");
+                assert_eq!(ran.text().lines().count().to_string(), limit);
+                let bad = folder.read("bad").iter().filter(|byte| **byte == b'\n').count();
+                assert_eq!(bad, rejected, "{size} {limit} {paths:?}");
+                let warning = match rejected {
+                    0 => "",
+                    1 => "warning: 1 malformed record skipped",
+                    _ => "warning: 2 malformed records skipped",
+                };
+                assert!(ran.stderr.starts_with(warning) && ran.stderr.is_empty() == (rejected == 0), "{ran}");
+            }
+        }
+    }
+}

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 
 use crate::columns::stream;
-use crate::pipe;
+use crate::{Folder, pipe};
 
 const ORDERS: &[u8] = br#"{"id":1,"items":[{"price":5,"tags":["x","y"]},{"price":"7"},8]}
 {"id":2,"items":[]}
@@ -86,7 +86,36 @@ fn elements_have_types() {
             batch["tags"].as_list::<i32>().iter().map(|list| list.unwrap().len()).collect();
         assert_eq!(lists, [2, 0, 0, 0, 1, 0]);
         let skipping = pipe(&[&args[..], &["--on-mismatch", "skip", "-q"], &columns].concat(), ORDERS);
-        assert_eq!(stream(&skipping.stdout)["id"].as_primitive::<Int64Type>().values(), &[1, 1, 4, 4, 6]);
+        assert_eq!(stream(&skipping.stdout)["id"].as_primitive::<Int64Type>().values(), &[4, 4, 6]);
+    }
+}
+
+/// A record that is left out has none of its rows, and is one reject, however many values are refused.
+#[test]
+fn a_record_is_left_out_with_all_its_rows() {
+    let records = b"{\"b\":[{\"v\":1},{\"v\":2}]}\n{\"b\":[{\"v\":3},{\"v\":\"q\"},{},{\"v\":\"r\"}]}\n\
+                    {\"b\":[{\"v\":4}]}\n{\"b\":[{\"v\":\"s\"},{\"v\":5}]}\n{\"b\":[{\"v\":6}]}\n";
+    let folder = Folder::new(&[("in", records)]);
+    for size in ["1", "50", "1MiB"] {
+        let run = |more: &[&str]| {
+            let args = ["select", "--format", "arrow", "--explode", "$.b", "v:int64=@.v", "in", "-q"];
+            let skip = ["--on-mismatch", "skip", "--rejects", "bad", "--partition-size", size];
+            let ran = folder.run(&[&args[..], &skip, more].concat());
+            let batch = stream(&ran.stdout);
+            let values: Vec<i64> = batch["v"].as_primitive::<Int64Type>().values().to_vec();
+            assert_eq!(batch["v"].null_count(), 0);
+            let rejects = String::from_utf8(folder.read("bad")).unwrap();
+            let rejects = rejects.lines().map(|line| {
+                let reject: serde_json::Value = serde_json::from_str(line).unwrap();
+                (reject["line"].as_u64().unwrap(), reject["byte"].as_u64().unwrap())
+            });
+            (ran.code, values, rejects.collect::<Vec<_>>())
+        };
+        assert_eq!(run(&[]), (0, vec![1, 2, 4, 6], vec![(2, 20), (4, 12)]), "{size}");
+        assert_eq!(run(&["--max-errors", "2"]).0, 0, "{size}");
+        assert_eq!(run(&["--max-errors", "1"]).0, 4, "{size}");
+        assert_eq!(run(&["--limit", "3"]), (0, vec![1, 2, 4], vec![(2, 20)]), "{size}");
+        assert_eq!(run(&["--limit", "2"]), (0, vec![1, 2], vec![]), "{size}");
     }
 }
 

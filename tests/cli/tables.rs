@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::Int8Type;
+use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     ArrayRef, BinaryArray, DictionaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray,
     StringViewArray,
@@ -155,4 +155,24 @@ fn what_is_no_column_of_text_is_refused() {
     folder.write("d/b.json", b"no table");
     let all = folder.run(&["query", "--count", "--input=parquet", named, "$.a", "d"]);
     assert_eq!(all.ok(), "4\n");
+}
+
+/// A batch of a table has few rows if they are long. These values are 2.8 GB, more than one array holds.
+#[test]
+fn long_values_are_read_in_parts() {
+    let text = format!("{{\"a\":\"{}\"}}", "x".repeat(40_000));
+    let values = DictionaryArray::new(vec![0; 70_000].into(), Arc::new(StringArray::from(vec![&*text])));
+    let values: DictionaryArray<Int32Type> = values;
+    let batch = RecordBatch::try_from_iter([("text", Arc::new(values) as ArrayRef)]).unwrap();
+    // Without the schema of Arrow, the column is read as one of strings.
+    let options = parquet::arrow::arrow_writer::ArrowWriterOptions::new().with_skip_arrow_metadata(true);
+    let mut bytes = Vec::new();
+    let writer = parquet::arrow::ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options);
+    let mut writer = writer.unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    assert!(bytes.len() < 1 << 20);
+    let folder = Folder::new(&[("t.parquet", &bytes)]);
+    let args = ["query", "-n", "300", "--input=parquet", "--column=text", "$.a", "t.parquet"];
+    assert_eq!(folder.run(&args).ok(), format!("{}\n", &text[5..text.len() - 1]).repeat(300));
 }

@@ -7,6 +7,7 @@ use arrow_array::types::{Date32Type, Decimal128Type, Int64Type, TimestampNanosec
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
+use warpath_random::Rng;
 
 use crate::columns::{file, stream};
 use crate::{Folder, pipe};
@@ -105,21 +106,71 @@ fn instants_and_dates_are_read() {
 {"t":"yesterday","d":"1970-1-1"}
 "#;
     let ran = pipe(&["select", "--format", "arrow", "t:time=$.t", "d:date=$.d"], records);
-    let warnings = "warning: column `t:time`: 4 values not taken, null instead: 2 of another type (first: <stdin>:7), \
+    let warnings = "warning: column `t:time`: 3 values not taken, null instead: 1 of another type (first: <stdin>:9), \
                     2 beyond the type (first: <stdin>:5)\n\
                     warning: column `d:date`: 4 values not taken, null instead: 4 of another type (first: <stdin>:3)\n";
     assert!(ran.code == 0 && ran.stderr.starts_with(warnings), "{ran}");
     let batch = stream(&ran.stdout);
     let second = 1_000_000_000;
     let instants: Vec<_> = batch["t"].as_primitive::<TimestampNanosecondType>().iter().collect();
-    let want =
-        [Some(second * 3 / 2), Some(0), Some(86_400 * second), Some(i64::MAX), None, None, None, None, None];
+    let want = [
+        Some(second * 3 / 2),
+        Some(0),
+        Some(86_400 * second),
+        Some(i64::MAX),
+        None,
+        None,
+        Some(1_500_000_000 * second),
+        None,
+        None,
+    ];
     assert_eq!(instants, want);
     let utc = DataType::Timestamp(arrow_schema::TimeUnit::Nanosecond, Some("UTC".into()));
     assert_eq!(*batch["t"].data_type(), utc);
     let days: Vec<_> = batch["d"].as_primitive::<Date32Type>().iter().collect();
     // There was no 29 February in 1900.
     assert_eq!(days, [Some(1), Some(-1), None, Some(-719_528), Some(2_932_896), None, None, None, None]);
+}
+
+/// Without a format, a number is an instant of the unit that follows from its size, as in `time($.t)`.
+#[test]
+fn numbers_are_instants() {
+    let mut random = Rng::new(8);
+    let mut records = String::new();
+    let mut want: Vec<Option<i64>> = Vec::new();
+    // Nanoseconds of a unit, and the magnitude from which its numbers are of the next unit.
+    const UNITS: [(i128, i128); 4] = [
+        (1_000_000_000, 100_000_000_000),
+        (1_000_000, 100_000_000_000_000),
+        (1000, 100_000_000_000_000_000),
+        (1, i128::MAX),
+    ];
+    for _ in 0..2000 {
+        let digits = 1 + random.below(20) as u32;
+        let number = i128::from(random.next_u64()) % 10i128.pow(digits);
+        let number = if random.below(3) == 0 { -number } else { number };
+        let (unit, _) = UNITS.iter().find(|(_, below)| number.abs() < *below).unwrap();
+        records += &format!("{{\"t\":{number}}}\n");
+        want.push(i64::try_from(number * unit).ok());
+        if random.below(3) == 0 {
+            let second = random.below(60);
+            records += &format!("{{\"t\":\"1970-01-01T00:00:{second:02}Z\"}}\n{{\"t\":true}}\n");
+            want.extend([Some(second as i64 * 1_000_000_000), None]);
+        }
+    }
+    for size in ["100", "1MiB"] {
+        let batch = arrow(&["t:time=$.t", "--partition-size", size], records.as_bytes());
+        let instants: Vec<_> = batch["t"].as_primitive::<TimestampNanosecondType>().iter().collect();
+        assert_eq!(instants, want);
+    }
+    // A format of texts takes none, and a unit only numbers of its own.
+    let of_format = |format: &str| {
+        let batch = arrow(&["t:time=$.t", "--time-format", format], b"{\"t\":1500000000000}\n");
+        batch["t"].as_primitive::<TimestampNanosecondType>().iter().collect::<Vec<_>>()
+    };
+    assert_eq!(of_format("%s"), [None]);
+    assert_eq!(of_format("us"), [Some(1_500_000_000_000_000)]);
+    assert_eq!(of_format("ms"), [Some(1_500_000_000_000_000_000)]);
 }
 
 const LOST: &str = "\

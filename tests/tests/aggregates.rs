@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use warpath::aggregate::DEFAULT_MEMORY;
 use warpath::aggregate::count::{Counts, values};
+use warpath::aggregate::fraction::Fraction;
 use warpath::backend::Backend;
 use warpath::{Cpu, Engine, Format, Input, OnError, Predicate, Query, key};
 use warpath_tests::random::Rng;
@@ -230,7 +231,9 @@ fn distinct_values_are_in_the_order_of_the_records() {
 
 #[test]
 fn statistics_are_those_of_parsed_records() {
-    let fractions = [0.0, 0.5, 0.9, 1.0];
+    let percents = [0, 7, 50, 57, 90, 100];
+    let fraction = |percent: &usize| format!("{}.{:02}", percent / 100, percent % 100).parse().unwrap();
+    let fractions: Vec<Fraction> = percents.iter().map(fraction).collect();
     let paths = ["$.a", "$.c[*]", "$.nope"];
     for backend in [Arc::new(Cpu) as Arc<dyn Backend>, device()] {
         let text = records(9, if backend.name() == Cpu.name() { 2000 } else { 80 }, true);
@@ -279,11 +282,11 @@ fn statistics_are_those_of_parsed_records() {
                             summary.strings().map(|(first, last)| (string(first), string(last))),
                             strings().min().map(str::to_owned).zip(strings().max().map(str::to_owned))
                         );
-                        let quantile = |q: &f64| {
-                            let rank = (q * numbers.len() as f64).ceil().max(1.0) as usize;
+                        let quantile = |percent: &usize| {
+                            let rank = (percent * numbers.len()).div_ceil(100).max(1);
                             numbers.get(rank - 1).copied()
                         };
-                        let want: Vec<f64> = fractions.iter().filter_map(quantile).collect();
+                        let want: Vec<f64> = percents.iter().filter_map(quantile).collect();
                         assert_eq!(quantiles, &want, "{said} {memory} {path}");
                     }
                 }

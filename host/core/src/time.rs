@@ -10,14 +10,19 @@
 //! | [`date`] | the full-date of RFC 3339, as a number of days |
 
 use std::cmp::Ordering;
+use std::fmt::Write;
 
-use chrono::format::{Item, Parsed, StrftimeItems, parse};
+use chrono::format::{Fixed, Item, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::decimal::Decimal;
 
 /// Nanoseconds of a second.
 const SECOND: i128 = 1_000_000_000;
+
+/// The seconds and nanoseconds of an instant whose fields have as many digits as possible:
+/// 2017-12-31T22:58:59.123456789Z.
+const SAMPLE: (i64, u32) = (1_514_761_139, 123_456_789);
 
 /// An instant: nanoseconds since 1970-01-01T00:00:00Z, without a limit that a text could reach.
 ///
@@ -122,7 +127,32 @@ impl Format {
         if !items.iter().any(|item| matches!(item, Item::Numeric(..) | Item::Fixed(_))) {
             return Err(format!("it has no `%` specifier of time; expected {units}"));
         }
-        Ok(Self { text: text.to_owned(), kind: Kind::Items(items) })
+        if items.contains(&Item::Fixed(Fixed::TimezoneName)) {
+            return Err(
+                "`%Z`, the name of a time zone, is not read; expected `%z`, an offset such as +0100, \
+                        or the name as text, such as `GMT`"
+                    .to_owned(),
+            );
+        }
+        let format = Self { text: text.to_owned(), kind: Kind::Items(items) };
+        if !format.reads_what_it_writes() {
+            return Err("it does not give an instant; expected the year, month and day, with hours also \
+                        minutes, and no two numbers of any length in a row"
+                .to_owned());
+        }
+        Ok(format)
+    }
+
+    /// Returns true if an instant that is written in this format can be read. If not, no text can.
+    fn reads_what_it_writes(&self) -> bool {
+        // `%#z` reads what `%z` writes, and cannot be written.
+        let Ok(items) = StrftimeItems::new(&self.text.replace("%#z", "%z")).parse_to_owned() else {
+            return false;
+        };
+        let Some(instant) = DateTime::from_timestamp(SAMPLE.0, SAMPLE.1) else { return false };
+        let mut written = String::new();
+        let is_written = write!(written, "{}", instant.format_with_items(items.iter())).is_ok();
+        is_written && Self { text: String::new(), kind: Kind::Items(items) }.read(&written).is_some()
     }
 
     /// The format as written.
@@ -434,7 +464,16 @@ mod tests {
             ("%Y-%m-%d %H:%M:%S", "1970-01-01 00:00:01", Some(NS)),
             ("%Y-%m-%dT%H:%M:%S%.f%z", "1970-01-01T00:00:01.5+0000", Some(NS + NS / 2)),
             ("%d.%m.%Y", "02.01.1970", Some(86_400 * NS)),
-            ("%d.%m.%Y %I", "02.01.1970 10", None),
+            ("%d.%m.%Y %I:%M %p", "02.01.1970 10:00 PM", Some((86_400 + 22 * 3600) * NS)),
+            ("%Y%m%d%H%M%S", "19700102000001", Some(86_401 * NS)),
+            ("%G-W%V-%u", "1970-W01-5", Some(86_400 * NS)),
+            ("%Y %j", "1970 002", Some(86_400 * NS)),
+            ("%Y-%m-%d %H:%M:%S %#z", "1970-01-02 01:00:00 +01", Some(86_400 * NS)),
+            ("%Y-%m-%d %H:%M:%S GMT", "1970-01-02 00:00:00 GMT", Some(86_400 * NS)),
+            ("%c", "Fri Jan  2 00:00:00 1970", Some(86_400 * NS)),
+            ("%+", "1970-01-02T00:00:00.0+00:00", Some(86_400 * NS)),
+            ("%s%.f", "86400.5", Some(86_400 * NS + NS / 2)),
+            ("%-d.%-m.%y", "2.1.70", Some(86_400 * NS)),
             ("%s", "1488326410", Some(1_488_326_410 * NS)),
             ("ms", "1500.5", Some(NS * 3 / 2 + 500_000)),
             ("ms", "x", None),
@@ -446,6 +485,11 @@ mod tests {
         for wrong in ["", "x", "%!", "%", "100%%"] {
             assert!(Format::new(wrong).is_err(), "{wrong}");
         }
+        let mistake = |format| Format::new(format).unwrap_err();
+        for wrong in ["%H:%M", "%Y", "%Y-%m", "%d.%m.", "%a", "%z", "%d.%m.%Y %I", "%d.%m.%Y %H", "%s%3f"] {
+            assert!(mistake(wrong).contains("does not give an instant"), "{wrong}");
+        }
+        assert!(mistake("%Y-%m-%d %H:%M:%S %Z").contains("expected `%z`"));
     }
 
     #[test]
@@ -460,7 +504,7 @@ mod tests {
             ("ns", "-12.9", Some(-13)),
             ("ns", "1e27", None),
             ("s", "1e99999999999999999999", None),
-            ("%Y", "1970", None),
+            ("%d.%m.%Y", "1970", None),
         ] {
             assert_eq!(
                 Format::new(format).unwrap().of_number(number),

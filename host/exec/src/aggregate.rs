@@ -8,19 +8,21 @@
 //! | module | contents |
 //! |---|---|
 //! | [`tally`] | the values of a partition with their counts |
-//! | [`count`] | counts of values, and distinct values |
-//! | [`stats`], [`sum`] | kinds, extremes, mean and quantiles of values; exact sums |
+//! | [`count`]; `values` | counts of values, and distinct values; values in memory |
+//! | [`stats`], [`sum`], [`fraction`] | kinds, extremes, mean and quantiles of values; exact sums; fractions |
 //! | [`sample`] | random samples |
 //! | [`order`] | rows in the order of their columns' values |
 //! | [`sorter`] | more items than memory holds, sorted |
 
 pub mod count;
+pub mod fraction;
 pub mod order;
 pub mod sample;
 pub mod sorter;
 pub mod stats;
 pub mod sum;
 pub mod tally;
+mod values;
 
 use std::sync::Arc;
 
@@ -86,7 +88,7 @@ impl Input {
     /// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{\"ms\":20.5}\n{}\n";
     /// let input = Engine::builder().build()?.reader("text", text.as_bytes());
     /// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
-    /// let (summary, quantiles) = &statistics.finish(&[0.5, 0.9])?[0];
+    /// let (summary, quantiles) = &statistics.finish(&["0.5".parse()?, "0.9".parse()?])?[0];
     /// assert_eq!((summary.missing, summary.kinds.nulls, summary.kinds.numbers), (1, 1, 3));
     /// assert_eq!((summary.mean(), &quantiles[..]), (Some(60.5 / 3.0), &[20.5, 30.0][..]));
     /// # Ok(())
@@ -110,8 +112,8 @@ impl Input {
         let (want, mut counter) = (tally.want(), Counter::new(memory));
         for batch in self.digesting(Arc::new(tally)).answers(Program::new(paths)?, want) {
             if let Some(tallied) = batch?.take_digest::<Tallied>() {
-                for (key, count) in tallied.iter() {
-                    counter.add(key, count)?;
+                for found in tallied.iter() {
+                    counter.add(found.key, found.count)?;
                 }
             }
         }

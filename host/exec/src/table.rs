@@ -54,16 +54,18 @@ mod batches {
     pub type Batches = Box<dyn RecordBatchReader + Send>;
 
     /// The record batches of a file named `name`. Only the columns whose indexes `wanted` returns are read,
-    /// except of a stream.
+    /// except of a stream. A batch of Parquet has at most `most_rows` rows, and about 8 MiB. The
+    /// batches of Arrow are those of the file.
     pub fn of_file(
         file: File,
         form: TableForm,
         name: &str,
+        most_rows: usize,
         wanted: impl Fn(&Schema) -> Vec<usize>,
     ) -> Result<Batches, Error> {
         let failed = |error| table_error(name, error);
         Ok(match form {
-            TableForm::Parquet => parquet(file, name, wanted)?,
+            TableForm::Parquet => parquet(file, name, most_rows, wanted)?,
             TableForm::ArrowFile => {
                 let schema = arrow_file(&file, None).map_err(failed)?.schema();
                 Box::new(arrow_file(&file, Some(wanted(&schema))).map_err(failed)?)
@@ -95,24 +97,52 @@ mod batches {
         FileReader::try_new_buffered(file.try_clone()?, columns)
     }
 
+    /// The bytes of a batch of Parquet, as far as the file's metadata show them.
     #[cfg(feature = "parquet")]
-    fn parquet(file: File, name: &str, wanted: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
+    const BATCH_BYTES: u64 = 8 << 20;
+
+    #[cfg(feature = "parquet")]
+    fn parquet(
+        file: File,
+        name: &str,
+        most_rows: usize,
+        wanted: impl Fn(&Schema) -> Vec<usize>,
+    ) -> Result<Batches, Error> {
         use parquet::arrow::ProjectionMask;
         use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-        /// Rows of a batch. One thread processes a batch.
-        const ROWS: usize = 1 << 16;
         let failed = |error: parquet::errors::ParquetError| {
             Error::from(InputError::Table { name: name.to_owned(), what: error.to_string() })
         };
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
         let columns = ProjectionMask::roots(builder.parquet_schema(), wanted(builder.schema()));
-        let builder = builder.with_projection(columns).with_batch_size(ROWS);
+        let rows = rows_of_batch(builder.metadata(), |column| columns.leaf_included(column), most_rows);
+        let builder = builder.with_projection(columns).with_batch_size(rows);
         Ok(Box::new(builder.build().map_err(failed)?))
     }
 
+    /// The rows of a batch, from the mean size of the rows of the row group whose rows are largest.
+    #[cfg(feature = "parquet")]
+    fn rows_of_batch(
+        metadata: &parquet::file::metadata::ParquetMetaData,
+        is_wanted: impl Fn(usize) -> bool,
+        most_rows: usize,
+    ) -> usize {
+        let rows = metadata.row_groups().iter().map(|group| {
+            let columns = group.columns().iter().enumerate().filter(|(column, _)| is_wanted(*column));
+            let bytes = columns.map(|(_, column)| {
+                // A value of a dictionary is written once, however often it occurs.
+                let values = column.unencoded_byte_array_data_bytes().unwrap_or(0);
+                values.max(column.uncompressed_size()).unsigned_abs()
+            });
+            let (bytes, rows) = (bytes.sum::<u64>(), group.num_rows().unsigned_abs());
+            (u128::from(rows) * u128::from(BATCH_BYTES) / u128::from(bytes.max(1))) as usize
+        });
+        rows.min().unwrap_or(most_rows).clamp(1, most_rows.max(1))
+    }
+
     #[cfg(not(feature = "parquet"))]
-    fn parquet(_: File, name: &str, _: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
+    fn parquet(_: File, name: &str, _: usize, _: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
         Err(Error::Usage(format!("{name}: is a Parquet file, which this build of Warpath does not read")))
     }
 }

@@ -9,14 +9,22 @@
 //! t >  c    t in [end of c, …)            t <  c    t in (…, start of c)
 //! ```
 //!
-//! A program tests numbers by comparisons with literals. Texts are tested by the host: the range is a pattern
-//! of [`TestKind::PatternAtRun`](warpath_shared::ir::TestKind) that no record can hold, because it is not
-//! UTF-8.
+//! A program tests numbers by comparisons with literals. Texts are tested by the host. The range is then a
+//! pattern of [`TestKind::PatternAtRun`](warpath_shared::ir::TestKind), and the pattern is the number of a
+//! range ([`Ranges`]). A pattern of a record may have any bytes. Therefore the number follows a key that each
+//! process draws at random, which no record can know.
+//!
+//! ```text
+//! literal   ff | key: 16 bytes from 80 to ff | number: 5 bytes from 80 to ff, 7 bits each
+//! ```
 
 use std::cell::RefCell;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use warpath_core::diagnostic::Span;
-use warpath_core::time::{self, Format, Unit};
+use warpath_core::time::{self, Format, Instant, Unit};
 
 use crate::jsonpath::{
     Comparable, ComparableKind, Comparison, ComparisonOp, FunctionKind, Literal, LiteralKind, LogicalExpr,
@@ -33,6 +41,11 @@ pub(crate) struct Range {
 
 /// The byte that begins a range in a program's literals. It occurs in no UTF-8 text.
 pub(crate) const MARK: u8 = 0xff;
+
+/// The bytes of the key in a literal.
+const KEY_BYTES: usize = 16;
+/// The bytes of a literal.
+const LITERAL_BYTES: usize = 1 + KEY_BYTES + 5;
 
 /// The power of ten of nanoseconds below which numbers are instants.
 const MOST: u32 = 27;
@@ -56,26 +69,6 @@ impl Range {
         self.from.is_none_or(|from| instant >= from) && self.to.is_none_or(|to| instant < to)
     }
 
-    /// Returns the range and a format as the bytes of a literal: the mark, and the rest in ASCII, without a
-    /// backslash.
-    pub fn encode(self, format: Option<&Format>) -> Vec<u8> {
-        let bound = |bound: Option<i128>| bound.map(|bound| bound.to_string()).unwrap_or_default();
-        let mut text = format!("{}|{}|", bound(self.from), bound(self.to));
-        for byte in format.map_or("", Format::text).bytes() {
-            text.push_str(&format!("{byte:02x}"));
-        }
-        [&[MARK], text.as_bytes()].concat()
-    }
-
-    fn decode(text: &str) -> Option<(Self, String)> {
-        let mut parts = text.split('|');
-        let (from, to, format) = (parts.next()?, parts.next()?, parts.next()?);
-        let bound = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
-        let digits = format.as_bytes().chunks(2).map(|digits| std::str::from_utf8(digits).ok());
-        let bytes = digits.map(|digits| u8::from_str_radix(digits?, 16).ok()).collect::<Option<Vec<u8>>>()?;
-        Some((Self { from: bound(from)?, to: bound(to)? }, String::from_utf8(bytes).ok()?))
-    }
-
     /// Returns the expression that is true of numbers in the range. `None` if numbers are no instants.
     pub fn of_numbers(self, path: &SingularQuery, format: Option<&Format>) -> Option<LogicalExpr> {
         let numbers = Numbers { path, span: path.span };
@@ -96,39 +89,102 @@ impl Range {
     }
 }
 
-/// A range that was decoded, with its literal.
-struct Decoded {
-    literal: Vec<u8>,
+/// The ranges that a program tests texts for, by number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranges(Vec<TextRange>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct TextRange {
     range: Range,
     format: Option<Format>,
+    /// The first range whose texts have the same format.
+    first: usize,
 }
 
-thread_local! {
-    /// The last range that this thread decoded.
-    static LAST: RefCell<Option<Decoded>> = const { RefCell::new(None) };
+/// Returns the seven bits of a number from bit `7 * at` on, as a byte that is neither ASCII nor special in a
+/// string.
+fn bits(number: u64, at: usize) -> u8 {
+    0x80 | (number >> (7 * at)) as u8
 }
 
-/// Returns whether a text is in the range that a literal of a program holds. `None` if the literal is not a
-/// range.
-#[must_use]
-pub fn text_is_in(range: &[u8], text: &[u8]) -> Option<bool> {
-    if range.first() != Some(&MARK) {
-        return None;
-    }
-    LAST.with_borrow_mut(|last| {
-        if last.as_ref().is_none_or(|last| last.literal != range) {
-            let (decoded, format) = Range::decode(std::str::from_utf8(&range[1..]).ok()?)?;
-            let format = if format.is_empty() { None } else { Some(Format::new(&format).ok()?) };
-            *last = Some(Decoded { literal: range.to_vec(), range: decoded, format });
-        }
-        let Decoded { range, format, .. } = last.as_ref()?;
-        let Ok(text) = std::str::from_utf8(text) else { return Some(false) };
-        let instant = match format {
-            Some(format) => format.read(text),
-            None => time::read(text),
-        };
-        Some(instant.is_some_and(|instant| range.has(instant.0)))
+/// Returns the bytes that begin each range in the literals of this process's programs.
+fn head() -> &'static [u8; 1 + KEY_BYTES] {
+    static HEAD: OnceLock<[u8; 1 + KEY_BYTES]> = OnceLock::new();
+    HEAD.get_or_init(|| {
+        let random = RandomState::new();
+        let words = [random.hash_one(0), random.hash_one(1)];
+        std::array::from_fn(|at| match at.checked_sub(1) {
+            None => MARK,
+            Some(at) => bits(words[at / 8], at % 8),
+        })
     })
+}
+
+impl Ranges {
+    /// Returns true if there is no range.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a range. Returns the bytes of its literal.
+    pub(crate) fn literal(&mut self, range: Range, format: Option<&Format>) -> Vec<u8> {
+        let number = self.0.len();
+        let first = self.0.iter().position(|other| other.format.as_ref() == format).unwrap_or(number);
+        self.0.push(TextRange { range, format: format.cloned(), first });
+        let number = (0..LITERAL_BYTES - 1 - KEY_BYTES).map(|at| bits(number as u64, at));
+        head().iter().copied().chain(number).collect()
+    }
+
+    /// Returns the range of a literal; `None` if a pattern is no such literal.
+    fn of(&self, pattern: &[u8]) -> Option<&TextRange> {
+        if self.0.is_empty() || pattern.len() != LITERAL_BYTES {
+            return None;
+        }
+        let number = pattern.strip_prefix(head())?;
+        let number = number.iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 0x7f));
+        self.0.get(number)
+    }
+}
+
+/// Tests texts for the ranges of a program.
+pub struct InstantTests<'a> {
+    ranges: &'a Ranges,
+    last: RefCell<Last>,
+}
+
+/// The text that was read last. Several tests of a record often are about one text.
+#[derive(Default)]
+struct Last {
+    text: Vec<u8>,
+    /// The first range of the text's format; `None` before the first text.
+    first: Option<usize>,
+    instant: Option<Instant>,
+}
+
+impl<'a> InstantTests<'a> {
+    /// Tests for the ranges of a program.
+    #[must_use]
+    pub fn new(ranges: &'a Ranges) -> Self {
+        Self { ranges, last: RefCell::default() }
+    }
+
+    /// Returns whether a text is in the range that a pattern names. `None` if the pattern is no range.
+    #[must_use]
+    pub fn text_is_in(&self, pattern: &[u8], text: &[u8]) -> Option<bool> {
+        let TextRange { range, format, first } = self.ranges.of(pattern)?;
+        let last = &mut *self.last.borrow_mut();
+        if last.first != Some(*first) || last.text != text {
+            last.first = Some(*first);
+            last.text.clear();
+            last.text.extend_from_slice(text);
+            last.instant = std::str::from_utf8(text).ok().and_then(|text| match format {
+                Some(format) => format.read(text),
+                None => time::read(text),
+            });
+        }
+        Some(last.instant.is_some_and(|instant| range.has(instant.0)))
+    }
 }
 
 /// Sets the format of all calls of `time` in an expression that have none.
@@ -239,5 +295,39 @@ impl Numbers<'_> {
 
     fn any(&self, exprs: Vec<LogicalExpr>) -> LogicalExpr {
         LogicalExpr { kind: LogicalExprKind::Or(exprs), span: self.span }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_literals_of_a_program_are_ranges() {
+        let range = |from| Range { from: Some(from), to: None };
+        let format = Format::new("%d.%m.%Y").unwrap();
+        let mut ranges = Ranges::default();
+        let literals: Vec<Vec<u8>> = (0..300)
+            .map(|from| ranges.literal(range(from * 1_000_000_000), (from % 2 == 1).then_some(&format)))
+            .collect();
+        let tests = InstantTests::new(&ranges);
+        for (number, literal) in literals.iter().enumerate() {
+            assert!(literal.iter().all(|byte| *byte >= 0x80));
+            for second in [0, 1, 127, 128, 299] {
+                let text = format!("1970-01-01T00:{:02}:{:02}Z", second / 60, second % 60);
+                let is_in = number % 2 == 0 && second >= number;
+                assert_eq!(tests.text_is_in(literal, text.as_bytes()), Some(is_in), "{number} {text}");
+            }
+            assert_eq!(tests.text_is_in(literal, b"02.01.1970"), Some(number % 2 == 1));
+            assert_eq!(tests.text_is_in(literal, b"\xff"), Some(false));
+            assert_eq!(tests.text_is_in(&literal[1..], b""), None);
+            assert_eq!(InstantTests::new(&Ranges::default()).text_is_in(literal, b""), None);
+        }
+        let mut beyond = literals[0].clone();
+        beyond[LITERAL_BYTES - 1] = 0xff;
+        assert_eq!(tests.text_is_in(&beyond, b""), None);
+        for pattern in [&b"\xff0|99999999999999999999|"[..], b"", b"\xff", &[0xff; LITERAL_BYTES]] {
+            assert_eq!(tests.text_is_in(pattern, b"2020-01-01"), None);
+        }
     }
 }

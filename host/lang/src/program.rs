@@ -15,7 +15,7 @@ use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
 use crate::column_type::ColumnType;
-use crate::instants::set_format_in;
+use crate::instants::{Ranges, set_format_in};
 use crate::jsonpath::{Query as Ast, TimeFormat, parse};
 use crate::predicate::Predicate;
 
@@ -162,7 +162,7 @@ pub struct Program {
     plain_filters: bool,
     names: Vec<u32>,
     patterns_at_run: bool,
-    times: bool,
+    times: Ranges,
     columns: Vec<Column>,
     /// True if the last query is that of the elements, each of which is a row.
     explodes: bool,
@@ -329,7 +329,13 @@ impl Program {
     /// Returns true if the program compares texts as instants.
     #[must_use]
     pub fn has_times(&self) -> bool {
-        self.times
+        !self.times.is_empty()
+    }
+
+    /// Returns the ranges of instants that the program compares texts with.
+    #[must_use]
+    pub fn times(&self) -> &Ranges {
+        &self.times
     }
 
     /// Returns the program in the form for kernels and the CPU, in this address space.

@@ -59,8 +59,8 @@ impl Column {
 }
 
 impl ColumnBatch {
-    /// Returns the first refused value of each row that has one, with the number of its column, in the order
-    /// of the rows.
+    /// Returns the first refused value of each record that has one, with the number of its column, in the
+    /// order of the records.
     #[must_use]
     pub fn refused(&self) -> Vec<(usize, Refusal)> {
         let of_column = |(number, column): (usize, &Column)| {
@@ -68,8 +68,19 @@ impl ColumnBatch {
         };
         let mut all: Vec<_> = self.columns.iter().enumerate().flat_map(of_column).collect();
         all.sort_by_key(|(number, refusal)| (refusal.row, *number, refusal.item));
-        all.dedup_by_key(|(_, refusal)| refusal.row);
+        all.dedup_by_key(|(_, refusal)| refusal.line);
         all
+    }
+
+    /// Returns the rows of the records that have a refused value, in order. `lines` has the line of each row.
+    #[must_use]
+    pub fn rows_refused(&self, lines: &[LineIx]) -> Vec<u32> {
+        let refused: Vec<LineIx> = self.refused().iter().map(|(_, refusal)| refusal.line).collect();
+        let is_refused = |(_, line): &(u32, &LineIx)| refused.binary_search(line).is_ok();
+        if refused.is_empty() {
+            return Vec::new();
+        }
+        (0..).zip(lines).filter(is_refused).map(|(row, _)| row).collect()
     }
 }
 

@@ -43,11 +43,15 @@ pub(super) fn text(value: &[u8], out: &mut Vec<u8>) -> bool {
     say(kind, value, out)
 }
 
-/// Returns a string as an instant, of RFC 3339 or of a format; or a number, if the format is a unit.
+/// Returns the instant of a string or a number. Without a format, a string is of RFC 3339, and the unit of a
+/// number follows from its size. A format of texts takes no numbers.
 pub(super) fn time(value: &[u8], format: Option<&Format>) -> Option<Instant> {
     if value.first() != Some(&b'"') {
         let number = std::str::from_utf8(value).ok().filter(|_| is_number(value))?;
-        return format?.of_number(number);
+        return match format {
+            None => time::of_number(number),
+            Some(format) => format.of_number(number),
+        };
     }
     with_string(value, |text| match format {
         None => time::read(text),

@@ -5,6 +5,7 @@
 mod tests;
 
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_lang::instants::InstantTests;
 use warpath_lang::program::Program;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
@@ -227,7 +228,7 @@ impl Work for ByTrees<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Answer {
         let Self { text, program, want, scratch: Scratch { tape, tree_machine, found, .. } } = self;
-        let view = program.view();
+        let (view, times) = (program.view(), InstantTests::new(program.times()));
         let mut sink = Collector::new(program, want);
         for (start, end) in cut(text, TREE_PIECE_BYTES) {
             let text = &text[start..end];
@@ -241,7 +242,7 @@ impl Work for ByTrees<'_> {
                     sink.fault(LineFault { line: first + line, ..*fault });
                 } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
                     sink.begin_record();
-                    let trees = TreePiece { text, memory: tape };
+                    let trees = TreePiece { text, memory: tape, times: &times };
                     if program.names().is_empty() {
                         tree_machine.run(&view, &trees, *root, &mut sink);
                     } else {

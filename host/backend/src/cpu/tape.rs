@@ -3,7 +3,7 @@
 use std::iter;
 
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::instants;
+use warpath_lang::instants::InstantTests;
 use warpath_lang::jsonpath::ast::PatternKind;
 use warpath_lang::pattern::holds;
 use warpath_shared::index::line::{LineState, index_word};
@@ -196,6 +196,8 @@ impl Tape for Nodes<'_> {
 pub(super) struct Piece<'a> {
     pub text: &'a [u8],
     pub memory: &'a TapeMemory,
+    /// The program's tests of instants.
+    pub times: &'a InstantTests<'a>,
 }
 
 impl Piece<'_> {
@@ -222,7 +224,7 @@ impl Text for Piece<'_> {
         let kind = if part { PatternKind::Search } else { PatternKind::Match };
         let pattern: Vec<u8> = iter::from_fn(pattern).collect();
         let subject: Vec<u8> = iter::from_fn(subject).collect();
-        if let Some(is_in) = instants::text_is_in(&pattern, &subject) {
+        if let Some(is_in) = self.times.text_is_in(&pattern, &subject) {
             return is_in;
         }
         holds(&pattern, kind, &subject)

@@ -114,8 +114,8 @@ impl Consumer for CountBy {
 
     fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
         if let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) {
-            for (key, count) in tallied.iter() {
-                counter.add(key, count)?;
+            for found in tallied.iter() {
+                counter.add(found.key, found.count)?;
             }
         }
         Ok(Flow::Continue)
@@ -194,16 +194,15 @@ impl Consumer for Distinct {
             return Ok(Flow::Continue);
         };
         let mut cells = Cells::default();
-        for (key, count) in tallied.iter() {
-            if counter.add(key, count)?
+        for found in tallied.iter() {
+            if counter.add(found.key, found.count)?
                 && let Some(rows) = &mut self.rows
             {
-                rows.row(cells.of(key), &mut out.buffer);
+                rows.row(cells.of(found.key), &mut out.buffer);
                 out.line_end()?;
                 self.found += 1;
                 if self.limit.is_some_and(|limit| self.found >= limit) {
-                    // The whole batch was used.
-                    return Ok(Flow::Stop { piece: usize::MAX, line: 0 });
+                    return Ok(Flow::Stop { piece: found.piece, line: found.line });
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! `warpath stats`.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use warpath::aggregate::fraction::Fraction;
 use warpath::aggregate::stats::{Describe, Described, Statistics, Summary};
 use warpath::answer::Want;
 use warpath::{Batch, Digest, Error, Program, Query};
@@ -30,7 +32,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         describe: Arc::new(Describe::new(paths.len())),
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
         paths,
-        fractions: args.quantiles,
+        fractions: once(args.quantiles),
         look: ui.look(&args.run.output, false),
         format: args.format,
         values: 0,
@@ -41,13 +43,20 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && stats.values == 0)))
 }
 
+/// The fractions, each once. The name of a quantile is a column, and no two columns have one name.
+fn once(mut fractions: Vec<Fraction>) -> Vec<Fraction> {
+    let mut seen = HashSet::new();
+    fractions.retain(|fraction| seen.insert(*fraction));
+    fractions
+}
+
 /// A consumer that prints statistics at the end.
 struct Stats {
     paths: Vec<String>,
     describe: Arc<Describe>,
     /// `None` at the end.
     statistics: Option<Statistics>,
-    fractions: Vec<f64>,
+    fractions: Vec<Fraction>,
     look: Look,
     format: RowsFormat,
     values: u64,
@@ -118,7 +127,7 @@ const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "oth
 fn row(
     path: &str,
     summary: &Summary,
-    fractions: &[f64],
+    fractions: &[Fraction],
     quantiles: &[f64],
 ) -> Vec<(String, Option<Vec<u8>>)> {
     let count = |count: u64| Some(count.to_string().into_bytes());
@@ -144,9 +153,7 @@ fn row(
     let mut row: Vec<(String, Option<Vec<u8>>)> =
         columns.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     for (i, fraction) in fractions.iter().enumerate() {
-        // A fraction has at most four digits after those of a percentage.
-        let name = format!("p{}", (fraction * 1e6).round() / 1e4);
-        row.push((name, quantiles.get(i).copied().map(double)));
+        row.push((format!("p{}", fraction.percent()), quantiles.get(i).copied().map(double)));
     }
     row.push(("first".to_owned(), first));
     row.push(("last".to_owned(), last));

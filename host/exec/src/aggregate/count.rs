@@ -3,21 +3,17 @@
 //! Values that do not fit are written as a run that is sorted by key ([`Sorter`]), and counting begins anew.
 //! At the end, the runs are merged and the counts of each key added.
 
-use std::collections::HashMap;
 use std::vec;
 
-use foldhash::fast::FixedState;
 use warpath_core::error::Error;
 use warpath_core::key;
 
 use super::sorter::{Sorted, Sorter};
+use super::values::{Entry, Values};
 
-/// The memory of a value that is counted, beside its key: its slot in the table, and its allocation.
-const VALUE_BYTES: usize = 120;
-
-/// The count of a value, and when it was first added.
+/// The count of a value, as a run has it.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Counted {
     count: u64,
     /// The number of the call that first added the value.
     first: u64,
@@ -25,8 +21,13 @@ struct Entry {
     is_reported: bool,
 }
 
-impl Entry {
+impl Counted {
     const BYTES: usize = 17;
+
+    fn of(entry: &Entry) -> Self {
+        let Entry { count, first, is_reported, .. } = *entry;
+        Self { count, first, is_reported }
+    }
 
     fn join(self, other: Self) -> Self {
         Self {
@@ -57,9 +58,7 @@ impl Entry {
 /// Counts values by their keys.
 pub struct Counter {
     memory: usize,
-    values: HashMap<Box<[u8]>, Entry, FixedState>,
-    /// The memory of `values`.
-    bytes: usize,
+    values: Values,
     next: u64,
     /// The values that did not fit in memory.
     spilled: Option<Sorter>,
@@ -69,27 +68,29 @@ impl Counter {
     /// A counter that keeps about `memory` bytes in memory.
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        Self { memory, values: HashMap::default(), bytes: 0, next: 0, spilled: None }
+        Self { memory, values: Values::default(), next: 0, spilled: None }
     }
 
     /// Adds `count` to the count of a value. Returns true if the value is known to be new, which is known as
     /// long as all values fit in memory.
     ///
     /// # Errors
-    /// The errors of temporary files.
+    /// The errors of temporary files. [`Error::Usage`] for a value of 4 GiB or more.
     pub fn add(&mut self, key: &[u8], count: u64) -> Result<bool, Error> {
         self.next += 1;
-        if let Some(entry) = self.values.get_mut(key) {
-            entry.count += count;
-            return Ok(false);
-        }
-        let needed = key.len() + VALUE_BYTES;
-        if self.bytes + needed > self.memory && !self.values.is_empty() {
+        let hash = match self.values.find(key) {
+            Ok(entry) => {
+                entry.count += count;
+                return Ok(false);
+            }
+            Err(hash) => hash,
+        };
+        let fits = self.values.bytes_with(key) <= self.memory && self.values.has_numbers();
+        if !fits && !self.values.entries.is_empty() {
             self.spill()?;
         }
-        self.bytes += needed;
         let is_reported = self.spilled.is_none();
-        self.values.insert(key.into(), Entry { count, first: self.next, is_reported });
+        self.values.add(key, hash, (count, self.next, is_reported))?;
         Ok(is_reported)
     }
 
@@ -100,33 +101,38 @@ impl Counter {
     }
 
     fn spill(&mut self) -> Result<(), Error> {
-        let mut values: Vec<(Box<[u8]>, [u8; Entry::BYTES])> =
-            self.values.drain().map(|(key, entry)| (key, entry.to_bytes())).collect();
-        values.sort_unstable();
-        let memory = self.memory;
-        let sorter = self.spilled.get_or_insert_with(|| Sorter::new(memory));
-        sorter.push_sorted(values.iter().map(|(key, entry)| (&**key, &entry[..])))?;
-        self.bytes = 0;
+        self.values.sort();
+        let bytes = &self.values.bytes;
+        // The sorter merges runs, and keeps no items.
+        let sorter = self.spilled.get_or_insert_with(|| Sorter::new(0));
+        let item = |entry: &Entry| (entry.key(bytes), Counted::of(entry).to_bytes());
+        sorter.push_sorted(self.values.entries.iter().map(item))?;
+        self.values.clear();
         Ok(())
     }
 
     /// Calls `each` with every value that was added, in any order.
-    fn each(mut self, mut each: impl FnMut(&[u8], Entry) -> Result<(), Error>) -> Result<(), Error> {
+    fn each(mut self, mut each: impl FnMut(&[u8], Counted) -> Result<(), Error>) -> Result<(), Error> {
         if self.spilled.is_some() {
             self.spill()?;
         }
-        let Some(spilled) = self.spilled else {
-            return self.values.into_iter().try_for_each(|(key, entry)| each(&key, entry));
+        let Self { values, spilled, .. } = self;
+        let Some(spilled) = spilled else {
+            let Values { bytes, entries, .. } = values;
+            return entries.iter().try_for_each(|entry| each(entry.key(&bytes), Counted::of(entry)));
         };
+        // The caller may need as much memory as the values took.
+        drop(values);
         let (mut sorted, mut key, mut payload) = (spilled.finish()?, Vec::new(), Vec::new());
-        let mut last: Option<(Vec<u8>, Entry)> = None;
+        let mut last: Option<(Vec<u8>, Counted)> = None;
         while sorted.next(&mut key, &mut payload)? {
-            let entry = Entry::from_bytes(&payload);
+            let entry = Counted::from_bytes(&payload);
             match &mut last {
                 Some((of, known)) if *of == key => *known = known.join(entry),
                 Some((of, known)) => {
                     each(of, *known)?;
-                    (*of, *known) = (std::mem::take(&mut key), entry);
+                    std::mem::swap(of, &mut key);
+                    *known = entry;
                 }
                 None => last = Some((std::mem::take(&mut key), entry)),
             }
@@ -139,6 +145,9 @@ impl Counter {
     /// # Errors
     /// The errors of temporary files.
     pub fn distinct(self) -> Result<u64, Error> {
+        if self.spilled.is_none() {
+            return Ok(self.values.entries.len() as u64);
+        }
         let mut count = 0;
         self.each(|_, _| {
             count += 1;
@@ -164,15 +173,15 @@ impl Counter {
             })?;
             return Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: top });
         }
-        let mut values: Vec<(Box<[u8]>, u64)> =
-            self.values.into_iter().map(|(key, entry)| (key, entry.count)).collect();
-        let order = |a: &(Box<[u8]>, u64), b: &(Box<[u8]>, u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0));
-        if top < values.len() {
-            values.select_nth_unstable_by(top, order);
-            values.truncate(top);
+        let Values { bytes, mut entries, .. } = self.values;
+        let order =
+            |a: &Entry, b: &Entry| b.count.cmp(&a.count).then_with(|| a.key(&bytes).cmp(b.key(&bytes)));
+        if top < entries.len() {
+            entries.select_nth_unstable_by(top, order);
+            entries.truncate(top);
         }
-        values.sort_unstable_by(order);
-        Ok(Counts { from: From::Memory(values.into_iter()), left: top })
+        entries.sort_unstable_by(order);
+        Ok(Counts { from: From::Memory(bytes, entries.into_iter()), left: top })
     }
 
     /// The values in the order in which they were first added, without those that [`add`](Self::add)
@@ -181,17 +190,22 @@ impl Counter {
     /// # Errors
     /// The errors of temporary files.
     pub fn in_order(self, all: bool) -> Result<Counts, Error> {
-        let (mut sorter, is_small) = (Sorter::new(self.memory), self.spilled.is_none());
-        if !is_small || all {
-            self.each(|key, entry| {
-                if entry.is_reported && !all {
-                    return Ok(());
-                }
-                let mut sort_key = entry.first.to_be_bytes().to_vec();
-                sort_key.extend_from_slice(key);
-                sorter.push(&sort_key, &entry.count.to_le_bytes())
-            })?;
+        if self.spilled.is_none() {
+            // All of them were reported.
+            let Values { bytes, entries, .. } = self.values;
+            let entries = if all { entries } else { Vec::new() };
+            return Ok(Counts { from: From::Memory(bytes, entries.into_iter()), left: usize::MAX });
         }
+        let (mut sorter, mut sort_key) = (Sorter::new(self.memory), Vec::new());
+        self.each(|key, entry| {
+            if entry.is_reported && !all {
+                return Ok(());
+            }
+            sort_key.clear();
+            sort_key.extend(entry.first.to_be_bytes());
+            sort_key.extend_from_slice(key);
+            sorter.push(&sort_key, &entry.count.to_le_bytes())
+        })?;
         Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: usize::MAX })
     }
 }
@@ -203,7 +217,8 @@ pub struct Counts {
 }
 
 enum From {
-    Memory(vec::IntoIter<(Box<[u8]>, u64)>),
+    /// Entries, with the bytes of all keys.
+    Memory(Vec<u8>, vec::IntoIter<Entry>),
     /// Sorted items, whose keys follow this number of bytes.
     Sorted(Sorted, usize),
 }
@@ -214,7 +229,9 @@ impl Iterator for Counts {
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         match &mut self.from {
-            From::Memory(values) => values.next().map(|(key, count)| Ok((key.into_vec(), count))),
+            From::Memory(bytes, entries) => {
+                entries.next().map(|entry| Ok((entry.key(bytes).to_vec(), entry.count)))
+            }
             From::Sorted(sorted, before) => {
                 let (mut key, mut payload) = (Vec::new(), Vec::new());
                 match sorted.next(&mut key, &mut payload) {

@@ -7,7 +7,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
 
 use warpath_core::error::{Error, InputError};
 use warpath_core::temporary;
@@ -111,11 +111,11 @@ impl Sorter {
     /// Adds items that are sorted by their keys, in one run.
     pub(crate) fn push_sorted<'a>(
         &mut self,
-        items: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+        items: impl Iterator<Item = (&'a [u8], impl AsRef<[u8]>)>,
     ) -> Result<(), Error> {
         let mut run = RunWriter::new()?;
         for (key, payload) in items {
-            run.push(key, payload)?;
+            run.push(key, payload.as_ref())?;
         }
         self.runs.add(run.finish()?)
     }
@@ -263,11 +263,17 @@ impl Merge {
     /// Reads the next item of a run in place of `front`.
     fn advance(&mut self, mut front: Front) -> Result<(), Error> {
         let run = &mut self.runs[front.run];
-        let mut lens = [0; 8];
-        if let Err(error) = run.read_exact(&mut lens) {
-            let is_end = error.kind() == io::ErrorKind::UnexpectedEof;
-            return if is_end { Ok(()) } else { Err(failed(error)) };
+        let is_end = loop {
+            match run.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                rest => break rest.map_err(failed)?.is_empty(),
+            }
+        };
+        if is_end {
+            return Ok(());
         }
+        let mut lens = [0; 8];
+        run.read_exact(&mut lens).map_err(failed)?;
         let len = |at: usize| {
             let mut bytes = [0; 4];
             bytes.copy_from_slice(&lens[at..at + 4]);
@@ -320,6 +326,28 @@ mod tests {
                 got.push((key.clone(), payload.clone()));
             }
             assert_eq!(got, want, "{memory}");
+        }
+    }
+    #[test]
+    fn a_run_that_was_cut_is_an_error() {
+        let run = || {
+            let mut run = RunWriter::new().unwrap();
+            run.push(b"key", b"payload").unwrap();
+            run.push(b"last", b"").unwrap();
+            run.finish().unwrap()
+        };
+        let ends = [0, 18, 30];
+        let len = run().metadata().unwrap().len();
+        assert_eq!(ends[2], len);
+        for end in 0..=len {
+            let file = run();
+            file.set_len(end).unwrap();
+            let (mut key, mut payload) = (Vec::new(), Vec::new());
+            let read = Merge::new([file].into_iter()).and_then(|mut merge| {
+                while merge.next(&mut key, &mut payload)? {}
+                Ok(())
+            });
+            assert_eq!(read.is_ok(), ends.contains(&end), "{end}");
         }
     }
 }

@@ -6,7 +6,10 @@ use warpath_backend::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::json::{self, Malformed};
 use warpath_core::key;
+use warpath_shared::column::{self, Float};
+use warpath_shared::units::PartOffset;
 
+use super::fraction::Fraction;
 use super::sorter::Sorter;
 use super::sum::ExactSum;
 use super::tally::lines;
@@ -70,12 +73,12 @@ impl Part {
             Some(b't' | b'f') => kinds.booleans += 1,
             Some(b'[') => kinds.arrays += 1,
             Some(b'{') => kinds.objects += 1,
-            _ => match std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok()) {
-                Some(number) if !number.is_nan() => {
+            _ => match number_of(value) {
+                Some(number) => {
                     kinds.numbers += 1;
-                    self.add_number(value, number.clamp(f64::MIN, f64::MAX));
+                    self.add_number(value, number);
                 }
-                _ => kinds.others += 1,
+                None => kinds.others += 1,
             },
         }
     }
@@ -108,6 +111,19 @@ impl Part {
             self.summary.numbers.add(&self.buffer);
         }
     }
+}
+
+/// Returns the double that is nearest to a JSON number; `None` for any other text, such as `Infinity`.
+fn number_of(value: &[u8]) -> Option<f64> {
+    if value.is_empty() {
+        return None;
+    }
+    let number = match column::float64(0, value.len() as PartOffset, |at| value[at as usize]) {
+        Float::Exact(number) => number,
+        Float::Unfinished => std::str::from_utf8(value).ok()?.parse().ok()?,
+        Float::None => return None,
+    };
+    Some(number.clamp(f64::MIN, f64::MAX))
 }
 
 /// The least and the greatest of some byte strings.
@@ -269,7 +285,7 @@ impl Statistics {
     ///
     /// # Errors
     /// The errors of temporary files.
-    pub fn finish(self, fractions: &[f64]) -> Result<Vec<(Summary, Vec<f64>)>, Error> {
+    pub fn finish(self, fractions: &[Fraction]) -> Result<Vec<(Summary, Vec<f64>)>, Error> {
         let of_path = |(summary, numbers): (Summary, Numbers)| Ok((summary, numbers.quantiles(fractions)?));
         self.paths.into_iter().map(of_path).collect()
     }
@@ -321,16 +337,16 @@ impl Numbers {
             .map(|same| (ordered(same[0] + 0.0), (same.len() as u64).to_le_bytes()))
             .collect();
         let sorter = self.spilled.get_or_insert_with(|| Sorter::new(1 << 20));
-        sorter.push_sorted(counted.iter().map(|(number, count)| (&number[..], &count[..])))?;
+        sorter.push_sorted(counted.iter().map(|(number, count)| (&number[..], count)))?;
         self.values.clear();
         Ok(())
     }
 
-    fn quantiles(mut self, fractions: &[f64]) -> Result<Vec<f64>, Error> {
+    fn quantiles(mut self, fractions: &[Fraction]) -> Result<Vec<f64>, Error> {
         if self.count == 0 {
             return Ok(Vec::new());
         }
-        let rank = |fraction: &f64| ((fraction * self.count as f64).ceil() as u64).clamp(1, self.count) - 1;
+        let rank = |fraction: &Fraction| fraction.of(self.count).max(1) - 1;
         let ranks: Vec<u64> = fractions.iter().map(rank).collect();
         if self.spilled.is_none() {
             let at = |rank: &u64| *self.values.select_nth_unstable_by(*rank as usize, f64::total_cmp).1 + 0.0;
@@ -364,23 +380,20 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_sorted_numbers() {
         let mut rng = Rng::new(5);
-        let fractions = [0.99, 0.0, 0.5, 0.25, 1.0, 0.9];
-        for count in [1, 2, 3, 10, 999, 5000] {
+        let mut thousandths = vec![990, 0, 500, 250, 1000, 900, 70, 140, 280, 550, 560, 570];
+        thousandths.extend((0..30).map(|_| rng.below(1001)));
+        let fractions: Vec<Fraction> =
+            thousandths.iter().map(|q| format!("{}.{:03}", q / 1000, q % 1000).parse().unwrap()).collect();
+        for count in [1, 2, 3, 10, 100, 999, 5000] {
             let all: Vec<f64> = (0..count).map(|_| rng.below(700) as f64 / 8.0 - 40.0).collect();
             let mut sorted = all.clone();
             sorted.sort_by(f64::total_cmp);
-            let want: Vec<f64> = fractions
-                .iter()
-                .map(|q| {
-                    *sorted
-                        .iter()
-                        .find(|v| {
-                            let below = sorted.iter().filter(|other| other <= v).count();
-                            below as f64 >= q * count as f64
-                        })
-                        .unwrap()
-                })
-                .collect();
+            // The least number that at least q of all numbers do not exceed.
+            let at_least = |q: usize| {
+                let is_enough = |v: &&f64| 1000 * sorted.partition_point(|other| other <= *v) >= q * count;
+                *sorted.iter().find(is_enough).unwrap()
+            };
+            let want: Vec<f64> = thousandths.iter().map(|q| at_least(*q)).collect();
             for memory in [64, 4096, 1 << 30] {
                 let mut numbers = Numbers::new(memory);
                 for part in all.chunks(37) {
@@ -390,6 +403,24 @@ mod tests {
             }
         }
         assert!(Numbers::new(64).quantiles(&fractions).unwrap().is_empty());
+    }
+
+    #[test]
+    fn only_numbers_of_json_are_numbers() {
+        for (value, number) in [
+            ("0", 0.0),
+            ("-1.5e2", -150.0),
+            ("1e999", f64::MAX),
+            ("-1e999", f64::MIN),
+            ("123456789012345678901234567890", 123_456_789_012_345_678_901_234_567_890.0),
+        ] {
+            assert_eq!(number_of(value.as_bytes()), Some(number), "{value}");
+        }
+        for value in
+            ["", "Infinity", "-Infinity", "inf", "NaN", "+1", ".5", "1.", "-", "01", "1e", "0x1", "x"]
+        {
+            assert_eq!(number_of(value.as_bytes()), None, "{value}");
+        }
     }
 
     #[test]

@@ -49,10 +49,10 @@ impl Tally {
     /// Counts the values of the only path.
     fn of_path(&self, found: &[Found<'_>]) -> Tallied {
         let (mut counts, mut missing) = (Counts::default(), 0);
-        for piece in found {
+        for (number, piece) in found.iter().enumerate() {
             let matches = piece.matches.first().copied().unwrap_or_default();
             for found in matches {
-                counts.add(piece.bytes(found));
+                counts.add(piece.bytes(found), (number as u32, found.line));
             }
             if self.missing {
                 missing += (piece.records.len() - lines(matches)) as u64;
@@ -60,7 +60,8 @@ impl Tally {
         }
         let mut tallied = counts.tallied(key::encode);
         if missing > 0 {
-            tallied.push(missing, key::encode_missing);
+            // Only counts of all records have missing values, and no line.
+            tallied.push(missing, (0, 0), key::encode_missing);
         }
         tallied
     }
@@ -68,7 +69,7 @@ impl Tally {
     /// Counts the combinations of values of several paths.
     fn of_paths(&self, found: &[Found<'_>]) -> Tallied {
         let (mut text, mut ends) = (Vec::new(), Vec::new());
-        for piece in found {
+        for (number, piece) in found.iter().enumerate() {
             let mut next = vec![0; self.paths];
             for line in piece.records {
                 let begin = text.len();
@@ -82,13 +83,13 @@ impl Tally {
                 if text.len() - begin == self.paths && !self.missing {
                     text.truncate(begin);
                 } else {
-                    ends.push(text.len());
+                    ends.push((text.len(), (number as u32, *line)));
                 }
             }
         }
         let (mut counts, mut begin) = (Counts::default(), 0);
-        for end in ends {
-            counts.add(&text[begin..end]);
+        for (end, first) in ends {
+            counts.add(&text[begin..end], first);
             begin = end;
         }
         counts.tallied(|values, keys| {
@@ -117,27 +118,30 @@ impl Digest for Tally {
     }
 }
 
-/// The texts of a partition, in the order in which they are first seen, with their counts.
+/// The number of a piece of a partition, and a line in the piece.
+type PieceLine = (u32, LineIx);
+
+/// The texts of a partition, in the order in which they are first seen, with their counts and first lines.
 #[derive(Default)]
 struct Counts<'a> {
     numbers: HashMap<&'a [u8], usize, FixedState>,
-    counts: Vec<(&'a [u8], u64)>,
+    counts: Vec<(&'a [u8], u64, PieceLine)>,
 }
 
 impl<'a> Counts<'a> {
-    fn add(&mut self, text: &'a [u8]) {
+    fn add(&mut self, text: &'a [u8], line: PieceLine) {
         let next = self.counts.len();
         let number = *self.numbers.entry(text).or_insert(next);
         match self.counts.get_mut(number) {
-            Some((_, count)) => *count += 1,
-            None => self.counts.push((text, 1)),
+            Some((_, count, _)) => *count += 1,
+            None => self.counts.push((text, 1, line)),
         }
     }
 
     fn tallied(&self, encode: impl Fn(&[u8], &mut Vec<u8>)) -> Tallied {
         let mut tallied = Tallied::default();
-        for (text, count) in &self.counts {
-            tallied.push(*count, |keys| encode(text, keys));
+        for (text, count, first) in &self.counts {
+            tallied.push(*count, *first, |keys| encode(text, keys));
         }
         tallied
     }
@@ -148,23 +152,36 @@ impl<'a> Counts<'a> {
 #[derive(Default)]
 pub struct Tallied {
     keys: Vec<u8>,
-    /// The end of each key, and its count.
-    counts: Vec<(usize, u64)>,
+    /// The end of each key, its count, and where it is first seen.
+    counts: Vec<(usize, u64, PieceLine)>,
+}
+
+/// A value of a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TalliedValue<'a> {
+    /// The key of the value.
+    pub key: &'a [u8],
+    /// The number of times that it is there.
+    pub count: u64,
+    /// The number of the piece of the partition in which it is first seen, from 0 on; 0 for a missing value.
+    pub piece: usize,
+    /// The line in that piece; 0 for a missing value.
+    pub line: LineIx,
 }
 
 impl Tallied {
-    fn push(&mut self, count: u64, encode: impl FnOnce(&mut Vec<u8>)) {
+    fn push(&mut self, count: u64, first: PieceLine, encode: impl FnOnce(&mut Vec<u8>)) {
         encode(&mut self.keys);
-        self.counts.push((self.keys.len(), count));
+        self.counts.push((self.keys.len(), count, first));
     }
 
-    /// The keys and their counts.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
+    /// The values with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = TalliedValue<'_>> {
         let mut begin = 0;
-        self.counts.iter().map(move |(end, count)| {
+        self.counts.iter().map(move |(end, count, (piece, line))| {
             let key = &self.keys[begin..*end];
             begin = *end;
-            (key, *count)
+            TalliedValue { key, count: *count, piece: *piece as usize, line: *line }
         })
     }
 }

@@ -116,13 +116,20 @@ mod lines {
     use std::io::{self, Read};
 
     use arrow_array::cast::AsArray;
-    use arrow_array::{Array, RecordBatch};
+    use arrow_array::{Array, ArrayRef, new_empty_array};
     use arrow_schema::{DataType, Schema};
     use warpath_backend::cpu::cut::flatten;
     use warpath_core::error::{Error, InputError};
 
     use super::{Decoded, TableForm, TextColumn, table_error};
     use crate::table::{self, Batches};
+
+    /// The most rows of a batch of Parquet. Few values may have most of the bytes of a row group.
+    const BATCH_ROWS: usize = 4096;
+    /// The bytes of lines from which no further values are added.
+    const LINES_BYTES: usize = 256 << 10;
+    /// The most values that are looked up at once.
+    const SLICE_ROWS: usize = 64;
 
     impl TextColumn {
         pub(super) fn of_file(
@@ -132,8 +139,8 @@ mod lines {
             form: TableForm,
         ) -> Result<Decoded, InputError> {
             let wanted = |schema: &Schema| schema.index_of(&self.name).into_iter().collect();
-            let batches =
-                table::of_file(file, form, &name, wanted).map_err(|error| input_error(&name, error))?;
+            let batches = table::of_file(file, form, &name, BATCH_ROWS, wanted)
+                .map_err(|error| input_error(&name, error))?;
             self.lines(name, batches)
         }
 
@@ -159,7 +166,9 @@ mod lines {
                 );
                 return Err(table_error(&name, &what));
             }
-            let lines = ColumnLines { name: name.clone(), batches, column, lines: Vec::new(), given: 0 };
+            let rest = new_empty_array(found);
+            let lines =
+                ColumnLines { name: name.clone(), batches, column, rest, lines: Vec::new(), given: 0 };
             Ok(Decoded::plain(name, lines))
         }
     }
@@ -176,29 +185,41 @@ mod lines {
         name: String,
         batches: Batches,
         column: usize,
+        /// The values of the last batch that have not become lines.
+        rest: ArrayRef,
+        /// Lines that have not been given out, except for the first `given` bytes.
         lines: Vec<u8>,
-        /// The number of bytes of `lines` that have been given out.
         given: usize,
     }
 
     impl ColumnLines {
-        fn add(&mut self, batch: &RecordBatch) -> Result<(), InputError> {
-            let array = batch.column(self.column);
-            let Some(value) = values(array.as_ref()) else {
-                return Err(table_error(&self.name, "the column has no text"));
-            };
-            for row in 0..array.len() {
-                let start = self.lines.len();
-                self.lines.extend_from_slice(value(row).unwrap_or_default());
-                if memchr::memchr(b'\n', &self.lines[start..]).is_some() {
-                    // A newline in a string ends the line, which is malformed then, as in a document.
-                    if let Err(end) = flatten(&mut self.lines[start..], &mut |_| {}) {
-                        self.lines.truncate(start + end);
-                    }
+        /// Makes lines of the next values of the batch, as many as [`LINES_BYTES`] have.
+        fn add(&mut self) -> Result<(), InputError> {
+            while !self.rest.is_empty() && self.lines.len() < LINES_BYTES {
+                let slice = self.rest.slice(0, self.rest.len().min(SLICE_ROWS));
+                let Some(value) = values(slice.as_ref()) else {
+                    return Err(table_error(&self.name, "the column has no text"));
+                };
+                let mut rows = 0;
+                while rows < slice.len() && self.lines.len() < LINES_BYTES {
+                    self.add_line(value(rows).unwrap_or_default());
+                    rows += 1;
                 }
-                self.lines.push(b'\n');
+                self.rest = self.rest.slice(rows, self.rest.len() - rows);
             }
             Ok(())
+        }
+
+        fn add_line(&mut self, value: &[u8]) {
+            let start = self.lines.len();
+            self.lines.extend_from_slice(value);
+            if memchr::memchr(b'\n', &self.lines[start..]).is_some() {
+                // A newline in a string ends the line, which is malformed then, as in a document.
+                if let Err(end) = flatten(&mut self.lines[start..], &mut |_| {}) {
+                    self.lines.truncate(start + end);
+                }
+            }
+            self.lines.push(b'\n');
         }
     }
 
@@ -207,11 +228,16 @@ mod lines {
             while self.given == self.lines.len() {
                 self.lines.clear();
                 self.given = 0;
-                match self.batches.next() {
-                    Some(Ok(batch)) => self.add(&batch)?,
-                    Some(Err(error)) => return Err(table::table_error(&self.name, error).into()),
-                    None => return Ok(0),
+                if self.rest.is_empty() {
+                    // An empty slice would keep the memory of its batch.
+                    self.rest = new_empty_array(self.rest.data_type());
+                    match self.batches.next() {
+                        Some(Ok(batch)) => self.rest = batch.column(self.column).clone(),
+                        Some(Err(error)) => return Err(table::table_error(&self.name, error).into()),
+                        None => return Ok(0),
+                    }
                 }
+                self.add()?;
             }
             let count = room.len().min(self.lines.len() - self.given);
             room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);

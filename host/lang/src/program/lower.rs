@@ -21,6 +21,7 @@ use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, T
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
+use crate::instants::Ranges;
 use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
 use crate::predicate::Predicate;
 
@@ -229,8 +230,8 @@ struct Lowering {
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
-    /// True if texts are compared as instants.
-    times: bool,
+    /// The ranges of instants that texts are compared with.
+    times: Ranges,
 }
 
 impl Lowering {

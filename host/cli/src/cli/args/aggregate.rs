@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use warpath::aggregate::DEFAULT_MEMORY;
+use warpath::aggregate::fraction::Fraction;
 
 use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs,
 };
-use super::values::{fraction, memory_size, number};
+use super::values::{memory_size, number};
 use crate::cli::failure::Failure;
 
 /// Paths, and the files after them.
@@ -227,9 +228,8 @@ pub struct DescribeArgs {
     pub words: PathsAndFiles,
 
     /// Quantiles to print, as fractions
-    #[arg(long, value_name = "Q,Q", value_delimiter = ',', value_parser = fraction,
-          default_value = "0.5,0.9,0.99")]
-    pub quantiles: Vec<f64>,
+    #[arg(long, value_name = "Q,Q", value_delimiter = ',', default_value = "0.5,0.9,0.99")]
+    pub quantiles: Vec<Fraction>,
 
     /// Format of the results
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]

@@ -94,14 +94,6 @@ pub fn memory_size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a fraction of all values.
-pub fn fraction(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(fraction) if (0.0..=1.0).contains(&fraction) => Ok(fraction),
-        _ => Err("quantiles are fractions from 0 to 1: 0.5, 0.99".to_owned()),
-    }
-}
-
 pub fn partition_size(text: &str) -> Result<usize, String> {
     match usize::try_from(size(text)?) {
         Ok(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),

@@ -98,7 +98,7 @@ impl Table {
     ) -> Result<Option<Cut>, Failure> {
         let mut refused = self.refusals(&columns);
         let left_out: Vec<u32> = match self.on_mismatch {
-            OnMismatchArg::Skip => refused.iter().map(|(_, refusal)| refusal.row).collect(),
+            OnMismatchArg::Skip => columns.rows_refused(&piece.records),
             _ => Vec::new(),
         };
         let places = self.origins.as_ref().map(|origins| origins.take(columns.rows));

@@ -235,10 +235,13 @@ mod file {
         };
         let file = opened.file.try_clone();
         let file = file.map_err(|source| InputError::Io { name: opened.name.clone(), source })?;
-        let batches = table::of_file(file, form, &opened.name, |schema| wanted(schema, specs))?;
+        let batches = table::of_file(file, form, &opened.name, BATCH_ROWS, |schema| wanted(schema, specs))?;
         let built = build_arrow_by(maker, &opened.name, batches, specs)?;
         Ok(Built { stamp: Some(opened.settled()?), ..built })
     }
+
+    /// The most rows of a batch. One thread processes a batch.
+    const BATCH_ROWS: usize = 1 << 16;
 
     /// The wanted columns, in order. If a wanted column does not exist, all columns, so that the error can
     /// list their names.

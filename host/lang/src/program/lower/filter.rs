@@ -222,10 +222,10 @@ impl Lowering {
             None => otherwise,
         };
         // The host reads texts, which are loaded as patterns are.
-        (self.patterns_at_run, self.times) = (true, true);
+        self.patterns_at_run = true;
         let at_run = Test { path: self.steps([]), then, otherwise: of_numbers, ..Test::default() };
         let at_run = self.test(TestKind::PatternAtRun as u32, at_run);
-        let (offset, len) = self.literals.bytes(&range.encode(format));
+        let (offset, len) = self.literals.bytes(&self.times.literal(range, format));
         let raw = warpath_shared::ir::LiteralKind::String as u32;
         let range = Test { path: self.steps([]), slot: 1, offset, len, raw, ..Test::default() };
         let range = self.before(TestKind::LoadLiteral, at_run, range);
