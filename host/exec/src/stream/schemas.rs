@@ -62,6 +62,8 @@ pub struct Added {
     faults: Vec<LineFault>,
     /// The text around the first fault, and the offset of the fault in it.
     around: Option<(Vec<u8>, usize)>,
+    /// True if the first fault is in a line that evidently begins a document of several lines.
+    in_opening: bool,
 }
 
 /// The operator that collects a schema.
@@ -107,7 +109,8 @@ impl InputSchema {
 
 impl SchemaTask {
     fn add(&self, thread: usize, number: u64, text: &mut Text) -> Result<Added, Error> {
-        let mut added = Added { number, lines: 0, records: 0, faults: Vec::new(), around: None };
+        let mut added =
+            Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, in_opening: false };
         if let Some(fault) = text.extract().and_then(Extract::fault) {
             added.faults.push(LineFault { line: 0, fault });
         } else {
@@ -123,6 +126,8 @@ impl SchemaTask {
             let from = at.saturating_sub(AROUND);
             let to = (at + AROUND).min(line.len());
             added.around = Some((line[from..to].to_vec(), at - from));
+            added.in_opening =
+                text.extract().is_none() && opening_line(text.bytes()) == Some(u64::from(fault.line));
         }
         text.forget();
         Ok(added)
@@ -252,7 +257,7 @@ impl Operator for SchemaOperator {
 
     fn take(&mut self, part: Part<Added>) -> Taken<Self::Items> {
         let Part { text, result, origin, first_line } = part;
-        let Added { number, lines, records, faults, around } = result;
+        let Added { number, lines, records, faults, around, in_opening } = result;
         if self.sources.last() != Some(&origin.name) {
             self.sources.push(origin.name.clone());
         }
@@ -268,12 +273,8 @@ impl Operator for SchemaOperator {
         match self.on_error {
             OnError::Skip => skipped.extend(errors),
             OnError::Fail => {
-                let fault = { errors }.next();
-                begins_document = fault.as_ref().is_some_and(|fault| {
-                    let is_lines = first_line == 0 && text.extract().is_none();
-                    is_lines && opening_line(text.bytes()).is_some_and(|line| line + 1 == fault.line)
-                });
-                error = fault.map(|fault| InputError::from(fault).into());
+                begins_document = in_opening && first_line == 0;
+                error = { errors }.next().map(|fault| InputError::from(fault).into());
             }
         }
         let counts = Stats { lines, matches: records, skipped: skipped.len() as u64, ..Stats::default() };
