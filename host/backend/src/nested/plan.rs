@@ -7,8 +7,9 @@ use warpath_core::json;
 use super::column::{Column, Data, Lists, Maps, Member, Members, plain};
 use super::is_json_text;
 
-/// The deepest nesting of columns. It is that of records, so that reading a record needs no deeper stack.
-const MAX_DEPTH: usize = 1024;
+/// The deepest nesting of columns. Readers of Arrow and Parquet take less than 64 levels. Each level takes a
+/// call while a record is decoded, on the stack of a worker.
+const MAX_DEPTH: usize = 128;
 
 /// The fields, all of them nullable but the keys of maps.
 pub fn nullable(fields: &Fields) -> Fields {
