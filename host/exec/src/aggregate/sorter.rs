@@ -31,8 +31,8 @@ pub(crate) fn failed(source: io::Error) -> Error {
 struct Item {
     /// The first bytes of the key, as a number in their order.
     prefix: u64,
-    /// The offset of its bytes: the key, then the payload.
-    begin: usize,
+    /// The offset of its bytes in [`Bytes`]: the key, then the payload.
+    begin: u64,
     key: u32,
     payload: u32,
 }
@@ -40,9 +40,57 @@ struct Item {
 /// Collects items, and gives them back sorted.
 pub struct Sorter {
     memory: usize,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     items: Vec<Item>,
     runs: Runs,
+}
+
+/// The size of a chunk, in bytes.
+const CHUNK: usize = 1 << 20;
+
+/// The bytes of items, in chunks. One growing vector would take up to twice the memory while it grows.
+#[derive(Default)]
+struct Bytes {
+    chunks: Vec<Vec<u8>>,
+    /// The number of the chunk that is being filled.
+    filled: usize,
+    /// The bytes of all items.
+    len: usize,
+}
+
+impl Bytes {
+    /// Adds the bytes of an item. Returns their offset: the number of the chunk, and 32 bits for the offset
+    /// in it. Offsets grow.
+    fn push(&mut self, key: &[u8], payload: &[u8]) -> u64 {
+        let len = key.len() + payload.len();
+        let has_room = |chunk: &Vec<u8>| chunk.is_empty() || chunk.capacity() - chunk.len() >= len;
+        if self.chunks.get(self.filled).is_some_and(|chunk| !has_room(chunk)) {
+            self.filled += 1;
+        }
+        if self.filled == self.chunks.len() {
+            self.chunks.push(Vec::new());
+        }
+        let chunk = &mut self.chunks[self.filled];
+        if chunk.is_empty() {
+            chunk.reserve_exact(CHUNK.max(len));
+        }
+        let begin = (self.filled as u64) << 32 | chunk.len() as u64;
+        chunk.extend_from_slice(key);
+        chunk.extend_from_slice(payload);
+        self.len += len;
+        begin
+    }
+
+    fn get(&self, begin: u64, len: usize) -> &[u8] {
+        &self.chunks[(begin >> 32) as usize][begin as u32 as usize..][..len]
+    }
+
+    /// Removes all bytes, and keeps the memory of chunks of the common size.
+    fn clear(&mut self) {
+        self.chunks.retain(|chunk| chunk.capacity() <= CHUNK);
+        self.chunks.iter_mut().for_each(Vec::clear);
+        (self.filled, self.len) = (0, 0);
+    }
 }
 
 fn prefix(key: &[u8]) -> u64 {
@@ -56,7 +104,7 @@ impl Sorter {
     /// A sorter that keeps about `memory` bytes in memory.
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        Self { memory, bytes: Vec::new(), items: Vec::new(), runs: Runs::default() }
+        Self { memory, bytes: Bytes::default(), items: Vec::new(), runs: Runs::default() }
     }
 
     /// Adds an item.
@@ -68,16 +116,14 @@ impl Sorter {
         let len = |bytes: &[u8]| {
             u32::try_from(bytes.len()).map_err(|_| Error::Usage("a value of 4 GiB cannot be sorted".into()))
         };
-        let item =
-            Item { prefix: prefix(key), begin: self.bytes.len(), key: len(key)?, payload: len(payload)? };
-        let needed = self.bytes.len() + key.len() + payload.len() + (self.items.len() + 1) * ITEM_BYTES;
+        let (key_len, payload_len) = (len(key)?, len(payload)?);
+        let needed = self.bytes.len + key.len() + payload.len() + (self.items.len() + 1) * ITEM_BYTES;
         if needed > self.memory && !self.items.is_empty() {
             self.spill()?;
             return self.push(key, payload);
         }
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(payload);
-        self.items.push(item);
+        let begin = self.bytes.push(key, payload);
+        self.items.push(Item { prefix: prefix(key), begin, key: key_len, payload: payload_len });
         Ok(())
     }
 
@@ -89,7 +135,7 @@ impl Sorter {
 
     fn sort(&mut self) {
         let bytes = &self.bytes;
-        let key = |item: &Item| &bytes[item.begin..item.begin + item.key as usize];
+        let key = |item: &Item| bytes.get(item.begin, item.key as usize);
         // Offsets are in the order in which items were pushed.
         self.items.sort_unstable_by(|a, b| {
             a.prefix.cmp(&b.prefix).then_with(|| key(a).cmp(key(b))).then(a.begin.cmp(&b.begin))
@@ -137,15 +183,15 @@ impl Sorter {
     }
 }
 
-fn parts<'a>(bytes: &'a [u8], item: &Item) -> (&'a [u8], &'a [u8]) {
-    bytes[item.begin..][..item.key as usize + item.payload as usize].split_at(item.key as usize)
+fn parts<'a>(bytes: &'a Bytes, item: &Item) -> (&'a [u8], &'a [u8]) {
+    bytes.get(item.begin, item.key as usize + item.payload as usize).split_at(item.key as usize)
 }
 
 /// Sorted items, in order.
 pub struct Sorted(Source);
 
 enum Source {
-    Memory { bytes: Vec<u8>, items: Vec<Item>, next: usize },
+    Memory { bytes: Bytes, items: Vec<Item>, next: usize },
     Merge(Merge),
 }
 
@@ -328,6 +374,28 @@ mod tests {
             assert_eq!(got, want, "{memory}");
         }
     }
+    #[test]
+    fn chunks_give_the_bytes_back() {
+        let mut random = Rng::new(9);
+        let mut bytes = Bytes::default();
+        for _ in 0..3 {
+            let mut all = Vec::new();
+            for i in 0..40u8 {
+                let len = [0, 1, 1000, 400_000, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK][random.below(8)];
+                let begin = bytes.push(&vec![i; len], &[i, 1]);
+                assert!(all.last().is_none_or(|(_, last, _)| *last < begin));
+                all.push((i, begin, len));
+            }
+            for (i, begin, len) in &all {
+                let found = bytes.get(*begin, len + 2);
+                assert!(found[..*len].iter().all(|byte| byte == i) && found[*len..] == [*i, 1]);
+            }
+            assert_eq!(bytes.len, all.iter().map(|(_, _, len)| len + 2).sum::<usize>());
+            bytes.clear();
+            assert!(bytes.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK));
+        }
+    }
+
     #[test]
     fn a_run_that_was_cut_is_an_error() {
         let run = || {

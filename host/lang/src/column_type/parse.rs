@@ -7,8 +7,8 @@ use warpath_core::json::Escape;
 
 use super::{ColumnType, MAX_PRECISION, StructField};
 
-/// The greatest depth of nested types. Records have no more levels.
-const MAX_NESTING: usize = 1024;
+/// The greatest depth of nested types. Readers of Arrow and Parquet refuse 64 levels.
+const MAX_NESTING: usize = 48;
 
 /// The types that are one word.
 const WORDS: [(&str, ColumnType); 8] = [
