@@ -1,44 +1,61 @@
 //! `warpath stats`.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::aggregate::stats::{Describe, Described, Statistics, Summary};
 use warpath::answer::Want;
-use warpath::{Batch, Digest, Error, Program, Query};
+use warpath::{Batch, Digest, Program};
 
-use super::args::{DescribeArgs, RowsArgs, RowsFormat};
+use super::args::{DescribeArgs, RowsFormat};
 use super::children::Watched;
+use super::count;
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::look::Look;
 use super::out::Out;
 use super::rows::RowWriter;
 use super::run::{self, Consumer, Flow};
 use super::statistics::named;
 use super::ui::Ui;
+use super::written::Written;
 
 /// Prints statistics of the values of paths.
 pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, Error>>()?;
+    let queries = count::queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
         paths,
-        fractions: args.quantiles,
+        fractions: once(args.quantiles),
         look: ui.look(&args.run.output, false),
-        format: args.format,
+        format: formats::named(&args.run.output, args.format, RowsFormat::of_ending)?,
         values: 0,
     };
     let mut stats = Watched::new(stats, &queries, ui)?;
     run::consume(&engine, sources, program, &mut stats, &args.run, ui, started)?;
     let stats = stats.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && stats.values == 0)))
+}
+
+/// The fractions without those that come a second time.
+fn once(mut fractions: Vec<f64>) -> Vec<f64> {
+    let mut names = HashSet::new();
+    fractions.retain(|fraction| names.insert(quantile(*fraction)));
+    fractions
+}
+
+/// The name of a quantile.
+fn quantile(fraction: f64) -> String {
+    // A fraction has at most four digits after those of a percentage.
+    format!("p{}", (fraction * 1e6).round() / 1e4)
 }
 
 /// A consumer that prints statistics at the end.
@@ -64,6 +81,10 @@ impl Consumer for Stats {
 
     fn prints_meanwhile(&self) -> bool {
         false
+    }
+
+    fn is_about_all(&self) -> bool {
+        true
     }
 
     fn is_done(&self) -> bool {
@@ -100,8 +121,7 @@ impl Consumer for Stats {
             return Ok(());
         }
         let names = rows.first().into_iter().flatten().map(|(name, _)| name.clone()).collect();
-        let args = RowsArgs { format: self.format, raw_output: false };
-        let mut writer = RowWriter::new(&args, self.look, names);
+        let mut writer = RowWriter::new(self.format, false, self.look, names);
         writer.header(&mut out.buffer);
         for row in &rows {
             writer.row(row.iter().map(|(_, value)| value.as_deref()), &mut out.buffer);
@@ -144,9 +164,7 @@ fn row(
     let mut row: Vec<(String, Option<Vec<u8>>)> =
         columns.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     for (i, fraction) in fractions.iter().enumerate() {
-        // A fraction has at most four digits after those of a percentage.
-        let name = format!("p{}", (fraction * 1e6).round() / 1e4);
-        row.push((name, quantiles.get(i).copied().map(double)));
+        row.push((quantile(*fraction), quantiles.get(i).copied().map(double)));
     }
     row.push(("first".to_owned(), first));
     row.push(("last".to_owned(), last));

@@ -26,6 +26,7 @@ use crate::cli::progress::Progress;
 use crate::cli::run::{self, Consumer, Flow};
 use crate::cli::table::TableWriter;
 use crate::cli::ui::Ui;
+use crate::cli::written::Written;
 use crate::cli::{files, formats};
 
 /// The size of a partition, if none is given. Arrays of many columns are allocated for each partition, so the
@@ -37,15 +38,19 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if let Some(column) = args.columns.first() {
         return Err(Failure::usage(format!("`--auto` makes all columns, and `{column}` is no file")));
     }
-    let form = args.format.of(&args.run.output);
+    let form = formats::of_rows(&args.format, &args.run.output)?;
     let Some(format) = formats::binary_form(form, &args.run.output) else {
         return Err(Failure::usage("`--auto` makes nested columns, and text has none")
             .with_help("add `--format parquet` or `--format arrow`"));
     };
     formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
-    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources =
+        files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let (schema, sources) = match &args.schema {
-        Some(file) => (NestedSchema::new(saved(file)?)?, sources),
+        Some(file) => {
+            Written::of_run(&args.run).refuse("the schema", file)?;
+            (NestedSchema::new(saved(file)?)?, sources)
+        }
         None => {
             let (first, again) = twice(sources)?;
             let schema = of_all(&args, first)?;

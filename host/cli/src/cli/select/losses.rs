@@ -5,7 +5,8 @@ use warpath::program::Column;
 
 use super::super::args::OnMismatchArg;
 use super::super::rejects::quoted;
-use super::super::ui::Ui;
+use super::super::statistics::Statistics;
+use super::super::ui::{Place, Ui};
 
 /// Warns of each column that refused values.
 pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
@@ -24,7 +25,9 @@ pub fn warn(tally: &Tally, columns: &[Column], action: OnMismatchArg, ui: &Ui) {
             _ => "not taken, null instead",
         };
         let name = format!("{}:{}", column.name, column.values);
-        ui.warning(format_args!("column `{}`: {values} {done}: {}", name, kinds.join(", ")));
+        let place = [&tally.mismatch, &tally.overflow].into_iter().find_map(|refused| refused.first.clone());
+        let place = place.map(|(file, line)| Place { file, line: Some(line), byte: None });
+        ui.warning_at(place, format!("column `{name}`: {values} {done}: {}", kinds.join(", ")));
         true
     };
     let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
@@ -37,8 +40,8 @@ fn first(refused: &Refused) -> String {
     refused.first.as_ref().map_or_else(String::new, |(file, line)| format!(" (first: {file}:{line})"))
 }
 
-/// The counts of each column, for statistics.
-pub fn statistics(tally: &Tally, columns: &[Column]) -> Vec<(&'static str, String)> {
+/// Adds the counts of each column: a row each as text, and an array of objects as JSON.
+pub fn statistics(tally: &Tally, columns: &[Column], statistics: Statistics) -> Statistics {
     let of_column = |(column, tally): (&Column, &ColumnTally)| {
         let ColumnTally { missing, null, mismatch, overflow } = tally;
         let (mismatches, overflows) = (mismatch.count, overflow.count);
@@ -49,11 +52,17 @@ pub fn statistics(tally: &Tally, columns: &[Column]) -> Vec<(&'static str, Strin
         );
         ("column", format!("{}:{}: {counts}", column.name, column.values))
     };
-    columns.iter().zip(&tally.columns).map(of_column).collect()
+    let rows = columns.iter().zip(&tally.columns).map(of_column).collect();
+    statistics.and(rows).exactly("column", "columns", objects(tally, columns))
 }
 
 /// The counts of all columns as a JSON text, for the metadata of a file.
 pub fn metadata(tally: &Tally, columns: &[Column]) -> String {
+    format!("{{\"rows\":{},\"columns\":{}}}", tally.rows, objects(tally, columns))
+}
+
+/// The counts of all columns as a JSON array of objects.
+fn objects(tally: &Tally, columns: &[Column]) -> String {
     let of_column = |(column, tally): (&Column, &ColumnTally)| {
         let place = |name: &str, refused: &Refused| match &refused.first {
             None => String::new(),
@@ -72,7 +81,7 @@ pub fn metadata(tally: &Tally, columns: &[Column]) -> String {
         )
     };
     let columns: Vec<String> = columns.iter().zip(&tally.columns).map(of_column).collect();
-    format!("{{\"rows\":{},\"columns\":[{}]}}", tally.rows, columns.join(","))
+    format!("[{}]", columns.join(","))
 }
 
 /// The type of a column's values in the output.

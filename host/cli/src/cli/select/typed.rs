@@ -14,6 +14,7 @@ use super::super::out::Out;
 use super::super::rejects::Reject;
 use super::super::run::{Consumer, Flow, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
+use super::super::statistics::Statistics;
 use super::super::table::TableWriter;
 use super::super::ui::Ui;
 use super::rows::{Cut, Rest};
@@ -242,8 +243,8 @@ impl Consumer for Table {
         losses::warn(&self.tally, self.schema.program().columns(), self.on_mismatch, ui);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        losses::statistics(&self.tally, self.schema.program().columns())
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        losses::statistics(&self.tally, self.schema.program().columns(), statistics)
     }
 }
 
