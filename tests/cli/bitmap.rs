@@ -226,17 +226,22 @@ fn what_is_read_is_not_written_over() {
     let folder = folder();
     folder.run(&["index", "build", "people.ndjson", "-o", "p.wpi"]).ok();
     std::fs::hard_link(folder.path("people.ndjson"), folder.path("same.ndjson")).unwrap();
-    std::fs::hard_link(folder.path("p.wpb"), folder.path("same.wpb")).unwrap();
+    std::fs::hard_link(folder.path("p.wpb"), folder.path("same.bits")).unwrap();
+    std::fs::hard_link(folder.path("p.wpi"), folder.path("same.lines")).unwrap();
     let (input, index, line_index) =
         (folder.read("people.ndjson"), folder.read("p.wpb"), folder.read("p.wpi"));
     let only = ["people.ndjson", "--where=lang is null", "--bitmap=p.wpb"];
     for (args, output, what) in [
         (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"][..], "people.ndjson", "an input"),
         (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"], "same.ndjson", "an input"),
-        (&["bitmap", "range", "p.wpb", "lang is null"], "p.wpb", "an index"),
-        (&["bitmap", "range", "p.wpb", "lang is null", "--count"], "./p.wpb", "an index"),
-        (&["bitmap", "range", "p.wpb", "lang is null", "--explain"], "same.wpb", "an index"),
-        (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--records"], "p.wpb", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null"], "same.bits", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "--count"], "same.bits", "an index"),
+        (&["bitmap", "range", "p.wpb", "lang is null", "--explain"], "same.bits", "an index"),
+        (
+            &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--records"],
+            "same.bits",
+            "an index",
+        ),
         (
             &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--records"],
             "same.ndjson",
@@ -244,16 +249,16 @@ fn what_is_read_is_not_written_over() {
         ),
         (
             &["bitmap", "range", "p.wpb", "lang is null", "people.ndjson", "--select=a=$.id"],
-            "p.wpb",
+            "same.bits",
             "an index",
         ),
-        (&["query", "$.id", only[0], only[1], only[2]], "p.wpb", "an index"),
-        (&["query", "$.id", only[0], only[1], only[2], "--limit=0"], "same.wpb", "an index"),
+        (&["query", "$.id", only[0], only[1], only[2]], "same.bits", "an index"),
+        (&["query", "$.id", only[0], only[1], only[2], "--limit=0"], "same.bits", "an index"),
         (&["query", "$.id", only[0], only[1], only[2]], "people.ndjson", "an input"),
-        (&["query", "$.id", "people.ndjson", "--index=p.wpi"], "p.wpi", "an index"),
-        (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.wpb", "an index"),
+        (&["query", "$.id", "people.ndjson", "--index=p.wpi"], "same.lines", "an index"),
+        (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.bits", "an index"),
         (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.ndjson", "an input"),
-        (&["select", "a=$.id", "--index=p.wpi", "--", only[0]], "p.wpi", "an index"),
+        (&["select", "a=$.id", "--index=p.wpi", "--", only[0]], "same.lines", "an index"),
         (&["bitmap", "build", "people.ndjson", "--column=a=$.id"], "same.ndjson", "an input"),
     ] {
         // Insert the option before `--`.
@@ -267,7 +272,7 @@ fn what_is_read_is_not_written_over() {
     // A new index may take the place of an old one.
     assert_eq!(build(&folder, &["--on-error=skip", "--bins=quantiles:3"]).code, 0);
     assert_ne!(folder.read("p.wpb"), index);
-    assert_eq!(folder.read("same.wpb"), index);
+    assert_eq!(folder.read("same.bits"), index);
     // There is no index on standard output.
     for args in
         [&["bitmap", "build", "people.ndjson", "--column=a=$.id"][..], &["index", "build", "people.ndjson"]]

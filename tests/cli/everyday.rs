@@ -201,12 +201,52 @@ fn results_are_skipped() {
 fn malformed_records_end_or_are_skipped() {
     let records = b"{\"a\":1}\n{\"a\":1}\n{\"a\":2]\n{\"a\":2}\n";
     let ran = pipe(&["count-by", "$.a"], records);
-    ran.failed(4, "2\t1\n", "error: <stdin>:3:7: ");
+    ran.failed(4, "", "error: <stdin>:3:7: ");
     let ran = pipe(&["count-by", "$.a", "--on-error", "skip"], records);
     assert_eq!((ran.code, ran.text()), (0, "2\t1\n1\t2\n"), "{ran}");
     assert!(ran.stderr.contains("1 malformed record"), "{ran}");
     let ran = pipe(&["count-by", "$.a", "--strict"], b"{\"a\":1}\n{\"a\":01}\n");
-    ran.failed(4, "1\t1\n", "error: <stdin>:2:7: ");
+    ran.failed(4, "", "error: <stdin>:2:7: ");
+}
+
+/// A part of the input gives no result about all of it.
+#[test]
+fn failed_runs_print_no_result_about_all_records() {
+    let folder = Folder::new(&[("bad", b"{\"a\":1}\n{\"a\":2]\n"), ("good", b"{\"a\":1}\n")]);
+    for args in [
+        &["count-by", "$.a"][..],
+        &["count-by", "$.a", "--format", "csv"],
+        &["distinct", "--count", "$.a"],
+        &["stats", "$.a"],
+        &["stats", "$.a", "--format", "table"],
+        &["sample", "2"],
+        &["select", "a=$.a", "--sort", "a"],
+        &["select", "a=$.a", "--sort", "a", "--format", "csv"],
+    ] {
+        for size in ["1", "1MiB"] {
+            let run = |more: &[&str]| folder.run(&[args, &["--partition-size", size], more].concat());
+            run(&["bad"]).failed(4, "", "error: bad:2:7: ");
+            run(&["--", "good", "missing"]).failed(2, "", "error: missing: ");
+            let limited = run(&["bad", "--on-error", "skip", "--max-errors", "0", "-q"]);
+            limited.failed(4, "", "error: more than 0 records were left out");
+        }
+    }
+    // These values are results on their own.
+    folder.run(&["distinct", "$.a", "bad"]).failed(4, "1\n", "error: bad:2:7: ");
+}
+
+/// `null` and the string `"null"` differ in every format.
+#[test]
+fn null_is_not_a_string() {
+    let records = b"{\"a\":null}\n{\"a\":\"null\"}\n{}\n{\"a\":\"\\u006eull\"}\n{\"a\":\"nulls\"}\n";
+    for (format, rows) in [
+        ("text", "2\t\"null\"\n1\tmissing\n1\tnull\n1\t\"nulls\"\n"),
+        ("csv", "count,$.a\n2,\"\"\"null\"\"\"\n1,\n1,null\n1,nulls\n"),
+        ("tsv", "count\t$.a\n2\t\"null\"\n1\t\n1\tnull\n1\tnulls\n"),
+        ("table", "count  $.a\n    2  \"null\"\n    1\n    1  null\n    1  nulls\n"),
+    ] {
+        assert_eq!(pipe(&["count-by", "$.a", "--format", format], records).ok(), rows, "{format}");
+    }
 }
 
 /// The commands read what `query` reads.
@@ -310,7 +350,53 @@ fn sorted_rows_have_any_format() {
     }
     sorted(&["--sort", "nope"]).failed(2, "", "error: `--sort nope`: there is no column `nope`\n  help: ");
     let ran = pipe(&["select", "a=$.a", "--sort", "a"], b"{\"a\":2}\n{\"a\":1}\n{\"a\":]\n{\"a\":0}\n");
-    ran.failed(4, "{\"a\":1}\n{\"a\":2}\n", "error: <stdin>:3:6: ");
+    ran.failed(4, "", "error: <stdin>:3:6: ");
+}
+
+#[test]
+fn arguments_in_another_order_are_explained() {
+    let folder = Folder::new(&[("in", RECORDS)]);
+    for args in [&["sample", "in", "2"][..], &["sample", "in"]] {
+        let ran = folder.run(args);
+        assert_eq!((ran.code, ran.text()), (2, ""), "{ran}");
+        assert!(
+            ran.stderr.contains("a whole number is expected, before the files: `warpath sample 10 FILE`"),
+            "{ran}"
+        );
+    }
+    let said = "error: `5` is a number, and no file\n  help: `-n 5` prints 5 records\n";
+    folder.run(&["head", "5", "in"]).failed(2, "", said);
+    folder.write("5", b"1\n");
+    assert_eq!(folder.run(&["head", "5"]).ok(), "1\n");
+}
+
+#[test]
+fn quantiles_come_once() {
+    let args = ["stats", "$.n", "--format", "ndjson", "--quantiles"];
+    let twice = pipe(&[&args[..], &["0.5,0.9,0.5,0.50"]].concat(), RECORDS);
+    assert_eq!(twice.ok(), pipe(&[&args[..], &["0.5,0.9"]].concat(), RECORDS).ok());
+}
+
+/// Values are coloured as those of `query` are.
+#[test]
+fn values_are_coloured() {
+    let run = |args: &[&str]| {
+        let coloured = pipe(&[args, &["--color", "always"]].concat(), RECORDS).ok().to_owned();
+        let plain = pipe(args, RECORDS).ok().to_owned();
+        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain, "{args:?}");
+        coloured != plain
+    };
+    for args in [
+        &["sample", "3", "--seed", "1"][..],
+        &["distinct", "$.n"],
+        &["distinct", "$.lang", "$.n", "--format", "ndjson"],
+        &["count-by", "$.lang"],
+        &["count-by", "$.lang", "--format", "ndjson"],
+    ] {
+        assert!(run(args), "{args:?}");
+    }
+    assert!(!run(&["distinct", "-r", "$.lang", "--where", "$.lang == 'nl'"]));
+    assert!(!run(&["distinct", "$.lang", "--format", "csv"]));
 }
 
 /// Texts that only strict checks refuse are no numbers, and every result is JSON.

@@ -21,6 +21,9 @@ fn no_file_and_a_dash_mean_standard_input() {
     assert_eq!(folder.run_with(&["query", "$", "-"], b"2\n").ok(), "2\n");
     assert_eq!(folder.run_with(&["query", "$", "a", "-", "b"], b"2\n").ok(), "1\n2\n3\n");
     assert_eq!(folder.run_with(&["select", "a=$", "--", "-"], b"2\n").ok(), "{\"a\":2}\n");
+    let twice = folder.run_with(&["query", "$", "-", "a", "-"], b"2\n");
+    twice.failed(2, "", "error: `-` is given twice, and standard input can be read only once\n");
+    assert_eq!(folder.run_with(&["query", "$", "a", "a"], b"").ok(), "1\n1\n");
 }
 
 #[test]
@@ -45,6 +48,11 @@ fn patterns_stand_for_files() {
     assert_eq!(run(&["logs/[ab].ndjson"]).ok(), "1\n2\n");
     assert_eq!(run(&["logs/?.ndjson", "logs/*/c.*"]).ok(), "1\n2\n3\n");
     assert_eq!(run(&["logs/**/c.ndjson"]).ok(), "3\n");
+    // At the end, it means the files in all folders.
+    for pattern in ["logs/**", "logs/**/*", "{logs,nope}/**"] {
+        assert_eq!(run(&[pattern]).ok(), "1\n2\n3\n6\n5\n", "{pattern}");
+    }
+    assert_eq!(run(&["**"]).ok(), "1\n2\n3\n6\n5\n");
     // A file's own name comes first.
     assert_eq!(run(&["logs/x[1].ndjson"]).ok(), "5\n");
     // Folders and hidden files are left out.
@@ -345,7 +353,22 @@ fn files_are_read_from_a_list() {
     assert_eq!(run(&["--files-from", "zeros", "logs"]).ok(), "3\n2\n1\n");
     let piped = folder.run_with(&["query", "$", "--files-from", "-"], b"logs/c.json\na.json");
     assert_eq!(piped.ok(), "3\n1\n");
-    run(&["--files-from", "empty"]).failed(2, "", "error: empty: the list has no names\n");
+    run(&["--files-from", "empty"]).failed(
+        2,
+        "",
+        "error: empty: the list has no names\n  help: a list has the name of a file or a folder on each line",
+    );
+    // A missing file has its line in the list, and nothing is read.
+    folder.write("gone", b"a.json\n\nnope.json\n*.json\n");
+    run(&["--files-from", "gone"]).failed(2, "", "error: gone:3: nope.json: No such file or directory\n");
+    folder.write("gone", b"*.json\n");
+    run(&["--files-from", "gone"]).failed(
+        2,
+        "",
+        "error: gone:1: *.json: No such file or directory\n  help: names in a list are no patterns\n",
+    );
+    let piped = folder.run_with(&["query", "$", "--files-from", "-"], b"a.json\0nope");
+    piped.failed(2, "", "error: <stdin>:2: nope: No such file or directory\n");
     run(&["--files-from", "none"]).failed(2, "", "error: none: ");
     run(&["--files-from", "-", "-"]).failed(2, "", "error: standard input is both an input and the list");
     assert_eq!(folder.run(&["select", "x=$", "--files-from", "zeros"]).ok(), "{\"x\":2}\n{\"x\":1}\n");

@@ -193,6 +193,42 @@ fn subscriptions_are_matched_as_lines_come_and_outputs_are_complete() {
     assert!(folder.read("out.arrow").ends_with(b"ARROW1"));
 }
 
+/// A table is printed when its next rows may take time.
+#[test]
+fn rows_of_a_table_come_at_once() {
+    let folder = Folder::new(&[("log", b"")]);
+    let args = ["select", "--follow", "--format", "table", "id=$.a", "b=$.b", "--", "log"];
+    let mut run = Following::start(&folder, &args);
+    append(&folder, "log", "{\"a\":1,\"b\":\"x\"}\n");
+    run.expect("id  b");
+    run.expect(" 1  x");
+    append(&folder, "log", "{\"a\":100,\"b\":\"y\"}\n");
+    run.expect("100  y");
+    assert_ended(run.end());
+}
+
+/// Rejected records are written when the next ones may take time.
+#[test]
+fn rejected_records_come_at_once() {
+    let folder = Folder::new(&[("subs", b"one\t$[?@ == 1]\n")]);
+    assert!(Command::new("mkfifo").arg(folder.path("bad")).status().unwrap().success());
+    for args in [&["query", "$.a"][..], &["filter", "-s", "subs"]] {
+        folder.write("log", b"{\"a\":1}\n{\"a\":\n");
+        let more = ["--follow", "log", "--on-error", "skip", "--rejects", "bad", "-q"];
+        let mut run = Following::start(&folder, &[args, &more].concat());
+        let mut rejects = BufReader::new(File::open(folder.path("bad")).unwrap()).lines();
+        let mut expect = |line: u64| {
+            let reject = rejects.next().unwrap().unwrap();
+            assert!(reject.starts_with(&format!("{{\"file\":\"log\",\"line\":{line},")), "{reject}");
+        };
+        run.expect(if args[0] == "query" { "1" } else { "log:1\tone" });
+        expect(2);
+        append(&folder, "log", "{\"a\":]\n");
+        expect(3);
+        assert_ended(run.end());
+    }
+}
+
 #[test]
 fn what_cannot_be_followed() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -204,6 +240,8 @@ fn what_cannot_be_followed() {
     run(&["a", "missing"]).failed(2, "", "error: missing: ");
     run(&["a", "no-*"]).failed(2, "", "error: no-*: no file has this name");
     folder.run(&["select", "--auto", "--follow", "a", "b", "-o", "x.arrow"]).failed(2, "", "error: ");
+    let sorted = folder.run(&["select", "--follow", "a=$.a", "--sort", "a", "--", "a"]);
+    sorted.failed(2, "", "error: `--sort` prints its rows when the input ends, and a followed file does not");
     run(&["-"]).failed(2, "", "error: `--follow` requires a file; standard input");
     run(&["--input", "json", "a"]).failed(2, "", "error: `--follow` requires lines of JSON");
     run(&["c.gz"]).failed(2, "", "error: c.gz: only a plain file can be followed");

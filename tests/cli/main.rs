@@ -33,6 +33,7 @@ mod terminal;
 mod tour;
 mod tree;
 mod typed;
+mod written;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

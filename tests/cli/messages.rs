@@ -149,3 +149,95 @@ fn messages_do_not_command_the_terminal() {
     let ran = pipe(&["query", "$"], b"[\"\x1b[2J\"");
     assert!(ran.code == 4 && !ran.stderr.contains('\u{1b}'), "{ran}");
 }
+
+/// Messages as JSON have the position that their text has.
+#[test]
+fn messages_have_their_position() {
+    let folder = crate::Folder::new(&[
+        ("in", b"{\"a\":1}\n{\"a\":]\n{\"a\":\"x\"}\n"),
+        ("zip", b"PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+        ("subs", b"one\t$.a\n"),
+    ]);
+    let skip = ["in", "--on-error", "skip"];
+    for (args, place) in [
+        (&[&["query", "$.a"], &skip[..]].concat()[..], "\"file\":\"in\",\"line\":2,\"byte\":6}"),
+        (&[&["filter", "-s", "subs"], &skip[..]].concat(), "\"file\":\"in\",\"line\":2,\"byte\":6}"),
+        (&[&["schema"], &skip[..]].concat(), "\"file\":\"in\",\"line\":2,\"byte\":6}"),
+        (&[&["tree"], &skip[..]].concat(), "\"file\":\"in\",\"line\":2,\"byte\":6}"),
+        (&[&["select", "a:int64=$.a", "-o", "o.arrow"], &skip[..]].concat(), "\"file\":\"in\",\"line\":3}"),
+        (&["query", "$", "zip"], "\"file\":\"zip\",\"help\""),
+        (&["query", "$", "missing"], "\"file\":\"missing\"}"),
+        (&["query", "$", "*.x"], "\"file\":\"*.x\",\"help\""),
+    ] {
+        let ran = folder.run(&[args, &["--message-format", "json"]].concat());
+        assert!(ran.stderr.contains(place), "{args:?} {ran}");
+    }
+}
+
+/// An empty variable is as one that is not set.
+#[test]
+fn empty_variables_are_not_set() {
+    let run = |args: &[&str]| {
+        let mut command = assert_cmd::Command::new(crate::PROGRAM);
+        for name in ["DEVICE", "WORKERS", "PARTITION_SIZE", "PROGRESS", "COLOR", "MESSAGE_FORMAT"] {
+            command.env(format!("WARPATH_{name}"), "");
+        }
+        let output = command.args(args).write_stdin("{\"a\":1}\n").output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for args in [&["query", "$.a"][..], &["count-by", "-r", "$.a"], &["validate"], &["schema"]] {
+        assert_eq!(run(args), (Some(0), pipe(args, b"{\"a\":1}\n").ok().to_owned(), String::new()));
+    }
+    let (code, _, said) = run(&["query", "$.a", "--device", ""]);
+    assert!(code == Some(2) && said.starts_with("error: invalid value '' for '--device <DEVICE>'"), "{said}");
+    // The message names no variable, and others still count.
+    let mut command = assert_cmd::Command::new(crate::PROGRAM);
+    command.env("WARPATH_DEVICE", "").env("WARPATH_WORKERS", "many").args(["query", "$.a"]);
+    let said = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(said.starts_with("error: invalid value 'many' for 'WARPATH_WORKERS"), "{said}");
+}
+
+/// A format of times is refused where nothing reads one.
+#[test]
+fn a_format_of_times_needs_times() {
+    let folder = crate::Folder::new(&[("subs", b"one\t$.a\n")]);
+    let records = b"{\"t\":1500000000}\n";
+    for args in [
+        &["query", "$.t"][..],
+        &["query", "$.t", "--match", "@ > 1", "--where", "$.t > 1"],
+        &["select", "t=$.t"],
+        &["count-by", "$.t"],
+        &["distinct", "$.t"],
+        &["stats", "$.t"],
+        &["sample", "1"],
+        &["head"],
+        &["validate"],
+        &["filter", "-s", "subs"],
+    ] {
+        let ran = folder.run_with(&[args, &["--time-format", "s"]].concat(), records);
+        ran.failed(
+            2,
+            "",
+            "error: `--time-format` is about `time(…)`, and nothing here reads a time\n  help: ",
+        );
+    }
+    for args in [
+        &["query", "$.t", "--where", "time($.t) > \"2016-01-01\""][..],
+        &["query", "$.t", "--match", "time(@) > \"2016-01-01\""],
+        &["query", "$[?time(@) > \"2016-01-01\"]"],
+        &["select", "t=$[?time(@) > \"2016-01-01\"]"],
+        &["count-by", "-r", "$[?time(@) > \"2016-01-01\"]"],
+    ] {
+        let ran = folder.run_with(&[args, &["--time-format", "s"]].concat(), records);
+        assert!(ran.code == 0 && ran.text().contains("1500000000"), "{args:?} {ran}");
+        // The format is that of the paths, too.
+        let ran = folder.run_with(&[args, &["--time-format", "%Y"]].concat(), records);
+        assert!(ran.code == 0 && !ran.text().contains("1500000000"), "{args:?} {ran}");
+    }
+    let typed = ["select", "t:time=$.t", "--format", "arrow", "--time-format", "s"];
+    assert_eq!(folder.run_with(&typed, records).code, 0);
+}

@@ -79,8 +79,9 @@ fn too_many_end_the_run() {
             };
             for most in ["0", "1", "2"] {
                 let ran = run(most);
-                let records = if most == "1" { "record" } else { "records" };
-                let message = format!("error: more than {most} {records} were left out\n");
+                let records = if most == "1" { "record was" } else { "records were" };
+                let message =
+                    format!("error: more than {most} {records} left out\n  help: `--rejects FILE` ");
                 assert!(ran.code == 4 && ran.stderr.starts_with(&message), "{args:?} {ran}");
             }
             let enough = run("3");
@@ -122,7 +123,10 @@ fn rejects_need_a_file_of_their_own() {
             "error: `--max-errors` is about records that are left out",
         ),
         (&[&skip[..], &["--rejects", "-"]].concat(), "error: `--rejects` names a file"),
-        (&[&skip[..], &["--rejects", "in"]].concat(), "error: in: is both an input and the output (`in`)"),
+        (
+            &[&skip[..], &["--rejects", "in"]].concat(),
+            "error: in: is both an input and the file of `--rejects` (`in`)",
+        ),
         (
             &[&skip[..], &["--rejects", "x", "-o", "x"]].concat(),
             "error: `x` is the file of both `--output` and `--rejects`",

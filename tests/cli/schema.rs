@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use super::{Folder, data};
+use super::{Folder, data, pipe};
 
 /// Events that drift: types change, members come and go, an object is a map.
 fn events() -> Folder {
@@ -123,4 +123,63 @@ fn a_document_on_several_lines_is_told_from_a_malformed_record() {
         assert_eq!(ran.code, 4, "{args:?}");
         assert!(ran.stderr.contains("`--input json` reads it"), "{}", ran.stderr);
     }
+}
+
+/// An empty document has no value, and strict mode requires one.
+#[test]
+fn an_empty_document_is_malformed_in_strict_mode() {
+    let folder = Folder::new(&[("empty", b""), ("blank", b" \n\n"), ("one", b"{\"a\":1}")]);
+    for file in ["empty", "blank"] {
+        for args in [
+            &["schema", file][..],
+            &["schema", "diff", file, "one"],
+            &["schema", "diff", "one", file],
+            &["query", "$", file],
+        ] {
+            let strict = [args, &["--input", "json", "--strict"]].concat();
+            folder.run(&strict).failed(4, "", &format!("error: {file}:1:1: no JSON value begins here"));
+        }
+        // Otherwise it has no results.
+        assert_eq!(folder.run(&["schema", file, "--input", "json"]).code, 0);
+        assert_eq!(folder.run(&["schema", file, "--strict"]).code, 0);
+    }
+    let skipped =
+        folder.run(&["schema", "--input", "json", "--strict", "--on-error", "skip", "empty", "one"]);
+    assert!(skipped.code == 0 && skipped.stderr.contains("1 malformed record skipped"), "{skipped}");
+}
+
+#[test]
+fn standard_input_is_one_of_the_two() {
+    let folder = Folder::new(&[("one", b"{\"a\":1}\n")]);
+    let both = folder.run_with(&["schema", "diff", "-", "-"], b"{\"a\":1}\n");
+    both.failed(2, "", "error: `-` is given twice, and standard input can be read only once");
+    assert_eq!(folder.run_with(&["schema", "diff", "-", "one"], b"{\"a\":1}\n").ok(), "");
+}
+
+/// Columns are as wide as their characters are on a terminal.
+#[test]
+fn wide_characters_are_aligned() {
+    let records = "{\"日本\":\"日本\",\"a\":[1]}\n{\"日本\":\"x\",\"a\":[]}\n";
+    for format in ["tree", "table"] {
+        let printed = pipe(&["schema", "--format", format], records.as_bytes());
+        assert_snapshot!(format!("schema_wide_{format}"), printed.ok());
+    }
+}
+
+/// A path in place of a file is an error that says so.
+#[test]
+fn paths_are_no_files() {
+    let folder = Folder::new(&[("in", b"{}\n")]);
+    for command in ["schema", "head", "validate"] {
+        folder.run(&[command, "$.user", "in"]).failed(
+            2,
+            "",
+            "error: `$.user` is a path, and no file\n  help: ",
+        );
+    }
+    folder.run(&["sample", "2", "$.user", "in"]).failed(
+        2,
+        "",
+        "error: `$.user` is a path, and no file\n  help",
+    );
 }

@@ -323,3 +323,25 @@ fn types_are_checked_before_anything_is_read() {
     let batch = arrow(&["a:b:decimal(5,2)=$.n"], b"{\"n\":1.25}\n");
     assert_eq!(batch.schema().field(0).name(), "a:b");
 }
+
+/// The values that columns did not take are an array of objects in statistics, also for one column.
+#[test]
+fn statistics_of_columns_are_objects() {
+    let folder =
+        Folder::new(&[("in", b"{\"a\":1}\n{\"a\":\"x\"}\n{\"a\":null}\n{\"a\":99999999999999999999}\n{}\n")]);
+    let columns = |args: &[&str]| {
+        let more = ["in", "-o", "o.arrow", "-q", "--stats=json"];
+        let ran = folder.run(&[&["select"], args, &more].concat());
+        let (_, columns) = ran.stderr.split_once(",\"columns\":").unwrap();
+        columns.trim_end().strip_suffix('}').unwrap().to_owned()
+    };
+    let a = "{\"name\":\"a\",\"type\":\"int64\",\"missing\":1,\"null\":1,\"mismatch\":1,\"overflow\":1,\
+             \"first_mismatch\":\"in:2\",\"first_overflow\":\"in:4\"}";
+    let b = "{\"name\":\"b\",\"type\":\"text\",\"missing\":5,\"null\":0,\"mismatch\":0,\"overflow\":0}";
+    assert_eq!(columns(&["a:int64=$.a"]), format!("[{a}]"));
+    assert_eq!(columns(&["a:int64=$.a", "b=$.b"]), format!("[{a},{b}]"));
+    let text = folder.run(&["select", "a:int64=$.a", "in", "-o", "o.arrow", "-q", "--stats"]);
+    let row =
+        "\ncolumn      a:int64: 1 missing, 1 null, 1 mismatch (first: in:2), 1 overflow (first: in:4)\n";
+    assert!(text.stderr.contains(row), "{text}");
+}

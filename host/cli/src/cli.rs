@@ -7,6 +7,7 @@
 //! | [`files`] | the inputs that the arguments name |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
+//! | [`written`] | the files that a run writes, none of which it may read |
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`children`] | notes about filters of children that no record has |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
@@ -53,6 +54,7 @@ mod table;
 mod tree;
 mod ui;
 mod validate;
+mod written;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -60,6 +62,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use args::{BitmapCommand, Cli, Command, IndexCommand, MessageFormat, When};
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
 use escape::{escaped, escaped_lines};
@@ -123,12 +126,29 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
         When::Always => ColorChoice::Always,
         When::Never => ColorChoice::Never,
     };
-    if let Some(parsed) = parse_alone(args) {
+    let has_empty = has_empty_variable();
+    if !has_empty && let Some(parsed) = parse_alone(args) {
         return parsed;
     }
-    let matches =
-        Cli::command().color(choice).try_get_matches_from(args).map_err(|error| named(error, args))?;
+    let command = Cli::command().color(choice);
+    let command = if has_empty { without_empty_variables(command) } else { command };
+    let matches = command.try_get_matches_from(args).map_err(|error| named(error, args))?;
     Cli::from_arg_matches(&matches)
+}
+
+/// Returns true if a variable of this program is set, but empty.
+fn has_empty_variable() -> bool {
+    let is_ours = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("WARPATH_"));
+    std::env::vars_os().any(|(name, value)| value.is_empty() && is_ours(&name))
+}
+
+/// Treats variables that are empty as if they were not set.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let is_empty =
+        |arg: &clap::Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
+        .mut_subcommands(without_empty_variables)
 }
 
 /// Parses the arguments without the subcommands that they do not name. Returns `None` if that fails; the

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod bitmap;
+mod endings;
 mod filter;
 mod index;
 mod options;
@@ -15,16 +16,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use aggregate::{
-    CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsArgs, RowsFormat, SampleArgs, SortArgs,
-};
+pub use aggregate::{CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsFormat, SampleArgs, SortArgs};
 pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs};
+pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
     BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, MessageFormat,
-    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RunArgs, SkipArgs,
-    StatsFormat, StrictArgs, When, WhereArgs,
+    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
+    RunArgs, SkipArgs, StatsFormat, StrictArgs, When, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
@@ -48,15 +48,15 @@ Examples:
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
 Inputs have one JSON value per line: plain, packed, gzip, zstd, bzip2, xz or lz4, whatever their
-names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read. With --input json,
-each input is one JSON document, on one line or many.
+names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read.
+With --input json, each input is one JSON document, on one line or many.
 
 Defaults of options come from these environment variables, where they are set: WARPATH_DEVICE,
 WARPATH_WORKERS, WARPATH_PARTITION_SIZE, WARPATH_PROGRESS, WARPATH_COLOR, WARPATH_MESSAGE_FORMAT.
 
 Exit codes:
   0  done
-  1  no match (with --exit-status)
+  1  no match (with --exit-status), or different schemas (schema diff)
   2  wrong usage, or a file that cannot be read or written
   3  bad query
   4  bad input

@@ -26,7 +26,8 @@ use super::out::Out;
 use super::progress::Progress;
 use super::statistics::{Statistics, named};
 use super::ui::Ui;
-use super::{files, index, query, run, select};
+use super::written::Written;
+use super::{files, formats, index, query, run, select};
 
 /// Makes a bitmap index.
 pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -70,7 +71,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             }
         }
     }
-    files::refuse_writing_to_what_is_read([&args.file], [], Some(&args.output.output))?;
+    Written::to(&args.output.output).refuse("an input", &args.file)?;
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
@@ -189,7 +190,7 @@ fn bins_of(bins: &str, specs: &[ColumnSpec]) -> Result<BinSpec, Failure> {
 
 /// Prints the description of a bitmap index, after a check of every byte of it.
 pub fn info(args: &BitmapInfoArgs) -> Result<ExitCode, Failure> {
-    files::refuse_writing_to_what_is_read([], [&args.file], None)?;
+    Written::default().refuse("an index", &args.file)?;
     let index = BitmapIndex::open(&args.file).map_err(Failure::of_bitmap)?;
     index.verify().map_err(Failure::of_bitmap)?;
     let records = index.records().map_err(Failure::of_bitmap)?.map(|records| records.wah.count());
@@ -289,7 +290,10 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     if args.records || !args.select.is_empty() {
         return records(args, ui, started);
     }
-    files::refuse_writing_to_what_is_read(&args.file, [&args.index], args.output.path())?;
+    formats::check_text(&args.output)?;
+    let written = Written::of(&args.output);
+    args.file.iter().try_for_each(|file| written.refuse("an input", file))?;
+    written.refuse("an index", &args.index)?;
     let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
     if let Some(file) = &args.file {
         index.check(file).map_err(Failure::of_bitmap)?;

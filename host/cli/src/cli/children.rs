@@ -13,6 +13,7 @@ use super::failure::Failure;
 use super::out::Out;
 use super::rejects::Reject;
 use super::run::{Consumer, Flow};
+use super::statistics::Statistics;
 use super::ui::Ui;
 
 /// A query that filters children by a member, and what is known of the records that were read.
@@ -276,8 +277,16 @@ impl<C: Consumer> Consumer for Watched<C> {
         self.inner.report(ui);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        self.inner.statistics()
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        self.inner.statistics(statistics)
+    }
+
+    fn is_about_all(&self) -> bool {
+        self.inner.is_about_all()
+    }
+
+    fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
+        self.inner.pause(out)
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {

@@ -7,34 +7,39 @@ use std::time::Instant;
 use warpath::aggregate::count::{Counter, Counts, append_values};
 use warpath::aggregate::tally::{Tallied, Tally};
 use warpath::answer::Want;
-use warpath::{Batch, Digest, Error, Program, Query};
+use warpath::{Batch, Digest, Program, Query};
 
-use super::args::{CountByArgs, DistinctArgs};
+use super::args::{CountByArgs, DistinctArgs, WhereArgs};
 use super::children::Watched;
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::out::Out;
 use super::rows::{Cell, RowWriter};
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
+use super::written::Written;
 
-fn queries(paths: &[String]) -> Result<Vec<Query>, Error> {
-    paths.iter().map(|path| Query::compile(path)).collect()
+/// The queries of paths, with the format of instants that `only` has.
+pub fn queries(paths: &[String], only: &WhereArgs) -> Result<Vec<Query>, Failure> {
+    run::check_times(only, paths.iter().map(String::as_str))?;
+    paths.iter().map(|path| Ok(only.query(path)?)).collect()
 }
 
 /// Prints how often each value occurs.
 pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = queries(&paths)?;
+    let queries = queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let format = args.rows.of(&args.run.output)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
     let count = CountBy {
         tally: Arc::new(Tally::new(&queries)?.with_missing()),
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
-        rows: RowWriter::new(&args.rows, ui.look(&args.run.output, false), names),
+        rows: RowWriter::new(format, args.rows.raw_output, ui.look(&args.run.output, false), names),
         is_empty: true,
     };
     let mut count = Watched::new(count, &queries, ui)?;
@@ -46,14 +51,19 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
 /// Prints each value once.
 pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = queries(&paths)?;
+    let queries = queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
+    let look = ui.look(&args.run.output, false);
+    if args.count {
+        formats::check_text(&args.run.output)?;
+    }
     let distinct = Distinct {
         tally: Arc::new(Tally::new(&queries)?),
         counter: Some(Counter::new(args.memory.memory)),
-        rows: (!args.count).then(|| RowWriter::new(&args.rows, ui.look(&args.run.output, false), paths)),
+        rows: format.map(|format| RowWriter::new(format, args.rows.raw_output, look, paths)),
         limit: args.limit.limit,
         found: 0,
     };
@@ -106,6 +116,10 @@ impl Consumer for CountBy {
 
     fn prints_meanwhile(&self) -> bool {
         false
+    }
+
+    fn is_about_all(&self) -> bool {
+        true
     }
 
     fn is_done(&self) -> bool {
@@ -176,6 +190,10 @@ impl Consumer for Distinct {
 
     fn prints_meanwhile(&self) -> bool {
         self.rows.is_some()
+    }
+
+    fn is_about_all(&self) -> bool {
+        self.rows.is_none()
     }
 
     fn is_done(&self) -> bool {

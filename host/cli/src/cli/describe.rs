@@ -8,25 +8,28 @@ use std::time::Instant;
 use warpath::aggregate::fraction::Fraction;
 use warpath::aggregate::stats::{Describe, Described, Statistics, Summary};
 use warpath::answer::Want;
-use warpath::{Batch, Digest, Error, Program, Query};
+use warpath::{Batch, Digest, Program};
 
-use super::args::{DescribeArgs, RowsArgs, RowsFormat};
+use super::args::{DescribeArgs, RowsFormat};
 use super::children::Watched;
+use super::count;
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::look::Look;
 use super::out::Out;
 use super::rows::RowWriter;
 use super::run::{self, Consumer, Flow};
 use super::statistics::named;
 use super::ui::Ui;
+use super::written::Written;
 
 /// Prints statistics of the values of paths.
 pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, Error>>()?;
+    let queries = count::queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),
@@ -34,7 +37,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         paths,
         fractions: once(args.quantiles),
         look: ui.look(&args.run.output, false),
-        format: args.format,
+        format: formats::named(&args.run.output, args.format, RowsFormat::of_ending)?,
         values: 0,
     };
     let mut stats = Watched::new(stats, &queries, ui)?;
@@ -75,6 +78,10 @@ impl Consumer for Stats {
         false
     }
 
+    fn is_about_all(&self) -> bool {
+        true
+    }
+
     fn is_done(&self) -> bool {
         false
     }
@@ -109,8 +116,7 @@ impl Consumer for Stats {
             return Ok(());
         }
         let names = rows.first().into_iter().flatten().map(|(name, _)| name.clone()).collect();
-        let args = RowsArgs { format: self.format, raw_output: false };
-        let mut writer = RowWriter::new(&args, self.look, names);
+        let mut writer = RowWriter::new(self.format, false, self.look, names);
         writer.header(&mut out.buffer);
         for row in &rows {
             writer.row(row.iter().map(|(_, value)| value.as_deref()), &mut out.buffer);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError, RecordError, TreeError};
+use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError};
 
 use super::ui::{Message, Place, Ui};
 
@@ -147,7 +147,7 @@ impl Failure {
             }
             Self::Data { message, place, excerpt, help } => ui.report(&Message {
                 text: message.clone(),
-                place: place.clone().map(|(file, line, byte)| Place { file, at: Some((line, byte)) }),
+                place: place.clone().map(|(file, line, byte)| Place::at(file, line, byte)),
                 excerpt: excerpt.clone(),
                 help: Some(help.clone()),
             }),
@@ -183,23 +183,17 @@ fn report_library(error: &Error, excerpt: Option<&str>, help: Option<String>, ui
         }
         other => other.to_string(),
     };
-    let (place, excerpt) = (place(error), excerpt.map(str::to_owned));
+    let (place, excerpt) = (place_of(error), excerpt.map(str::to_owned));
     ui.report(&Message { text, place, excerpt, help });
 }
 
-/// The position in an input that an error is about.
-fn place(error: &Error) -> Option<Place> {
-    let (name, at) = match error {
-        Error::Input(InputError::Record(RecordError { name, line, byte, .. })) => {
-            (name, Some((*line, *byte)))
-        }
-        Error::Input(InputError::Tree(TreeError { name, line, byte, .. })) => (name, Some((*line, *byte))),
-        Error::Input(InputError::Xml { name, line, byte, .. }) => (name, Some((*line, *byte))),
-        Error::Input(InputError::Io { name, .. } | InputError::Compressed { name, .. })
-        | Error::Index(IndexError::Io { name, .. }) => (name, None),
-        _ => return None,
-    };
-    Some(Place { file: name.clone(), at })
+/// The position that an error is about, in an input or another file.
+fn place_of(error: &Error) -> Option<Place> {
+    match error {
+        Error::Input(error) => Place::of(error),
+        Error::Index(IndexError::Io { name, .. }) => Some(Place::of_file(name.clone())),
+        _ => None,
+    }
 }
 
 /// The words of help messages for a kind of index: the command that makes it, its file, and the way to run
@@ -286,7 +280,7 @@ fn instead_of(format: Foreign) -> &'static str {
 }
 
 /// The operating system's message without its error number.
-fn reason(error: &io::Error) -> impl Display {
+pub fn reason(error: &io::Error) -> impl Display {
     let text = error.to_string();
     match text.find(" (os error ") {
         Some(at) => text[..at].to_owned(),

@@ -8,32 +8,39 @@ use std::slice;
 
 use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
 
-use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OutputArgs};
-use super::failure::Failure;
+use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
+use super::failure::{Failure, reason};
 use super::inherited;
 #[cfg(unix)]
 use super::signals;
 use super::ui::Ui;
+use super::written::Written;
+
+/// The description of a list of names in messages.
+const LIST: &str = "the list of `--files-from`";
 
 /// Returns the inputs, in order. No file, and `-`, mean standard input. A folder or a pattern means its
 /// files, unless a file has exactly this name. The files of a list follow.
 ///
 /// A file that cannot be read is reported when its turn comes.
-pub fn sources(args: &FileArgs, output: &OutputArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
-    sources_of(args, FolderFiles::Json, output, ui)
+pub fn sources(args: &FileArgs, written: Written<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    sources_of(args, FolderFiles::Json, written, ui)
 }
 
 /// Returns the inputs, as [`sources`] does. `files` are the files that are read of folders.
 pub fn sources_of(
     args: &FileArgs,
     files: FolderFiles,
-    output: &OutputArgs,
+    written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
     let dash = Path::new("-");
     let mut sources = Vec::new();
     for name in &args.files {
         if name == dash {
+            if sources.iter().any(|source| matches!(source, Source::Stdin)) {
+                return Err(Failure::usage("`-` is given twice, and standard input can be read only once"));
+            }
             sources.push(stdin()?);
         } else {
             for source in Source::named(name, files).map_err(Error::from)? {
@@ -49,6 +56,7 @@ pub fn sources_of(
         if list == dash && has_stdin {
             return Err(Failure::usage("standard input is both an input and the list of `--files-from`"));
         }
+        written.refuse(LIST, list)?;
         for path in listed(list, ui)? {
             // A name in a list is no pattern.
             if path.is_dir() {
@@ -60,7 +68,7 @@ pub fn sources_of(
     } else if sources.is_empty() {
         sources.push(stdin()?);
     }
-    refuse_writing_to_an_input(&sources, output.path())?;
+    written.refuse_inputs(&sources)?;
     if sources.iter().any(|source| matches!(source, Source::Stdin)) && io::stdin().is_terminal() {
         ui.note("reading standard input; Ctrl-D ends it");
     }
@@ -74,7 +82,7 @@ pub fn inputs(
     follow: &FollowArgs,
     column: &ColumnArgs,
     engine: &EngineArgs,
-    output: &OutputArgs,
+    written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
     let format = match (engine.input, &column.column) {
@@ -83,7 +91,7 @@ pub fn inputs(
         }
         (InputFormat::Ndjson | InputFormat::Json, None) => {
             let is_lines = engine.input == InputFormat::Ndjson;
-            return sources_or_followed(args, FolderFiles::Json, follow, is_lines, output, ui);
+            return sources_or_followed(args, FolderFiles::Json, follow, is_lines, written, ui);
         }
         (InputFormat::Parquet, _) => TableFormat::Parquet,
         (InputFormat::Arrow, _) => TableFormat::Arrow,
@@ -95,7 +103,7 @@ pub fn inputs(
         TableFormat::Parquet => FolderFiles::Parquet,
         TableFormat::Arrow => FolderFiles::Arrow,
     };
-    let tables = sources_or_followed(args, files, follow, false, output, ui)?;
+    let tables = sources_or_followed(args, files, follow, false, written, ui)?;
     let column = TextColumn { format, name: name.clone() };
     Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
 }
@@ -105,10 +113,10 @@ pub fn tables_too(
     args: &FileArgs,
     column: &ColumnArgs,
     engine: &EngineArgs,
-    output: &OutputArgs,
+    written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
-    inputs(args, &FollowArgs::default(), column, engine, output, ui)
+    inputs(args, &FollowArgs::default(), column, engine, written, ui)
 }
 
 /// Refuses `--input parquet` and `--input arrow` in a command that reads no columns of tables.
@@ -121,18 +129,46 @@ pub fn refuse_tables(engine: &EngineArgs) -> Result<(), Failure> {
     }
 }
 
-/// Returns the names in a list of files.
+/// Returns the names in a list of files. All of them exist.
 fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
-    if list == Path::new("-") {
+    let name = if list == Path::new("-") { Source::Stdin.name() } else { list.display().to_string() };
+    let names = if list == Path::new("-") {
         stdin()?;
         if io::stdin().is_terminal() {
             ui.note("reading names of files from standard input; Ctrl-D ends it");
         }
-        return Ok(Source::listed(&Source::Stdin.name(), io::stdin()).map_err(Error::from)?);
+        Source::listed(&name, io::stdin())
+    } else {
+        let file = File::open(list).map_err(|source| InputError::Io { name: name.clone(), source });
+        file.and_then(|file| Source::listed(&name, file))
+    };
+    let names = names.map_err(Error::from)?;
+    let exists = |(number, path): (u64, PathBuf)| match path.metadata() {
+        Ok(_) => Ok(path),
+        Err(error) => {
+            let shown = path.display().to_string();
+            let failure = Failure::usage(format!("{name}:{number}: {shown}: {}", reason(&error)));
+            Err(match shown.contains(['*', '?', '[', '{']) {
+                true => failure.with_help("names in a list are no patterns"),
+                false => failure,
+            })
+        }
+    };
+    names.into_iter().map(exists).collect()
+}
+
+/// Refuses paths of JSON in place of files.
+///
+/// # Errors
+/// If a name begins with `$`, and no file has it.
+pub fn refuse_paths(args: &FileArgs, help: &str) -> Result<(), Failure> {
+    let is_path = |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !name.exists();
+    match args.files.iter().find(is_path) {
+        None => Ok(()),
+        Some(name) => {
+            Err(Failure::usage(format!("`{}` is a path, and no file", name.display())).with_help(help))
+        }
     }
-    let name = list.display().to_string();
-    let file = File::open(list).map_err(|source| InputError::Io { name: name.clone(), source });
-    Ok(file.and_then(|file| Source::listed(&name, file)).map_err(Error::from)?)
 }
 
 /// Returns the inputs as [`sources_of`] does, or as they are followed, if the options include this.
@@ -142,10 +178,10 @@ pub fn sources_or_followed(
     files: FolderFiles,
     follow: &FollowArgs,
     is_lines: bool,
-    output: &OutputArgs,
+    written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
-    let Some(from) = follow.follow else { return sources_of(args, files, output, ui) };
+    let Some(from) = follow.follow else { return sources_of(args, files, written, ui) };
     if !is_lines {
         let message = "`--follow` requires lines of JSON: a document or a table ends with its file";
         return Err(Failure::usage(message));
@@ -162,6 +198,7 @@ pub fn sources_or_followed(
         }
     }
     if let Some(list) = &args.files_from {
+        written.refuse(LIST, list)?;
         // A name in a list is no pattern.
         paths.extend(listed(list, ui)?);
     }
@@ -176,7 +213,7 @@ pub fn sources_or_followed(
         ([path], []) => Source::Followed(path.clone(), from.into(), end.clone()),
         _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from.into(), end.clone())),
     };
-    refuse_writing_to_an_input(slice::from_ref(&source), output.path())?;
+    written.refuse_inputs(slice::from_ref(&source))?;
     #[cfg(unix)]
     signals::end_input_first(end);
     Ok(vec![source])
@@ -196,53 +233,6 @@ pub fn stdin() -> Result<Source, Failure> {
     Ok(Source::Stdin)
 }
 
-/// Refuses an output that is also an input. The run would overwrite its input, or read its own output without
-/// end.
-pub fn refuse_writing_to_an_input(sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
-    let named = |path: PathBuf| (path.clone(), path.display().to_string());
-    let files = |source: &Source| match source {
-        Source::File(path) | Source::Followed(path, ..) => vec![named(path.clone())],
-        Source::Stdin => vec![("/dev/stdin".into(), source.name())],
-        Source::FollowedAll(all) => all.all_files().unwrap_or_default().into_iter().map(named).collect(),
-        // Its table has been checked.
-        Source::Reader(..) | Source::Column(..) => Vec::new(),
-    };
-    let inputs = sources.iter().flat_map(files);
-    refuse_writing_to("an input", inputs, output)
-}
-
-/// Refuses an output that is also one of the given inputs or indexes. An index is mapped into memory. If
-/// another writer made the file shorter, a signal would end its reader.
-pub fn refuse_writing_to_what_is_read<'a>(
-    inputs: impl IntoIterator<Item = &'a PathBuf>,
-    indexes: impl IntoIterator<Item = &'a PathBuf>,
-    output: Option<&Path>,
-) -> Result<(), Failure> {
-    let named = |path: &PathBuf| (path.clone(), path.display().to_string());
-    refuse_writing_to("an input", inputs.into_iter().map(named), output)?;
-    refuse_writing_to("an index", indexes.into_iter().map(named), output)
-}
-
-/// Refuses an output that is one of the files in `read`. Each file comes with its name in messages.
-fn refuse_writing_to(
-    what: &str,
-    read: impl Iterator<Item = (PathBuf, String)>,
-    output: Option<&Path>,
-) -> Result<(), Failure> {
-    let (output, shown) = match output.filter(|path| *path != Path::new("-")) {
-        Some(path) => (identity(path), format!("`{}`", path.display())),
-        None => (identity(Path::new("/dev/stdout")), "standard output".to_owned()),
-    };
-    let Some(output) = output else { return Ok(()) };
-    for (path, name) in read {
-        if identity(&path) == Some(output.clone()) {
-            return Err(Failure::usage(format!("{name}: is both {what} and the output ({shown})"))
-                .with_help("write to another file, and rename it afterwards"));
-        }
-    }
-    Ok(())
-}
-
 /// Refuses standard output for an index. An index is written to a file under a temporary name, which is
 /// renamed when the file is complete.
 pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
@@ -251,18 +241,4 @@ pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
             .with_help("`-o ./-` writes to a file of this name"));
     }
     Ok(())
-}
-
-/// The identity of a regular file, which is independent of its name.
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = path.metadata().ok()?;
-    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
-}
-
-/// The identity of a regular file: its canonical path.
-#[cfg(not(unix))]
-fn identity(path: &Path) -> Option<impl PartialEq + Clone + use<>> {
-    path.is_file().then(|| path.canonicalize().ok()).flatten()
 }

@@ -25,29 +25,29 @@ use super::files;
 use super::out::{self, Out};
 use super::progress::Progress;
 use super::rejects::{self, Rejects};
-use super::run::{builder, excerpt, table};
+use super::run::{builder, check_times, excerpt, table};
 use super::ui::Ui;
+use super::written::Written;
 
 /// The exit code if a subscription is wrong.
 const WRONG: u8 = 3;
 
 /// Prints the subscriptions that each document matches.
 pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    check(args)?;
+    let format = args.format()?;
+    check(args, format)?;
+    check_times(&args.only, [])?;
     let only = predicate(args)?;
+    let written = Written::of(&args.output).and(&args.rejects);
+    written.refuse_one_for_both()?;
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let mut names = args.files.files.iter().cloned().map(Source::File);
     let is_lines = names.all(|source| documents(args, &source) == Documents::Ndjson);
-    let can_follow = is_lines && args.format() != IdsFormatArg::Bitmap;
+    let can_follow = is_lines && format != IdsFormatArg::Bitmap;
     let folders = FolderFiles::Documents;
-    let sources =
-        files::sources_or_followed(&args.files, folders, &args.follow, can_follow, &args.output, ui)?;
-    files::refuse_writing_to_what_is_read([&args.subscriptions], [], args.output.path())?;
-    Rejects::check(&args.rejects, &sources, args.output.path())?;
-    if let Some(rejects) = &args.rejects.rejects {
-        files::refuse_writing_to_what_is_read([&args.subscriptions], [], Some(rejects))?;
-    }
+    let sources = files::sources_or_followed(&args.files, folders, &args.follow, can_follow, written, ui)?;
+    written.refuse("the file of subscriptions", &args.subscriptions)?;
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
     let rejects = Rejects::new(&args.rejects, args.on_error.on_error == OnErrorArg::Skip, mode)?;
     let mut settings = builder(&args.backend, &args.on_error);
@@ -55,7 +55,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
         settings = settings.max_latency(latency);
     }
     let engine = settings.build()?;
-    let any = if args.format() == IdsFormatArg::Bitmap {
+    let any = if format == IdsFormatArg::Bitmap {
         history(args, &engine, &subscriptions, sources, mode, ui)?
     } else {
         let standing = Standing::new(subscriptions);
@@ -63,6 +63,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
         let _watch = args.watch.then(|| Watch::start(&args.subscriptions, seen, &standing, ui));
         let mut filter = Filter {
             args,
+            format,
             only,
             children,
             standing,
@@ -83,8 +84,8 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
 }
 
 /// Refuses combinations of options that cannot work together.
-fn check(args: &FilterArgs) -> Result<(), Failure> {
-    match args.format() {
+fn check(args: &FilterArgs, format: IdsFormatArg) -> Result<(), Failure> {
+    match format {
         IdsFormatArg::Bitmap => {
             let Some(output) = &args.output.output else {
                 return Err(Failure::usage("`--format bitmap` writes a file: name it with `-o FILE`"));
@@ -101,7 +102,7 @@ fn check(args: &FilterArgs) -> Result<(), Failure> {
                 ));
             }
         }
-        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&args.format(), &args.output)?,
+        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&format, &args.output)?,
         _ => {}
     }
     Ok(())
@@ -220,6 +221,7 @@ fn see(children: &mut [(usize, ChildWatch)], filtered: &Filtered) -> Result<(), 
 
 struct Filter<'a> {
     args: &'a FilterArgs,
+    format: IdsFormatArg,
     only: Option<Predicate>,
     /// The numbers of subscriptions that filter children, and what is known of these.
     children: Vec<(usize, ChildWatch)>,
@@ -264,7 +266,7 @@ impl Filter<'_> {
     fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
         let is_shown = self.out.is_terminal() && !self.args.count;
         let mut progress = Progress::new(self.args.report.progress.progress, &sources, is_shown);
-        let mut answers = Answers::new(self.args, &self.standing.current())?;
+        let mut answers = Answers::new(self.args, self.format, &self.standing.current())?;
         let setup = started.elapsed();
         let mut failure = self.all(sources, &mut answers, &mut progress).err();
         progress.finish(self.done.stats.bytes);
@@ -279,7 +281,7 @@ impl Filter<'_> {
                 .and_then(|()| self.rejects.finish());
             failure = failure.or(ended.err());
         }
-        ui.skipped("document", self.skipped, self.first_skipped.as_ref());
+        ui.skipped("document", self.skipped, self.first_skipped.take());
         let subscriptions = self.standing.current();
         for (number, watch) in &self.children {
             watch.note_for_subscription(subscriptions.id(*number).unwrap_or_default(), ui);
@@ -320,6 +322,12 @@ impl Filter<'_> {
         Ok(())
     }
 
+    /// Writes the results so far, because the next ones may take time.
+    fn pause(&mut self, answers: &mut Answers) -> Result<(), Failure> {
+        answers.pause(&mut self.out)?;
+        self.rejects.pause()
+    }
+
     fn tell(
         &mut self,
         run: &mut Filtering,
@@ -333,7 +341,7 @@ impl Filter<'_> {
         loop {
             match run.next() {
                 // The next inputs may be slow, so results are written now.
-                None => return answers.pause(&mut self.out),
+                None => return self.pause(answers),
                 Some(Err(error)) => {
                     let is_record = matches!(error, Error::Input(InputError::Record(_)));
                     let shown = shown.filter(|_| is_record);
@@ -364,7 +372,7 @@ impl Filter<'_> {
                         return Err(failure);
                     }
                     if !run.is_ready() {
-                        answers.pause(&mut self.out)?;
+                        self.pause(answers)?;
                     }
                     progress.update(before + run.bytes_read());
                 }

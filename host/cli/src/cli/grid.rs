@@ -3,6 +3,10 @@
 //! The first rows are kept until there are enough of them, or no more. They decide how wide the columns are,
 //! and which ones are aligned at the right. Later rows are printed at once. Memory does not grow with the
 //! number of rows.
+//!
+//! The layout is this module's own. comfy-table and tabled keep all rows until the last one, so that memory
+//! grows with the output, and `--follow` would print nothing. They also fold long cells over several lines,
+//! where one line per row is what a reader of results expects.
 
 use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -24,6 +28,10 @@ const LEAST: usize = 4;
 pub struct Grid {
     look: Look,
     names: Vec<String>,
+    /// True if the names are printed above the rows.
+    has_header: bool,
+    /// The most rows that decide the widths.
+    sample_rows: usize,
     /// The rows that are kept, and the bytes of their cells. Empty once the widths are known.
     sample: Vec<Vec<Cell>>,
     sample_bytes: usize,
@@ -32,8 +40,9 @@ pub struct Grid {
 }
 
 /// The printed form of a value.
-struct Cell {
+pub struct Cell {
     text: String,
+    /// True if the text is aligned at the right, where all of its column are.
     is_number: bool,
 }
 
@@ -46,18 +55,49 @@ struct Column {
 impl Grid {
     pub fn new(names: &[impl AsRef<str>], look: Look) -> Self {
         let names = names.iter().map(|name| escaped(name.as_ref()).into_owned()).collect();
-        Self { look, names, sample: Vec::new(), sample_bytes: 0, columns: None }
+        Self {
+            look,
+            names,
+            has_header: true,
+            sample_rows: SAMPLE_ROWS,
+            sample: Vec::new(),
+            sample_bytes: 0,
+            columns: None,
+        }
+    }
+
+    /// Rows that are all printed at the end, so that the widths fit each of them.
+    pub fn of_all(names: &[&str], look: Look) -> Self {
+        Self { sample_rows: usize::MAX, ..Self::new(names, look) }
+    }
+
+    /// Leaves out the names above the rows.
+    pub fn without_header(self) -> Self {
+        let names = vec![String::new(); self.names.len()];
+        Self { has_header: false, names, ..self }
     }
 
     /// Adds a row, one JSON value for each column, and appends what can be printed.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-        let row: Vec<Cell> = cells.into_iter().map(Cell::new).collect();
+        self.cells(cells.into_iter().map(Cell::new).collect(), out);
+    }
+
+    /// Adds a row, one cell for each column, and appends what can be printed.
+    pub fn cells(&mut self, row: Vec<Cell>, out: &mut Vec<u8>) {
         if let Some(columns) = &self.columns {
             return self.line(columns, &row, None, out);
         }
         self.sample_bytes += row.iter().map(|cell| cell.text.len()).sum::<usize>();
         self.sample.push(row);
-        if self.sample.len() >= SAMPLE_ROWS || self.sample_bytes >= SAMPLE_BYTES {
+        let is_limited = self.sample_rows < usize::MAX;
+        if self.sample.len() >= self.sample_rows || is_limited && self.sample_bytes >= SAMPLE_BYTES {
+            self.end(out);
+        }
+    }
+
+    /// Appends the names and the rows that are kept, if there are rows.
+    pub fn pause(&mut self, out: &mut Vec<u8>) {
+        if !self.sample.is_empty() {
             self.end(out);
         }
     }
@@ -71,7 +111,9 @@ impl Grid {
         let columns = self.layout(&rows);
         let header: Vec<Cell> =
             self.names.iter().map(|name| Cell { text: name.clone(), is_number: false }).collect();
-        self.line(&columns, &header, Some(HEADER).filter(|_| self.look.color), out);
+        if self.has_header {
+            self.line(&columns, &header, Some(HEADER).filter(|_| self.look.color), out);
+        }
         rows.iter().for_each(|row| self.line(&columns, row, None, out));
         self.columns = Some(columns);
     }
@@ -126,6 +168,17 @@ impl Grid {
 }
 
 impl Cell {
+    /// A text without control characters.
+    pub fn text(text: String) -> Self {
+        Self { text, is_number: false }
+    }
+
+    /// A number, which is aligned at the right.
+    pub fn number(text: String) -> Self {
+        Self { text, is_number: true }
+    }
+
+    /// The printed form of a JSON value.
     fn new(json: &[u8]) -> Self {
         if json == b"null" {
             return Self { text: String::new(), is_number: false };

@@ -14,7 +14,8 @@ use super::out::Out;
 use super::progress::Progress;
 use super::statistics::named;
 use super::ui::Ui;
-use super::{files, run};
+use super::written::Written;
+use super::{files, formats, run};
 
 /// Makes an index file.
 pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
@@ -91,11 +92,12 @@ fn described(info: &IndexInfo) -> String {
 
 /// Prints indexes as text.
 pub fn dump(args: DumpArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    formats::check_text(&args.output)?;
     let levels = match &args.query {
         Some(path) => Program::new(&[Query::compile(path)?])?.levels(),
         None => args.levels.levels,
     };
-    let sources = files::sources(&args.files, &args.output, ui)?;
+    let sources = files::sources(&args.files, Written::of(&args.output), ui)?;
     let several = sources.len() > 1;
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;

@@ -14,18 +14,20 @@ use warpath::packed::{PackOptions, PackedFile, pack_to_watched, pack_watched, un
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::inherited;
 use super::out::{self, Out};
 use super::progress::Progress;
 use super::statistics::Statistics;
 use super::ui::Ui;
+use super::written::Written;
 
 /// Packs a file.
 pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let PackArgs { file, output, group_size, report } = args;
     let output = &output.output;
     let source = source(file)?;
-    files::refuse_writing_to_an_input(slice::from_ref(&source), Some(output))?;
+    Written::to(output).refuse_inputs(slice::from_ref(&source))?;
     let mut options = PackOptions::default();
     if let Some(bytes) = group_size {
         options = options.group_bytes(*bytes);
@@ -76,8 +78,9 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 /// Writes the text of a packed file, or some lines of it, or checks the file.
 pub fn unpack_file(args: &UnpackArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let UnpackArgs { file, output, lines, check } = args;
+    formats::check_uncompressed(output)?;
     let source = source(file)?;
-    files::refuse_writing_to_an_input(slice::from_ref(&source), output.path())?;
+    Written::of(output).refuse_inputs(slice::from_ref(&source))?;
     let mut out = Out::new(output).made_from(Source::output_mode([&source]));
     if lines.is_none() && !check {
         unpack(source, |text| out.lines(text).map_err(|failure| io::Error::other(Failed(failure))))

@@ -13,21 +13,26 @@ use super::children::Watched;
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
+use super::written::Written;
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if is_file(&args.path) {
         swap(&mut args)?;
     }
+    formats::check_text(&args.run.output)?;
+    run::check_times(&args.run.only, [&args.path].into_iter().chain(&args.each).map(String::as_str))?;
     let mut query = args.run.only.query(&args.path)?;
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
     let program = Program::new(std::slice::from_ref(&query))?;
-    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources =
+        files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = ui.look(&args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
@@ -96,8 +101,19 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
 
 /// Prints the first records.
 pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    formats::check_records(&args.run.output)?;
+    run::check_times(&args.run.only, [])?;
+    files::refuse_paths(
+        &args.files,
+        "`warpath head` prints whole records; `warpath query PATH` prints values",
+    )?;
+    if let Some(number) = args.files.files.first().filter(|name| is_number(name) && !name.exists()) {
+        let number = number.display();
+        return Err(Failure::usage(format!("`{number}` is a number, and no file"))
+            .with_help(format!("`-n {number}` prints {number} records")));
+    }
     let program = Program::new(&[Query::compile("$")?])?;
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {
@@ -111,6 +127,11 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     };
     run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && lines.found == 0)))
+}
+
+/// Returns true if a name has digits alone.
+fn is_number(name: &Path) -> bool {
+    name.to_str().is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The number of matches after which a run ends, of which `skip` are left out.

@@ -1,15 +1,13 @@
 //! Records that a run leaves out: written to a file as they are, and counted up to a limit.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use warpath::{Batch, InputError, OutputMode, Source};
+use warpath::{Batch, InputError, OutputMode};
 
 use super::args::{OutputArgs, RejectArgs};
 use super::failure::Failure;
-use super::files;
 use super::out::Out;
 use super::run::Flow;
 
@@ -52,22 +50,6 @@ impl Rejects {
         let out =
             args.rejects.clone().map(|path| Out::new(&OutputArgs { output: Some(path) }).made_from(mode));
         Ok(Self { out, most: args.max_errors, count: 0, open: false })
-    }
-
-    /// Refuses a file that is also an input, or the output of the run.
-    pub fn check(args: &RejectArgs, sources: &[Source], output: Option<&Path>) -> Result<(), Failure> {
-        let Some(path) = &args.rejects else { return Ok(()) };
-        if path == Path::new("-") {
-            return Err(Failure::usage("`--rejects` names a file: standard output has the results"));
-        }
-        let same = |output: &Path| output == path || is_same_file(output, path);
-        if output.is_some_and(same) {
-            return Err(Failure::usage(format!(
-                "`{}` is the file of both `--output` and `--rejects`",
-                path.display()
-            )));
-        }
-        files::refuse_writing_to_an_input(sources, Some(path))
     }
 
     /// Returns true if the records themselves are wanted.
@@ -115,13 +97,22 @@ impl Rejects {
     /// The failure if more records were left out than the limit allows.
     pub fn failure(&self) -> Option<Failure> {
         let most = self.most.filter(|most| self.count > *most)?;
-        let records = if most == 1 { "record" } else { "records" };
+        let records = if most == 1 { "record was" } else { "records were" };
+        let kept = match &self.out {
+            Some(_) => "the file of `--rejects` has them",
+            None => "`--rejects FILE` keeps them",
+        };
         Some(Failure::Data {
-            message: format!("more than {most} {records} were left out"),
+            message: format!("more than {most} {records} left out"),
             place: None,
             excerpt: None,
-            help: format!("`--max-errors {most}` ends the run there"),
+            help: format!("{kept}; a greater `--max-errors` lets the run go on"),
         })
+    }
+
+    /// Writes the records so far, because the next ones may take time.
+    pub fn pause(&mut self) -> Result<(), Failure> {
+        self.out.as_mut().map_or(Ok(()), Out::pause)
     }
 
     /// Writes the rest, if the file is open.
@@ -156,10 +147,6 @@ pub fn of_document(error: &InputError, text: &[u8], first_line: u64, is_lines: b
         false => Some(text),
     };
     Reject { line, byte, reason, column: None, record: record.unwrap_or_default().to_vec() }
-}
-
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A record that was left out, as a line of JSON. A record that is not UTF-8 is in Base64 (RFC 4648), under

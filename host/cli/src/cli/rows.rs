@@ -3,7 +3,7 @@
 use warpath::answer::{RowForm, RowText, TextForm, text};
 use warpath::json;
 
-use super::args::{RowsArgs, RowsFormat};
+use super::args::RowsFormat;
 use super::grid::Grid;
 use super::look::Look;
 
@@ -14,21 +14,24 @@ pub type Cell<'a> = Option<&'a [u8]>;
 pub struct RowWriter(Form);
 
 enum Form {
-    /// Fields separated by tabs, in this form.
-    Text(TextForm),
+    /// Fields separated by tabs, in this form, and coloured as JSON is.
+    Text(TextForm, Look),
     /// Objects without missing values. The names of the columns as keys, with their colons.
-    Ndjson(Vec<String>),
+    Ndjson(Vec<String>, Look),
     /// Fields in which `null` and a missing value differ.
     Fields(RowText),
     Table(Grid),
 }
 
 impl RowWriter {
-    pub fn new(args: &RowsArgs, look: Look, names: Vec<String>) -> Self {
-        let form = match args.format {
-            RowsFormat::Text if args.raw_output => Form::Text(TextForm::Raw),
-            RowsFormat::Text => Form::Text(TextForm::Json),
-            RowsFormat::Ndjson => Form::Ndjson(names.iter().map(|name| json::encode(name) + ":").collect()),
+    /// Rows in a format. `is_raw` is true if strings are text in [`RowsFormat::Text`].
+    pub fn new(format: RowsFormat, is_raw: bool, look: Look, names: Vec<String>) -> Self {
+        let form = match format {
+            RowsFormat::Text if is_raw => Form::Text(TextForm::Raw, look),
+            RowsFormat::Text => Form::Text(TextForm::Json, look),
+            RowsFormat::Ndjson => {
+                Form::Ndjson(names.iter().map(|name| json::encode(name) + ":").collect(), look)
+            }
             RowsFormat::Csv => Form::Fields(RowText::new(RowForm::Csv, &names)),
             RowsFormat::Tsv => Form::Fields(RowText::new(RowForm::Tsv, &names)),
             RowsFormat::Table => Form::Table(Grid::new(&names, look)),
@@ -45,36 +48,42 @@ impl RowWriter {
 
     /// Writes a row, which has a cell for each column.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>, out: &mut Vec<u8>) {
-        // These formats leave the field of `null` empty, as of a missing value. A string is shown as it is.
+        // `null` makes these writers leave a field empty, and a string makes them write its text. The text of
+        // the string `"null"` is its JSON, so that it is not that of `null`.
         let field = |cell: Cell<'a>| match cell {
             None => &b"null"[..],
             Some(b"null") => b"\"null\"",
+            Some(b"\"null\"") => br#""\"null\"""#,
             Some(value) => value,
         };
         match &mut self.0 {
-            Form::Text(form) => {
+            Form::Text(form, look) => {
                 for (i, cell) in cells.into_iter().enumerate() {
                     if i > 0 {
                         out.push(b'\t');
                     }
                     match cell {
-                        Some(value) => text::append(value, *form, out),
+                        Some(value) if *form == TextForm::Raw && value.starts_with(b"\"") => {
+                            text::append(value, *form, out);
+                        }
+                        Some(value) => look.append(value, out),
                         None => out.extend_from_slice(b"missing"),
                     }
                 }
                 out.push(b'\n');
             }
-            Form::Ndjson(keys) => {
-                out.push(b'{');
-                let begin = out.len();
+            Form::Ndjson(keys, look) => {
+                let mut line = vec![b'{'];
                 for (value, key) in cells.into_iter().zip(keys).filter_map(|(cell, key)| Some((cell?, key))) {
-                    if out.len() > begin {
-                        out.push(b',');
+                    if line.len() > 1 {
+                        line.push(b',');
                     }
-                    out.extend_from_slice(key.as_bytes());
-                    out.extend_from_slice(value);
+                    line.extend_from_slice(key.as_bytes());
+                    line.extend_from_slice(value);
                 }
-                out.extend_from_slice(b"}\n");
+                line.push(b'}');
+                look.append(&line, out);
+                out.push(b'\n');
             }
             Form::Fields(rows) => rows.append(cells.into_iter().map(field), out),
             Form::Table(grid) => grid.row(cells.into_iter().map(field), out),

@@ -11,20 +11,20 @@ use warpath::bitmap::ask::{BitmapEngine, Lines};
 use warpath::bitmap::rows::RowSet;
 use warpath::columns::NestedSchema;
 use warpath::{
-    Answers, Batch, Digest, Engine, EngineBuilder, Error, IndexFile, InputError, OutputMode, Plan, Predicate,
-    Program, RecordError, Setup, Source, Stats,
+    Answers, Batch, Digest, Engine, EngineBuilder, Error, IndexFile, Input, InputError, OutputMode, Plan,
+    Predicate, Program, RecordError, Setup, Source, Stats,
 };
 use warpath_shared::units::LineIx;
 
-use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs};
+use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
 use super::escape::{escaped, is_escaped};
 use super::failure::Failure;
-use super::files;
 use super::out::Out;
 use super::progress::Progress;
 use super::rejects::{self, Reject, Rejects};
 use super::statistics::Statistics;
 use super::ui::Ui;
+use super::written::Written;
 
 /// A consumer of results: it prints, counts or converts them.
 pub trait Consumer {
@@ -81,9 +81,20 @@ pub trait Consumer {
     /// Reports what the results lack, after the last batch.
     fn report(&self, _ui: &Ui) {}
 
-    /// Returns statistics of the results, as names and values.
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+    /// Adds statistics of the results.
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        statistics
+    }
+
+    /// Returns true if the results are about all records together. A run that fails then has none, and
+    /// [`end`](Self::end) is not called, unless the failure is that of [`take_failure`](Self::take_failure).
+    fn is_about_all(&self) -> bool {
+        false
+    }
+
+    /// Called when the next results may take time.
+    fn pause(&mut self, _out: &mut Out) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Called once after the last batch.
@@ -132,81 +143,25 @@ pub fn consume(
     ui: &Ui,
     started: Instant,
 ) -> Result<(), Failure> {
-    let indexes: Vec<_> = [&args.index.index, &args.bitmap].into_iter().flatten().collect();
-    files::refuse_writing_to_what_is_read([], indexes.iter().copied(), args.output.path())?;
+    check_files(&sources, args)?;
     let predicate = args.only.predicate()?;
-    if let (Some(_), count @ 2..) = (&args.bitmap, sources.len()) {
-        return Err(Failure::usage(format!(
-            "a bitmap index requires one plain file; there are {count} inputs"
-        )));
-    }
-    let mode = indexes.into_iter().fold(Source::output_mode(&sources), OutputMode::and_file);
-    Rejects::check(&args.rejects, &sources, args.output.path())?;
+    let mode = index_files(args).fold(Source::output_mode(&sources), OutputMode::and_file);
     let skips = args.on_error.on_error == OnErrorArg::Skip || consumer.skips_records();
     let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
     let mut out = Out::new(&args.output).made_from(mode);
     if consumer.is_done() {
-        if let (Some(predicate), None) = (&predicate, &args.bitmap) {
-            program.matching(&Arc::new(predicate.clone()), false)?;
-        }
-        if let Some(index) = &args.bitmap {
-            BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
-        }
-        rejects.open()?;
-        consumer.start(&mut out)?;
-        consumer.end(&mut out)?;
-        rejects.finish()?;
-        return out.finish();
+        check_unused(program, predicate, args)?;
+        return without_input(consumer, &mut out, &mut rejects);
     }
     let is_shown = out.is_terminal() && consumer.prints_meanwhile();
     let mut progress = Progress::new(args.report.progress.progress, &sources, is_shown);
-    let only_file = match &sources[..] {
-        [Source::File(path)] => Some(path.clone()),
-        _ => None,
-    };
-    let mut input = engine.input(sources);
-    let (mut found, mut last, mut skipped) = (None, None, Skipped::default());
-    if let (Some(predicate), None) = (&predicate, &args.bitmap) {
-        found = Some(format!("{}, with the query", escaped(&predicate.expr().to_string())));
-        input = input.matching(predicate);
-    }
-    if let (Some(predicate), Some(file)) = (&predicate, &args.bitmap) {
-        let (index, lines, took) = only(engine, predicate, file, only_file, args.approximate.approximate)?;
-        let count = lines.rows.as_ref().map_or(index.rows(), RowSet::count);
-        let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
-        found = Some(match &lines.rest {
-            None => format!("{count} lines found, after {checked}"),
-            Some(rest) => {
-                let rest = escaped(&rest.expr().to_string()).into_owned();
-                format!("{count} lines read, after {checked}; {rest} with the query")
-            }
-        });
-        if let Some(rest) = &lines.rest {
-            input = input.matching(rest);
-        }
-        if let Some(rows) = lines.rows {
-            input = input.only(&index, rows).map_err(Failure::of_bitmap)?;
-        }
-        skipped = Skipped { count: lines.skipped, first: lines.first_skipped };
-        last = lines.fault.map(|(error, line)| {
-            let excerpt = excerpt(&line, error.byte as usize - 1);
-            Failure::Library(Box::new(InputError::from(error).into()), Some(excerpt))
-        });
-    }
-    if let Some(index) = &args.index.index {
-        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
-    }
-    if let Some(digest) = consumer.digest() {
-        input = input.digesting(digest);
-    }
-    if let Some(schema) = consumer.decodes() {
-        input = input.decoding(schema);
-    }
+    let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate, args)?;
+    let input = prepared(input, consumer, args)?;
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let before = skipped.count;
     let mut done =
-        consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut rejects, last, &mut progress);
+        consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut rejects, fault, &mut progress);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -217,18 +172,160 @@ pub fn consume(
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
     consumer.report(ui);
     if let Some(format) = args.report.stats.stats {
-        let total = started.elapsed();
-        let made = answers.setup();
-        // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not
-        // counted.
-        let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
-        let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
-        let mut stats = answers.stats();
-        stats.skipped += before;
-        let table = table(answers.plan(), &stats, setup, &made, total, found);
-        ui.statistics(&table.and(consumer.statistics()), format);
+        let times = [started_reading, started.elapsed()];
+        let table = statistics(&answers, before, found, started, times);
+        ui.statistics(&consumer.statistics(table), format);
     }
     done
+}
+
+/// Refuses `--time-format` where nothing reads instants. `texts` are queries and expressions, besides that of
+/// `--where`.
+///
+/// # Errors
+/// If the option is given, and no text has `time(…)`.
+pub fn check_times<'t>(only: &WhereArgs, texts: impl IntoIterator<Item = &'t str>) -> Result<(), Failure> {
+    let has_time = |text: &str| text.contains("time(");
+    let is_used = only.only.as_deref().is_some_and(has_time) || texts.into_iter().any(has_time);
+    if only.time_format.is_none() || is_used {
+        return Ok(());
+    }
+    Err(Failure::usage("`--time-format` is about `time(…)`, and nothing here reads a time")
+        .with_help("as in `--where 'time($.created_at) >= \"2017-03-01\"'`"))
+}
+
+/// The index files of a run.
+fn index_files(args: &RunArgs) -> impl Iterator<Item = &PathBuf> {
+    [&args.index.index, &args.bitmap].into_iter().flatten()
+}
+
+/// Refuses files that are both read and written, and a bitmap index of several inputs.
+fn check_files(sources: &[Source], args: &RunArgs) -> Result<(), Failure> {
+    let written = Written::of_run(args);
+    written.refuse_one_for_both()?;
+    index_files(args).try_for_each(|index| written.refuse("an index", index))?;
+    match (&args.bitmap, sources.len()) {
+        (Some(_), count @ 2..) => {
+            Err(Failure::usage(format!("a bitmap index requires one plain file; there are {count} inputs")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a predicate and a bitmap index that cannot be used, in a run that needs neither.
+fn check_unused(program: Program, predicate: Option<Predicate>, args: &RunArgs) -> Result<(), Failure> {
+    if let (Some(predicate), None) = (predicate, &args.bitmap) {
+        program.matching(&Arc::new(predicate), false)?;
+    }
+    if let Some(index) = &args.bitmap {
+        BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
+    }
+    Ok(())
+}
+
+/// Writes the results of a consumer that needs no input.
+fn without_input(consumer: &mut impl Consumer, out: &mut Out, rejects: &mut Rejects) -> Result<(), Failure> {
+    rejects.open()?;
+    consumer.start(out)?;
+    consumer.end(out)?;
+    rejects.finish()?;
+    out.finish()
+}
+
+/// An input whose records a predicate chooses.
+struct Chosen {
+    input: Input,
+    /// The statistics of the choice.
+    found: Option<String>,
+    /// The malformed records that the evaluation over a bitmap index left out.
+    skipped: Skipped,
+    /// The malformed record at which that evaluation ended. Records before it are evaluated.
+    fault: Option<Failure>,
+}
+
+/// Applies the predicate: over the bitmap index, if there is one, else with the query.
+fn chosen(
+    engine: &Engine,
+    sources: Vec<Source>,
+    predicate: Option<Predicate>,
+    args: &RunArgs,
+) -> Result<Chosen, Failure> {
+    let only_file = match &sources[..] {
+        [Source::File(path)] => Some(path.clone()),
+        _ => None,
+    };
+    let input = engine.input(sources);
+    let Some(predicate) = predicate else {
+        return Ok(Chosen { input, found: None, skipped: Skipped::default(), fault: None });
+    };
+    let Some(file) = &args.bitmap else {
+        return Ok(Chosen {
+            found: Some(format!("{}, with the query", escaped(&predicate.expr().to_string()))),
+            input: input.matching(&predicate),
+            skipped: Skipped::default(),
+            fault: None,
+        });
+    };
+    let (index, lines, took) = only(engine, &predicate, file, only_file, args.approximate.approximate)?;
+    let found = Some(found(&index, &lines, took));
+    let input = match &lines.rest {
+        Some(rest) => input.matching(rest),
+        None => input,
+    };
+    let input = match lines.rows {
+        Some(rows) => input.only(&index, rows).map_err(Failure::of_bitmap)?,
+        None => input,
+    };
+    let fault = lines.fault.map(|(error, line)| {
+        let excerpt = excerpt(&line, error.byte as usize - 1);
+        Failure::Library(Box::new(InputError::from(error).into()), Some(excerpt))
+    });
+    Ok(Chosen { input, found, skipped: Skipped { count: lines.skipped, first: lines.first_skipped }, fault })
+}
+
+/// The statistics of an evaluation over a bitmap index.
+fn found(index: &BitmapIndex, lines: &Lines, took: Duration) -> String {
+    let count = lines.rows.as_ref().map_or(index.rows(), RowSet::count);
+    let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
+    match &lines.rest {
+        None => format!("{count} lines found, after {checked}"),
+        Some(rest) => {
+            let rest = escaped(&rest.expr().to_string()).into_owned();
+            format!("{count} lines read, after {checked}; {rest} with the query")
+        }
+    }
+}
+
+/// Adds the index of the input, and what workers make for the consumer.
+fn prepared(mut input: Input, consumer: &impl Consumer, args: &RunArgs) -> Result<Input, Failure> {
+    if let Some(index) = &args.index.index {
+        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
+    }
+    if let Some(digest) = consumer.digest() {
+        input = input.digesting(digest);
+    }
+    if let Some(schema) = consumer.decodes() {
+        input = input.decoding(schema);
+    }
+    Ok(input)
+}
+
+/// The statistics of a run that has ended. `before` is the number of records that were skipped before it.
+/// `times` are the times until it began to read, and until now.
+fn statistics(
+    answers: &Answers,
+    before: u64,
+    found: Option<String>,
+    started: Instant,
+    [started_reading, total]: [Duration; 2],
+) -> Statistics {
+    let made = answers.setup();
+    // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not counted.
+    let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
+    let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
+    let mut stats = answers.stats();
+    stats.skipped += before;
+    table(answers.plan(), &stats, setup, &made, total, found)
 }
 
 fn consume_all(
@@ -243,6 +340,8 @@ fn consume_all(
     let mut open = false;
     // A faulty record may follow the last evaluated one. This is the text around its fault.
     let (mut excerpt, mut begins_document) = (None, false);
+    // True if the consumer ends the run: the records before are then all that it is about.
+    let mut is_chosen = false;
     let failure = loop {
         match answers.next() {
             None => break last.take(),
@@ -265,7 +364,9 @@ fn consume_all(
                 let malformed = rejects::malformed(&batch, flow);
                 skipped.add(&batch, malformed);
                 rejects.add_batch(&batch, malformed, consumer.take_refused())?;
-                if let Some(failure) = consumer.take_failure().or_else(|| rejects.failure()) {
+                let chosen = consumer.take_failure();
+                is_chosen = chosen.is_some();
+                if let Some(failure) = chosen.or_else(|| rejects.failure()) {
                     break Some(failure);
                 }
                 if flow != Flow::Continue {
@@ -275,7 +376,9 @@ fn consume_all(
                     batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
                 begins_document = batch.fault().is_some_and(|fault| batch.begins_document(fault));
                 if !answers.is_ready() {
+                    consumer.pause(out)?;
                     out.pause()?;
+                    rejects.pause()?;
                 }
                 progress.update(answers.bytes_read());
             }
@@ -288,7 +391,9 @@ fn consume_all(
     }
     progress.finish(answers.bytes_read());
     if open {
-        consumer.end(out)?;
+        if failure.is_none() || is_chosen || !consumer.is_about_all() {
+            consumer.end(out)?;
+        }
         out.finish()?;
         rejects.finish()?;
     }

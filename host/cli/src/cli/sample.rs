@@ -11,14 +11,23 @@ use warpath::{Batch, Program, Query};
 use super::args::SampleArgs;
 use super::failure::Failure;
 use super::files;
+use super::formats;
+use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::Ui;
+use super::written::Written;
 
 /// Prints random records.
 pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    formats::check_records(&args.run.output)?;
+    run::check_times(&args.run.only, [])?;
+    files::refuse_paths(
+        &args.files,
+        "`warpath sample` prints whole records; `warpath query PATH` prints values",
+    )?;
     let program = Program::new(&[Query::compile("$")?])?;
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {
@@ -27,6 +36,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         memory: args.memory.memory,
         bytes: 0,
         is_empty: true,
+        look: ui.look(&args.run.output, false),
     };
     run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))
@@ -39,6 +49,7 @@ struct Records {
     memory: usize,
     bytes: usize,
     is_empty: bool,
+    look: Look,
 }
 
 /// The memory of a record of the sample, beside its text.
@@ -51,6 +62,10 @@ impl Consumer for Records {
 
     fn prints_meanwhile(&self) -> bool {
         false
+    }
+
+    fn is_about_all(&self) -> bool {
+        true
     }
 
     fn is_done(&self) -> bool {
@@ -83,7 +98,7 @@ impl Consumer for Records {
         let sample = std::mem::replace(&mut self.sample, Sample::new(0, 0));
         for record in sample.finish() {
             self.is_empty = false;
-            out.buffer.extend_from_slice(&record);
+            self.look.append(&record, &mut out.buffer);
             out.buffer.push(b'\n');
             out.line_end()?;
         }

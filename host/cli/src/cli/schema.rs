@@ -24,6 +24,7 @@ use super::files;
 use super::out::Out;
 use super::run;
 use super::ui::Ui;
+use super::written::Written;
 pub use diff::saved;
 pub use read::{Reading, read};
 
@@ -31,7 +32,12 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     if let Some(SchemaCommand::Diff(args)) = &args.command {
         return diff::run(args, ui, started);
     }
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, &args.output, ui)?;
+    let format = args.format()?;
+    files::refuse_paths(
+        &args.files,
+        "`warpath schema` describes all paths; `warpath stats PATH` describes one",
+    )?;
+    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of(&args.output), ui)?;
     let mode = Source::output_mode(&sources);
     let name = table_name(&sources);
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
@@ -43,18 +49,24 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         stats: args.report.stats.stats,
     };
     let read = read(&engine, sources, options, ui, started)?;
-    let text = match args.format {
+    let text = match format {
         SchemaFormat::Tree => show::tree(&rows(&read)),
-        SchemaFormat::Table => show::table(&rows(&read)),
-        SchemaFormat::Ndjson => rows(&read).iter().map(|row| schema::ndjson(row) + "\n").collect(),
-        SchemaFormat::JsonSchema => schema::json_schema(&read.tree),
-        SchemaFormat::Arrow => schema::arrow_text(&arrow::schema(&read.tree, ArrowOptions::default())),
+        SchemaFormat::Table => show::table(&rows(&read), ui.look(&args.output, false)),
+        SchemaFormat::Ndjson => {
+            rows(&read).iter().map(|row| schema::ndjson(row) + "\n").collect::<String>().into_bytes()
+        }
+        SchemaFormat::JsonSchema => schema::json_schema(&read.tree).into_bytes(),
+        SchemaFormat::Arrow => {
+            schema::arrow_text(&arrow::schema(&read.tree, ArrowOptions::default())).into_bytes()
+        }
         #[cfg(feature = "parquet")]
-        SchemaFormat::Parquet => message_type(&read)?,
-        SchemaFormat::Sql => schema::create_table(&name, &arrow::schema(&read.tree, ArrowOptions::default())),
+        SchemaFormat::Parquet => message_type(&read)?.into_bytes(),
+        SchemaFormat::Sql => {
+            schema::create_table(&name, &arrow::schema(&read.tree, ArrowOptions::default())).into_bytes()
+        }
     };
     let mut out = Out::new(&args.output).made_from(mode);
-    out.lines(text.as_bytes())?;
+    out.lines(&text)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

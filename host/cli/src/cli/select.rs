@@ -28,6 +28,7 @@ use super::run::{self, Consumer};
 use super::sort::{self, Sorting};
 use super::table::TableWriter;
 use super::ui::Ui;
+use super::written::Written;
 use super::{files, formats};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -55,11 +56,15 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
     }
-    let (format, look) = (form.of(&run.output), ui.look(&run.output, form.pretty.pretty));
+    let (format, look) = (formats::of_rows(&form, &run.output)?, ui.look(&run.output, form.pretty.pretty));
     let binary = formats::binary_form(format, &run.output);
     if binary.is_none() && on_mismatch != OnMismatchArg::Null {
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
+    }
+    let has_time = |column: &String| column.split_once('=').is_some_and(|(name, _)| name.ends_with(":time"));
+    if !columns.iter().any(has_time) {
+        run::check_times(&run.only, columns.iter().chain(&explode).map(String::as_str))?;
     }
     let (program, queries) =
         program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
@@ -68,11 +73,17 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))
             .with_help("`--with-filename` makes a column of this name; give the other one another name"));
     }
+    if follow.follow.is_some() && !sort.sort.is_empty() {
+        return Err(Failure::usage(
+            "`--sort` prints its rows when the input ends, and a followed file does not",
+        )
+        .with_help("print the rows as they come, without `--sort`"));
+    }
     let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
     formats::check(format, &run.output, look)?;
     let sources = match again {
         Some(again) => again,
-        None => files::inputs(&files, &follow, &column, &engine, &run.output, ui)?,
+        None => files::inputs(&files, &follow, &column, &engine, Written::of_run(&run), ui)?,
     };
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
@@ -106,6 +117,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         limit,
         names: with_filename.then(|| NamePrefix::new(form)),
         origins: None,
+        is_followed: follow.follow.is_some(),
     };
     if sort.is_empty() {
         return evaluation.run(rows);

@@ -14,6 +14,7 @@ use super::failure::Failure;
 use super::out::Out;
 use super::rejects::Reject;
 use super::run::{Consumer, Flow};
+use super::statistics::Statistics;
 use super::ui::Ui;
 
 /// The columns by which rows are sorted, as the options name them.
@@ -180,7 +181,11 @@ impl<C: Sortable> Consumer for Sorting<C> {
         self.inner.report(ui);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        self.inner.statistics()
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        self.inner.statistics(statistics)
+    }
+
+    fn is_about_all(&self) -> bool {
+        true
     }
 }

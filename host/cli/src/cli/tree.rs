@@ -9,13 +9,16 @@ use super::args::{OnErrorArg, TreeArgs};
 use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
+use super::formats;
 use super::out::Out;
 use super::run::excerpt;
 use super::ui::Ui;
+use super::written::Written;
 
 /// Prints the trees of records.
 pub fn run(args: &TreeArgs, ui: &Ui) -> Result<ExitCode, Failure> {
-    let sources = files::sources(&args.files, &args.output, ui)?;
+    formats::check_text(&args.output)?;
+    let sources = files::sources(&args.files, Written::of(&args.output), ui)?;
     let several = sources.len() > 1;
     let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
     let out = Out::new(&args.output).made_from(Source::output_mode(&sources));

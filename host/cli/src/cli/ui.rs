@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
+use warpath::{InputError, RecordError, TreeError};
 
 use super::args::{MessageFormat, OutputArgs, StatsFormat, When};
 use super::escape::{escaped, escaped_lines, quoted};
@@ -37,8 +38,40 @@ pub struct Message {
 /// A position in an input.
 pub struct Place {
     pub file: String,
-    /// The line, and the byte in it, counted from 1.
-    pub at: Option<(u64, u64)>,
+    /// The line, counted from 1.
+    pub line: Option<u64>,
+    /// The byte in the line, counted from 1.
+    pub byte: Option<u64>,
+}
+
+impl Place {
+    /// A byte in a line.
+    pub fn at(file: String, line: u64, byte: u64) -> Self {
+        Self { file, line: Some(line), byte: Some(byte) }
+    }
+
+    /// A whole input.
+    pub fn of_file(file: String) -> Self {
+        Self { file, line: None, byte: None }
+    }
+
+    /// The position in an input that an error is about.
+    pub fn of(error: &InputError) -> Option<Self> {
+        Some(match error {
+            InputError::Record(RecordError { name, line, byte, .. })
+            | InputError::Tree(TreeError { name, line, byte, .. })
+            | InputError::Xml { name, line, byte, .. } => Self::at(name.clone(), *line, *byte),
+            InputError::Directory(path) => Self::of_file(path.display().to_string()),
+            InputError::Io { name, .. }
+            | InputError::NoFiles { name, .. }
+            | InputError::Compressed { name, .. }
+            | InputError::Foreign { name, .. }
+            | InputError::NotPacked { name }
+            | InputError::PackedVersion { name, .. }
+            | InputError::Packed { name, .. } => Self::of_file(name.clone()),
+            _ => return None,
+        })
+    }
 }
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -98,11 +131,22 @@ impl Ui {
         }
     }
 
+    /// Prints a warning about a position in an input, unless `-q` was given.
+    pub fn warning_at(&self, place: Option<Place>, text: String) {
+        match self.format {
+            MessageFormat::Json if !self.quiet => {
+                self.object("warning", &Message { text, place, ..Message::default() });
+            }
+            _ => self.warning(text),
+        }
+    }
+
     /// Warns of malformed records or documents that were skipped, if there are any.
-    pub fn skipped(&self, what: &str, count: u64, first: Option<impl Display>) {
+    pub fn skipped(&self, what: &str, count: u64, first: Option<impl Into<InputError>>) {
         if let Some(first) = first {
-            let plural = if count == 1 { "" } else { "s" };
-            self.warning(format_args!("{count} malformed {what}{plural} skipped; first: {first}"));
+            let (first, plural) = (first.into(), if count == 1 { "" } else { "s" });
+            let text = format!("{count} malformed {what}{plural} skipped; first: {first}");
+            self.warning_at(Place::of(&first), text);
         }
     }
 
@@ -141,10 +185,12 @@ impl Ui {
     fn object(&self, kind: &str, message: &Message) {
         let Message { text, place, excerpt, help } = message;
         let mut object = format!("{{\"kind\":\"{kind}\",\"message\":{}", quoted(text));
-        if let Some(Place { file, at }) = place {
+        if let Some(Place { file, line, byte }) = place {
             object += &format!(",\"file\":{}", quoted(file));
-            if let Some((line, byte)) = at {
-                object += &format!(",\"line\":{line},\"byte\":{byte}");
+            for (key, number) in [("line", line), ("byte", byte)] {
+                if let Some(number) = number {
+                    object += &format!(",\"{key}\":{number}");
+                }
             }
         }
         for (key, value) in [("excerpt", excerpt), ("help", help)] {

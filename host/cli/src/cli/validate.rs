@@ -14,11 +14,13 @@ use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::ui::{Message, Place, Ui};
+use super::written::Written;
 
 /// The exit code for malformed records. It is the code for bad input in other commands.
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    run::check_times(&args.only, [])?;
     let ValidateArgs { files, limit, all, rejects, only, partitions, report } = args;
     // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;
@@ -27,7 +29,8 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         run::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
     let reads_all = all || rejects.rejects.is_some() || rejects.max_errors.is_some();
     let run = RunArgs { report, rejects, only, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
-    let sources = files::sources(&files, &run.output, ui)?;
+    files::refuse_paths(&files, "`warpath validate` checks whole records")?;
+    let sources = files::sources(&files, Written::of_run(&run), ui)?;
     let list = all || limit.limit.is_some();
     let most = limit.limit.unwrap_or(if reads_all { u64::MAX } else { 1 });
     let is_part = run.only.only.is_some();
@@ -84,7 +87,7 @@ impl Verdict {
             };
             ui.report(&Message {
                 text: fault.to_string(),
-                place: Some(Place { file: fault.name.clone(), at: Some((fault.line, fault.byte)) }),
+                place: Some(Place::at(fault.name.clone(), fault.line, fault.byte)),
                 excerpt: Some(excerpt.clone()),
                 help: Some(help.to_owned()),
             });

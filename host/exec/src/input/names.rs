@@ -25,9 +25,8 @@ impl Source {
     /// * A *folder* means the files in it, and in its folders, whose names end as `files` says. Hidden
     ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
     ///   is that of the names in each folder.
-    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It means the files that match, sorted,
-    ///   each
-    ///   once, whatever their endings.
+    /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It means the files that match, sorted, each
+    ///   once, whatever their endings. `folder/**` means all files in the folder and in its folders.
     ///
     /// A name that is neither of them is a file that does not exist. Its error comes when it is read.
     ///
@@ -59,14 +58,15 @@ impl Source {
         }
     }
 
-    /// The names in a list of files, such as `find` prints. If the list contains a zero byte, zero bytes end
+    /// The names in a list of files, such as `find` prints, each with its number in the list, counted from 1:
+    /// the number of its line, if newlines end the names. If the list contains a zero byte, zero bytes end
     /// the names (`find -print0`). Otherwise newlines do, with or without a carriage return. Empty names are
     /// left out.
     ///
     /// # Errors
     /// [`InputError::Io`] if the list cannot be read, and [`InputError::NoFiles`] if it has no names. `name`
     /// is the name of the list.
-    pub fn listed(name: &str, mut list: impl Read) -> Result<Vec<PathBuf>, InputError> {
+    pub fn listed(name: &str, mut list: impl Read) -> Result<Vec<(u64, PathBuf)>, InputError> {
         let failed = |source| InputError::Io { name: name.to_owned(), source };
         let mut text = Vec::new();
         list.read_to_end(&mut text).map_err(failed)?;
@@ -74,7 +74,11 @@ impl Source {
         let names = text.split(|byte| *byte == if by_zeros { 0 } else { b'\n' });
         let trimmed =
             names.map(|name| if by_zeros { name } else { name.strip_suffix(b"\r").unwrap_or(name) });
-        let paths = trimmed.filter(|name| !name.is_empty()).map(path_of).collect::<Result<Vec<_>, _>>();
+        let paths = (1..)
+            .zip(trimmed)
+            .filter(|(_, name)| !name.is_empty())
+            .map(|(number, name)| Ok((number, path_of(name)?)))
+            .collect::<Result<Vec<_>, _>>();
         match paths.map_err(failed)? {
             paths if paths.is_empty() => Err(no_files(name, "the list has no names")),
             paths => Ok(paths),
@@ -134,6 +138,9 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     }
     let mut files = Vec::new();
     for pattern in &patterns {
+        // A `**` at the end matches folders, and the files in them are meant.
+        let at_end = pattern == "**" || pattern.ends_with("/**");
+        let pattern = if at_end { &format!("{pattern}/*") } else { pattern };
         // An invalid pattern was meant as a name.
         for path in glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())? {
             let path = path.map_err(|error| {
@@ -240,9 +247,11 @@ mod tests {
     #[test]
     fn lists_are_read_by_lines_or_zeros() {
         let listed = |list: &[u8]| Source::listed("list", list).map_err(|error| error.to_string());
-        let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
-        assert_eq!(listed(b"a b\n\nc\r\nd"), Ok(paths(&["a b", "c", "d"])));
-        assert_eq!(listed(b"a\nb\0c\r\0"), Ok(paths(&["a\nb", "c\r"])));
+        let paths = |names: &[(u64, &str)]| -> Vec<(u64, PathBuf)> {
+            names.iter().map(|(number, name)| (*number, PathBuf::from(name))).collect()
+        };
+        assert_eq!(listed(b"a b\n\nc\r\nd"), Ok(paths(&[(1, "a b"), (3, "c"), (4, "d")])));
+        assert_eq!(listed(b"a\nb\0c\r\0"), Ok(paths(&[(1, "a\nb"), (2, "c\r")])));
         assert_eq!(listed(b"\n\n"), Err("list: the list has no names".into()));
     }
 }

@@ -22,7 +22,7 @@ use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 use super::batch::{located, record_error};
 use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::operator::{Operator, Part, Taken};
-use super::task::Task;
+use super::task::{self, Task};
 use super::{Ordered, Running, Stats, workers};
 use crate::document::{Format, opening_line};
 use crate::engine::{Chosen, OnError};
@@ -111,7 +111,8 @@ impl SchemaTask {
     fn add(&self, thread: usize, number: u64, text: &mut Text) -> Result<Added, Error> {
         let mut added =
             Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, in_opening: false };
-        if let Some(fault) = text.extract().and_then(Extract::fault) {
+        let known = text.extract().and_then(|extract| task::fault(extract, text, self.strict));
+        if let Some(fault) = known {
             added.faults.push(LineFault { line: 0, fault });
         } else {
             let taken = self.trees.lock().unwrap_or_else(PoisonError::into_inner).remove(&thread);
@@ -331,7 +332,8 @@ fn start(mut input: Request, limit: Option<u64>, trees: Trees) -> Result<Running
         }
         Format::Json => {
             let sources = sources.into_iter().map(Document::Source).collect();
-            Jobs::Documents(DocumentJobs::together(sources, size, Form::Line))
+            let documents = DocumentJobs::together(sources, size, Form::Line);
+            Jobs::Documents(DocumentJobs { with_empty: chosen.strict, ..documents })
         }
     };
     let Chosen { backend, buffers, workers, strict, .. } = chosen;

@@ -234,7 +234,7 @@ impl Task for ProgramTask {
 
 /// The fault of a document that is known without an evaluation: a string that a newline leaves open, or, in
 /// strict mode, no value at all.
-fn fault(extract: &Extract, text: &Text, strict: bool) -> Option<Fault> {
+pub fn fault(extract: &Extract, text: &Text, strict: bool) -> Option<Fault> {
     let is_blank = || text.bytes().iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
     let no_value = || Fault { kind: FaultKind::NoValue, at: 0 };
     let is_empty = || strict && matches!(extract, Extract::Whole(_)) && is_blank();

@@ -9,21 +9,25 @@ use clap::{Args, ValueEnum};
 use warpath::aggregate::DEFAULT_MEMORY;
 use warpath::aggregate::fraction::Fraction;
 
+use super::endings::Ending;
 use super::options::{
-    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, PrettyArgs, RunArgs, SkipArgs,
+    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, OutputArgs, PrettyArgs, RunArgs, SkipArgs,
 };
-use super::values::{memory_size, number};
+use super::values::{memory_size, number, sample_size};
 use crate::cli::failure::Failure;
+use crate::cli::formats;
 
 /// Paths, and the files after them.
 #[derive(Args)]
 #[command(mut_arg("files", |arg| arg.last(true).help("Files whose names begin with `$`").long_help(None::<&str>)))]
 pub struct PathsAndFiles {
     /// Paths, then files: JSONPath (RFC 9535), each beginning with `$`, then files of newline-delimited JSON,
-    /// or patterns; `-`, or no file: standard input
+    /// folders or patterns; `-`, or no file: standard input
     ///
-    /// gzip, zstd and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`, `**`) names the
-    /// files that match it, sorted, unless a file has exactly that name.
+    /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
+    /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
+    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
+    /// not; hidden ones are left out.
     #[arg(value_name = "PATH|FILE", required = true)]
     words: Vec<OsString>,
 
@@ -91,13 +95,23 @@ pub struct SortArgs {
 
 #[derive(Args)]
 pub struct RowsArgs {
-    /// Format of the results
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: RowsFormat,
+    /// Format of the results [default: by the name of `-o FILE`, such as rows.csv; else text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<RowsFormat>,
 
     /// With `--format text`, print strings as text: without quotes, escapes resolved
     #[arg(short, long)]
     pub raw_output: bool,
+}
+
+impl RowsArgs {
+    /// The format that the options name: `--format`, or else the ending of the output's name.
+    ///
+    /// # Errors
+    /// If the ending is that of a file which is not written.
+    pub fn of(&self, output: &OutputArgs) -> Result<RowsFormat, Failure> {
+        formats::named(output, self.format, RowsFormat::of_ending)
+    }
 }
 
 /// Formats of rows with few columns.
@@ -108,12 +122,25 @@ pub enum RowsFormat {
     Text,
     /// One JSON object per line, without the missing values
     Ndjson,
-    /// A header, then one line per row: strings as text, missing values empty, the rest as JSON
+    /// A header, then one line per row: strings as text, missing values empty, the rest as JSON, and so the
+    /// string "null"
     Csv,
     /// The same as csv with tabs between fields
     Tsv,
     /// Aligned columns, shortened to fit the terminal
     Table,
+}
+
+impl RowsFormat {
+    /// The format of files whose names have this ending.
+    pub fn of_ending(ending: Ending) -> Option<Self> {
+        match ending {
+            Ending::Ndjson | Ending::Json => Some(Self::Ndjson),
+            Ending::Csv => Some(Self::Csv),
+            Ending::Tsv => Some(Self::Tsv),
+            _ => None,
+        }
+    }
 }
 
 /// Count how often each value occurs
@@ -231,9 +258,9 @@ pub struct DescribeArgs {
     #[arg(long, value_name = "Q,Q", value_delimiter = ',', default_value = "0.5,0.9,0.99")]
     pub quantiles: Vec<Fraction>,
 
-    /// Format of the results
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: RowsFormat,
+    /// Format of the results [default: by the name of `-o FILE`, such as rows.csv; else text]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<RowsFormat>,
 
     #[command(flatten)]
     pub memory: MemoryArgs,
@@ -266,7 +293,7 @@ the one of N."
 )]
 pub struct SampleArgs {
     /// Number of records
-    #[arg(value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true)]
+    #[arg(value_name = "N", value_parser = sample_size, allow_negative_numbers = true)]
     pub size: usize,
 
     #[command(flatten)]

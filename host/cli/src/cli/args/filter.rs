@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::endings::Ending;
 use super::options::{
     BackendArgs, ExitStatusArgs, FileArgs, FollowArgs, OnErrorArgs, OutputArgs, RejectArgs, ReportArgs,
     WhereArgs,
 };
 use super::values::latency;
+use crate::cli::failure::Failure;
+use crate::cli::formats;
 
 /// Print the subscriptions that each document matches
 ///
@@ -106,15 +109,20 @@ pub struct FilterArgs {
 
 impl FilterArgs {
     /// The format that the options name: `--format`, or else the ending of the output's name.
-    pub fn format(&self) -> IdsFormatArg {
-        let of_name = || match self.output.ending()?.as_str() {
-            "arrow" | "feather" => Some(IdsFormatArg::Arrow),
-            "ndjson" | "jsonl" => Some(IdsFormatArg::Ndjson),
-            "wpb" => Some(IdsFormatArg::Bitmap),
+    ///
+    /// # Errors
+    /// If the ending is that of a file which is not written.
+    pub fn format(&self) -> Result<IdsFormatArg, Failure> {
+        if self.count {
+            formats::check_text(&self.output)?;
+            return Ok(IdsFormatArg::Ids);
+        }
+        formats::named(&self.output, self.format, |ending| match ending {
+            Ending::ArrowFile | Ending::ArrowStream => Some(IdsFormatArg::Arrow),
+            Ending::Ndjson | Ending::Json => Some(IdsFormatArg::Ndjson),
+            Ending::Bitmap => Some(IdsFormatArg::Bitmap),
             _ => None,
-        };
-        let of_name = || if self.count { None } else { of_name() };
-        self.format.or_else(of_name).unwrap_or(IdsFormatArg::Ids)
+        })
     }
 }
 
@@ -130,14 +138,15 @@ pub enum DocumentsArg {
 }
 
 /// Formats of printed ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum IdsFormatArg {
+    #[default]
     /// FILE:LINE<TAB>ID ID …, or FILE<TAB>ID ID … for an input of one document
     Ids,
     /// {"file":…,"line":…,"ids":[…]}, without a line for an input of one document
     Ndjson,
-    /// Columns `file`, `line` and `ids` as Arrow IPC: with `-o FILE` the file format (Feather), else the
-    /// stream format
+    /// Columns `file`, `line` and `ids` as Arrow IPC: with `-o FILE` the file format (Feather), else, and
+    /// with `-o FILE.arrows`, the stream format
     Arrow,
     /// A bitmap index for `warpath bitmap range` and `--where`, with `-o FILE`: a column per subscription,
     /// true in the rows of the documents that match it

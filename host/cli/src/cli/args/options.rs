@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
+use super::endings::Ending;
 use super::values::{device, expression, number, partition_size, time_format, workers};
 
 #[derive(Args, Default)]
@@ -68,7 +69,8 @@ impl From<FollowFromArg> for FollowFrom {
 pub struct OutputArgs {
     /// Write to FILE instead of standard output
     ///
-    /// FILE must not be an input. It is overwritten when the first input has been read.
+    /// FILE must not be an input. It is overwritten when the first input has been read. Where the format is
+    /// not given, the ending of FILE names it; an ending of another format, or of a compression, is refused.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -147,14 +149,6 @@ pub struct RowFormatArgs {
 
     #[command(flatten)]
     pub pretty: PrettyArgs,
-}
-
-impl RowFormatArgs {
-    /// The format that the options name: `--format`, or else the ending of the output's name.
-    pub fn of(&self, output: &OutputArgs) -> RowFormat {
-        let of_name = || output.ending().and_then(|ending| RowFormat::of_ending(&ending));
-        self.format.or_else(of_name).unwrap_or_default()
-    }
 }
 
 #[derive(Args, Default)]
@@ -436,7 +430,8 @@ pub enum RowFormat {
     Tsv,
     /// Aligned columns, shortened to fit the terminal; the first 1000 rows decide how wide they are
     Table,
-    /// Typed columns as Arrow IPC: with `-o FILE` the file format (Feather), else the stream format
+    /// Typed columns as Arrow IPC: with `-o FILE` the file format (Feather), else, and with `-o FILE.arrows`,
+    /// the stream format
     Arrow,
     /// Typed columns as Apache Parquet, compressed by Snappy
     #[cfg(feature = "parquet")]
@@ -445,13 +440,14 @@ pub enum RowFormat {
 
 impl RowFormat {
     /// The format of files whose names have this ending.
-    fn of_ending(ending: &str) -> Option<Self> {
+    pub fn of_ending(ending: Ending) -> Option<Self> {
         match ending {
-            "csv" => Some(Self::Csv),
-            "tsv" => Some(Self::Tsv),
-            "arrow" | "feather" => Some(Self::Arrow),
+            Ending::Ndjson | Ending::Json => Some(Self::Ndjson),
+            Ending::Csv => Some(Self::Csv),
+            Ending::Tsv => Some(Self::Tsv),
+            Ending::ArrowFile | Ending::ArrowStream => Some(Self::Arrow),
             #[cfg(feature = "parquet")]
-            "parquet" => Some(Self::Parquet),
+            Ending::Parquet => Some(Self::Parquet),
             _ => None,
         }
     }

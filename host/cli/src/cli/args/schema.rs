@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::endings::Ending;
 use super::options::{
     ColumnArgs, EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs, WhereArgs,
 };
+use crate::cli::failure::Failure;
+use crate::cli::formats;
 
 /// Describe the records: every path, its types, and what its values are like
 ///
@@ -33,7 +36,7 @@ Examples:
   warpath schema tweets.ndjson
   warpath schema --format table 'logs/*.ndjson.zst'
   warpath schema --where '$.type == \"push\"' events.ndjson
-  warpath schema --format json-schema -o tweet.schema.json tweets.ndjson
+  warpath schema -o tweet.schema.json tweets.ndjson
   warpath schema --format sql events.ndjson
   warpath schema --format ndjson -o monday.schema monday.ndjson
   warpath schema diff monday.schema tuesday.ndjson
@@ -47,9 +50,9 @@ pub struct SchemaArgs {
     #[command(flatten)]
     pub files: FileArgs,
 
-    /// Format of the schema
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    pub format: SchemaFormat,
+    /// Format of the schema [default: by the name of `-o FILE`, such as tweet.sql or tweet.json; else tree]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<SchemaFormat>,
 
     #[command(flatten)]
     pub only: WhereArgs,
@@ -67,6 +70,21 @@ pub struct SchemaArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+impl SchemaArgs {
+    /// The format that the options name: `--format`, or else the ending of the output's name.
+    ///
+    /// # Errors
+    /// If the ending is that of a file which is not written.
+    pub fn format(&self) -> Result<SchemaFormat, Failure> {
+        formats::named(&self.output, self.format, |ending| match ending {
+            Ending::Ndjson => Some(SchemaFormat::Ndjson),
+            Ending::Json => Some(SchemaFormat::JsonSchema),
+            Ending::Sql => Some(SchemaFormat::Sql),
+            _ => None,
+        })
+    }
 }
 
 #[derive(Subcommand)]

@@ -11,8 +11,9 @@ use warpath::{Error, Filtered, FoundDocument};
 use super::super::args::{FilterArgs, IdsFormatArg};
 use super::super::escape::{escaped, quoted};
 use super::super::failure::Failure;
+use super::super::formats;
 use super::super::out::Out;
-use super::super::table::{TableFormat, TableWriter};
+use super::super::table::TableWriter;
 
 /// The approximate number of pairs of a document and a subscription that one thread writes at a time.
 const TOGETHER: usize = 8 << 10;
@@ -26,16 +27,19 @@ pub enum Answers {
 }
 
 impl Answers {
-    pub fn new(args: &FilterArgs, subscriptions: &Arc<Snapshot>) -> Result<Self, Failure> {
+    pub fn new(
+        args: &FilterArgs,
+        format: IdsFormatArg,
+        subscriptions: &Arc<Snapshot>,
+    ) -> Result<Self, Failure> {
         if args.count {
             return Ok(Self::Counts(vec![0; subscriptions.len()]));
         }
-        if args.format() == IdsFormatArg::Arrow {
-            let is_stream = args.output.path().is_none();
-            let format = if is_stream { TableFormat::ArrowStream } else { TableFormat::ArrowFile };
-            return Ok(Self::Table(Box::new(TableWriter::new(format, Filtered::arrow_schema())?)));
+        if format == IdsFormatArg::Arrow {
+            let form = formats::arrow_form(&args.output);
+            return Ok(Self::Table(Box::new(TableWriter::new(form, Filtered::arrow_schema())?)));
         }
-        Ok(Self::Text(Text::new(args.format() == IdsFormatArg::Ndjson, subscriptions.clone())))
+        Ok(Self::Text(Text::new(format == IdsFormatArg::Ndjson, subscriptions.clone())))
     }
 
     /// Adds the matches of documents.

@@ -24,6 +24,9 @@ const DIFFERENT: u8 = 1;
 
 pub fn run(args: &SchemaDiffArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     files::refuse_tables(&args.engine)?;
+    if [&args.before, &args.after].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Failure::usage("`-` is given twice, and standard input can be read only once"));
+    }
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let [before, after] = [&args.before, &args.after].map(|path| rows_of(path, &engine, ui, started));
     let (before, after) = (before?, after?);

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use warpath::schema::{Kind, SchemaRow};
 
 use super::super::escape::escaped;
+use super::super::grid::{Cell, Grid};
+use super::super::look::Look;
 
 /// The most characters of a value, and of a step in a tree.
 const MOST_VALUE: usize = 24;
@@ -56,18 +58,21 @@ fn distinct(row: &SchemaRow) -> Option<String> {
 fn range(row: &SchemaRow) -> Option<(String, String)> {
     let numbers = row.numbers.as_ref().map(|(least, greatest)| (value(least), value(greatest)));
     let strings = row.strings.as_ref().map(|(least, greatest)| (string(least), string(greatest)));
-    let lengths = row.lengths.map(|(least, greatest)| (format!("{least}"), format!("{greatest} elements")));
+    let elements = |count| format!("{count} element{}", if count == 1 { "" } else { "s" });
+    let lengths = row.lengths.map(|(least, greatest)| (least.to_string(), elements(greatest)));
     numbers.or(strings).or(lengths)
 }
 
 /// A schema as a tree. Each line has a step, the number of its values, and what they are like.
-pub fn tree(rows: &[SchemaRow]) -> String {
+pub fn tree(rows: &[SchemaRow]) -> Vec<u8> {
     let step = |row: &SchemaRow| {
         let step = row.step.strip_prefix('.').filter(|step| *step != "*").unwrap_or(&row.step);
         let step = cut(&escaped(step), MOST_STEP).into_owned();
         format!("{:1$}{step}", "", 2 * row.depth)
     };
-    let mut cells = Vec::new();
+    // A tree is not shortened: its lines say what a table has no room for.
+    let mut grid = Grid::of_all(&[""; 3], Look::default()).without_header();
+    let mut out = Vec::new();
     for row in rows {
         let mut all = vec![types(row)];
         if row.is_map {
@@ -88,47 +93,34 @@ pub fn tree(rows: &[SchemaRow]) -> String {
             Some((least, greatest)) => all.push(format!("{least} to {greatest}")),
             None => {}
         }
-        cells.push([step(row), row.total().to_string(), all.join("; ")]);
+        let cells =
+            vec![Cell::text(step(row)), Cell::number(row.total().to_string()), Cell::text(all.join("; "))];
+        grid.cells(cells, &mut out);
     }
-    aligned(&cells, &[false, true, false])
+    grid.end(&mut out);
+    out
 }
 
-/// A schema as a table with a header.
-pub fn table(rows: &[SchemaRow]) -> String {
+/// A schema as a table with a header, which fits the terminal.
+pub fn table(rows: &[SchemaRow], look: Look) -> Vec<u8> {
     let header = ["path", "type", "count", "null", "missing", "distinct", "least", "greatest", "example"];
-    let mut cells = vec![header.map(str::to_owned)];
+    let mut grid = Grid::of_all(&header, look);
+    let mut out = Vec::new();
     for row in rows {
         let (least, greatest) = range(row).unwrap_or_default();
-        cells.push([
-            escaped(&row.path).into_owned(),
-            types(row) + if row.is_map { " (map)" } else { "" },
-            row.total().to_string(),
-            row.count(Kind::Null).to_string(),
-            row.missing.to_string(),
-            distinct(row).unwrap_or_default(),
-            least,
-            greatest,
-            row.example().map(value).unwrap_or_default(),
-        ]);
+        let cells = vec![
+            Cell::text(escaped(&row.path).into_owned()),
+            Cell::text(types(row) + if row.is_map { " (map)" } else { "" }),
+            Cell::number(row.total().to_string()),
+            Cell::number(row.count(Kind::Null).to_string()),
+            Cell::number(row.missing.to_string()),
+            Cell::number(distinct(row).unwrap_or_default()),
+            Cell::text(least),
+            Cell::text(greatest),
+            Cell::text(row.example().map(value).unwrap_or_default()),
+        ];
+        grid.cells(cells, &mut out);
     }
-    aligned(&cells, &[false, false, true, true, true, true, false, false, false])
-}
-
-/// Cells in columns, two spaces apart. `right` says which columns are aligned at their ends.
-fn aligned<const N: usize>(cells: &[[String; N]], right: &[bool; N]) -> String {
-    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let mut out = String::new();
-    for row in cells {
-        let mut line = String::new();
-        for (column, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[column] - cell.chars().count());
-            let between = if column > 0 { "  " } else { "" };
-            let (before, after) = if right[column] { (&pad[..], "") } else { ("", &pad[..]) };
-            line.extend([between, before, cell, after]);
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
+    grid.end(&mut out);
     out
 }

@@ -20,15 +20,17 @@ use super::columns::{self, Column};
 use super::rows::{Cut, Rest};
 use super::typed::METADATA_KEY;
 use super::{losses, named};
-use crate::cli::args::{OnMismatchArg, RunArgs, SelectArgs, StrictArgs};
+use crate::cli::args::{OnMismatchArg, SelectArgs, StrictArgs};
 use crate::cli::escape::escaped;
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
 use crate::cli::out::Out;
 use crate::cli::run::{self, Consumer, Flow};
 use crate::cli::schema::{self, Reading};
+use crate::cli::statistics::Statistics;
 use crate::cli::table::TableWriter;
 use crate::cli::ui::Ui;
+use crate::cli::written::Written;
 use crate::cli::{files, formats};
 
 /// The size of a partition, if none is given. Arrays of many columns are allocated for each partition, so the
@@ -44,15 +46,19 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         )
         .with_help("`--explode`, `--sort` and `--on-mismatch` are for columns with names: `id='$.id'`"));
     }
-    let form = args.format.of(&args.run.output);
+    let form = formats::of_rows(&args.format, &args.run.output)?;
     let Some(format) = formats::binary_form(form, &args.run.output) else {
         return Err(Failure::usage("`--auto` makes nested columns, and text has none")
             .with_help("add `--format parquet` or `--format arrow`"));
     };
     formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
-    let sources = files::inputs(&args.files, &args.follow, &args.column, &args.engine, &args.run.output, ui)?;
+    let sources =
+        files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let (schema, sources) = match &args.schema {
-        Some(file) => (saved(file)?, sources),
+        Some(file) => {
+            Written::of_run(&args.run).refuse("the schema", file)?;
+            (saved(file)?, sources)
+        }
         None => {
             let (first, again) = twice(sources)?;
             let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
@@ -91,7 +97,7 @@ pub struct Types {
 
 /// Finds the types of columns that have those of the schema.
 pub fn types(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<Types, Failure> {
-    let form = args.format.of(&args.run.output);
+    let form = formats::of_rows(&args.format, &args.run.output)?;
     let is_text = formats::binary_form(form, &args.run.output).is_none();
     let instants = &args.run.only;
     let elements = args.explode.as_deref().map(|path| instants.query(path)?.elements()).transpose()?;
@@ -112,8 +118,14 @@ pub fn types(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<Types, Fail
     let (schema, again) = match &args.schema {
         Some(file) => (saved(file)?, None),
         None => {
-            let RunArgs { output, .. } = &args.run;
-            let inputs = files::inputs(&args.files, &args.follow, &args.column, &args.engine, output, ui)?;
+            let inputs = files::inputs(
+                &args.files,
+                &args.follow,
+                &args.column,
+                &args.engine,
+                Written::of_run(&args.run),
+                ui,
+            )?;
             let (first, again) = twice(inputs)?;
             let schema = of_all(args, None, first, ui, started)?;
             (schema, Some(again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
@@ -373,7 +385,7 @@ impl Consumer for Nested {
         losses::warn(&self.tally, &self.schema.typed_paths(), None, ui);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        losses::statistics(&self.tally, &self.schema.typed_paths())
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        losses::statistics(&self.tally, &self.schema.typed_paths(), statistics)
     }
 }

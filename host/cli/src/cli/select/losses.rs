@@ -5,7 +5,8 @@ use warpath::columns::{ColumnTally, ColumnType, Refused, Tally};
 use super::super::args::OnMismatchArg;
 use super::super::escape::escaped;
 use super::super::rejects::quoted;
-use super::super::ui::Ui;
+use super::super::statistics::Statistics;
+use super::super::ui::{Place, Ui};
 
 /// The name of a column, and its type as text.
 pub type Described = (String, String);
@@ -27,7 +28,9 @@ pub fn warn(tally: &Tally, columns: &[Described], action: Option<OnMismatchArg>,
             _ => "not taken, null instead",
         };
         let name = format!("{name}:{values}");
-        ui.warning(format_args!("column `{}`: {counted} {done}: {}", escaped(&name), kinds.join(", ")));
+        let place = [&tally.mismatch, &tally.overflow].into_iter().find_map(|refused| refused.first.clone());
+        let place = place.map(|(file, line)| Place { file, line: Some(line), byte: None });
+        ui.warning_at(place, format!("column `{}`: {counted} {done}: {}", escaped(&name), kinds.join(", ")));
         true
     };
     let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
@@ -40,8 +43,8 @@ fn first(refused: &Refused) -> String {
     refused.first.as_ref().map_or_else(String::new, |(file, line)| format!(" (first: {file}:{line})"))
 }
 
-/// The counts of each column, for statistics.
-pub fn statistics(tally: &Tally, columns: &[Described]) -> Vec<(&'static str, String)> {
+/// Adds the counts of each column: a row each as text, and an array of objects as JSON.
+pub fn statistics(tally: &Tally, columns: &[Described], statistics: Statistics) -> Statistics {
     let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
         let ColumnTally { missing, null, mismatch, overflow } = tally;
         let (mismatches, overflows) = (mismatch.count, overflow.count);
@@ -52,11 +55,17 @@ pub fn statistics(tally: &Tally, columns: &[Described]) -> Vec<(&'static str, St
         );
         ("column", format!("{}: {counts}", escaped(&format!("{name}:{values}"))))
     };
-    columns.iter().zip(&tally.columns).map(of_column).collect()
+    let rows = columns.iter().zip(&tally.columns).map(of_column).collect();
+    statistics.and(rows).exactly("column", "columns", objects(tally, columns))
 }
 
 /// The counts of all columns as a JSON text, for the metadata of a file.
 pub fn metadata(tally: &Tally, columns: &[Described]) -> String {
+    format!("{{\"rows\":{},\"columns\":{}}}", tally.rows, objects(tally, columns))
+}
+
+/// The counts of all columns as a JSON array of objects.
+fn objects(tally: &Tally, columns: &[Described]) -> String {
     let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
         let place = |key: &str, refused: &Refused| match &refused.first {
             None => String::new(),
@@ -75,7 +84,7 @@ pub fn metadata(tally: &Tally, columns: &[Described]) -> String {
         )
     };
     let columns: Vec<String> = columns.iter().zip(&tally.columns).map(of_column).collect();
-    format!("{{\"rows\":{},\"columns\":[{}]}}", tally.rows, columns.join(","))
+    format!("[{}]", columns.join(","))
 }
 
 /// The type of a column's values in the output.

@@ -96,6 +96,9 @@ pub struct Rows {
     pub names: Option<NamePrefix>,
     /// The files and lines of the rows, if they are sorted.
     pub origins: Option<Origins>,
+    /// True if the rows of a table are printed when the next ones may take time. How wide its columns are
+    /// then depends on time.
+    pub is_followed: bool,
 }
 
 /// The way from the rows that the workers made to those that are printed.
@@ -188,6 +191,13 @@ impl Consumer for Rows {
             }
         }
         Ok(Flow::Continue)
+    }
+
+    fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
+        if let (Print::Table(grid), true) = (&mut self.print, self.is_followed) {
+            grid.pause(&mut out.buffer);
+        }
+        Ok(())
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {

@@ -14,6 +14,7 @@ use super::super::out::Out;
 use super::super::rejects::Reject;
 use super::super::run::{Consumer, Flow, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
+use super::super::statistics::Statistics;
 use super::super::table::TableWriter;
 use super::super::ui::Ui;
 use super::losses::{self, Described};
@@ -249,15 +250,15 @@ impl Consumer for Table {
         losses::warn(&self.tally, &self.described(), Some(self.on_mismatch), ui);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, String)> {
-        losses::statistics(&self.tally, &self.described())
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        losses::statistics(&self.tally, &self.described(), statistics)
     }
 }
 
 impl Sortable for Table {
     fn examines(&self) -> Want {
         let is_examined = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
-        Want { columns: is_examined.then(|| self.schema.width()), ..Want::default() }
+        Want { columns: is_examined.then(|| self.schema.width()), records: is_examined, ..Want::default() }
     }
 
     /// Finds the values that columns do not take, while their records are at hand.
@@ -277,7 +278,9 @@ impl Sortable for Table {
             }
             let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
             self.refused_before.add(&columns, place);
-            left_out.rows.extend(refused.iter().map(|(_, refusal)| (at, refusal.row as usize)));
+            left_out
+                .rows
+                .extend(columns.rows_refused(&piece.records).into_iter().map(|row| (at, row as usize)));
             self.reject(batch, (first, piece), &refused);
         }
         Ok((left_out, flow))
