@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use memchr::memrchr;
@@ -30,15 +30,16 @@ pub struct FollowEnd(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     is_set: AtomicBool,
-    /// Wakes the readers.
-    wakers: Mutex<Vec<SyncSender<()>>>,
+    /// Wakes the readers that are still there.
+    wakers: Mutex<Vec<Weak<SyncSender<()>>>>,
 }
 
 impl FollowEnd {
     /// Ends the inputs after the lines that are in their files now. A line that has not ended is left out.
     pub fn end(&self) {
         self.0.is_set.store(true, Ordering::Release);
-        for waker in self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        let wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        for waker in wakers.iter().filter_map(Weak::upgrade) {
             // A full channel wakes its reader, too.
             let _ = waker.try_send(());
         }
@@ -48,8 +49,11 @@ impl FollowEnd {
         self.0.is_set.load(Ordering::Acquire)
     }
 
-    pub(super) fn wakes(&self, waker: SyncSender<()>) {
-        self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+    /// Wakes a reader at the end, as long as the reader keeps its waker.
+    pub(super) fn wakes(&self, waker: &Arc<SyncSender<()>>) {
+        let mut wakers = self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        wakers.retain(|waker| waker.strong_count() > 0);
+        wakers.push(Arc::downgrade(waker));
     }
 }
 
@@ -107,16 +111,16 @@ impl Tail {
         Ok(Self { path: path.to_owned(), file, read, lines, whole, given, in_line, replaced: None })
     }
 
-    /// Appends whole lines that are in the file now. Returns false if there is none. With `is_last`, no other
-    /// file takes the place of this one.
-    pub fn next_lines(&mut self, is_last: bool, lines: &mut Vec<u8>) -> io::Result<bool> {
+    /// Appends whole lines that are in the file now, or in the file that has replaced it. Returns false if
+    /// there is none.
+    pub fn next_lines(&mut self, lines: &mut Vec<u8>) -> io::Result<bool> {
         loop {
             if self.given < self.whole {
                 lines.extend_from_slice(&self.lines[self.given..self.whole]);
                 self.given = self.whole;
                 return Ok(true);
             }
-            if !self.read_on()? && self.given == self.whole && (is_last || !self.turn()?) {
+            if !self.read_on()? && self.given == self.whole && !self.turn()? {
                 return Ok(false);
             }
         }
@@ -222,6 +226,8 @@ pub(super) struct Follower {
     wake: Receiver<()>,
     /// The longest time between two looks at the file.
     interval: Duration,
+    /// Lets the end wake this reader.
+    _waker: Arc<SyncSender<()>>,
     /// Reports changes as long as it lives.
     _watcher: Option<RecommendedWatcher>,
 }
@@ -233,11 +239,12 @@ impl Follower {
     /// The errors of [`Tail::new`].
     pub fn new(path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Self, InputError> {
         let (waker, wake) = sync_channel(1);
-        end.wakes(waker.clone());
+        let waker = Arc::new(waker);
+        end.wakes(&waker);
         // A change after this is noticed, and a change before it is read.
-        let watcher = watch(path, waker).ok();
+        let watcher = watch(path, waker.clone()).ok();
         let interval = if watcher.is_some() { LOOK } else { POLL };
-        Ok(Self { tail: Tail::new(path, from)?, end, wake, interval, _watcher: watcher })
+        Ok(Self { tail: Tail::new(path, from)?, end, wake, interval, _waker: waker, _watcher: watcher })
     }
 }
 
@@ -251,25 +258,23 @@ impl Read for Follower {
                 tail.given += count;
                 return Ok(count);
             }
-            // What was in the file at the end is read.
+            // What was in the file at the end is read, also if the file was replaced just before.
             let is_last = end.is_set();
-            if tail.read_on()? || tail.given < tail.whole {
+            if tail.read_on()? || tail.given < tail.whole || tail.turn()? {
                 continue;
             }
             if is_last {
                 return Ok(0);
             }
-            if !tail.turn()? {
-                // A wake that came since the last read is in the channel.
-                let _ = wake.recv_timeout(*interval);
-            }
+            // A wake that came since the last read is in the channel.
+            let _ = wake.recv_timeout(*interval);
         }
     }
 }
 
 /// Watches the folder of a file, and the folder of its target if it is a link. The folders are watched,
 /// because another file may take the name.
-fn watch(path: &Path, waker: SyncSender<()>) -> notify::Result<RecommendedWatcher> {
+fn watch(path: &Path, waker: Arc<SyncSender<()>>) -> notify::Result<RecommendedWatcher> {
     let target = path.canonicalize()?;
     let names = [path.file_name().map(ToOwned::to_owned), target.file_name().map(ToOwned::to_owned)];
     let concerns = move |event: &Event| {
@@ -365,6 +370,42 @@ mod tests {
                 assert_eq!(rest(follower), want, "{before:?} {after:?} {from:?}");
             }
         }
+    }
+
+    /// Lines of a file that takes the name just before the end are read.
+    #[test]
+    fn a_file_may_be_replaced_just_before_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, old) = (folder.path().join("log"), folder.path().join("old"));
+        for is_renamed in [false, true] {
+            fs::write(&path, "1\n").unwrap();
+            let mut follower = Follower::new(&path, FollowFrom::Start, FollowEnd::default()).unwrap();
+            let mut next = [0; 2];
+            follower.read_exact(&mut next).unwrap();
+            if is_renamed {
+                fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"2\n").unwrap();
+                fs::rename(&path, &old).unwrap();
+                fs::write(&path, "3\n").unwrap();
+                assert_eq!(rest(follower), "2\n3\n");
+            } else {
+                fs::write(&path, "").unwrap();
+                assert_eq!(rest(follower), "");
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_forgets_readers_that_are_gone() {
+        let end = FollowEnd::default();
+        let (kept, woken) = sync_channel(1);
+        let kept = Arc::new(kept);
+        end.wakes(&kept);
+        for _ in 0..9 {
+            end.wakes(&Arc::new(sync_channel(1).0));
+        }
+        assert_eq!(end.0.wakers.lock().unwrap().len(), 2);
+        end.end();
+        assert_eq!(woken.try_recv(), Ok(()));
     }
 
     #[test]

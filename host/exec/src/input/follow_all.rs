@@ -171,6 +171,8 @@ struct Following {
     to_reader: SyncSender<Result<Piece, InputError>>,
     wake: Receiver<()>,
     interval: Duration,
+    /// Lets the end wake this reader.
+    _waker: Arc<SyncSender<()>>,
     /// Reports changes as long as it lives.
     _watcher: Option<RecommendedWatcher>,
 }
@@ -182,9 +184,10 @@ impl Following {
         to_reader: SyncSender<Result<Piece, InputError>>,
     ) -> Result<Self, InputError> {
         let (waker, wake) = sync_channel(1);
-        set.end.wakes(waker.clone());
+        let waker = Arc::new(waker);
+        set.end.wakes(&waker);
         // A change after this is noticed, and a change before it is read.
-        let watcher = watch(&set, waker).ok();
+        let watcher = watch(&set, waker.clone()).ok();
         let interval = if watcher.is_some() { LOOK } else { POLL };
         let mut following = Self {
             files: Vec::new(),
@@ -194,6 +197,7 @@ impl Following {
             to_reader,
             wake,
             interval,
+            _waker: waker,
             _watcher: watcher,
             set,
         };
@@ -259,8 +263,11 @@ impl Following {
     /// Reads until the end is set.
     fn run(mut self) -> Result<(), InputError> {
         loop {
-            // What was in the files at the end is read.
+            // What was in the files at the end is read, also in files that came just before.
             let is_last = self.set.end.is_set();
+            if is_last {
+                self.look(FollowFrom::Start)?;
+            }
             let mut rounds = 0;
             let is_open = loop {
                 let Some(any) = self.round(is_last)? else { return Ok(()) };
@@ -287,10 +294,10 @@ impl Following {
             let file = &mut self.files[at];
             let mut lines = Vec::new();
             let failed = |source| InputError::Io { name: file.name.to_string(), source };
-            let mut has_lines = file.tail.next_lines(is_last, &mut lines).map_err(failed)?;
+            let mut has_lines = file.tail.next_lines(&mut lines).map_err(failed)?;
             let mut is_gone = false;
             if !has_lines && !is_last && file.is_found && file.tail.end_if_deleted() {
-                has_lines = file.tail.next_lines(true, &mut lines).map_err(failed)?;
+                has_lines = file.tail.next_lines(&mut lines).map_err(failed)?;
                 is_gone = true;
             }
             self.replaced.extend(file.tail.take_replaced());
@@ -340,7 +347,7 @@ pub(super) fn compressed(path: &Path) -> InputError {
 }
 
 /// Watches the folders of all files, and the folders with the folders in them.
-fn watch(set: &FollowedFiles, waker: SyncSender<()>) -> notify::Result<RecommendedWatcher> {
+fn watch(set: &FollowedFiles, waker: Arc<SyncSender<()>>) -> notify::Result<RecommendedWatcher> {
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         if !event.is_ok_and(|event| event.kind.is_access()) {
             let _ = waker.try_send(());
