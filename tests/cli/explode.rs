@@ -112,6 +112,8 @@ fn a_record_is_left_out_with_all_its_rows() {
             (ran.code, values, rejects.collect::<Vec<_>>())
         };
         assert_eq!(run(&[]), (0, vec![1, 2, 4, 6], vec![(2, 20), (4, 12)]), "{size}");
+        let sorted = run(&["--sort", "v:desc"]);
+        assert_eq!(sorted, (0, vec![6, 4, 2, 1], vec![(2, 20), (4, 12)]), "{size}");
         assert_eq!(run(&["--max-errors", "2"]).0, 0, "{size}");
         assert_eq!(run(&["--max-errors", "1"]).0, 4, "{size}");
         assert_eq!(run(&["--limit", "3"]), (0, vec![1, 2, 4], vec![(2, 20)]), "{size}");

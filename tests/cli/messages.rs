@@ -235,7 +235,7 @@ fn a_format_of_times_needs_times() {
         let ran = folder.run_with(&[args, &["--time-format", "s"]].concat(), records);
         assert!(ran.code == 0 && ran.text().contains("1500000000"), "{args:?} {ran}");
         // The format is that of the paths, too.
-        let ran = folder.run_with(&[args, &["--time-format", "%Y"]].concat(), records);
+        let ran = folder.run_with(&[args, &["--time-format", "%Y-%m-%d"]].concat(), records);
         assert!(ran.code == 0 && !ran.text().contains("1500000000"), "{args:?} {ran}");
     }
     let typed = ["select", "t:time=$.t", "--format", "arrow", "--time-format", "s"];
