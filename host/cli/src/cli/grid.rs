@@ -4,9 +4,8 @@
 //! and which ones are aligned at the right. Later rows are printed at once. Memory does not grow with the
 //! number of rows.
 //!
-//! The layout is this module's own. comfy-table and tabled keep all rows until the last one, so that memory
-//! grows with the output, and `--follow` would print nothing. They also fold long cells over several lines,
-//! where one line per row is what a reader of results expects.
+//! The layout is this module's own. A library such as comfy-table lays a table out when it has all rows.
+//! Memory would then grow with the number of rows, and a followed file would print nothing.
 
 use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
