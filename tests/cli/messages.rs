@@ -238,6 +238,8 @@ fn a_format_of_times_needs_times() {
         let ran = folder.run_with(&[args, &["--time-format", "%Y-%m-%d"]].concat(), records);
         assert!(ran.code == 0 && !ran.text().contains("1500000000"), "{args:?} {ran}");
     }
-    let typed = ["select", "t:time=$.t", "--format", "arrow", "--time-format", "s"];
-    assert_eq!(folder.run_with(&typed, records).code, 0);
+    for column in ["t:time=$.t", "t:list<time>=$.t", "t:struct<at:time>=$.t"] {
+        let typed = ["select", column, "--format", "arrow", "--time-format", "s"];
+        assert_eq!(folder.run_with(&typed, records).code, 0, "{column}");
+    }
 }

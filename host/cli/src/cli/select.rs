@@ -62,7 +62,9 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    let has_time = |column: &String| column.split_once('=').is_some_and(|(name, _)| name.ends_with(":time"));
+    // Also within `list<time>` and `struct<at:time>`.
+    let has_time =
+        |column: &String| column.split_once(':').is_some_and(|(_, values)| values.contains("time"));
     if !columns.iter().any(has_time) {
         run::check_times(&run.only, columns.iter().chain(&explode).map(String::as_str))?;
     }
