@@ -117,7 +117,8 @@ impl<C: Sortable> Sorting<C> {
 
 impl<C: Sortable> Consumer for Sorting<C> {
     fn want(&self) -> Want {
-        Want { columns: self.inner.examines().columns, ..self.rows.want() }
+        let (examined, sorted) = (self.inner.examines(), self.rows.want());
+        Want { columns: examined.columns, records: examined.records || sorted.records, ..sorted }
     }
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {

@@ -14,8 +14,8 @@ use crate::engine::OnError;
 /// Makes one value from the results for each text, in the worker that evaluated the text.
 ///
 /// The value comes with the batch ([`Batch::take_digest`](super::Batch::take_digest)), which then has counts
-/// and faults, but neither matches nor records nor text. Under [`OnError::Fail`] the results end before the
-/// first faulty record.
+/// and faults, but neither matches nor records nor text. With columns it has the records, too. Under
+/// [`OnError::Fail`] the results end before the first faulty record.
 pub trait Digest: Send + Sync {
     /// The results that are digested.
     fn want(&self) -> Want;
@@ -85,7 +85,10 @@ pub(super) fn digest(
     let made = digest.digest(&found);
     for piece in &mut answer.pieces {
         piece.matches = Vec::new();
-        piece.records = Vec::new();
+        // The rows of columns, which come with the digest, are those of the records.
+        if piece.columns.columns.is_empty() {
+            piece.records = Vec::new();
+        }
         (piece.rows, piece.rows_before_fault) = (Vec::new(), piece.rows_before_fault.map(|_| 0));
     }
     made
