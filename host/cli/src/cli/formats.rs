@@ -1,4 +1,4 @@
-//! The formats of results: the one that an output's name stands for, the writer of each format of rows, and
+//! The formats of results: the one that an output's name means, the writer of each format of rows, and
 //! the options that fit it.
 
 use warpath::answer::RowForm;
@@ -70,7 +70,7 @@ pub fn check_uncompressed(output: &OutputArgs) -> Result<(), Failure> {
         .with_help(format!("compress them by a pipe, in place of `-o`: `warpath … | {program} > {name}`")))
 }
 
-/// The format that the ending of an output's name stands for; `None` without an output, or for an ending
+/// The format that the ending of an output's name means; `None` without an output, or for an ending
 /// without a meaning.
 fn ending(output: &OutputArgs) -> Option<Ending> {
     Ending::of(&output.ending()?)

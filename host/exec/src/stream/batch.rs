@@ -138,7 +138,7 @@ impl Batch {
     /// evaluates it, in this thread. The [`text`](Self::text) is needed, so the caller must want matches.
     ///
     /// # Errors
-    /// Those of a backend; the CPU has none.
+    /// Errors of a backend. The CPU has none.
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         count(self.text(), program)
     }

@@ -53,7 +53,7 @@ impl<'a> Found<'a> {
     /// each path. The CPU evaluates it, in this thread.
     ///
     /// # Errors
-    /// Those of a backend; the CPU has none.
+    /// Errors of a backend. The CPU has none.
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         batch::count(self.text, program)
     }

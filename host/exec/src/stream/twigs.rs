@@ -387,7 +387,7 @@ impl Filtered {
     /// evaluates the program, in this thread.
     ///
     /// # Errors
-    /// Those of a backend; the CPU has none.
+    /// Errors of a backend. The CPU has none.
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         batch::count(self.text(), program)
     }

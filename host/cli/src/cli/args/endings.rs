@@ -1,6 +1,6 @@
 //! The endings of names of outputs: the formats and compressions that they stand for.
 
-/// A format that the ending of a name stands for.
+/// A format that the ending of a name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Ndjson,
@@ -69,7 +69,7 @@ const COMPRESSIONS: [(&str, &str); 9] = [
 ];
 
 impl Ending {
-    /// The format that an ending in lower case stands for; `None` for an ending without a meaning.
+    /// The format that an ending in lower case means; `None` for an ending without a meaning.
     pub fn of(ending: &str) -> Option<Self> {
         FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format)
     }
