@@ -1,8 +1,8 @@
 //! Warpath's kernels.
 //!
 //! Each kernel distributes work over threads; the rules of the work are in [`warpath_shared`]. No kernel
-//! depends on the host. Compiled for the target `nvptx64-nvidia-cuda`, the kernels become the PTX in
-//! `gpu/ptx`. Compiled for the host, they run in [`cuda_std`]'s emulator, under the tests.
+//! depends on the host. Compiled for the target `nvptx64-nvidia-cuda`, the kernels become the PTX that
+//! `warpath-backend` embeds. Compiled for the host, they run in [`cuda_std`]'s emulator, under the tests.
 //!
 //! | module | contents |
 //! |---|---|

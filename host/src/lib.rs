@@ -101,3 +101,8 @@ pub mod bitmap {
     pub use warpath_exec::bitmap::{ask, build};
     pub use warpath_store::bitmap::*;
 }
+
+// Packages: the example in the readme compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

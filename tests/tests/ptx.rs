@@ -18,8 +18,10 @@ struct Folder {
     kernels: &'static [(&'static str, &'static str)],
 }
 
-const FOLDERS: [Folder; 2] =
-    [Folder { path: "gpu/ptx", kernels: KERNELS }, Folder { path: "benches/rivals/ptx", kernels: RIVALS }];
+const FOLDERS: [Folder; 2] = [
+    Folder { path: "host/backend/ptx", kernels: KERNELS },
+    Folder { path: "benches/rivals/ptx", kernels: RIVALS },
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -10,7 +10,7 @@
 //! ```no_run
 //! use cuda_builder::{Arch, CudaBuilder};
 //!
-//! let ptx = CudaBuilder::new("gpu").arch(Arch::Sm90).copy_to("gpu/ptx/warpath.sm_90.ptx").build()?;
+//! let ptx = CudaBuilder::new("gpu").arch(Arch::Sm90).copy_to("warpath.sm_90.ptx").build()?;
 //! println!("{}", ptx.display());
 //! # Ok::<(), cuda_builder::CudaBuilderError>(())
 //! ```
@@ -23,7 +23,7 @@
 //! ```no_run
 //! # use std::path::Path;
 //! let root = Path::new(".");
-//! let text = std::fs::read_to_string("gpu/ptx/index.sm_75.ptx")?;
+//! let text = std::fs::read_to_string("host/backend/ptx/index.sm_75.ptx")?;
 //! let header = cuda_builder::parse_header(&text).expect("the PTX has no header");
 //! assert_eq!(header.sources, cuda_builder::source_hash(root)?);
 //! # Ok::<(), std::io::Error>(())

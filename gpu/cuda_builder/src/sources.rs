@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 /// other line endings has the same hash. The hash also covers the compiler flags of this builder. Some files
 /// are left out, because no kernel depends on them:
 ///
-/// * `gpu/cuda_builder` and `gpu/ptx`;
+/// * `gpu/cuda_builder`;
 /// * folders named `tests`, `benches`, `examples`, `target`, or with a leading dot;
 /// * in `gpu/cuda_std`, files and folders whose name starts with `emulator`: they are compiled only for the
 ///   host, so after an edit there the PTX is still valid.
@@ -81,8 +81,7 @@ fn counts(name: &str, file_name: &str, is_dir: bool) -> bool {
     if is_dir {
         let hidden = file_name.starts_with('.');
         let no_device_code = ["tests", "benches", "examples", "target"].contains(&file_name);
-        let not_a_kernel = ["gpu/cuda_builder", "gpu/ptx"].contains(&name);
-        !(hidden || no_device_code || not_a_kernel)
+        !(hidden || no_device_code || name == "gpu/cuda_builder")
     } else {
         file_name == "Cargo.toml" || file_name.ends_with(".rs")
     }
@@ -172,7 +171,7 @@ mod tests {
         let tree = Tree::new("unseen", FILES);
         let before = tree.hash();
         for name in [
-            "gpu/ptx/warpath.sm_90.ptx",
+            "host/backend/ptx/index.sm_90.ptx",
             "gpu/cuda_builder/src/lib.rs",
             "gpu/cuda_std/src/emulator.rs",
             "gpu/cuda_std/src/emulator/fiber.rs",

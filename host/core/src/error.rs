@@ -76,6 +76,16 @@ pub enum InputError {
         /// The error of the decoder.
         source: std::io::Error,
     },
+    /// The input has a format that this build of Warpath does not read, because a feature is off.
+    #[error("{name}: is {format}, which this build of Warpath does not read: its feature `{feature}` is off")]
+    NotBuilt {
+        /// The file, or `<stdin>`.
+        name: String,
+        /// The format: `compressed by zstd`, for example, or `a Parquet file`.
+        format: String,
+        /// The feature of the crate `warpath` that reads the format.
+        feature: &'static str,
+    },
     /// The input is in a format that is not read as JSON.
     #[error("{name}: is {format}, not JSON in UTF-8")]
     Foreign {
@@ -393,9 +403,12 @@ pub enum ColumnError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// No CUDA driver is on this machine, or this build of Warpath does not use one.
+    /// No CUDA driver is on this machine.
     #[error("no CUDA driver found")]
     NoDriver,
+    /// This build of Warpath uses no CUDA devices, because its feature `cuda` is off.
+    #[error("this build of Warpath uses no CUDA devices: its feature `cuda` is off")]
+    NotBuilt,
     /// A driver exists, but no device with the wanted number.
     #[error("no CUDA device {wanted}: {found} found")]
     NoDevice {

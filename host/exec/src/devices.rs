@@ -58,7 +58,7 @@ pub(crate) fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
 /// A backend of one CUDA device.
 #[cfg(not(feature = "cuda"))]
 pub(crate) fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
-    Err(DeviceError::NoDriver.into())
+    Err(DeviceError::NotBuilt.into())
 }
 
 /// The numbers of all CUDA devices.
@@ -74,5 +74,5 @@ fn all() -> Result<Vec<usize>, Error> {
 /// The numbers of all CUDA devices.
 #[cfg(not(feature = "cuda"))]
 fn all() -> Result<Vec<usize>, Error> {
-    Err(DeviceError::NoDriver.into())
+    Err(DeviceError::NotBuilt.into())
 }

@@ -83,7 +83,10 @@ impl FirstDevice {
             *self = match devices::cuda(0) {
                 Ok(device) => Self::Open(Ready::new(device)),
                 Err(Error::Device(
-                    DeviceError::NoDriver | DeviceError::NoDevice { .. } | DeviceError::TooOld { .. },
+                    DeviceError::NoDriver
+                    | DeviceError::NotBuilt
+                    | DeviceError::NoDevice { .. }
+                    | DeviceError::TooOld { .. },
                 )) => Self::None,
                 Err(error) => return Err(error),
             };

@@ -9,6 +9,7 @@
 //! | `feed` | inputs whose bytes come slowly |
 //! | `column` | columns of text in tables, as lines |
 //! | `follow`, `follow_all` | a file that is followed as it grows; several files and folders |
+//! | `watch` | changes of folders, as the system reports them |
 //! | `folders` | the files of folders |
 //! | `names` | the files that names, folders, patterns and lists stand for |
 //! | `selected` | selected lines of a plain file |
@@ -23,6 +24,7 @@ mod feed;
 mod folders;
 mod follow;
 mod follow_all;
+#[cfg(feature = "lz4")]
 mod lz4;
 mod names;
 mod plain;
@@ -31,6 +33,7 @@ mod selection;
 mod sequence;
 mod source;
 mod text;
+mod watch;
 
 pub(crate) use buffers::Buffers;
 pub use column::{TableFormat, TextColumn};

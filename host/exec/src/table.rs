@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+#[cfg(not(feature = "parquet"))]
+use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
 
 /// The file format of a table.
@@ -21,6 +23,13 @@ impl TableForm {
             Some(Foreign::ArrowStream) => Some(Self::ArrowStream),
             _ => None,
         }
+    }
+
+    /// The error for an input of this format, if the feature that reads the format is off.
+    #[cfg(not(feature = "parquet"))]
+    pub fn not_built(self, name: &str) -> InputError {
+        let feature = if self == Self::Parquet { "parquet" } else { "arrow-ipc" };
+        InputError::NotBuilt { name: name.to_owned(), format: self.to_string(), feature }
     }
 }
 
@@ -143,6 +152,6 @@ mod batches {
 
     #[cfg(not(feature = "parquet"))]
     fn parquet(_: File, name: &str, _: usize, _: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
-        Err(Error::Usage(format!("{name}: is a Parquet file, which this build of Warpath does not read")))
+        Err(TableForm::Parquet.not_built(name).into())
     }
 }

@@ -36,7 +36,7 @@ macro_rules! modules {
         &[$(KernelModule {
             name: stringify!($module),
             kernels: &[$(kernel::$kernel::NAME),+],
-            ptx: include_str!(concat!("../../../../gpu/ptx/", stringify!($module), ".sm_75.ptx")),
+            ptx: include_str!(concat!("../../ptx/", stringify!($module), ".sm_75.ptx")),
             loading: concat!("module ", stringify!($module)),
         }),*]
     };

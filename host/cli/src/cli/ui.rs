@@ -65,6 +65,7 @@ impl Place {
             InputError::Io { name, .. }
             | InputError::NoFiles { name, .. }
             | InputError::Compressed { name, .. }
+            | InputError::NotBuilt { name, .. }
             | InputError::Foreign { name, .. }
             | InputError::NotPacked { name }
             | InputError::PackedVersion { name, .. }

@@ -121,8 +121,8 @@ pub struct LeftOut {
 /// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
 ///
 /// # Errors
-/// The errors of [`build_ndjson`] and of `build_table`. [`Error::Usage`] for a table that this build of
-/// Warpath does not read.
+/// The errors of [`build_ndjson`] and of `build_table`. [`InputError::NotBuilt`] for a table that this build
+/// of Warpath does not read.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
     build_by(&mut bitmap_maker(engine, path)?, engine, path, specs)
 }
@@ -161,10 +161,7 @@ pub fn build_watched(
         #[cfg(feature = "arrow-ipc")]
         Some(_) => Ok((build_table_by(maker, path, specs)?, LeftOut::default())),
         #[cfg(not(feature = "arrow-ipc"))]
-        Some(table) => Err(Error::Usage(format!(
-            "{}: is {table}, which this build of Warpath does not read",
-            opened.name
-        ))),
+        Some(table) => Err(table.not_built(&opened.name).into()),
     }
 }
 

@@ -102,11 +102,11 @@ fn table_error(name: &str, what: &str) -> InputError {
 #[cfg(not(feature = "arrow-ipc"))]
 impl TextColumn {
     fn of_file(self, name: String, _: File, form: TableForm) -> Result<Decoded, InputError> {
-        Err(table_error(&name, &format!("is {form}, which this build of Warpath does not read")))
+        Err(form.not_built(&name))
     }
 
     fn of_stream(self, name: String, _: impl Read + Send + 'static) -> Result<Decoded, InputError> {
-        Err(table_error(&name, "is an Arrow stream, which this build of Warpath does not read"))
+        Err(TableForm::ArrowStream.not_built(&name))
     }
 }
 

@@ -9,6 +9,7 @@ use warpath_core::foreign::Foreign;
 use warpath_store::packed::layout::is_packed as is_packed_head;
 use warpath_store::packed::stream::Unpacker;
 
+#[cfg(feature = "lz4")]
 use super::lz4::Lz4Decoder;
 use super::plain::{PlainFile, shorter};
 
@@ -37,6 +38,7 @@ const BEGINNINGS: [(&[u8], Compression); 6] = [
 
 /// The most memory that the decoder of xz may take for its dictionary, in KiB: more than any preset of `xz`
 /// needs, and less than a damaged header can say.
+#[cfg(feature = "xz")]
 const XZ_MEMORY_KIB: u32 = 2 << 20;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
@@ -73,6 +75,8 @@ impl Compression {
         BEGINNINGS.iter().any(|(beginning, _)| begins(beginning)) || (0x50..=0x5f).any(skipped)
     }
 
+    /// The name of the compression. If a feature of this crate is necessary to read it, the feature has the
+    /// same name.
     fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -86,15 +90,36 @@ impl Compression {
     }
 
     /// The decompressed bytes of all members, streams or frames.
+    ///
+    /// # Errors
+    /// [`InputError::NotBuilt`], in an error of a reader, if the feature for the compression is off; else the
+    /// errors of the decoder.
     fn decoder(self, raw: impl Read + Send + 'static, name: &str) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::None => Box::new(raw),
             Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
+            #[cfg(feature = "gzip")]
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
+            #[cfg(feature = "zstd")]
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?),
+            #[cfg(feature = "bzip2")]
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(raw))),
+            #[cfg(feature = "xz")]
             Self::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(buffered(raw), true, XZ_MEMORY_KIB)),
+            #[cfg(feature = "lz4")]
             Self::Lz4 => Box::new(Lz4Decoder::new(buffered(raw))),
+            #[cfg(not(all(
+                feature = "gzip",
+                feature = "zstd",
+                feature = "bzip2",
+                feature = "xz",
+                feature = "lz4"
+            )))]
+            missing => {
+                let feature = missing.name().unwrap_or_default();
+                let (name, format) = (name.to_owned(), format!("compressed by {feature}"));
+                return Err(InputError::NotBuilt { name, format, feature }.into());
+            }
         })
     }
 }

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use memchr::memrchr;
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use warpath_core::error::InputError;
+
+use super::watch::Watch;
 
 /// The position at which a followed file is first read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl FollowEnd {
 /// The time after which a file is looked at although the system has reported no change. Some file systems
 /// report none that other machines make.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
-/// The same, where the system cannot report changes at all.
+/// The same, where no changes are reported: the system cannot, or the feature `notify` is off.
 pub(super) const POLL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -229,7 +230,7 @@ pub(super) struct Follower {
     /// Lets the end wake this reader.
     _waker: Arc<SyncSender<()>>,
     /// Reports changes as long as it lives.
-    _watcher: Option<RecommendedWatcher>,
+    _watch: Option<Watch>,
 }
 
 impl Follower {
@@ -242,9 +243,9 @@ impl Follower {
         let waker = Arc::new(waker);
         end.wakes(&waker);
         // A change after this is noticed, and a change before it is read.
-        let watcher = watch(path, waker.clone()).ok();
-        let interval = if watcher.is_some() { LOOK } else { POLL };
-        Ok(Self { tail: Tail::new(path, from)?, end, wake, interval, _waker: waker, _watcher: watcher })
+        let watch = watch(path, waker.clone());
+        let interval = if watch.is_some() { LOOK } else { POLL };
+        Ok(Self { tail: Tail::new(path, from)?, end, wake, interval, _waker: waker, _watch: watch })
     }
 }
 
@@ -274,29 +275,27 @@ impl Read for Follower {
 
 /// Watches the folder of a file, and the folder of its target if it is a link. The folders are watched,
 /// because another file may take the name.
-fn watch(path: &Path, waker: Arc<SyncSender<()>>) -> notify::Result<RecommendedWatcher> {
-    let target = path.canonicalize()?;
+fn watch(path: &Path, waker: Arc<SyncSender<()>>) -> Option<Watch> {
+    let target = path.canonicalize().ok()?;
     let names = [path.file_name().map(ToOwned::to_owned), target.file_name().map(ToOwned::to_owned)];
-    let concerns = move |event: &Event| {
-        event.paths.is_empty()
-            || event.paths.iter().any(|path| names.iter().any(|name| path.file_name() == name.as_deref()))
-    };
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if event.is_ok_and(|event| event.kind.is_access() || !concerns(&event)) {
-            return;
+    let changed = move |paths: &[PathBuf]| {
+        let is_named = |path: &PathBuf| names.iter().any(|name| path.file_name() == name.as_deref());
+        if paths.is_empty() || paths.iter().any(is_named) {
+            // A full channel wakes the reader, too.
+            let _ = waker.try_send(());
         }
-        let _ = waker.try_send(());
-    })?;
-    let folder = |path: &Path| match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
     };
-    watcher.watch(&folder(path), RecursiveMode::NonRecursive)?;
-    let other = folder(&target);
-    if folder(path).canonicalize()? != other {
-        watcher.watch(&other, RecursiveMode::NonRecursive)?;
+    let (folder, of_target) = (folder_of(path), folder_of(&target));
+    if folder.canonicalize().ok()? == of_target {
+        Watch::new(&[folder], &[], changed)
+    } else {
+        Watch::new(&[folder, of_target], &[], changed)
     }
-    Ok(watcher)
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The identity of a file, which is independent of its name: its device and its number there.

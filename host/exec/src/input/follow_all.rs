@@ -10,16 +10,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use std::thread;
 use std::time::Duration;
 
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use warpath_core::error::{Error, InputError};
 use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
 use super::buffers::Buffers;
 use super::folders::{FolderFiles, files_of_folder};
-use super::follow::{FollowEnd, FollowFrom, Identity, LOOK, POLL, Tail, identity};
+use super::follow::{FollowEnd, FollowFrom, Identity, LOOK, POLL, Tail, folder_of, identity};
 use super::has_compressed_name;
 use super::plain::PlainFile;
 use super::text::{BYTE_ORDER_MARK, Text};
+use super::watch::Watch;
 
 /// The interval at which a reader that waits checks whether it should stop.
 const STOP: Duration = Duration::from_millis(10);
@@ -174,7 +174,7 @@ struct Following {
     /// Lets the end wake this reader.
     _waker: Arc<SyncSender<()>>,
     /// Reports changes as long as it lives.
-    _watcher: Option<RecommendedWatcher>,
+    _watch: Option<Watch>,
 }
 
 impl Following {
@@ -187,8 +187,8 @@ impl Following {
         let waker = Arc::new(waker);
         set.end.wakes(&waker);
         // A change after this is noticed, and a change before it is read.
-        let watcher = watch(&set, waker.clone()).ok();
-        let interval = if watcher.is_some() { LOOK } else { POLL };
+        let watch = watch(&set, waker.clone());
+        let interval = if watch.is_some() { LOOK } else { POLL };
         let mut following = Self {
             files: Vec::new(),
             next: 0,
@@ -198,7 +198,7 @@ impl Following {
             wake,
             interval,
             _waker: waker,
-            _watcher: watcher,
+            _watch: watch,
             set,
         };
         let (named, from) = (following.set.files.clone(), following.set.from);
@@ -347,29 +347,19 @@ pub(super) fn compressed(path: &Path) -> InputError {
 }
 
 /// Watches the folders of all files, and the folders with the folders in them.
-fn watch(set: &FollowedFiles, waker: Arc<SyncSender<()>>) -> notify::Result<RecommendedWatcher> {
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        if !event.is_ok_and(|event| event.kind.is_access()) {
-            let _ = waker.try_send(());
-        }
-    })?;
-    let parent = |path: &Path| match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
+fn watch(set: &FollowedFiles, waker: Arc<SyncSender<()>>) -> Option<Watch> {
     let mut parents = HashSet::new();
     for file in &set.files {
-        parents.insert(parent(file).canonicalize()?);
+        parents.insert(folder_of(file).canonicalize().ok()?);
         // The target of a link.
-        parents.insert(parent(&file.canonicalize()?));
+        parents.insert(folder_of(&file.canonicalize().ok()?).to_owned());
     }
-    let folders =
-        set.folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<HashSet<_>>>()?;
-    for parent in parents.difference(&folders) {
-        watcher.watch(parent, RecursiveMode::NonRecursive)?;
-    }
-    for folder in &folders {
-        watcher.watch(folder, RecursiveMode::Recursive)?;
-    }
-    Ok(watcher)
+    let trees =
+        set.folders.iter().map(|folder| folder.canonicalize().ok()).collect::<Option<HashSet<_>>>()?;
+    let folders: Vec<&Path> = parents.difference(&trees).map(PathBuf::as_path).collect();
+    let trees: Vec<&Path> = trees.iter().map(PathBuf::as_path).collect();
+    Watch::new(&folders, &trees, move |_| {
+        // A full channel wakes the reader, too.
+        let _ = waker.try_send(());
+    })
 }

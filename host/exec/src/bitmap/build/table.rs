@@ -214,7 +214,8 @@ mod file {
     ///
     /// # Errors
     /// * The errors of [`build_arrow`](super::build_arrow), and those of the file.
-    /// * [`Error::Usage`] for a file that is not a table, or that this build of Warpath does not read.
+    /// * [`Error::Usage`] for a file that is not a table. [`InputError::NotBuilt`] for a Parquet file, if the
+    ///   feature `parquet` is off.
     pub fn build_table(path: &Path, specs: &[ColumnSpec]) -> Result<Built, Error> {
         build_table_by(&mut BitmapMaker::cpu(), path, specs)
     }
