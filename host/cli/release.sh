@@ -17,11 +17,11 @@ folder=$(cd "$1" && pwd)
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-cargo build --release --locked -p warpath-cli "$@"
+cargo build --profile dist --locked -p warpath-cli "$@"
 mkdir -p "$folder/bin" "$folder/share/man/man1" "$folder/share/bash-completion/completions" \
     "$folder/share/zsh/site-functions" "$folder/share/fish/vendor_completions.d"
-strip -o "$folder/bin/warpath" "${CARGO_TARGET_DIR:-target}/release/warpath"
 program=$folder/bin/warpath
+install "${CARGO_TARGET_DIR:-target}/dist/warpath" "$program"
 "$program" man "$folder/share/man/man1"
 "$program" completions bash >"$folder/share/bash-completion/completions/warpath"
 "$program" completions zsh >"$folder/share/zsh/site-functions/_warpath"
