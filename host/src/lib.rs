@@ -27,6 +27,8 @@
 //! | languages | `warpath-lang` | [`Query`], [`Predicate`], [`Program`], [`jsonpath`] |
 //! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`], [`time`] |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub use warpath_backend::cpu::Cpu;
 #[cfg(feature = "cuda")]
 pub use warpath_backend::cuda;

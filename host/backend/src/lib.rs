@@ -18,6 +18,8 @@
 //! | [`bitmap`] | expressions planned and evaluated over bitmap indexes |
 //! | [`twig`] | sets of twigs evaluated over documents |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod answer;
 pub mod backend;
 pub mod bitmap;

@@ -17,6 +17,8 @@
 //! | `table` | Parquet and Arrow files as record batches |
 //! | [`dump`] | structural indexes as text |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod aggregate;
 pub mod auto;
 pub mod bitmap;

@@ -8,6 +8,8 @@
 //! | [`bitmap`] | bitmap indexes: bins of values, their WAH bitmaps, and the values themselves |
 //! | [`schema`] | the schema of records: every path, with the kinds of its values |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod bitmap;
 pub mod fsst;
 pub mod packed;
