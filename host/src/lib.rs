@@ -101,3 +101,6 @@ pub mod bitmap {
     pub use warpath_exec::bitmap::{ask, build};
     pub use warpath_store::bitmap::*;
 }
+
+// Part `find`: values in one record in memory.
+pub use warpath_backend::find::{Find, Match, Matches};
