@@ -28,9 +28,11 @@
 //! | [`encode`], [`names`] | twigs and documents as arrays for a device |
 //! | [`subscriptions`] | subscription files |
 //! | [`standing`] | subscriptions that streams are matched against, and that may change meanwhile |
+//! | `event` | the subscriptions that one event in memory matches |
 //! | [`xml`], [`json`] | the events of a document |
 
 pub mod encode;
+mod event;
 mod group;
 pub mod json;
 mod layout;
@@ -44,6 +46,7 @@ pub mod subscriptions;
 mod values;
 pub mod xml;
 
+pub use event::EventMatches;
 pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
 pub use set::{SetSize, TagIx, TwigIx, TwigSet};

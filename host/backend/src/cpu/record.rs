@@ -103,7 +103,7 @@ impl Prepared {
         query::find(text, &self.program, plan, scratch, sink);
         match sink.piece.faults.first() {
             None => Ok(()),
-            Some(fault) => Err(error_of(&record[line.base..], fault.fault)),
+            Some(fault) => Err(error_of(line.text_of(record), fault.fault)),
         }
     }
 }
@@ -144,6 +144,11 @@ impl Line {
                 Err(error_of(text, diagnose(&self.flat[..at]).unwrap_or(open)))
             }
         }
+    }
+
+    /// The text of a record as it is, newlines included.
+    pub fn text_of<'a>(&self, record: &'a [u8]) -> &'a [u8] {
+        &record[self.base..]
     }
 
     /// Returns false if the record was so long that the memory of the call is not kept.

@@ -7,6 +7,7 @@ use warpath_core::error::{Error, InputError};
 use warpath_shared::twig::Matched;
 
 use super::encode::Compiled;
+use super::event::EventMatches;
 use super::json::{self, Fault};
 use super::names::Names;
 use super::xml::{self, XmlError};
@@ -78,6 +79,33 @@ impl Standing {
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Finds the subscriptions that one JSON event in memory matches, in the caller's thread. Any number of
+    /// threads may call it. The event is one JSON text, on one line or on several; a blank one matches
+    /// nothing.
+    ///
+    /// Each thread keeps the memory of its last calls, so the calls after the first allocate nothing. The
+    /// memory of an event of 1 MiB and more is freed.
+    ///
+    /// ```
+    /// use warpath::twig::{Standing, Subscriptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut subscriptions = Subscriptions::default();
+    /// subscriptions.add("dutch", "$[?@.lang == 'nl']")?;
+    /// subscriptions.add("frisian", "$[?@.lang == 'fy']")?;
+    /// let standing = Standing::new(subscriptions);
+    /// let found = standing.matches(br#"{"user": {"lang": "nl"}}"#)?;
+    /// assert_eq!(found.ids().collect::<Vec<_>>(), ["dutch"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the event is malformed, or longer than 2 GiB. Its place is `<record>:line:byte`.
+    pub fn matches(&self, event: &[u8]) -> Result<EventMatches, Error> {
+        EventMatches::of(self.current(), event)
     }
 
     /// Changes the subscriptions and returns the result of `change`. Unchanged subscriptions are not compiled
