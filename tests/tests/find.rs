@@ -358,7 +358,10 @@ fn events_match_what_an_engine_reports() {
                 let got = standing.matches(line.as_bytes());
                 let got = match &got {
                     Ok(found) => {
-                        assert_eq!((found.len(), found.is_empty()), (found.numbers().len(), found.len() == 0));
+                        assert_eq!(
+                            (found.len(), found.is_empty()),
+                            (found.numbers().len(), found.len() == 0)
+                        );
                         Ok(found.ids().map(str::to_owned).collect::<Vec<String>>())
                     }
                     Err(error) => {
@@ -382,9 +385,8 @@ fn special_events() {
     subscriptions.add("all", "$").unwrap();
     subscriptions.add("one", "/a[. = 1]").unwrap();
     let standing = Standing::new(subscriptions);
-    let ids = |event: &[u8]| -> Vec<String> {
-        standing.matches(event).unwrap().ids().map(str::to_owned).collect()
-    };
+    let ids =
+        |event: &[u8]| -> Vec<String> { standing.matches(event).unwrap().ids().map(str::to_owned).collect() };
     assert_eq!(ids(b""), [""; 0]);
     assert_eq!(ids(b" \n"), [""; 0]);
     assert_eq!(ids(b"7"), ["all"]);

@@ -53,9 +53,11 @@ static ALLOCATOR: Counting = Counting;
 
 /// The allocations of a call, after calls before it.
 fn allocations(before: usize, mut call: impl FnMut() -> usize) -> (u64, usize) {
-    let found = (0..before).map(|_| call()).last().unwrap_or_default();
+    for _ in 0..before {
+        black_box(call());
+    }
     let count = COUNT.get();
-    assert_eq!(black_box(call()), found);
+    let found = black_box(call());
     (COUNT.get() - count, found)
 }
 
@@ -93,7 +95,8 @@ fn calls_after_the_first_allocate_nothing() {
             row.first(0).map_or(0, |id| id.bytes().len()) + row.of(1).count()
         });
         assert_eq!((count, found), (0, 3));
-        let text = "$.id >= 5 and $.user.lang in ('nl', 'fy') and not ($.none == 1 or $.user.tags[0] is null)";
+        let text =
+            "$.id >= 5 and $.user.lang in ('nl', 'fy') and not ($.none == 1 or $.user.tags[0] is null)";
         let predicate = Predicate::parse(text).unwrap();
         assert_eq!(allocations(1, || predicate.matches(&record).unwrap().into()), (0, 1));
     }
@@ -117,9 +120,10 @@ fn other_records_and_queries_use_the_memory_again() {
             assert_eq!(allocations(0, || query.find(record).unwrap().len().min(1)), (0, 1));
         }
     }
-    // Two results that are alive at once have memory each, and both are used again.
+    // Two results that are alive at once have memory each, and both are used again. The second call exchanges
+    // the two, so that both have room for either record.
     let twice = || query.find(&records[0]).unwrap().zip(other.find(&records[1]).unwrap()).count();
-    assert_eq!(allocations(1, twice), (0, 1));
+    assert_eq!(allocations(2, twice), (0, 1));
 }
 
 #[test]
@@ -127,9 +131,9 @@ fn events_allocate_nothing() {
     let mut subscriptions = Subscriptions::default();
     for number in 0..3000 {
         let query = match number % 3 {
-            0 => format!("$[?@['name {}'].id]", number / 3),
+            0 => format!("$['name {}'].id", number / 3),
             1 => format!("//user[lang = 'nl'][tags]//*[. = {number}]"),
-            _ => format!("/user[tags = 'b']/lang[. = '{}']", ["nl", "fy", "en"][number % 9 / 3]),
+            _ => format!("/user[lang = '{}'][tags]//*[. != '{number}']", ["nl", "fy", "en"][number % 9 / 3]),
         };
         subscriptions.add(&format!("s{number}"), &query).unwrap();
     }

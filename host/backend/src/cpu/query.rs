@@ -169,7 +169,7 @@ const LONG: usize = 512;
 const GUARDED: usize = 128;
 
 /// The length of lines from which a program is streamed.
-pub(super) fn least_to_stream(program: &Program) -> usize {
+fn least_to_stream(program: &Program) -> usize {
     if program.predicate().is_some() { GUARDED } else { LONG }
 }
 
@@ -301,7 +301,8 @@ fn run_names(
                 found.push((container, at + 1));
             }
         }
-        found.sort_by_key(|(container, _)| *container);
+        // Values of one container were found in their order, which the second number keeps.
+        found.sort_unstable();
         for (_, value) in &*found {
             sink.emit(path as PathIx, trees.node(*value));
         }
