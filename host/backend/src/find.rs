@@ -19,13 +19,13 @@
 //!
 //! # Records
 //! A record is one JSON text in UTF-8, on one line or on several. A byte order mark before it is skipped. A
-//! blank record has no match. An error names the place of a fault as `<record>:line:byte`. The checks are
+//! blank record has no match. An error names a fault as `<record>:line:byte: kind`. The checks are
 //! those that an engine always makes ([`warpath_shared::check`]).
 //!
 //! # Threads and memory
 //! Threads may share queries, programs and predicates. Each thread keeps the memory of its last calls, so the
-//! calls after the first allocate nothing. Exceptions are errors, and filters that compare instants or whose
-//! patterns come from the record. The memory of a record of 1 MiB and more is freed.
+//! calls after the first allocate nothing. Exceptions are errors, and patterns of `match` and `search` that come
+//! from the record. The memory of a record of 1 MiB and more is freed.
 
 mod matches;
 

@@ -7,11 +7,20 @@ use std::thread::LocalKey;
 
 /// Memory that a thread keeps between calls.
 pub(crate) trait Kept: Default + 'static {
-    /// The memory that the current thread keeps.
-    fn kept() -> &'static LocalKey<RefCell<Vec<Box<Self>>>>;
+    /// The pool of each thread.
+    fn pool() -> &'static LocalKey<Pool<Self>>;
 
     /// Returns false if the memory is too large to be kept.
     fn is_small(&self) -> bool;
+}
+
+/// The memory that a thread keeps.
+pub(crate) struct Pool<T>(RefCell<Vec<Box<T>>>);
+
+impl<T> Pool<T> {
+    pub const fn new() -> Self {
+        Self(RefCell::new(Vec::new()))
+    }
 }
 
 /// The most memories that a thread keeps. More are in use only while the results of several calls are alive.
@@ -24,7 +33,7 @@ impl<T: Kept> Lease<T> {
     /// Takes memory that the thread keeps, or new memory.
     pub fn take() -> Self {
         // A thread that ends has no such memory any more.
-        let kept = T::kept().try_with(|kept| kept.borrow_mut().pop()).ok().flatten();
+        let kept = T::pool().try_with(|pool| pool.0.borrow_mut().pop()).ok().flatten();
         Self(Some(kept.unwrap_or_default()))
     }
 }
@@ -32,9 +41,9 @@ impl<T: Kept> Lease<T> {
 impl<T: Kept> Drop for Lease<T> {
     fn drop(&mut self) {
         let Some(memory) = self.0.take().filter(|memory| memory.is_small()) else { return };
-        // Memory for which there is no place is dropped outside of the borrow.
-        let _rest = T::kept().try_with(move |kept| {
-            let mut kept = kept.borrow_mut();
+        // More memory than that is dropped, after the borrow has ended.
+        let _rest = T::pool().try_with(move |pool| {
+            let mut kept = pool.0.borrow_mut();
             if kept.len() < MOST {
                 kept.push(memory);
                 return None;

@@ -63,7 +63,9 @@ fn allocations(before: usize, mut call: impl FnMut() -> usize) -> (u64, usize) {
 
 /// An object of about `bytes` bytes.
 fn record(bytes: usize) -> Vec<u8> {
-    let mut record = String::from("{\"id\": 7, \"user\": {\"lang\": \"nl\", \"tags\": [\"a\", \"b\"]}");
+    let mut record = String::from(
+        "{\"id\": 7, \"at\": \"2026-01-02\", \"user\": {\"lang\": \"nl\", \"tags\": [\"a\", \"b\"]}",
+    );
     while record.len() < bytes {
         record += &format!(", \"name {}\": {{\"id\": [1, 2, {{}}]}}", record.len());
     }
@@ -98,6 +100,8 @@ fn calls_after_the_first_allocate_nothing() {
         let text =
             "$.id >= 5 and $.user.lang in ('nl', 'fy') and not ($.none == 1 or $.user.tags[0] is null)";
         let predicate = Predicate::parse(text).unwrap();
+        assert_eq!(allocations(1, || predicate.matches(&record).unwrap().into()), (0, 1));
+        let predicate = Predicate::parse("time($.at) >= '2026-01-01'").unwrap();
         assert_eq!(allocations(1, || predicate.matches(&record).unwrap().into()), (0, 1));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use warpath_core::error::Error;
 
-/// A place for data that is derived from its owner, made at its first use. This crate does not know the data:
+/// Data that is derived from its owner, and made at its first use. This crate does not know the type:
 /// a backend keeps its form of a query here.
 ///
 /// A clone shares the data that was made before. A cache is no part of its owner's value: all caches are

@@ -102,7 +102,7 @@ impl Predicate {
         &self.expr
     }
 
-    /// The place for a backend's form of the predicate.
+    /// The cache of a backend's form of the predicate.
     #[doc(hidden)]
     pub fn cache(&self) -> &Cache {
         &self.cache

@@ -106,7 +106,7 @@ impl Query {
         self.levels
     }
 
-    /// The place for a backend's form of the query.
+    /// The cache of a backend's form of the query.
     #[doc(hidden)]
     pub fn cache(&self) -> &Cache {
         &self.cache
@@ -361,7 +361,7 @@ impl Program {
         }
     }
 
-    /// The place for a backend's form of the program, which does not depend on names, types and defaults of
+    /// The cache of a backend's form of the program, which does not depend on names, types and defaults of
     /// columns.
     #[doc(hidden)]
     pub fn cache(&self) -> &Cache {

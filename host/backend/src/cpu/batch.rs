@@ -110,7 +110,7 @@ impl Batch {
             self.outline.words = WORDS;
             simd.outline(words, self.names, &mut self.outline);
         } else if self.words > 0 {
-            // Only at the end of a text. The words are outlined eight at a time, and zeros fill the last eight.
+            // Only at the end of a text. Eight words are outlined at a time, and zeros fill the last eight.
             self.outline.words = self.words.next_multiple_of(8);
             let (copied, padding) = self.end.0.as_flattened_mut().split_at_mut(rest.len());
             copied.copy_from_slice(rest);

@@ -4,8 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::mem::take;
+
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::instants::InstantTests;
+use warpath_lang::instants::{InstantMemory, InstantTests};
 use warpath_lang::program::Program;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
@@ -38,6 +40,7 @@ pub(crate) struct Scratch {
     tape: TapeMemory,
     tree_machine: TreeMachine,
     found: Vec<(TapeIx, TapeIx)>,
+    instants: InstantMemory,
     /// The values of a predicate in one record.
     values: Vec<Option<Node>>,
 }
@@ -250,9 +253,9 @@ impl Work for ByTrees<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { text, program, scratch: Scratch { tape, tree_machine, found, .. }, sink } = self;
-        let (view, times) = (program.view(), InstantTests::new(program.times()));
-        for (start, end) in cut(text, TREE_PIECE_BYTES) {
+        let Self { text, program, scratch: Scratch { tape, tree_machine, found, instants, .. }, sink } = self;
+        let (view, times) = (program.view(), InstantTests::using(program.times(), take(instants)));
+        'pieces: for (start, end) in cut(text, TREE_PIECE_BYTES) {
             let text = &text[start..end];
             tape.build(simd, text);
             sink.base = start as PartOffset;
@@ -273,10 +276,11 @@ impl Work for ByTrees<'_> {
                 }
                 sink.piece.lines += 1;
                 if sink.has_enough() {
-                    return;
+                    break 'pieces;
                 }
             }
         }
+        *instants = times.into_memory();
     }
 }
 

@@ -3,7 +3,6 @@
 //! The text is a record on one line or on several. The choices that [`super::query`] makes for each text are
 //! made once for each program, and all memory is used again. So a call allocates nothing.
 
-use std::cell::RefCell;
 use std::thread::LocalKey;
 
 use warpath_core::error::{Error, InputError};
@@ -17,7 +16,7 @@ use super::cut::flatten;
 use super::plan::Plan;
 use super::query::{self, Collector, Scratch};
 use crate::answer::Want;
-use crate::lease::Kept;
+use crate::lease::{Kept, Pool};
 
 /// UTF-8's byte order mark. At the start of a record it is not part of the text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -50,11 +49,11 @@ pub(crate) struct RecordMemory {
 }
 
 impl Kept for RecordMemory {
-    fn kept() -> &'static LocalKey<RefCell<Vec<Box<Self>>>> {
+    fn pool() -> &'static LocalKey<Pool<Self>> {
         thread_local! {
-            static KEPT: RefCell<Vec<Box<RecordMemory>>> = const { RefCell::new(Vec::new()) };
+            static POOL: Pool<RecordMemory> = const { Pool::new() };
         }
-        &KEPT
+        &POOL
     }
 
     fn is_small(&self) -> bool {

@@ -1,6 +1,5 @@
 //! The subscriptions that one event in memory matches.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::thread::LocalKey;
 
@@ -8,9 +7,9 @@ use warpath_core::error::Error;
 
 use super::json::Lines;
 use super::matcher::{MatcherMemory, TwigMatcher};
-use super::standing::Snapshot;
+use super::snapshot::Snapshot;
 use crate::cpu::record::{Line, error_of};
-use crate::lease::{Kept, Lease};
+use crate::lease::{Kept, Lease, Pool};
 
 /// The memory of one call.
 #[derive(Debug, Default)]
@@ -23,11 +22,11 @@ struct EventMemory {
 }
 
 impl Kept for EventMemory {
-    fn kept() -> &'static LocalKey<RefCell<Vec<Box<Self>>>> {
+    fn pool() -> &'static LocalKey<Pool<Self>> {
         thread_local! {
-            static KEPT: RefCell<Vec<Box<EventMemory>>> = const { RefCell::new(Vec::new()) };
+            static POOL: Pool<EventMemory> = const { Pool::new() };
         }
-        &KEPT
+        &POOL
     }
 
     fn is_small(&self) -> bool {

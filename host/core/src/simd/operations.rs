@@ -12,8 +12,8 @@ use super::outline::{Outline, Planes, Stretch, escaped};
 /// Implementations may need instructions beyond the target's baseline. Their functions are called only within
 /// the arm of [`Isa::run`](super::Isa::run) for the features that they name.
 pub unsafe trait Simd: Copy {
-    /// Outlines the first [`Outline::words`] of a stretch of text, with or without `names`. It is compiled separately from its caller, so
-    /// that each has all registers for itself.
+    /// Outlines the first [`Outline::words`] of a stretch of text, with or without `names`. It is compiled
+    /// separately from its caller, so that each has all registers for itself.
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
     /// [`Outline::words_with_ends`].
     fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
