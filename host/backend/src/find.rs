@@ -19,13 +19,35 @@
 //!
 //! # Records
 //! A record is one JSON text in UTF-8, on one line or on several. A byte order mark before it is skipped. A
-//! blank record has no match. An error names a fault as `<record>:line:byte: kind`. The checks are
-//! those that an engine always makes ([`warpath_shared::check`]).
+//! blank record has no match. An error names a fault as `<record>:line:byte: kind`. The checks are those that
+//! an engine always makes ([`warpath_shared::check`]).
 //!
 //! # Threads and memory
-//! Threads may share queries, programs and predicates. Each thread keeps the memory of its last calls, so the
-//! calls after the first allocate nothing. Exceptions are errors, and patterns of `match` and `search` that come
-//! from the record. The memory of a record of 1 MiB and more is freed.
+//! Threads may share queries, programs and predicates. Each thread keeps the memory of its last calls.
+//! Therefore the calls after the first allocate nothing, except for errors, and for patterns of `match` and
+//! `search` that come from the record. The memory of a record of 1 MiB and more is freed.
+//!
+//! # Cost
+//! Times of one call in nanoseconds, the medians of 30 rounds, on a core of an AMD EPYC with AVX-512,
+//! 2026-11-24. All records were in the L1 cache.
+//!
+//! | record | nothing found | one name, two or three deep | `$..id` |
+//! |---|---|---|---|
+//! | blank | 80 | | |
+//! | 200 bytes | 165 | 190 | 285 |
+//! | an event of 1,003 bytes | 260 | 400 | 1,090 |
+//! | a tweet of 4,529 bytes | 590 | 680 | 3,130 |
+//!
+//! A floor of 80 ns does not depend on the record: half of it is the evaluation of one word, the rest is the
+//! memory, the search for newlines and the results. Then the whole record is checked, also after the value.
+//! A record on several lines is copied, which adds 340 ns to 200 bytes and 550 ns to a tweet.
+//!
+//! Other ways lost, for these three records:
+//!
+//! * The CPU's worker (`Cpu::answer`) makes the plan for each text, and new memory for the results: 710, 940
+//!   and 1,220 ns for one name, with 16 to 19 allocations.
+//! * An outline always of 64 words: 640 and 910 ns for the event and the tweet.
+//! * Streaming short records takes 370 ns for 200 bytes; an index of all records takes 1,270 ns for the tweet.
 
 mod matches;
 

@@ -63,7 +63,19 @@ impl<'r> Matches<'r> {
         self.of(query).next()
     }
 
-    /// Iterates over the matches of one query, by the number of the query from 0.
+    /// Iterates over the matches of one query, by the number of the query from 0. Iteration over all matches
+    /// does not change the result.
+    ///
+    /// ```
+    /// use warpath::{Find, Program, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+    /// let row = program.find(br#"{"id": 7, "tags": ["a", "b"]}"#)?;
+    /// assert_eq!(row.of(1).filter_map(|tag| tag.string()).collect::<Vec<_>>(), ["a", "b"]);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn of(&self, query: usize) -> impl Iterator<Item = Match<'r>> + '_ {
         self.list(query).iter().map(move |found| self.found(query, found))
@@ -115,6 +127,20 @@ impl ExactSizeIterator for Matches<'_> {}
 impl FusedIterator for Matches<'_> {}
 
 /// A value that a query selects in a record. Borrows from the record alone.
+///
+/// ```
+/// use warpath::{Find, Program, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.user.name")?])?;
+/// let record = br#"{"id": 7, "user": {"name": "Ada \u0026 co"}}"#;
+/// let name = program.find(record)?.last().unwrap();
+/// assert_eq!((name.query(), name.range(), name.path()), (1, 27..42, "$['user']['name']".to_owned()));
+/// assert_eq!((name.text().as_ref(), name.bytes()), (r#""Ada \u0026 co""#, &br#""Ada \u0026 co""#[..]));
+/// assert_eq!(name.string().as_deref(), Some("Ada & co"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'r> {
     record: &'r [u8],
