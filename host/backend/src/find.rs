@@ -39,15 +39,15 @@
 //! | a tweet of 4,529 bytes | 590 | 680 | 3,130 |
 //!
 //! A floor of 80 ns does not depend on the record: half of it is the evaluation of one word, the rest is the
-//! memory, the search for newlines and the results. Then the whole record is checked, also after the value.
-//! A record on several lines is copied, which adds 340 ns to 200 bytes and 550 ns to a tweet.
+//! memory, the search for newlines and the results. Then the whole record is checked, also after the value. A
+//! record on several lines is copied, which adds 340 ns to 200 bytes and 550 ns to a tweet.
 //!
 //! Other ways lost, for these three records:
 //!
 //! * The CPU's worker (`Cpu::answer`) makes the plan for each text, and new memory for the results: 710, 940
 //!   and 1,220 ns for one name, with 16 to 19 allocations.
 //! * An outline always of 64 words: 640 and 910 ns for the event and the tweet.
-//! * Streaming short records takes 370 ns for 200 bytes; an index of all records takes 1,270 ns for the tweet.
+//! * Streaming takes 370 ns for the 200 bytes, and an index takes 1,270 ns for the tweet.
 
 mod matches;
 
