@@ -2,8 +2,9 @@
 //! libraries, and `Standing::matches` of 1,000 subscriptions.
 //!
 //! Before anything is timed, all ways must give the same values. Records take turns, 32 of each kind, so that
-//! no branch predictor knows a record. In each round every way has its turn. The median of the rounds is
-//! shown, and the least.
+//! no branch predictor knows a record. In each round every way has its turn. A round is shorter than a time
+//! slice of the system, so that the median holds on a busy machine. The median of the rounds is shown, and the
+//! least.
 //!
 //! ```text
 //! cargo run --release -p warpath-benches --features libraries --bin bench-find
@@ -36,10 +37,10 @@ use warpath_benches::generate::{Generator, Shape};
 #[derive(Parser)]
 struct Args {
     /// Rounds; the median and the least are shown.
-    #[arg(long, default_value_t = 21)]
+    #[arg(long, default_value_t = 301)]
     rounds: usize,
     /// Milliseconds for each way in a round.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 1)]
     millis: u64,
 }
 
