@@ -2,9 +2,9 @@
 //! libraries, and `Standing::matches` of 1,000 subscriptions.
 //!
 //! Before anything is timed, all ways must give the same values. Records take turns, 32 of each kind, so that
-//! no branch predictor knows a record. In each round every way has its turn. A round is shorter than a time
-//! slice of the system, so that the median holds on a busy machine. The median of the rounds is shown, and the
-//! least.
+//! no branch predictor knows a record. In each round every way has its turn. The median of the rounds is
+//! shown, and the least. A round is shorter than a time slice of the system, so that the median holds on a
+//! busy machine.
 //!
 //! ```text
 //! cargo run --release -p warpath-benches --features libraries --bin bench-find
