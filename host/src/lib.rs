@@ -104,6 +104,9 @@ pub mod bitmap {
     pub use warpath_store::bitmap::*;
 }
 
+// Part `find`: values in one record in memory.
+pub use warpath_backend::find::{Find, Match, Matches};
+
 // Packages: the example in the readme compiles.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -17,6 +17,7 @@ mod common;
 mod comparisons;
 mod documents;
 mod emulator;
+mod find;
 mod fsst_column;
 mod fsst_device;
 mod fsst_match;

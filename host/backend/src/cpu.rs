@@ -7,6 +7,7 @@ pub mod kept;
 mod needles;
 mod plan;
 mod query;
+pub(crate) mod record;
 mod scan;
 pub(crate) mod stages;
 mod tape;

@@ -9,6 +9,8 @@
 //! | [`columns`] | results as typed columns in Arrow's layout |
 //! | `nested` | records decoded to nested columns (feature `arrow`) |
 //! | [`cpu`] | the CPU: SIMD over words, one worker a core |
+//! | [`find`] | values found in one record in memory |
+//! | `lease` | memory that each thread keeps between such calls |
 //! | [`device`] | the stages of a partition over an `Accelerator` |
 //! | `cuda` | CUDA devices as accelerators |
 //! | [`tree`] | the tree of a document, made by scans |
@@ -29,8 +31,10 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod device;
+pub mod find;
 pub mod forms;
 pub mod kept;
+mod lease;
 #[cfg(feature = "arrow")]
 pub mod nested;
 pub mod stage;

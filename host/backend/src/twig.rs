@@ -27,10 +27,12 @@
 //! | `resolve`, `matcher` | the effect of an event on the bits |
 //! | [`encode`], [`names`] | twigs and documents as arrays for a device |
 //! | [`subscriptions`] | subscription files |
-//! | [`standing`] | subscriptions that streams are matched against, and that may change meanwhile |
+//! | [`standing`], `snapshot` | subscriptions that streams are matched against, and that may change meanwhile; the subscriptions at one point in time |
+//! | `event` | the subscriptions that one event in memory matches |
 //! | [`xml`], [`json`] | the events of a document |
 
 pub mod encode;
+mod event;
 mod group;
 pub mod json;
 mod layout;
@@ -39,11 +41,13 @@ pub mod names;
 mod resolve;
 mod rows;
 pub mod set;
+mod snapshot;
 pub mod standing;
 pub mod subscriptions;
 mod values;
 pub mod xml;
 
+pub use event::EventMatches;
 pub use layout::TooLarge;
 pub use matcher::TwigMatcher;
 pub use set::{SetSize, TagIx, TwigIx, TwigSet};

@@ -127,6 +127,8 @@ impl Isa {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use warpath_random::Rng;
     use warpath_shared::index::class::Classes;
     use warpath_shared::index::escape;
@@ -180,7 +182,7 @@ mod tests {
     }
 
     /// Several stretches, one after the other.
-    struct Outlines<'a>(&'a [Stretch]);
+    struct Outlines<'a>(&'a [Stretch], Cell<Carry>);
 
     impl Work for Outlines<'_> {
         type Output = ();
@@ -192,8 +194,9 @@ mod tests {
             let mut before = (0, 0, 0);
             let mut odd_carry = Carry::default();
             for stretch in self.0 {
+                self.1.set(outline.carry);
                 simd.outline(stretch, true, &mut outline);
-                let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry } =
+                let Outline { string, quote, backslash, busy, planes, colon, odd, odd_words, carry, .. } =
                     &outline;
                 assert_eq!((string[0], quote[0], backslash[0]), before);
                 for lengths in [[1, 2], [6, 6], [2, 63]] {
@@ -221,7 +224,34 @@ mod tests {
                     assert_eq!((odd[i], odd_words >> i & 1), (odds, (odds != 0) as u64), "word {i}");
                 }
                 assert_eq!(carry.escape, pending as u64);
+                self.check_few(simd, stretch, &outline);
                 outline.advance();
+            }
+        }
+    }
+
+    impl Outlines<'_> {
+        /// Outlines only some words of a stretch. Each has the outline that it has among all.
+        fn check_few<S: Simd>(&self, simd: S, stretch: &Stretch, all: &Outline) {
+            let mut few = Outline::default();
+            // Other words than those of the stretch are left from before.
+            simd.outline(&[[b'{'; WORD_BYTES]; WORDS], true, &mut few);
+            for words in (8..WORDS).step_by(8) {
+                few.words = words;
+                (few.string[0], few.quote[0]) = (all.string[0], all.quote[0]);
+                (few.backslash[0], few.carry) = (all.backslash[0], self.1.get());
+                simd.outline(stretch, true, &mut few);
+                let low = (1u64 << words) - 1;
+                assert_eq!(few.string[..=words], all.string[..=words]);
+                assert_eq!(few.quote[..=words], all.quote[..=words]);
+                assert_eq!((few.busy & low, few.odd_words & low), (all.busy & low, all.odd_words & low));
+                assert_eq!(few.colon[..words], all.colon[..words]);
+                assert_eq!(few.odd[..words], all.odd[..words]);
+                let ends = [few.words_with_ends([1, 6]), simd.words_with_ends(&few, [1, 6])];
+                assert_eq!(ends.map(|ends| ends & low), [all.words_with_ends([1, 6]) & low; 2]);
+                for at in (0..words).filter(|at| all.busy >> at & 1 == 1) {
+                    assert_eq!(few.planes[at], all.planes[at]);
+                }
             }
         }
     }
@@ -245,7 +275,7 @@ mod tests {
                 *each = byte;
             }
             for isa in Isa::all() {
-                isa.run(Outlines(&stretches));
+                isa.run(Outlines(&stretches, Cell::default()));
             }
         }
     }

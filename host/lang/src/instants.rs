@@ -150,7 +150,15 @@ impl Ranges {
 /// Tests texts for the ranges of a program.
 pub struct InstantTests<'a> {
     ranges: &'a Ranges,
-    last: RefCell<Last>,
+    memory: RefCell<InstantMemory>,
+}
+
+/// The memory of tests, which other programs may use again.
+#[derive(Default)]
+pub struct InstantMemory {
+    last: Last,
+    pattern: Vec<u8>,
+    text: Vec<u8>,
 }
 
 /// The text that was read last. Several tests of a record often are about one text.
@@ -166,14 +174,48 @@ impl<'a> InstantTests<'a> {
     /// Tests for the ranges of a program.
     #[must_use]
     pub fn new(ranges: &'a Ranges) -> Self {
-        Self { ranges, last: RefCell::default() }
+        Self::using(ranges, InstantMemory::default())
+    }
+
+    /// Tests for the ranges of a program, with memory of earlier tests.
+    #[must_use]
+    pub fn using(ranges: &'a Ranges, mut memory: InstantMemory) -> Self {
+        // The text may have been read in the format of another program.
+        memory.last.first = None;
+        Self { ranges, memory: RefCell::new(memory) }
+    }
+
+    /// Returns the memory, for other tests.
+    #[must_use]
+    pub fn into_memory(self) -> InstantMemory {
+        self.memory.into_inner()
+    }
+
+    /// Returns whether a text is in the range that a pattern names. If the pattern is no range, `otherwise`
+    /// decides about the pattern and the text.
+    pub fn holds(
+        &self,
+        pattern: impl Iterator<Item = u8>,
+        text: impl Iterator<Item = u8>,
+        otherwise: impl FnOnce(&[u8], &[u8]) -> bool,
+    ) -> bool {
+        let InstantMemory { last, pattern: pattern_bytes, text: text_bytes } = &mut *self.memory.borrow_mut();
+        pattern_bytes.clear();
+        pattern_bytes.extend(pattern);
+        text_bytes.clear();
+        text_bytes.extend(text);
+        let is_in = self.is_in(last, pattern_bytes, text_bytes);
+        is_in.unwrap_or_else(|| otherwise(pattern_bytes, text_bytes))
     }
 
     /// Returns whether a text is in the range that a pattern names. `None` if the pattern is no range.
     #[must_use]
     pub fn text_is_in(&self, pattern: &[u8], text: &[u8]) -> Option<bool> {
+        self.is_in(&mut self.memory.borrow_mut().last, pattern, text)
+    }
+
+    fn is_in(&self, last: &mut Last, pattern: &[u8], text: &[u8]) -> Option<bool> {
         let TextRange { range, format, first } = self.ranges.of(pattern)?;
-        let last = &mut *self.last.borrow_mut();
         if last.first != Some(*first) || last.text != text {
             last.first = Some(*first);
             last.text.clear();

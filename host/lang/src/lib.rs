@@ -6,6 +6,7 @@
 //! | [`program`] | queries compiled to the IR of [`warpath_shared::ir`] |
 //! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
 //! | [`about_record`] | filters of children where a condition on the record was probably meant |
+//! | [`cache`] | data that a backend makes of a query once, and keeps with the query |
 //! | [`elements`] | programs split at the array that all their paths go through |
 //! | [`column_type`] | the types of columns for the values that paths select |
 //! | [`predicate`] | conditions on a record, over its paths and over columns of an index |
@@ -14,6 +15,7 @@
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
 pub mod about_record;
+pub mod cache;
 pub mod column_type;
 pub mod elements;
 pub mod instants;

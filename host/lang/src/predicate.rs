@@ -19,6 +19,7 @@ use std::str::FromStr;
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
 
+use crate::cache::Cache;
 use crate::instants::set_format;
 use crate::jsonpath::{
     ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, TimeFormat, parse_predicate,
@@ -43,6 +44,7 @@ pub struct Predicate {
     expr: LogicalExpr,
     /// True if the predicate is about a value of a record, which is `@`.
     of_value: bool,
+    cache: Cache,
 }
 
 impl Predicate {
@@ -52,7 +54,7 @@ impl Predicate {
     /// [`Error::Expression`] for the first mistake, with its position and often a hint.
     pub fn parse(text: &str) -> Result<Self, Error> {
         match parse_predicate(text) {
-            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: false }),
+            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: false, cache: Cache::default() }),
             Err(error) => Err(Error::Expression(QueryError::new(text, error))),
         }
     }
@@ -63,7 +65,7 @@ impl Predicate {
     /// As for [`parse`](Self::parse).
     pub fn of_value(text: &str) -> Result<Self, Error> {
         match parse_value_predicate(text) {
-            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: true }),
+            Ok(expr) => Ok(Self { text: text.to_owned(), expr, of_value: true, cache: Cache::default() }),
             Err(error) => Err(Error::Expression(QueryError::new(text, error))),
         }
     }
@@ -78,13 +80,14 @@ impl Predicate {
     #[must_use]
     pub fn with_time_format(mut self, format: &TimeFormat) -> Self {
         set_format(&mut self.expr, format);
+        self.cache = Cache::default();
         self
     }
 
     /// Returns a part of the predicate as a predicate. Errors of the part show the whole text.
     #[must_use]
     pub fn part(&self, expr: LogicalExpr) -> Self {
-        Self { text: self.text.clone(), expr, of_value: self.of_value }
+        Self { text: self.text.clone(), expr, of_value: self.of_value, cache: Cache::default() }
     }
 
     /// Returns the predicate as written.
@@ -97,6 +100,12 @@ impl Predicate {
     #[must_use]
     pub fn expr(&self) -> &LogicalExpr {
         &self.expr
+    }
+
+    /// The cache of a backend's form of the predicate.
+    #[doc(hidden)]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 }
 

@@ -14,6 +14,7 @@ use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
 
+use crate::cache::Cache;
 use crate::column_type::ColumnType;
 use crate::instants::{Ranges, set_format_in};
 use crate::jsonpath::{Query as Ast, TimeFormat, parse};
@@ -29,6 +30,7 @@ pub struct Query {
     /// The condition on each match, if there is one.
     condition: Option<Arc<Predicate>>,
     levels: Level,
+    cache: Cache,
 }
 
 impl Query {
@@ -46,7 +48,7 @@ impl Query {
         if let Some(format) = format {
             set_format_in(&mut ast.segments, format);
         }
-        Self { text: text.to_owned(), ast, condition: None, levels: 0 }.checked()
+        Self { text: text.to_owned(), ast, condition: None, levels: 0, cache: Cache::default() }.checked()
     }
 
     /// Parses and checks a query with a format of the instants that `time` reads in filters. A call of `time`
@@ -70,6 +72,7 @@ impl Query {
 
     /// Compiles the query once, as a check.
     fn checked(mut self) -> Result<Self, Error> {
+        self.cache = Cache::default();
         self.levels = Program::new(std::slice::from_ref(&self))?.levels();
         Ok(self)
     }
@@ -101,6 +104,12 @@ impl Query {
     #[must_use]
     pub fn levels(&self) -> Level {
         self.levels
+    }
+
+    /// The cache of a backend's form of the query.
+    #[doc(hidden)]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 }
 
@@ -170,6 +179,7 @@ pub struct Program {
     queries: Arc<[Query]>,
     /// The predicate on each record, if there is one.
     guard: Option<Guard>,
+    cache: Cache,
 }
 
 impl Program {
@@ -349,6 +359,13 @@ impl Program {
             paths: self.paths,
             levels: self.levels,
         }
+    }
+
+    /// The cache of a backend's form of the program, which does not depend on names, types and defaults of
+    /// columns.
+    #[doc(hidden)]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// Returns the parts of the program, to copy to a device.

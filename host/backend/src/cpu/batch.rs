@@ -13,7 +13,7 @@
 //! once.
 
 use warpath_core::simd::Simd;
-use warpath_core::simd::outline::{Outline, Planes, WORDS};
+use warpath_core::simd::outline::{Outline, Planes, Stretch, WORDS};
 use warpath_shared::units::{WORD_BYTES, words_for};
 
 /// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
@@ -26,15 +26,15 @@ pub(super) struct Batch {
     /// Set if names are looked for.
     names: bool,
     outline: Outline,
-    /// The last word of a text that does not fill the word, padded with zeros.
-    tail: Tail,
+    /// The words at the end of a text that do not fill a batch, padded with zeros.
+    end: End,
 }
 
-struct Tail([u8; WORD_BYTES]);
+struct End(Stretch);
 
-impl Default for Tail {
+impl Default for End {
     fn default() -> Self {
-        Self([0; WORD_BYTES])
+        Self([[0; WORD_BYTES]; WORDS])
     }
 }
 
@@ -74,7 +74,7 @@ impl Batch {
     /// The text of a word.
     #[inline(always)]
     pub(super) fn text<'a>(&'a self, text: &'a [u8], word: usize) -> &'a [u8; WORD_BYTES] {
-        text.get(self.place(word)..).and_then(<[u8]>::first_chunk).unwrap_or(&self.tail.0)
+        text.get(self.place(word)..).and_then(<[u8]>::first_chunk).unwrap_or(&self.end.0[word])
     }
 
     /// The words in which there may be brackets or line feeds, one bit a word.
@@ -107,13 +107,15 @@ impl Batch {
         let rest = text.get(self.at..).unwrap_or_default();
         self.words = words_for(rest.len()).min(WORDS);
         if let Some(words) = rest.as_chunks().0.first_chunk::<WORDS>() {
+            self.outline.words = WORDS;
             simd.outline(words, self.names, &mut self.outline);
         } else if self.words > 0 {
-            // Only at the end of a text. The rest of the words is zeros.
-            let mut words = [[0; WORD_BYTES]; WORDS];
-            words.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
-            simd.outline(&words, self.names, &mut self.outline);
-            self.tail = Tail(words[self.words - 1]);
+            // Only at the end of a text. Eight words are outlined at a time, and zeros fill the last eight.
+            self.outline.words = self.words.next_multiple_of(8);
+            let (copied, padding) = self.end.0.as_flattened_mut().split_at_mut(rest.len());
+            copied.copy_from_slice(rest);
+            padding[..self.outline.words * WORD_BYTES - rest.len()].fill(0);
+            simd.outline(&self.end.0, self.names, &mut self.outline);
         }
     }
 
@@ -150,7 +152,7 @@ impl Batch {
 
     /// The words in which there are colons.
     pub(super) fn words_with_colons(&self) -> u64 {
-        let colon = self.outline.colon.iter().enumerate();
+        let colon = self.outline.colon.iter().enumerate().take(self.words);
         colon.fold(0, |words, (at, colon)| words | ((*colon != 0) as u64) << at)
     }
 

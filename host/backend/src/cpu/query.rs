@@ -4,8 +4,10 @@
 #[cfg(test)]
 mod tests;
 
+use std::mem::take;
+
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::instants::InstantTests;
+use warpath_lang::instants::{InstantMemory, InstantTests};
 use warpath_lang::program::Program;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
@@ -38,6 +40,9 @@ pub(crate) struct Scratch {
     tape: TapeMemory,
     tree_machine: TreeMachine,
     found: Vec<(TapeIx, TapeIx)>,
+    instants: InstantMemory,
+    /// The values of a predicate in one record.
+    values: Vec<Option<Node>>,
 }
 
 /// The length of a text from which the choice of needles takes less time than it saves.
@@ -48,18 +53,38 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     if text.is_empty() {
         return Answer::default();
     }
+    let mut sink = Collector::default();
+    sink.begin(program, want);
     if program.needs_trees() {
-        return Isa::best().run(ByTrees { text, program, want, scratch });
+        Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink });
+        return Answer { pieces: vec![sink.piece] };
     }
     let view = program.view();
     let needles = if text.len() < WORTH_NEEDLES { None } else { Needles::of(&view, text) };
-    let least = if program.predicate().is_some() && needles.is_none() { GUARDED } else { LONG };
+    let least = if needles.is_none() { least_to_stream(program) } else { LONG };
     let plan = match needles {
         _ if !has_lines_of(text, least) => None,
         Some(_) => Some(Plan::nothing()),
         None => Plan::of(&view),
     };
-    Isa::best().run(Query { text, program, plan: plan.as_ref(), needles, want, scratch })
+    Isa::best().run(Query { text, program, plan: plan.as_ref(), needles, scratch, sink: &mut sink });
+    Answer { pieces: vec![sink.piece] }
+}
+
+/// Evaluates a program over a record, which has no newline. `plan` is that of the program, if the record is
+/// to be streamed. `sink` is ready to collect ([`Collector::begin`]).
+pub(super) fn find(
+    record: &[u8],
+    program: &Program,
+    plan: Option<&Plan>,
+    scratch: &mut Scratch,
+    sink: &mut Collector,
+) {
+    if program.needs_trees() {
+        Isa::best().run(ByTrees { text: record, program, scratch, sink });
+    } else {
+        Isa::best().run(Query { text: record, program, plan, needles: None, scratch, sink });
+    }
 }
 
 /// The lines of a text that is indexed.
@@ -98,7 +123,8 @@ impl<D: Document> Work for OverIndex<'_, D> {
     #[inline(always)]
     fn run<S: Simd>(self, _simd: S) -> Answer {
         let Self { doc, lines, program, want } = self;
-        let mut sink = Collector::new(program, want);
+        let mut sink = Collector::default();
+        sink.begin(program, want);
         run_lines(&program.view(), &mut Machine::default(), doc, lines, &mut sink, |_, _| true);
         Answer { pieces: vec![sink.piece] }
     }
@@ -145,6 +171,11 @@ const LONG: usize = 512;
 /// own, and streaming finds all of them in its one pass.
 const GUARDED: usize = 128;
 
+/// The length of lines from which a program is streamed.
+fn least_to_stream(program: &Program) -> usize {
+    if program.predicate().is_some() { GUARDED } else { LONG }
+}
+
 /// Returns whether lines have at least `least` bytes on average. The start of a text decides for all of it.
 fn has_lines_of(text: &[u8], least: usize) -> bool {
     let head = &text[..text.len().min(8 << 10)];
@@ -157,16 +188,13 @@ pub(super) fn streams(program: &Program) -> bool {
 }
 
 /// Cuts a text into pieces of whole lines. Each piece except the last has at least `size` bytes.
-fn cut(text: &[u8], size: usize) -> Vec<(usize, usize)> {
-    let mut cuts = Vec::with_capacity(text.len() / size + 1);
+fn cut(text: &[u8], size: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut start = 0;
-    while start < text.len() {
-        let from = (start + size).min(text.len());
-        let end = line_end(text, from);
-        cuts.push((start, end));
-        start = end;
-    }
-    cuts
+    std::iter::from_fn(move || {
+        let begin = start;
+        start = line_end(text, (begin + size).min(text.len()));
+        (begin < text.len()).then_some((begin, start))
+    })
 }
 
 /// The offset after the next newline from `from` on, or the end of the text.
@@ -181,22 +209,21 @@ struct Query<'a> {
     plan: Option<&'a Plan>,
     /// The texts without which a record has no results. With them, the plan is that of no names.
     needles: Option<Needles>,
-    want: Want,
     scratch: &'a mut Scratch,
+    sink: &'a mut Collector,
 }
 
 impl Work for Query<'_> {
-    type Output = Answer;
+    type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, plan, needles, want, scratch } = self;
-        let Scratch { structure, machine, scan, .. } = scratch;
+    fn run<S: Simd>(self, simd: S) {
+        let Self { text, program, plan, needles, scratch, sink } = self;
+        let Scratch { structure, machine, scan, values, .. } = scratch;
         let view = program.view();
-        let sink = Collector::new(program, want);
         let mut worker = Worker { simd, text, program: view, needles, structure, machine, sink };
         match plan {
-            Some(plan) => worker.stream(plan, scan),
+            Some(plan) => worker.stream(plan, scan, values),
             None => {
                 for (start, end) in cut(text, PIECE_BYTES) {
                     worker.interpret(start, end);
@@ -206,7 +233,6 @@ impl Work for Query<'_> {
                 }
             }
         }
-        Answer { pieces: vec![worker.sink.piece] }
     }
 }
 
@@ -218,19 +244,18 @@ const TREE_PIECE_BYTES: usize = 64 << 10;
 struct ByTrees<'a> {
     text: &'a [u8],
     program: &'a Program,
-    want: Want,
     scratch: &'a mut Scratch,
+    sink: &'a mut Collector,
 }
 
 impl Work for ByTrees<'_> {
-    type Output = Answer;
+    type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Answer {
-        let Self { text, program, want, scratch: Scratch { tape, tree_machine, found, .. } } = self;
-        let (view, times) = (program.view(), InstantTests::new(program.times()));
-        let mut sink = Collector::new(program, want);
-        for (start, end) in cut(text, TREE_PIECE_BYTES) {
+    fn run<S: Simd>(self, simd: S) {
+        let Self { text, program, scratch: Scratch { tape, tree_machine, found, instants, .. }, sink } = self;
+        let (view, times) = (program.view(), InstantTests::using(program.times(), take(instants)));
+        'pieces: for (start, end) in cut(text, TREE_PIECE_BYTES) {
             let text = &text[start..end];
             tape.build(simd, text);
             sink.base = start as PartOffset;
@@ -244,18 +269,18 @@ impl Work for ByTrees<'_> {
                     sink.begin_record();
                     let trees = TreePiece { text, memory: tape, times: &times };
                     if program.names().is_empty() {
-                        tree_machine.run(&view, &trees, *root, &mut sink);
+                        tree_machine.run(&view, &trees, *root, sink);
                     } else {
-                        run_names(&view, program.names(), &Linked(&trees), *root, found, &mut sink);
+                        run_names(&view, program.names(), &Linked(&trees), *root, found, sink);
                     }
                 }
                 sink.piece.lines += 1;
                 if sink.has_enough() {
-                    return Answer { pieces: vec![sink.piece] };
+                    break 'pieces;
                 }
             }
         }
-        Answer { pieces: vec![sink.piece] }
+        *instants = times.into_memory();
     }
 }
 
@@ -280,7 +305,8 @@ fn run_names(
                 found.push((container, at + 1));
             }
         }
-        found.sort_by_key(|(container, _)| *container);
+        // Values of one container were found in their order, which the second number keeps.
+        found.sort_unstable();
         for (_, value) in &*found {
             sink.emit(path as PathIx, trees.node(*value));
         }
@@ -294,15 +320,14 @@ struct Worker<'a, S> {
     needles: Option<Needles>,
     structure: &'a mut Structure,
     machine: &'a mut Machine,
-    sink: Collector,
+    sink: &'a mut Collector,
 }
 
 impl<S: Simd> Worker<'_, S> {
-    /// Evaluates the program over the whole text, a record at a time.
+    /// Evaluates the program over the whole text, a record at a time. `values` is memory that is used again.
     #[inline(always)]
-    fn stream(&mut self, plan: &Plan, scan: &mut Scan) {
+    fn stream(&mut self, plan: &Plan, scan: &mut Scan, values: &mut Vec<Option<Node>>) {
         scan.clear(plan);
-        let mut values = Vec::new();
         let mut at = 0;
         while at < self.text.len() && !self.sink.has_enough() {
             let mut start = at;
@@ -323,7 +348,7 @@ impl<S: Simd> Worker<'_, S> {
                 }
                 Some(next) => {
                     self.sink.begin_record();
-                    if self.passes(plan, scan.found(), &mut values) {
+                    if self.passes(plan, scan.found(), values) {
                         for found in scan.found() {
                             self.found(plan, found);
                         }
@@ -387,7 +412,7 @@ impl<S: Simd> Worker<'_, S> {
         self.sink.base = start;
         let doc = TextPiece::new(text, &structure.levels);
         let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
-        self.machine.run_block(&self.program, pc, &doc, node, &mut self.sink);
+        self.machine.run_block(&self.program, pc, &doc, node, self.sink);
     }
 
     /// Indexes some lines, diagnoses the suspected ones, and runs the program over the others.
@@ -401,29 +426,37 @@ impl<S: Simd> Worker<'_, S> {
         self.sink.base = start as PartOffset;
         let doc = TextPiece::new(text, &structure.levels);
         let (needles, whole) = (&mut self.needles, self.text);
-        run_lines(&self.program, self.machine, &doc, lines, &mut self.sink, |from, to| {
+        run_lines(&self.program, self.machine, &doc, lines, self.sink, |from, to| {
             needles.as_mut().is_none_or(|needles| needles.occur(whole, start + from, start + to))
         });
     }
 }
 
 /// Collects the results. `piece.lines` is the number of the current line.
-struct Collector {
+#[derive(Default)]
+pub(super) struct Collector {
     want: Want,
     /// True if the last path marks the records that are wanted.
     marks: bool,
-    piece: Piece,
+    pub(super) piece: Piece,
     line: LineIx,
     /// The offset of the current document in the text.
     base: PartOffset,
 }
 
 impl Collector {
-    fn new(program: &Program, want: Want) -> Self {
-        let paths = program.paths();
-        let matches = vec![Vec::new(); if want.matches { paths } else { 0 }];
-        let piece = Piece { counts: vec![0; paths], matches, ..Piece::default() };
-        Self { want, marks: program.marks_records(), piece, line: 0, base: 0 }
+    /// Prepares for a text. The memory of earlier counts, matches and faults is used again.
+    pub(super) fn begin(&mut self, program: &Program, want: Want) {
+        let (paths, Piece { lines, records, counts, counts_before_fault, matches, faults, .. }) =
+            (program.paths(), &mut self.piece);
+        (*lines, *counts_before_fault) = (0, None);
+        records.clear();
+        counts.clear();
+        counts.resize(paths, 0);
+        matches.iter_mut().for_each(Vec::clear);
+        matches.resize_with(if want.matches { paths } else { 0 }, Vec::new);
+        faults.clear();
+        (self.want, self.marks, self.line, self.base) = (want, program.marks_records(), 0, 0);
     }
 
     /// Returns whether nothing after the current record is wanted.

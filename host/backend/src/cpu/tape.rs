@@ -222,12 +222,8 @@ impl Text for Piece<'_> {
         part: bool,
     ) -> bool {
         let kind = if part { PatternKind::Search } else { PatternKind::Match };
-        let pattern: Vec<u8> = iter::from_fn(pattern).collect();
-        let subject: Vec<u8> = iter::from_fn(subject).collect();
-        if let Some(is_in) = self.times.text_is_in(&pattern, &subject) {
-            return is_in;
-        }
-        holds(&pattern, kind, &subject)
+        let (pattern, subject) = (iter::from_fn(pattern), iter::from_fn(subject));
+        self.times.holds(pattern, subject, |pattern, subject| holds(pattern, kind, subject))
     }
 }
 

@@ -8,7 +8,7 @@ use warpath_shared::twig::{
 };
 
 use super::group::{Bits, Words};
-use super::resolve::{Resolver, Rows};
+use super::resolve::{Resolver, ResolverMemory, Rows};
 use super::rows::RowIx;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name};
@@ -77,7 +77,7 @@ impl<'a> Encoder<'a> {
             deepest: 0,
             task_ops: None,
         };
-        Self(Resolver::new(set, written))
+        Self(Resolver::new(set, written, ResolverMemory::default()))
     }
 
     /// Sets the approximate number of operations of a task. Documents with more than eight times as many are

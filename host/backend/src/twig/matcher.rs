@@ -9,7 +9,7 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::twig::value::Value;
 
 use super::group::{Bits, GROUP_WORDS, Group, Words};
-use super::resolve::{Resolver, Rows};
+use super::resolve::{Resolver, ResolverMemory, Rows};
 use super::rows::{Places, RowIx, RowTable};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
@@ -34,6 +34,20 @@ struct Gate<'a> {
     /// The groups of which a key was passed: as a bitmap, and as a list of numbers.
     active: Vec<u64>,
     numbers: Vec<u32>,
+}
+
+/// The memory of a matcher between documents, which belongs to no set. All bits in it are zero.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MatcherMemory {
+    resolver: ResolverMemory,
+    noted: Vec<(Noted, u32)>,
+    rows: Vec<RowIx>,
+    active: Vec<u64>,
+    numbers: Vec<u32>,
+    found: Vec<Words>,
+    words: Vec<u32>,
+    touched: Vec<u64>,
+    seen: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,20 +149,25 @@ struct State<'a> {
 }
 
 impl<'a> TwigMatcher<'a> {
-    pub(super) fn new(set: &'a TwigSet) -> Self {
-        let (found, words, touched, seen) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    /// Makes a matcher that uses the memory of an earlier one again.
+    pub(crate) fn new(set: &'a TwigSet, memory: MatcherMemory) -> Self {
+        let MatcherMemory { resolver, noted, rows, mut active, numbers, found, words, touched, seen } =
+            memory;
         let mut state = State { set, isa: Isa::best(), found, words, touched, seen, depth: 0, asked: None };
         state.grow();
         let groups = set.groups.len();
-        let gate = Gate {
-            state,
-            is_noted: groups > FEW_GROUPS,
-            noted: Vec::new(),
-            rows: Vec::new(),
-            active: vec![0; groups.div_ceil(64)],
-            numbers: Vec::new(),
-        };
-        Self(Resolver::new(set, gate))
+        active.resize(groups.div_ceil(64), 0);
+        let gate = Gate { state, is_noted: groups > FEW_GROUPS, noted, rows, active, numbers };
+        Self(Resolver::new(set, gate, resolver))
+    }
+
+    /// Drops the current document, and returns the memory for another matcher.
+    pub(crate) fn into_memory(mut self) -> MatcherMemory {
+        self.reset();
+        let Resolver { memory: resolver, rows: gate, .. } = self.0;
+        let Gate { state, noted, rows, active, numbers, .. } = gate;
+        let State { found, words, touched, seen, .. } = state;
+        MatcherMemory { resolver, noted, rows, active, numbers, found, words, touched, seen }
     }
 
     /// Sets whether groups are selected by the keys of their twigs, or all are evaluated. By default, the
@@ -190,14 +209,20 @@ impl<'a> TwigMatcher<'a> {
 
     /// The twigs that match the document after it has ended, in no order.
     pub fn matches(&mut self) -> impl Iterator<Item = TwigIx> {
+        let mut matches = Vec::new();
+        self.each_match(|twig| matches.push(twig));
+        matches.into_iter()
+    }
+
+    /// Calls a function with each of [`matches`](Self::matches).
+    pub(crate) fn each_match(&mut self, mut each: impl FnMut(TwigIx)) {
         self.0.rows.tell();
         let State { set, found, touched, asked, .. } = &self.0.rows.state;
-        let mut matches = Vec::new();
         for (at, word) in touched[..self.0.rows.state.width().div_ceil(64)].iter().enumerate() {
             for bit in Bits(*word) {
                 let place = at * 64 + bit as usize;
                 let group = &set.groups[group_at(asked.as_deref(), place)];
-                matches.extend(group.matches(&found[place]).map(TwigIx));
+                group.matches(&found[place]).map(TwigIx).for_each(&mut each);
             }
         }
         let is_told = |group: usize| {
@@ -208,8 +233,7 @@ impl<'a> TwigMatcher<'a> {
             place.is_some_and(|place| touched[place / 64] >> (place % 64) & 1 != 0)
         };
         let others = set.groups.iter().enumerate().filter(|(at, group)| group.always > 0 && !is_told(*at));
-        matches.extend(others.flat_map(|(_, group)| group.matches(&Words::NONE).map(TwigIx)));
-        matches.into_iter()
+        others.flat_map(|(_, group)| group.matches(&Words::NONE).map(TwigIx)).for_each(each);
     }
 }
 

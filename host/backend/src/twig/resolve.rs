@@ -21,22 +21,28 @@ pub trait Rows {
 #[derive(Clone, Debug)]
 pub struct Resolver<'a, R> {
     set: &'a TwigSet,
-    /// The tags of the open nodes, and whether each was entered.
-    open: Vec<(TagIx, bool)>,
-    passed: Vec<RowIx>,
-    scratch: Scratch,
+    pub memory: ResolverMemory,
     /// The receiver of the rows.
     pub rows: R,
 }
 
+/// The memory of a resolver, which belongs to no set.
+#[derive(Clone, Debug, Default)]
+pub struct ResolverMemory {
+    /// The tags of the open nodes, and whether each was entered.
+    open: Vec<(TagIx, bool)>,
+    passed: Vec<RowIx>,
+    scratch: Scratch,
+}
+
 impl<'a, R: Rows> Resolver<'a, R> {
-    pub fn new(set: &'a TwigSet, rows: R) -> Self {
-        Self { set, open: Vec::new(), passed: Vec::new(), scratch: Scratch::default(), rows }
+    pub fn new(set: &'a TwigSet, rows: R, memory: ResolverMemory) -> Self {
+        Self { set, memory, rows }
     }
 
     /// Drops the current document.
     pub fn reset(&mut self) {
-        self.open.clear();
+        self.memory.open.clear();
     }
 }
 
@@ -44,11 +50,12 @@ impl<R: Rows> Resolver<'_, R> {
     /// Begins a node with this tag. Returns whether the node's value is needed.
     #[inline]
     pub fn open_tag(&mut self, tag: TagIx) -> bool {
-        if let Some((_, is_entered @ false)) = self.open.last_mut() {
+        let open = &mut self.memory.open;
+        if let Some((_, is_entered @ false)) = open.last_mut() {
             *is_entered = true;
             self.rows.enter();
         }
-        self.open.push((tag, false));
+        open.push((tag, false));
         let Tag { is_attribute, values, .. } = &self.set.tags[tag as usize];
         values.is_some() || self.set.any[usize::from(*is_attribute)].is_some()
     }
@@ -62,8 +69,8 @@ impl<R: Rows> Events for Resolver<'_, R> {
 
     #[inline]
     fn close(&mut self, value: Value<'_>) {
-        let Some((tag, is_entered)) = self.open.pop() else { return };
-        let Self { set, passed, scratch, .. } = self;
+        let Self { set, memory: ResolverMemory { open, passed, scratch }, rows } = self;
+        let Some((tag, is_entered)) = open.pop() else { return };
         let Tag { is_attribute, row, values } = &set.tags[tag as usize];
         passed.clear();
         passed.push(if *is_attribute { ANY_ATTRIBUTE } else { ANY_ELEMENT });
@@ -72,9 +79,9 @@ impl<R: Rows> Events for Resolver<'_, R> {
             values.passed(value, scratch, |row| passed.push(row));
         }
         if is_entered {
-            self.rows.exit(&self.passed);
+            rows.exit(passed);
         } else {
-            self.rows.leaf(&self.passed);
+            rows.leaf(passed);
         }
     }
 }

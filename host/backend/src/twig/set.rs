@@ -37,7 +37,7 @@ use warpath_lang::twig::{NameTest, Twig, TwigNode};
 use super::Name;
 use super::group::{Group, Taken};
 use super::layout::{Layout, TooLarge};
-use super::matcher::TwigMatcher;
+use super::matcher::{MatcherMemory, TwigMatcher};
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowTable};
 use super::values::Values;
 
@@ -303,7 +303,7 @@ impl TwigSet {
     /// A matcher for documents.
     #[must_use]
     pub fn matcher(&self) -> TwigMatcher<'_> {
-        TwigMatcher::new(self)
+        TwigMatcher::new(self, MatcherMemory::default())
     }
 
     /// The names of elements, or of members, that twigs test, with their tags.

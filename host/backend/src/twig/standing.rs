@@ -1,14 +1,12 @@
 //! Subscriptions that streams of documents are matched against, and the workers that match them.
 
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use warpath_core::error::{Error, InputError};
-use warpath_shared::twig::Matched;
 
-use super::encode::Compiled;
+use super::event::EventMatches;
 use super::json::{self, Fault};
-use super::names::Names;
+pub use super::snapshot::Snapshot;
 use super::xml::{self, XmlError};
 use super::{Events, Matcher, Subscriptions};
 use crate::answer::LineFault;
@@ -80,6 +78,33 @@ impl Standing {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Finds the subscriptions that one JSON event in memory matches, in the caller's thread. Any number of
+    /// threads may call it. The event is one JSON text, on one line or on several; a blank one matches
+    /// nothing.
+    ///
+    /// Each thread keeps the memory of its last calls, so the calls after the first allocate nothing. The
+    /// memory of an event of 1 MiB and more is freed.
+    ///
+    /// ```
+    /// use warpath::twig::{Standing, Subscriptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut subscriptions = Subscriptions::default();
+    /// subscriptions.add("dutch", "$[?@.lang == 'nl']")?;
+    /// subscriptions.add("frisian", "$[?@.lang == 'fy']")?;
+    /// let standing = Standing::new(subscriptions);
+    /// let found = standing.matches(br#"{"user": {"lang": "nl"}}"#)?;
+    /// assert_eq!(found.ids().collect::<Vec<_>>(), ["dutch"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the event is malformed, or longer than 2 GiB. It is at `<record>:line:byte`.
+    pub fn matches(&self, event: &[u8]) -> Result<EventMatches, Error> {
+        EventMatches::of(self.current(), event)
+    }
+
     /// Changes the subscriptions and returns the result of `change`. Unchanged subscriptions are not compiled
     /// again. Until the change is done, readers see the subscriptions from before it.
     pub fn change<T>(&self, change: impl FnOnce(&mut Subscriptions) -> T) -> T {
@@ -89,46 +114,6 @@ impl Standing {
         let changed = Arc::new(Snapshot::new(subscriptions));
         *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = changed;
         told
-    }
-}
-
-/// The subscriptions at one point in time.
-#[derive(Debug, Default)]
-pub struct Snapshot {
-    subscriptions: Subscriptions,
-    /// The arrays for devices, made at their first use.
-    arrays: OnceLock<(Compiled, Names)>,
-}
-
-impl Snapshot {
-    fn new(subscriptions: Subscriptions) -> Self {
-        Self { subscriptions, arrays: OnceLock::new() }
-    }
-
-    /// The subscriptions as arrays for devices.
-    pub(crate) fn arrays(&self) -> &(Compiled, Names) {
-        self.arrays.get_or_init(|| {
-            let set = self.subscriptions.set();
-            (Compiled::of(set), Names::of(set))
-        })
-    }
-
-    /// The matches that a device found as pairs of document and subscription, ordered by document, then by
-    /// subscription.
-    pub(crate) fn pairs(&self, matched: &[Matched]) -> Vec<(u32, u32)> {
-        let answers = self.set().answers(matched);
-        let numbers = |(document, twig)| self.numbers_of(twig).iter().map(move |number| (document, *number));
-        let mut pairs: Vec<(u32, u32)> = answers.into_iter().flat_map(numbers).collect();
-        pairs.chunk_by_mut(|a, b| a.0 == b.0).for_each(<[_]>::sort_unstable);
-        pairs
-    }
-}
-
-impl Deref for Snapshot {
-    type Target = Subscriptions;
-
-    fn deref(&self) -> &Subscriptions {
-        &self.subscriptions
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use warpath_lang::twig::value::{Literal, Operator, Value, ValueTest};
-use warpath_lang::twig::value::{decode, number_key};
+use warpath_lang::twig::value::{Literal, Operator, PlainNumber, Value, ValueTest, decode, number_key};
 
 use super::rows::RowIx;
 
@@ -17,7 +16,35 @@ pub struct Values {
     numbers: ByKey,
     /// `false`, `true` and `null`.
     literals: [Option<RowIx>; 3],
-    others: Vec<(Box<[ValueTest]>, RowIx)>,
+    others: Vec<Others>,
+}
+
+/// Tests that are tried together.
+#[derive(Clone, Debug)]
+struct Others {
+    tests: Box<[ValueTest]>,
+    /// The literal of each test, if it is such a number.
+    numbers: Box<[Option<PlainNumber>]>,
+    row: RowIx,
+}
+
+impl Others {
+    fn new(tests: &[ValueTest], row: RowIx) -> Self {
+        let number = |test: &ValueTest| match &test.literal {
+            Literal::Number(number) => PlainNumber::read(number.as_bytes()),
+            _ => None,
+        };
+        Self { tests: tests.into(), numbers: tests.iter().map(number).collect(), row }
+    }
+
+    /// Returns whether a value passes all tests. `number` is the value, if it is such a number.
+    #[inline]
+    fn pass(&self, value: Value<'_>, number: Option<PlainNumber>) -> bool {
+        self.tests.iter().zip(&self.numbers).all(|(test, literal)| match (number, literal) {
+            (Some(number), Some(literal)) => test.operator.holds(number.cmp(literal)),
+            _ => test.passes(value),
+        })
+    }
 }
 
 /// Memory that is reused from value to value.
@@ -45,11 +72,11 @@ impl Values {
             }
             Some(Literal::Bool(value)) => *self.literals[usize::from(*value)].get_or_insert_with(new),
             Some(Literal::Null) => *self.literals[2].get_or_insert_with(new),
-            None => match self.others.iter().find(|(others, _)| **others == *tests) {
-                Some((_, row)) => *row,
+            None => match self.others.iter().find(|others| *others.tests == *tests) {
+                Some(others) => others.row,
                 None => {
                     let row = new();
-                    self.others.push((tests.into(), row));
+                    self.others.push(Others::new(tests, row));
                     row
                 }
             },
@@ -73,7 +100,7 @@ impl Values {
 
     /// The tests that are tried in turn, and their rows.
     pub fn others(&self) -> impl Iterator<Item = (&[ValueTest], RowIx)> {
-        self.others.iter().map(|(tests, row)| (&**tests, *row))
+        self.others.iter().map(|others| (&*others.tests, others.row))
     }
 
     /// Calls `row` with each row whose tests the value passes.
@@ -106,10 +133,17 @@ impl Values {
             Value::Bool(value) => self.literals[usize::from(value)].into_iter().for_each(&mut row),
             Value::Null => self.literals[2].into_iter().for_each(&mut row),
         }
-        for (tests, passed) in &self.others {
-            if tests.iter().all(|test| test.passes(value)) {
-                row(*passed);
-            }
+        if self.others.is_empty() {
+            return;
+        }
+        // Most numbers are short, and are read once for all tests.
+        let number = match value {
+            Value::Number(spelt) => PlainNumber::read(spelt),
+            Value::Text(text) => PlainNumber::read(text.trim_ascii()),
+            _ => None,
+        };
+        for others in self.others.iter().filter(|others| others.pass(value, number)) {
+            row(others.row);
         }
     }
 }

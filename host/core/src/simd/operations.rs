@@ -12,8 +12,8 @@ use super::outline::{Outline, Planes, Stretch, escaped};
 /// Implementations may need instructions beyond the target's baseline. Their functions are called only within
 /// the arm of [`Isa::run`](super::Isa::run) for the features that they name.
 pub unsafe trait Simd: Copy {
-    /// Outlines a stretch of text, with or without `names`. It is compiled separately from its caller, so
-    /// that each has all registers for itself.
+    /// Outlines the first [`Outline::words`] of a stretch of text, with or without `names`. It is compiled
+    /// separately from its caller, so that each has all registers for itself.
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline);
     /// [`Outline::words_with_ends`].
     fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64;
@@ -65,10 +65,11 @@ pub const EXPANDED: usize = 64 * 8 + 64;
 /// classes of words that may have brackets.
 #[inline(always)]
 pub(super) fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
-    let Outline { string, quote, backslash, busy, colon, odd, odd_words, carry, .. } = &mut *outline;
+    let Outline { words: count, string, quote, backslash, busy, colon, odd, odd_words, carry, .. } =
+        &mut *outline;
     let (mut open, mut told, mut matter) = ((string[0] as i64) >> 63, *carry, 0);
     *odd_words = 0;
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in words.iter().enumerate().take(*count) {
         let backslashes = simd.equal(word, b'\\');
         let quotes = simd.equal(word, b'"') & !escaped(backslashes, &mut told.escape);
         let inside = simd.prefix_xor(quotes) ^ open as u64;

@@ -34,6 +34,9 @@ pub struct Planes {
 
 /// The outline of a stretch, which continues where the previous one ended.
 pub struct Outline {
+    /// The number of words to outline, a multiple of 8. It is less than [`WORDS`] only at the end of a text.
+    /// Elements and bits of the other words have no meaning.
+    pub words: usize,
     /// The bytes of each word that are in strings, including opening quotes. Element 0 is the word before the
     /// stretch.
     pub string: [u64; 1 + WORDS],
@@ -72,6 +75,7 @@ impl Default for Outline {
     fn default() -> Self {
         let none = [0; 1 + WORDS];
         Self {
+            words: WORDS,
             string: none,
             quote: none,
             backslash: none,
@@ -110,7 +114,7 @@ impl Outline {
     /// The words that have such colons (see [`ends`](Self::ends)), one bit each.
     #[inline(always)]
     pub fn words_with_ends(&self, lengths: [u32; 2]) -> u64 {
-        (0..WORDS).fold(0, |words, at| words | ((self.ends(at, lengths) != 0) as u64) << at)
+        (0..self.words.min(WORDS)).fold(0, |words, at| words | ((self.ends(at, lengths) != 0) as u64) << at)
     }
 }
 

@@ -21,6 +21,7 @@ use warpath_shared::ir::{ABSENT, FAIL, Instr, MAX_FRAMES, MAX_PATHS, Op, PASS, T
 use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
+use crate::cache::Cache;
 use crate::instants::Ranges;
 use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
 use crate::predicate::Predicate;
@@ -411,6 +412,7 @@ impl Lowering {
             explodes: false,
             queries: queries.into(),
             guard,
+            cache: Cache::default(),
         }
     }
 }

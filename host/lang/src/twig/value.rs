@@ -151,6 +151,55 @@ pub fn number_key(spelt: &[u8], key: &mut Vec<u8>) -> bool {
     true
 }
 
+/// A number without an exponent, of at most nine digits on each side of its point. Two such numbers compare
+/// as integers, in units of 10⁻⁹.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlainNumber(i64);
+
+impl PlainNumber {
+    const DIGITS: usize = 9;
+
+    /// Reads a number. `None` for a text that is no such number, which may be another number.
+    #[inline]
+    #[must_use]
+    pub fn read(spelt: &[u8]) -> Option<Self> {
+        let (is_negative, digits) = match spelt {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        let (mut number, mut whole, mut fraction) = (0, 0, None);
+        for byte in digits {
+            match (byte, &mut fraction) {
+                (b'0'..=b'9', None) => whole += 1,
+                (b'0'..=b'9', Some(fraction)) => *fraction += 1,
+                (b'.', None) => {
+                    fraction = Some(0);
+                    continue;
+                }
+                _ => return None,
+            }
+            if whole > Self::DIGITS || fraction.is_some_and(|digits| digits > Self::DIGITS) {
+                return None;
+            }
+            number = 10 * number + i64::from(byte - b'0');
+        }
+        if whole == 0 || fraction == Some(0) || (whole > 1 && digits[0] == b'0') {
+            return None;
+        }
+        const UNITS: [i64; PlainNumber::DIGITS + 1] = {
+            let mut units = [1; PlainNumber::DIGITS + 1];
+            let mut at = PlainNumber::DIGITS;
+            while at > 0 {
+                units[at - 1] = 10 * units[at];
+                at -= 1;
+            }
+            units
+        };
+        let number = number * UNITS[fraction.unwrap_or(0)];
+        Some(Self(if is_negative { -number } else { number }))
+    }
+}
+
 /// Compares a text with a number; `None` if the text is not a number.
 fn numbers(text: &[u8], literal: &[u8]) -> Option<Ordering> {
     let end = u32::try_from(text.len()).ok()?;
@@ -171,4 +220,53 @@ fn strings(spelt: &[u8], literal: &[u8]) -> Ordering {
     let spelt = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
     let literal = Reader::literal(&nothing, View::from_slice(literal)).decode(0, literal.len() as u32);
     ordering(relate_strings(spelt, literal))
+}
+
+#[cfg(test)]
+mod tests {
+    use warpath_random::Rng;
+
+    use super::*;
+
+    #[test]
+    fn plain_numbers_compare_as_decimals() {
+        let rng = &mut Rng::new(8);
+        let digits = |rng: &mut Rng| -> String {
+            let most = [3, 11][rng.below(2)];
+            (0..rng.below(most)).map(|_| char::from(b'0' + (rng.below(4) * rng.below(4)) as u8)).collect()
+        };
+        let number = |rng: &mut Rng| {
+            let (sign, whole, fraction) = (rng.pick(&["", "", "-", "+"]), digits(rng), digits(rng));
+            let point = if rng.below(3) == 0 { format!(".{fraction}") } else { String::new() };
+            format!("{sign}{whole}{point}{}", rng.pick(&["", "", "", "e1", "x", "."]))
+        };
+        let (mut plain, mut others) = (0, 0);
+        for _ in 0..200_000 {
+            let (one, two) = (number(rng), number(rng));
+            match [&one, &two].map(|text| PlainNumber::read(text.as_bytes())) {
+                [Some(a), Some(b)] => {
+                    assert_eq!(numbers(one.as_bytes(), two.as_bytes()), Some(a.cmp(&b)), "{one} {two}");
+                    plain += 1;
+                }
+                _ => others += 1,
+            }
+        }
+        assert!(plain > 5_000 && others > 5_000, "{plain} {others}");
+        for (text, is_plain) in [
+            ("0", true),
+            ("-0", true),
+            ("-0.0", true),
+            ("999999999.999999999", true),
+            ("1234567890", false),
+            ("01", false),
+            ("1.", false),
+            (".5", false),
+            ("-", false),
+            ("", false),
+            ("1e3", false),
+            ("1.0000000000", false),
+        ] {
+            assert_eq!(PlainNumber::read(text.as_bytes()).is_some(), is_plain, "{text}");
+        }
+    }
 }

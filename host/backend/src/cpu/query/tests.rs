@@ -164,6 +164,21 @@ fn path(rng: &mut Rng) -> String {
     path
 }
 
+/// The results in an instruction set, with a plan and needles.
+fn ran(
+    isa: Isa,
+    text: &[u8],
+    program: &Program,
+    (plan, needles): (Option<&Plan>, Option<Needles>),
+    want: Want,
+    scratch: &mut Scratch,
+) -> Answer {
+    let mut sink = Collector::default();
+    sink.begin(program, want);
+    isa.run(Query { text, program, plan, needles, scratch, sink: &mut sink });
+    Answer { pieces: vec![sink.piece] }
+}
+
 /// Streaming gives the results of interpreting, in every instruction set.
 #[test]
 fn streaming_is_interpreting() {
@@ -182,16 +197,7 @@ fn streaming_is_interpreting() {
         let plan = Plan::of(&program.view());
         streamed += plan.is_some() as u32;
         let want = Want { matches: true, records: true, ..Want::default() };
-        let mut run = |isa: Isa, plan: Option<&Plan>| {
-            isa.run(Query {
-                text: &text,
-                program: &program,
-                plan,
-                needles: None,
-                want,
-                scratch: &mut scratch,
-            })
-        };
+        let mut run = |isa, plan| ran(isa, &text, &program, (plan, None), want, &mut scratch);
         let wanted = run(Isa::best(), None);
         matches += wanted.pieces[0].counts.iter().sum::<u64>();
         for isa in Isa::all() {
@@ -263,15 +269,14 @@ fn needles_change_no_result() {
             at = end;
         }
         let want = Want { matches: true, records: true, ..Want::default() };
-        let mut run = |isa: Isa, plan: Option<&Plan>, needles: Option<Needles>| {
-            isa.run(Query { text: &text, program: &program, plan, needles, want, scratch: &mut scratch })
-        };
+        let nothing = Plan::nothing();
+        let mut run = |isa, plan, needles| ran(isa, &text, &program, (plan, needles), want, &mut scratch);
         let wanted = run(Isa::best(), None, None);
         let found = wanted.pieces[0].counts.iter().sum::<u64>();
         assert!(held || found == 0, "{condition}: {needles:?} of {}", text.escape_ascii());
         matches += found;
         for isa in Isa::all() {
-            for plan in [None, Some(&Plan::nothing())] {
+            for plan in [None, Some(&nothing)] {
                 let got = run(isa, plan, Some(Needles::searching(&needles)));
                 assert_eq!(
                     got,

@@ -20,7 +20,7 @@ pub(crate) fn run_avx512<W: Work>(work: W) -> W::Output {
 fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
     let simd = Avx512;
     outline.busy = 0;
-    for (at, word) in words.iter().enumerate() {
+    for (at, word) in words.iter().enumerate().take(outline.words) {
         outline.quote[1 + at] = simd.equal(word, b'"');
         outline.backslash[1 + at] = simd.equal(word, b'\\');
         if names {
@@ -45,7 +45,7 @@ fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512cd,avx512dq")]
 pub(super) fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl Fn(__m512i) -> __m512i) {
-    let Outline { string, quote, backslash, colon, odd, odd_words, carry, .. } = outline;
+    let Outline { words, string, quote, backslash, colon, odd, odd_words, carry, .. } = outline;
     let ones = _mm512_set1_epi64(-1);
     let uneven = _mm512_set1_epi64(0xaaaa_aaaa_aaaa_aaaau64 as i64);
     // The state that eight words pass to the next eight: the open string, the words after which an escape is
@@ -56,7 +56,7 @@ pub(super) fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl 
     let mut spelt_ends_before = _mm512_set1_epi64(carry.spelt_end as i64);
     let mut quotes_before = _mm512_set1_epi64(quote[0] as i64);
     *odd_words = 0;
-    for at in (0..WORDS).step_by(8) {
+    for at in (0..WORDS.min(*words)).step_by(8) {
         let (quotes, backslashes) = (load(&quote[1 + at..]), load(&backslash[1 + at..]));
         let quotes = if _mm512_cmpeq_epi64_mask(backslashes, ones) != 0 {
             // A word of backslashes only: the escape pending after it is the one pending before it.
@@ -126,7 +126,7 @@ fn words_with_ends_avx512(outline: &Outline, lengths: [u32; 2]) -> u64 {
     // Shifts by 64 or more give 0. A length of 0 has such a shift.
     let [(left_1, right_1), (left_2, right_2)] =
         lengths.map(|length| (_mm_cvtsi64_si128(length as i64), _mm_cvtsi64_si128(64 - length as i64)));
-    for at in (0..WORDS).step_by(8) {
+    for at in (0..WORDS.min(outline.words)).step_by(8) {
         let (quotes, before) = (load(&outline.quote[1 + at..]), load(&outline.quote[at..]));
         let one = _mm512_or_si512(_mm512_sll_epi64(quotes, left_1), _mm512_srl_epi64(before, right_1));
         let two = _mm512_or_si512(_mm512_sll_epi64(quotes, left_2), _mm512_srl_epi64(before, right_2));

@@ -93,7 +93,7 @@ fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
     // The classes that each word has, one bit each.
     let mut kinds = [0u8; WORD_BYTES];
     let (eights, _) = words.as_chunks::<8>();
-    for (eight, words) in eights.iter().enumerate() {
+    for (eight, words) in eights.iter().enumerate().take(outline.words / 8) {
         let at = 8 * eight;
         let mut each = [_mm512_setzero_si512(); 8];
         for (i, word) in words.iter().enumerate() {
