@@ -38,7 +38,7 @@ use tally::{Tallied, Tally};
 /// The memory that an aggregate may use, unless its caller says otherwise, in bytes.
 pub const DEFAULT_MEMORY: usize = 1 << 30;
 
-impl Input {
+impl Input<'_> {
     /// Counts how often each value of a path occurs, or each combination of values of several paths. Uses
     /// about `memory` bytes; more values are counted in temporary files.
     ///
@@ -98,6 +98,7 @@ impl Input {
     /// # Errors
     /// The errors of the queries, of the input and of temporary files.
     pub fn statistics(self, paths: &[Query], memory: usize) -> Result<Statistics, Error> {
+        let memory = self.memory_of(memory);
         let (describe, mut statistics) = (Describe::new(paths.len()), Statistics::new(paths.len(), memory));
         let want = describe.want();
         for batch in self.digesting(Arc::new(describe)).answers(Program::new(paths)?, want) {
@@ -109,7 +110,7 @@ impl Input {
     }
 
     fn tally(self, paths: &[Query], tally: Tally, memory: usize) -> Result<Counter, Error> {
-        let (want, mut counter) = (tally.want(), Counter::new(memory));
+        let (want, mut counter) = (tally.want(), Counter::new(self.memory_of(memory)));
         for batch in self.digesting(Arc::new(tally)).answers(Program::new(paths)?, want) {
             if let Some(tallied) = batch?.take_digest::<Tallied>() {
                 for found in tallied.iter() {

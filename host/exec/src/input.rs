@@ -14,9 +14,11 @@
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
+//! | `bytes` | bytes in memory, which are not copied |
 //! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
+mod bytes;
 mod column;
 mod decoded;
 mod feed;
@@ -33,6 +35,8 @@ mod source;
 mod text;
 
 pub(crate) use buffers::Buffers;
+pub(crate) use bytes::HeldLines;
+pub use bytes::InputBytes;
 pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;

@@ -26,6 +26,7 @@ pub mod dump;
 pub mod engine;
 pub mod index_file;
 pub mod input;
+mod limits;
 pub mod operators;
 pub mod pack;
 #[cfg(feature = "arrow")]

@@ -11,24 +11,24 @@ use crate::stream::Columns;
 ///
 /// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`]; `downcast` returns the
 /// original.
-pub struct RecordBatches {
-    columns: Columns,
+pub struct RecordBatches<'a> {
+    columns: Columns<'a>,
     schema: SchemaRef,
 }
 
-impl RecordBatches {
-    pub(crate) fn new(columns: Columns, schema: &Schema) -> Self {
+impl<'a> RecordBatches<'a> {
+    pub(crate) fn new(columns: Columns<'a>, schema: &Schema) -> Self {
         Self { columns, schema: schema.to_arrow() }
     }
 
     /// The underlying iterator, for its statistics and its plan.
     #[must_use]
-    pub fn columns(&self) -> &Columns {
+    pub fn columns(&self) -> &Columns<'a> {
         &self.columns
     }
 }
 
-impl Iterator for RecordBatches {
+impl Iterator for RecordBatches<'_> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -39,7 +39,7 @@ impl Iterator for RecordBatches {
     }
 }
 
-impl RecordBatchReader for RecordBatches {
+impl RecordBatchReader for RecordBatches<'_> {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

@@ -13,6 +13,7 @@ use warpath_shared::units::Level;
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
 use crate::input::{PlainFile, Source, Text};
+use crate::request::Inputs;
 use crate::stream::{Ordered, Values};
 
 /// Opens a regular file.
@@ -59,9 +60,10 @@ pub(super) fn build(
     let before = Stamp::of(&file).map_err(input_failed)?;
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
-    let chosen = engine.choose_to_store(&sources)?;
+    let inputs = Inputs::Sources(sources);
+    let chosen = engine.choose_to_store(inputs.plain_bytes())?;
     let backend = chosen.backend.clone();
-    let make = move |_, text: &Text| {
+    let make = move |_, text: &Text<'_>| {
         let index = if backend.abilities().uses_index_files {
             HostIndex::build(text.bytes(), levels)
         } else {
@@ -75,7 +77,7 @@ pub(super) fn build(
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<PartitionEntry> = Vec::new();
     let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
-    for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
+    for made in Ordered::<Values<_>>::of_each(inputs, &chosen, lines, make) {
         let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;

@@ -19,15 +19,34 @@ pub struct Buffers {
     free: Mutex<Vec<Buffer>>,
     /// The greatest length that a partition needs.
     usual: AtomicUsize,
+    /// The most bytes of a buffer.
+    most: usize,
 }
 
 impl Buffers {
     pub fn new(backend: Arc<dyn Backend>) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0) })
+        Self::limited(backend, usize::MAX)
+    }
+
+    /// Buffers of at most `most` bytes each.
+    pub fn limited(backend: Arc<dyn Backend>, most: usize) -> Arc<Self> {
+        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most })
+    }
+
+    /// A new buffer of at least `len` bytes, and `wanted` bytes if there may be as many.
+    fn make(&self, len: usize, wanted: usize) -> Result<Buffer, Error> {
+        if len > self.most {
+            let (wanted, limit) = (len as u64, self.most as u64);
+            return Err(Error::Memory { what: "the text of a partition or a record", wanted, limit });
+        }
+        self.backend.buffer(wanted.min(self.most))
     }
 
     /// A buffer of at least `len` bytes, with arbitrary contents. It is the one that was used last, because
     /// that is in a cache.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where memory is short, and [`Error::Memory`] beyond the memory budget.
     pub fn take(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
         self.usual.fetch_max(len, Ordering::Relaxed);
         self.take_long(len)
@@ -39,7 +58,7 @@ impl Buffers {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffer = match free.filter(|buffer| buffer.len() >= len) {
             Some(buffer) => buffer,
-            None => self.backend.buffer(len)?,
+            None => self.make(len, len)?,
         };
         Ok(Lent { buffer: Some(buffer), home: self.clone() })
     }
@@ -57,7 +76,7 @@ impl Lent {
     pub fn grow(&mut self, len: usize, keep: usize) -> Result<(), Error> {
         if self.len() < len {
             // A line that grows is likely to grow again.
-            let mut larger = self.home.backend.buffer(len.max(2 * self.len()))?;
+            let mut larger = self.home.make(len, len.max(2 * self.len()))?;
             larger[..keep].copy_from_slice(&self[..keep]);
             self.buffer = Some(larger);
         }

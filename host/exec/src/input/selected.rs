@@ -134,7 +134,7 @@ impl Selection {
     /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error.
-    pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
         let mut packer = match Packer::new(self, size, limit, buffers) {
             Ok(packer) => packer,
             Err(error) => return Cut { error: Some(error), ..Cut::default() },
@@ -145,7 +145,7 @@ impl Selection {
 }
 
 /// The text of the lines at the start of a buffer; `None` if there are none.
-fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
+fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text<'static>> {
     let first = selected.runs.first()?.file_at;
     Some(Text::lent(buffer, 0..len, first).with_extract(Extract::Lines(Arc::new(selected))))
 }
@@ -172,7 +172,7 @@ struct Packer<'a> {
     lines: u64,
     selected: Selected,
     /// The texts that became full before.
-    texts: Vec<Text>,
+    texts: Vec<Text<'static>>,
 }
 
 impl<'a> Packer<'a> {
@@ -285,7 +285,7 @@ impl<'a> Packer<'a> {
     }
 
     /// All texts.
-    fn finish(self) -> Vec<Text> {
+    fn finish(self) -> Vec<Text<'static>> {
         let Self { mut texts, buffer, kept, selected, .. } = self;
         texts.extend(text_of(buffer, kept, selected));
         texts

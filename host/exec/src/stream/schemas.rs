@@ -20,17 +20,18 @@ use warpath_shared::units::LineIx;
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 
 use super::batch::{located, record_error};
-use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::flow::Flow;
+use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::{self, Task};
-use super::{Ordered, Running, Stats, workers};
+use super::{Ordered, Running, Stats};
 use crate::document::{Format, opening_line};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
 
 /// The schema of inputs, one part for each text. See [`Input::schema`](crate::operators::Input::schema).
-pub type Schemas = Ordered<SchemaOperator>;
+pub type Schemas<'a> = Ordered<'a, SchemaOperator>;
 
 /// The bits of a text's number that count the texts of one job.
 const TEXT_BITS: u32 = 20;
@@ -108,7 +109,7 @@ impl InputSchema {
 }
 
 impl SchemaTask {
-    fn add(&self, thread: usize, number: u64, text: &mut Text) -> Result<Added, Error> {
+    fn add(&self, thread: usize, number: u64, text: &mut Text<'_>) -> Result<Added, Error> {
         let mut added =
             Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, in_opening: false };
         let known = text.extract().and_then(|extract| task::fault(extract, text, self.strict));
@@ -169,7 +170,7 @@ impl SchemaTask {
         &self,
         tree: &mut SchemaTree,
         walker: &mut Walker,
-        text: &Text,
+        text: &Text<'_>,
         added: &mut Added,
     ) -> Result<(), Error> {
         let bytes = text.bytes();
@@ -233,7 +234,13 @@ impl Task for SchemaTask {
         &self.buffers
     }
 
-    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _: bool) -> Result<Added, Error> {
+    fn evaluate(
+        &self,
+        turn: Turn,
+        _: &mut Option<()>,
+        text: &mut Text<'_>,
+        _: bool,
+    ) -> Result<Added, Error> {
         self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
 
@@ -241,7 +248,7 @@ impl Task for SchemaTask {
         &self,
         turn: Turn,
         _: &mut Option<()>,
-        texts: &mut [Text],
+        texts: &mut [Text<'_>],
         _: bool,
         results: &mut Vec<Added>,
     ) -> Result<(), Error> {
@@ -252,11 +259,11 @@ impl Task for SchemaTask {
     }
 }
 
-impl Operator for SchemaOperator {
+impl<'a> Operator<'a> for SchemaOperator {
     type Task = SchemaTask;
     type Items = option::IntoIter<SchemaPart>;
 
-    fn take(&mut self, part: Part<Added>) -> Taken<Self::Items> {
+    fn take(&mut self, part: Part<'a, Added>) -> Taken<Self::Items> {
         let Part { text, result, origin, first_line } = part;
         let Added { number, lines, records, faults, around, in_opening } = result;
         if self.sources.last() != Some(&origin.name) {
@@ -284,8 +291,8 @@ impl Operator for SchemaOperator {
     }
 }
 
-impl Schemas {
-    pub(crate) fn start(input: Request, limit: Option<u64>) -> Self {
+impl<'a> Schemas<'a> {
+    pub(crate) fn start(input: Request<'a>, limit: Option<u64>) -> Self {
         let trees = Trees::default();
         let (texts, sources) = (Vec::new(), Vec::new());
         let operator =
@@ -297,7 +304,7 @@ impl Schemas {
     #[must_use]
     pub fn finish(mut self) -> InputSchema {
         // The workers end before their trees are taken.
-        self.running.workers = None;
+        self.running.flow = None;
         let SchemaOperator { trees, texts, sources, .. } = self.operator;
         let trees = std::mem::take(&mut *trees.lock().unwrap_or_else(PoisonError::into_inner));
         let mut trees = trees.into_values().map(|(tree, _)| tree);
@@ -317,31 +324,30 @@ impl Schemas {
     }
 }
 
-fn start(mut input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<SchemaTask>, Error> {
+fn start<'a>(
+    mut input: Request<'a>,
+    limit: Option<u64>,
+    trees: Trees,
+) -> Result<Running<'a, SchemaTask>, Error> {
     let chosen_records = input.predicate.take().map(|predicate| marking(&predicate)).transpose()?;
     input.wants_all_lines("a schema requires")?;
-    let Request { engine, sources, index, .. } = input;
+    let Request { engine, inputs, index, .. } = input;
     if index.is_some() {
         return Err(Error::Usage("a schema is made of the text, without an index".into()));
     }
-    let chosen = engine.choose_cpu();
-    let (plan, size) = (chosen.plan(), chosen.partition_size);
-    let jobs = match engine.format() {
-        Format::Ndjson => {
-            Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
-        }
-        Format::Json => {
-            let sources = sources.into_iter().map(Document::Source).collect();
-            let documents = DocumentJobs::together(sources, size, Form::Line);
-            Jobs::Documents(DocumentJobs { with_empty: chosen.strict, ..documents })
-        }
-    };
-    let Chosen { backend, buffers, workers, strict, .. } = chosen;
-    let workers = if limit.is_some() { 1 } else { workers };
+    let mut chosen = engine.choose_cpu();
+    if limit.is_some() {
+        chosen.workers = 1;
+    }
+    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
     let skips = engine.on_error() == OnError::Skip;
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
     let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
-    Ok(Running { plan, workers: Some(workers::start(task, jobs, workers)?), conduct: None })
+    let flow = match engine.format() {
+        Format::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
+        Format::Json => Flow::documents(task, inputs, &chosen, Form::Line, strict)?,
+    };
+    Ok(Running::new(chosen.plan(), flow, chosen.interrupt))
 }
 
 /// The program that marks the records for which a predicate is true.

@@ -20,12 +20,13 @@ use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
 use super::batch;
-use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::flow::Flow;
+use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
-use super::{Ordered, Plan, Running, Stats, workers};
+use super::{Ordered, Plan, Running, Stats};
 use crate::document::opening_line;
-use crate::engine::{Chosen, OnError};
+use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
@@ -65,7 +66,7 @@ impl Task for TwigTask {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        text: &mut Text,
+        text: &mut Text<'_>,
         _surveyed: bool,
     ) -> Result<Matching, Error> {
         let subscriptions = self.standing.current();
@@ -82,7 +83,7 @@ impl Task for TwigTask {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        texts: &mut [Text],
+        texts: &mut [Text<'_>],
         surveyed: bool,
         results: &mut Vec<Matching>,
     ) -> Result<(), Error> {
@@ -94,7 +95,7 @@ impl Task for TwigTask {
         }
         let subscriptions = self.standing.current();
         // A document that did not become one line is known to be faulty.
-        let broken = |text: &Text| text.extract().and_then(Extract::fault);
+        let broken = |text: &Text<'_>| text.extract().and_then(Extract::fault);
         let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
         let found = self.worker(turn, worker)?.documents(&subscriptions, &good, self.documents)?;
         let mut found = found.into_iter();
@@ -173,7 +174,7 @@ fn check_strictly(text: &[u8], found: &mut Found) {
 }
 
 /// The error of an input that is one document.
-fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
+fn located(name: &str, text: &Text<'_>, fault: DocumentFault) -> InputError {
     match (fault, text.extract()) {
         (DocumentFault::Json(fault), Some(Extract::Whole(whole))) => {
             let (line, at) = whole.place(fault.at);
@@ -189,7 +190,7 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
 /// The subscriptions that the documents of inputs match, in their order. See
 /// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and
 /// a subscription.
-pub type Filtering = Ordered<Subscriptions>;
+pub type Filtering<'a> = Ordered<'a, Subscriptions>;
 
 /// The operator of subscriptions.
 pub struct Subscriptions {
@@ -197,20 +198,24 @@ pub struct Subscriptions {
     on_error: OnError,
 }
 
-impl Filtering {
-    pub(crate) fn start(input: Request, standing: &Standing, documents: Documents) -> Self {
+impl<'a> Filtering<'a> {
+    pub(crate) fn start(input: Request<'a>, standing: &Standing, documents: Documents) -> Self {
         let operator = Subscriptions { documents, on_error: input.engine.on_error() };
         Self::new(operator, start(input, standing, documents))
     }
 }
 
-fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Running<TwigTask>, Error> {
+fn start<'a>(
+    input: Request<'a>,
+    standing: &Standing,
+    documents: Documents,
+) -> Result<Running<'a, TwigTask>, Error> {
     if input.selected.is_some() {
         return Err(Error::Usage(
             "subscriptions require all lines of an input; some lines are selected here".into(),
         ));
     }
-    let Request { engine, sources, index, predicate, .. } = input;
+    let Request { engine, inputs, index, predicate, .. } = input;
     let only = match predicate {
         Some(_) if documents == Documents::Xml => {
             return Err(Error::Usage("a predicate is about JSON records; these inputs are XML".into()));
@@ -221,32 +226,29 @@ fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Ru
     if index.is_some() {
         return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
-    let chosen = engine.choose(&sources)?;
+    let chosen = engine.choose(inputs.plain_bytes())?;
     if chosen.strict && documents != Documents::Ndjson {
         return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
     }
     // The host checks lines before they are matched.
     let plan = Plan { strict_on_device: false, ..chosen.plan() };
-    let size = chosen.partition_size;
-    let feed = if documents == Documents::Ndjson {
-        Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
-    } else {
-        let sources = sources.into_iter().map(Document::Source).collect();
-        let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
-        Jobs::Documents(DocumentJobs::together(sources, size, form))
-    };
-    let Chosen { backend, buffers, workers, strict, .. } = chosen;
+    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
     let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
-    Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
+    let flow = match documents {
+        Documents::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
+        Documents::Json => Flow::documents(task, inputs, &chosen, Form::Line, false)?,
+        Documents::Xml => Flow::documents(task, inputs, &chosen, Form::Text, true)?,
+    };
+    Ok(Running::new(plan, flow, chosen.interrupt))
 }
 
-impl Operator for Subscriptions {
+impl<'a> Operator<'a> for Subscriptions {
     type Task = TwigTask;
-    type Items = option::IntoIter<Filtered>;
+    type Items = option::IntoIter<Filtered<'a>>;
 
     /// Yields the result for one text. If the engine fails at malformed documents, the result ends before the
     /// first of them.
-    fn take(&mut self, part: Part<Matching>) -> Taken<Self::Items> {
+    fn take(&mut self, part: Part<'a, Matching>) -> Taken<Self::Items> {
         let Part { text, result: Matching { subscriptions, found }, origin, first_line } = part;
         let source = origin.name;
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
@@ -293,8 +295,8 @@ impl Operator for Subscriptions {
 
 /// The subscriptions that the documents of a partition match, or those that an input matches that is one
 /// document.
-pub struct Filtered {
-    text: Text,
+pub struct Filtered<'a> {
+    text: Text<'a>,
     source: Arc<str>,
     first_line: u64,
     is_lines: bool,
@@ -310,7 +312,7 @@ pub struct Filtered {
     subscriptions: Arc<Snapshot>,
 }
 
-impl Filtered {
+impl Filtered<'_> {
     /// The input's name: a file's path, or `<stdin>`.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -418,7 +420,7 @@ impl Filtered {
 /// A document that matches at least one subscription.
 #[derive(Clone, Copy)]
 pub struct FoundDocument<'a> {
-    filtered: &'a Filtered,
+    filtered: &'a Filtered<'a>,
     pairs: &'a [(u32, u32)],
 }
 
