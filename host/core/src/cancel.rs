@@ -89,11 +89,25 @@ impl fmt::Debug for CancelToken {
 /// The reasons for which some work ends before its time.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
+    /// The token of this work alone.
+    own: CancelToken,
     tokens: Vec<CancelToken>,
     deadline: Option<Instant>,
 }
 
 impl Interrupt {
+    /// The same reasons for other work, with a token of its own.
+    #[must_use]
+    pub fn for_other_work(&self) -> Self {
+        Self { own: CancelToken::new(), ..self.clone() }
+    }
+
+    /// The token of this work alone.
+    #[must_use]
+    pub fn token(&self) -> &CancelToken {
+        &self.own
+    }
+
     /// Adds a token.
     pub fn add_token(&mut self, token: &CancelToken) {
         self.tokens.push(token.clone());
@@ -115,7 +129,7 @@ impl Interrupt {
     #[inline]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.tokens.iter().any(CancelToken::is_cancelled)
+        self.own.is_cancelled() || self.tokens.iter().any(CancelToken::is_cancelled)
     }
 
     /// The error with which the work ends now; `None` if it goes on.
@@ -137,6 +151,7 @@ impl Interrupt {
 
     /// Wakes some work when a token is cancelled.
     pub(crate) fn wakes(&self, work: &Weak<dyn Wakes>) {
+        self.own.wakes(work.clone());
         self.tokens.iter().for_each(|token| token.wakes(work.clone()));
     }
 }

@@ -31,6 +31,7 @@ use warpath_lang::program::{Program, Query};
 
 use crate::operators::Input;
 use crate::stream::Digest;
+use crate::trace::Operation;
 use count::Counter;
 use stats::{Describe, Described, Statistics};
 use tally::{Tallied, Tally};
@@ -66,7 +67,7 @@ impl Input<'_> {
     /// the queries, of the input and of temporary files.
     pub fn count_by(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
         let tally = Tally::new(paths)?.with_missing();
-        self.tally(paths, tally, memory)
+        self.doing(Operation::CountBy).tally(paths, tally, memory)
     }
 
     /// Finds the distinct values of a path, or combinations of values of several paths, in the order in which
@@ -75,7 +76,7 @@ impl Input<'_> {
     /// # Errors
     /// The errors of [`count_by`](Self::count_by).
     pub fn distinct(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
-        self.tally(paths, Tally::new(paths)?, memory)
+        self.doing(Operation::Distinct).tally(paths, Tally::new(paths)?, memory)
     }
 
     /// Describes the values of paths: how many of each kind, least, greatest, mean and quantiles.
@@ -101,7 +102,8 @@ impl Input<'_> {
         let memory = self.memory_of(memory);
         let (describe, mut statistics) = (Describe::new(paths.len()), Statistics::new(paths.len(), memory));
         let want = describe.want();
-        for batch in self.digesting(Arc::new(describe)).answers(Program::new(paths)?, want) {
+        let input = self.doing(Operation::Statistics).digesting(Arc::new(describe));
+        for batch in input.answers(Program::new(paths)?, want) {
             if let Some(described) = batch?.take_digest::<Described>() {
                 statistics.add(&described)?;
             }

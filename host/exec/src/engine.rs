@@ -25,6 +25,7 @@ use crate::document::Format;
 use crate::input::{Buffers, MAX_LATENCY, Source};
 use crate::limits::{RunLimits, Shares};
 use crate::stream::Plan;
+use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,6 +109,8 @@ pub(crate) struct Chosen {
     pub max_latency: Duration,
     /// The reasons for which the run ends before its time.
     pub interrupt: Interrupt,
+    /// The span of the operation.
+    pub span: Span,
     reason: Option<String>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
@@ -121,6 +124,11 @@ impl Chosen {
         let Shares { partition_size, workers, text } = shares;
         let buffers = Buffers::limited(self.backend.clone(), text);
         Self { partition_size, workers, buffers, ..self }
+    }
+
+    /// Opens the span of an operation. `input` returns the names of its inputs.
+    pub fn begin(&mut self, operation: Operation, input: impl FnOnce() -> String) {
+        self.span = Span::of(operation, || self.backend.name(), input);
     }
 
     /// A description of the choice, for the caller.
@@ -424,6 +432,7 @@ impl Engine {
             strict,
             max_latency,
             interrupt: self.limits.begin(),
+            span: Span::default(),
             reason,
             #[cfg(feature = "arrow")]
             nested: None,

@@ -45,7 +45,7 @@ impl RunLimits {
 
     /// The interrupt of a run that begins now.
     pub fn begin(&self) -> Interrupt {
-        let mut interrupt = self.interrupt.clone();
+        let mut interrupt = self.interrupt.for_other_work();
         // A time beyond the clock is no deadline.
         if let Some(deadline) = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)) {
             interrupt.add_deadline(deadline);

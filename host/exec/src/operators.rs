@@ -28,6 +28,7 @@ use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
 use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Schemas};
+use crate::trace::Operation;
 
 impl Engine {
     /// An input that is one file: newline-delimited JSON, or a document
@@ -95,6 +96,7 @@ impl Engine {
         Input(Request {
             engine: self.clone(),
             inputs,
+            operation: None,
             index: None,
             selected: None,
             predicate: None,
@@ -202,6 +204,12 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// Names the operation that the results are for.
+    pub(crate) fn doing(mut self, operation: Operation) -> Self {
+        self.0.operation = Some(operation);
+        self
+    }
+
     /// The memory that an aggregate may use.
     pub(crate) fn memory_of(&self, wanted: usize) -> usize {
         self.0.engine.limits().memory().map_or(wanted, |memory| memory.min(wanted))
@@ -215,7 +223,7 @@ impl<'a> Input<'a> {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
         let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::start(self.0, program, Want { matches: true, limit, ..Want::default() }))
+        Ok(Hits::start(self.0, Operation::Query, program, Want { matches: true, limit, ..Want::default() }))
     }
 
     /// The number of matches of a query.
@@ -225,7 +233,7 @@ impl<'a> Input<'a> {
     pub fn count(self, query: &Query) -> Result<u64, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         let mut count = 0;
-        for batch in self.answers(program, Want::default()) {
+        for batch in self.doing(Operation::Count).answers(program, Want::default()) {
             count += batch?.count(0);
         }
         Ok(count)
@@ -234,7 +242,8 @@ impl<'a> Input<'a> {
     /// The results of a program, one batch for each partition. One pass evaluates all paths of the program.
     #[must_use]
     pub fn answers(self, program: Program, want: Want) -> Answers<'a> {
-        Answers::start(self.0, program, want)
+        let operation = self.0.operation.unwrap_or(Operation::Answers);
+        Answers::start(self.0, operation, program, want)
     }
 
     /// The records as typed columns, in order. A batch holds one partition or a part of one, with one row for
@@ -246,7 +255,7 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns<'a> {
         let want = Want { columns: Some(schema.width()), ..Want::default() };
-        Columns::start(self.0, schema.program().clone(), want)
+        Columns::start(self.0, Operation::Columns, schema.program().clone(), want)
     }
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
@@ -316,7 +325,7 @@ impl<'a> Input<'a> {
         let want = Want { records: true, ..Want::default() };
         let program = Query::compile("$").and_then(|root| Program::new(&[root]));
         match program {
-            Ok(program) => Nested::start(self.decoding(schema).0, program, want),
+            Ok(program) => Nested::start(self.decoding(schema).0, Operation::Nested, program, want),
             Err(error) => Nested::failed(error),
         }
     }

@@ -11,12 +11,15 @@ use crate::engine::Engine;
 use crate::index_file::CheckedIndex;
 use crate::input::{InputBytes, Selection, Source};
 use crate::stream::Digest;
+use crate::trace::Operation;
 
 /// Inputs that an engine is about to read.
 pub(crate) struct Request<'a> {
     /// The engine, with the limits of this request.
     pub engine: Engine,
     pub inputs: Inputs<'a>,
+    /// The operation that the results are for, if it is not the one that is called.
+    pub operation: Option<Operation>,
     /// The index file that is used to read the inputs.
     pub index: Option<Arc<CheckedIndex>>,
     /// The selected lines; `None` for all lines.
@@ -70,7 +73,6 @@ impl<'a> Inputs<'a> {
     }
 
     /// The names of the inputs.
-    #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only spans show the names"))]
     pub fn names(&self) -> String {
         match self {
             Self::Sources(sources) => sources.iter().map(Source::name).collect::<Vec<_>>().join(" "),

@@ -17,6 +17,7 @@ use crate::input::Text;
 use crate::limits::RunLimits;
 use crate::request::Request;
 use crate::stream::{Answers, Batch, Hits, Ordered, Origin, Programs, Store, Stored, Values};
+use crate::trace::Operation;
 
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
 /// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
@@ -97,7 +98,8 @@ impl ResidentIndex {
         let on_error = engine.on_error();
         // The length of an input that is not a plain file is unknown before it is read.
         let plain = inputs.plain_bytes();
-        let chosen = engine.choose_to_keep(plain)?;
+        let mut chosen = engine.choose_to_keep(plain)?;
+        chosen.begin(Operation::Index, || inputs.names());
         let backend = &chosen.backend;
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
             && let room = form.room(plain, chosen.partition_size, levels)?

@@ -24,6 +24,7 @@
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `batch/located` | the records of a partition, found by a line or a byte |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
+//! | `polled` | results as an asynchronous stream |
 //! | `twigs` | the operator of subscriptions |
 //! | `values` | the operator that makes one value from each text |
 //! | `indexes` | the operator that makes a structural index of each text |
@@ -39,6 +40,8 @@ mod inline;
 mod jobs;
 mod lines;
 mod operator;
+#[cfg(feature = "async")]
+mod polled;
 mod program;
 mod report;
 mod schemas;
@@ -54,10 +57,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use warpath_core::cancel::Interrupt;
+use warpath_core::cancel::{CancelToken, Interrupt};
 use warpath_core::error::Error;
 
+use crate::channel::Channel;
+use crate::engine::Chosen;
 use crate::input::Text;
+use crate::trace::Span;
 
 pub use batch::{Batch, LocatedRecord};
 pub use digest::{Digest, Found};
@@ -69,6 +75,10 @@ pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
 pub use schemas::{InputSchema, SchemaPart, Schemas};
+#[cfg(all(feature = "async", feature = "arrow"))]
+pub use polled::AsyncBatches;
+#[cfg(feature = "async")]
+pub use polled::AsyncResults;
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
@@ -113,17 +123,25 @@ struct Running<'a, K: Task> {
     conduct: Option<Box<dyn Conduct<K>>>,
     /// The reasons for which the run ends before its time.
     interrupt: Interrupt,
+    span: Span,
 }
 
 impl<'a, K: Task> Running<'a, K> {
-    /// A run over inputs that are chosen.
-    fn new(plan: Plan, flow: Flow<'a, K>, interrupt: Interrupt) -> Self {
-        Self { plan, flow: Some(flow), conduct: None, interrupt }
+    /// A run over inputs for which `chosen` was chosen.
+    fn new(plan: Plan, flow: Flow<'a, K>, chosen: &Chosen) -> Self {
+        Self { flow: Some(flow), ..Self::without_flow(plan, chosen) }
+    }
+
+    /// A run whose workers are started later.
+    fn without_flow(plan: Plan, chosen: &Chosen) -> Self {
+        let (interrupt, span) = (chosen.interrupt.clone(), chosen.span.clone());
+        Self { plan, flow: None, conduct: None, interrupt, span }
     }
 
     /// A run that has no results.
     fn nothing() -> Self {
-        Self { plan: Plan::default(), flow: None, conduct: None, interrupt: Interrupt::default() }
+        let (plan, interrupt, span) = (Plan::default(), Interrupt::default(), Span::default());
+        Self { plan, flow: None, conduct: None, interrupt, span }
     }
 }
 
@@ -198,6 +216,24 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.totals().bytes
+    }
+
+    /// A token that cancels this run, and no other.
+    ///
+    /// ```
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let mut hits = Engine::builder().build()?.bytes("{\"a\":1}").query(&Query::compile("$.a")?)?;
+    /// let token = hits.canceller();
+    /// std::thread::spawn(move || token.cancel()).join().unwrap();
+    /// assert!(matches!(hits.next(), Some(Err(Error::Cancelled))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn canceller(&self) -> CancelToken {
+        self.running.interrupt.token().clone()
     }
 
     /// Replaces the workers, and keeps the totals of the old ones.
@@ -313,7 +349,10 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                 None => match self.running.conduct.as_mut().and_then(|conduct| conduct.advance()) {
                     Some(Ok(workers)) => self.go_on(workers),
                     Some(Err(error)) => self.error = Some(error),
-                    None => self.finished = true,
+                    None => {
+                        self.finished = true;
+                        self.running.span.end(self.stats);
+                    }
                 },
             }
         }
@@ -323,6 +362,8 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     /// Ends the results with an error.
     fn end(&mut self, error: Error) -> Error {
         self.finished = true;
+        self.running.span.failed(&error);
+        self.running.span.end(self.stats);
         self.items = None;
         self.texts.clear();
         match &mut self.running.flow {
@@ -343,5 +384,28 @@ impl<'a, O: Operator<'a>> Iterator for Ordered<'a, O> {
             // The workers are waited for.
             Poll::Pending => None,
         }
+    }
+}
+
+impl<O: Operator<'static>> Ordered<'static, O>
+where
+    Self: Send,
+    <O::Items as Iterator>::Item: Send,
+{
+    /// The results in a channel that holds at most `capacity` of them. A thread takes them from this
+    /// iterator. [`Channel`] has an example.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] if no thread can be started.
+    pub fn into_channel(
+        self,
+        capacity: usize,
+    ) -> Result<Channel<Result<<O::Items as Iterator>::Item, Error>>, Error>
+    where
+        O: 'static,
+        <O::Items as Iterator>::Item: 'static,
+    {
+        let token = self.canceller();
+        Channel::new(self, capacity, token)
     }
 }

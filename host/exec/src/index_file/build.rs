@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::input::{PlainFile, Source, Text};
 use crate::request::Inputs;
 use crate::stream::{Ordered, Values};
+use crate::trace::Operation;
 
 /// Opens a regular file.
 fn open(input: &Path) -> Result<File, Error> {
@@ -61,7 +62,8 @@ pub(super) fn build(
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
     let inputs = Inputs::Sources(sources);
-    let chosen = engine.choose_to_store(inputs.plain_bytes())?;
+    let mut chosen = engine.choose_to_store(inputs.plain_bytes())?;
+    chosen.begin(Operation::IndexFile, || inputs.names());
     let backend = chosen.backend.clone();
     let make = move |_, text: &Text<'_>| {
         let index = if backend.abilities().uses_index_files {

@@ -149,7 +149,7 @@ impl Conductor {
             failed: false,
         };
         let task = self.work.clone().task(&self.chosen);
-        workers::start(task, Jobs::Documents(documents), self.chosen.workers, &self.chosen.interrupt)
+        workers::start(task, Jobs::Documents(documents), &self.chosen)
     }
 
     /// Workers on the elements of a document, from a part on.
@@ -158,7 +158,7 @@ impl Conductor {
         // Every part is read to its end.
         let want = Want { limit: None, ..self.work.want };
         let work = Work { program: parts.split.elements.clone(), want, ..self.work.clone() };
-        workers::start(work.task(&self.chosen), feed, self.chosen.workers, &self.chosen.interrupt)
+        workers::start(work.task(&self.chosen), feed, &self.chosen)
     }
 
     /// Workers on a document that cannot be evaluated by its elements.

@@ -20,16 +20,15 @@ pub(super) enum Flow<'a, K: Task> {
 impl<'a, K: Task> Flow<'a, K> {
     /// Starts a task on lines. With `packed`, packed lines are handed on in packed form.
     pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, packed: bool) -> Result<Self, Error> {
-        let (size, interrupt) = (chosen.partition_size, &chosen.interrupt);
+        let size = chosen.partition_size;
         match inputs.lines(size)? {
             Given::Held(held) => {
-                let inline = Inline::lines(task, held, size, chosen.workers, interrupt.clone());
-                Ok(Self::Inline(inline))
+                Ok(Self::Inline(Inline::lines(task, held, chosen)))
             }
             Given::Sources(sources) => {
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
                 let jobs = Jobs::Lines(Box::new(jobs));
-                workers::start(task, jobs, chosen.workers, interrupt).map(Self::Workers)
+                workers::start(task, jobs, chosen).map(Self::Workers)
             }
         }
     }
@@ -43,15 +42,15 @@ impl<'a, K: Task> Flow<'a, K> {
         form: Form,
         with_empty: bool,
     ) -> Result<Self, Error> {
-        let (size, interrupt) = (chosen.partition_size, &chosen.interrupt);
+        let size = chosen.partition_size;
         match inputs.documents(size)? {
             Given::Held(held) => {
-                Ok(Self::Inline(Inline::document(task, held, form, with_empty, interrupt.clone())))
+                Ok(Self::Inline(Inline::document(task, held, form, with_empty, chosen)))
             }
             Given::Sources(sources) => {
                 let sources = sources.into_iter().map(Document::Source).collect();
                 let jobs = DocumentJobs { with_empty, ..DocumentJobs::together(sources, size, form) };
-                workers::start(task, Jobs::Documents(jobs), chosen.workers, interrupt).map(Self::Workers)
+                workers::start(task, Jobs::Documents(jobs), chosen).map(Self::Workers)
             }
         }
     }

@@ -14,6 +14,7 @@ use super::values::{self, Make, PerText};
 use super::{Ordered, Running, Stats};
 use crate::input::Text;
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// The structural indexes of inputs, one partition at a time. See
 /// [`Input::indexes`](crate::operators::Input::indexes).
@@ -80,7 +81,8 @@ fn index<'a>(input: Request<'a>, levels: Level) -> Result<Running<'a, PerText<St
     input.wants_all_lines("structural indexes require")?;
     let Request { engine, inputs, .. } = input;
     engine.wants_lines("structural indexes require")?;
-    let chosen = engine.choose(inputs.plain_bytes())?;
+    let mut chosen = engine.choose(inputs.plain_bytes())?;
+    chosen.begin(Operation::Indexes, || inputs.names());
     let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
     let make: Make<StructuralIndex> = Box::new(move |_, text| {
         let mut index = backend.index(text.bytes(), levels)?;

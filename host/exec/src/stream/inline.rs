@@ -16,6 +16,7 @@ use warpath_core::pool::stream::Turn;
 use super::jobs::{Form, GROWTH, Origin};
 use super::task::Task;
 use super::workers::{Done, Evaluated, Reading};
+use crate::engine::Chosen;
 use crate::input::{Cut, HeldLines, Text};
 use crate::request::Held;
 
@@ -49,16 +50,17 @@ enum Feed<'a> {
 }
 
 impl<'a, K: Task> Inline<'a, K> {
-    /// The lines of some bytes, in partitions of `size` bytes.
-    pub fn lines(task: K, held: Held<'a>, size: usize, threads: usize, interrupt: Interrupt) -> Self {
+    /// The lines of some bytes.
+    pub fn lines(task: K, held: Held<'a>, chosen: &Chosen) -> Self {
+        let Chosen { partition_size: size, workers: threads, .. } = *chosen;
         let feed = Feed::Lines(HeldLines::new(held.name.clone(), held.bytes));
         let first = if task.starts_slowly() { (size / GROWTH).max(1) } else { size };
         let origin = Origin { name: held.name, input: 1, returns: false };
         Self {
-            work: Reading::new(task),
+            work: Reading::new(task, chosen.span.clone()),
             origin,
             feed,
-            interrupt,
+            interrupt: chosen.interrupt.clone(),
             size: first,
             most: size,
             threads,
@@ -70,10 +72,10 @@ impl<'a, K: Task> Inline<'a, K> {
     }
 
     /// Some bytes as one document. Bytes without any text are no document, unless `with_empty` is set.
-    pub fn document(task: K, held: Held<'a>, form: Form, with_empty: bool, interrupt: Interrupt) -> Self {
+    pub fn document(task: K, held: Held<'a>, form: Form, with_empty: bool, chosen: &Chosen) -> Self {
         let text = held.bytes.whole();
         let feed = if text.len() > 0 || with_empty { Feed::Document(text, form) } else { Feed::Ended };
-        Self { feed, ..Self::lines(task, held, 1, 1, interrupt) }
+        Self { feed, ..Self::lines(task, held, chosen) }
     }
 
     /// The work and its totals.

@@ -25,6 +25,7 @@ use crate::document::Format;
 use crate::engine::{Chosen, OnError};
 use crate::input::Extract;
 use crate::request::{Given, Request};
+use crate::trace::Operation;
 
 /// The results of a program over inputs, one batch for each partition. See
 /// [`Input::answers`](crate::operators::Input::answers).
@@ -129,15 +130,20 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         Self::new(Programs { on_error: OnError::Fail, form: PhantomData }, Err(error))
     }
 
-    pub(crate) fn start(mut input: Request<'a>, program: Program, want: Want) -> Self {
+    pub(crate) fn start(
+        mut input: Request<'a>,
+        operation: Operation,
+        program: Program,
+        want: Want,
+    ) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
         let program = guarded(program, input.predicate.take(), want);
-        Self::new(operator, program.and_then(|program| start(input, program, want)))
+        Self::new(operator, program.and_then(|program| start(input, operation, program, want)))
     }
 
     /// The results over a store. `index` describes it.
     pub(crate) fn over(
-        chosen: Chosen,
+        mut chosen: Chosen,
         on_error: OnError,
         store: Arc<dyn Store>,
         index: String,
@@ -145,6 +151,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         want: Want,
     ) -> Self {
         let operator = Programs { on_error, form: PhantomData };
+        chosen.begin(Operation::Resident, || "<resident index>".into());
         let program = guarded(program, None, want);
         Self::new(
             operator,
@@ -173,14 +180,19 @@ fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> R
 }
 
 /// Starts the evaluation of a program.
-fn start<'a>(input: Request<'a>, program: Program, want: Want) -> Result<Running<'a, ProgramTask>, Error> {
+fn start<'a>(
+    input: Request<'a>,
+    operation: Operation,
+    program: Program,
+    want: Want,
+) -> Result<Running<'a, ProgramTask>, Error> {
     let Request { engine, inputs, index, selected, digest, .. } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => inputs.plain_bytes(),
     };
-    #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
     let mut chosen = engine.choose_for(plain_bytes, &program)?;
+    chosen.begin(operation, || inputs.names());
     #[cfg(feature = "arrow")]
     {
         chosen.nested = input.nested;
@@ -197,16 +209,17 @@ fn start<'a>(input: Request<'a>, program: Program, want: Want) -> Result<Running
                 "an index requires NDJSON input; this input is one JSON document".into(),
             ));
         }
-        let (plan, interrupt) = (chosen.plan(), chosen.interrupt.clone());
+        let plan = chosen.plan();
         return Ok(match inputs.documents(chosen.partition_size)? {
             Given::Held(held) => {
                 let task = work.task(&chosen);
-                let inline = Inline::document(task, held, Form::Line, chosen.strict, interrupt.clone());
-                Running::new(plan, Flow::Inline(inline), interrupt)
+                let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
+                Running::new(plan, Flow::Inline(inline), &chosen)
             }
             Given::Sources(sources) => {
+                let running = Running::without_flow(plan, &chosen);
                 let conductor = Conductor::new(sources, chosen, work);
-                Running { plan, flow: None, conduct: Some(Box::new(conductor)), interrupt }
+                Running { conduct: Some(Box::new(conductor)), ..running }
             }
         });
     }
@@ -218,7 +231,7 @@ fn start<'a>(input: Request<'a>, program: Program, want: Want) -> Result<Running
     let plan = plan(&chosen, said, false, &work);
     let packed = chosen.backend.abilities().answers_packed;
     let flow = Flow::lines(work.task(&chosen), inputs, &chosen, packed)?;
-    Ok(Running::new(plan, flow, chosen.interrupt))
+    Ok(Running::new(plan, flow, &chosen))
 }
 
 /// The plan of a run. `index` describes the index that it uses. `is_selected` is true if that index selects
@@ -239,6 +252,6 @@ fn run<'a>(
     work: Work,
 ) -> Result<Running<'a, ProgramTask>, Error> {
     let plan = plan(&chosen, index, matches!(feed, Jobs::Selected(_)), &work);
-    let workers = workers::start(work.task(&chosen), feed, chosen.workers, &chosen.interrupt)?;
-    Ok(Running::new(plan, Flow::Workers(workers), chosen.interrupt))
+    let workers = workers::start(work.task(&chosen), feed, &chosen)?;
+    Ok(Running::new(plan, Flow::Workers(workers), &chosen))
 }

@@ -26,9 +26,10 @@ use super::operator::{Operator, Part, Taken};
 use super::task::{self, Task};
 use super::{Ordered, Running, Stats};
 use crate::document::{Format, opening_line};
-use crate::engine::{Chosen, OnError};
+use crate::engine::OnError;
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// The schema of inputs, one part for each text. See [`Input::schema`](crate::operators::Input::schema).
 pub type Schemas<'a> = Ordered<'a, SchemaOperator>;
@@ -336,6 +337,7 @@ fn start<'a>(
         return Err(Error::Usage("a schema is made of the text, without an index".into()));
     }
     let mut chosen = engine.choose_cpu();
+    chosen.begin(Operation::Schema, || inputs.names());
     if limit.is_some() {
         chosen.workers = 1;
     }
@@ -347,7 +349,7 @@ fn start<'a>(
         Format::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
         Format::Json => Flow::documents(task, inputs, &chosen, Form::Line, strict)?,
     };
-    Ok(Running::new(chosen.plan(), flow, chosen.interrupt))
+    Ok(Running::new(chosen.plan(), flow, &chosen))
 }
 
 /// The program that marks the records for which a predicate is true.

@@ -30,6 +30,7 @@ use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// Subscriptions that are matched against all texts of some inputs.
 pub struct TwigTask {
@@ -226,7 +227,8 @@ fn start<'a>(
     if index.is_some() {
         return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
-    let chosen = engine.choose(inputs.plain_bytes())?;
+    let mut chosen = engine.choose(inputs.plain_bytes())?;
+    chosen.begin(Operation::Filter, || inputs.names());
     if chosen.strict && documents != Documents::Ndjson {
         return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
     }
@@ -239,7 +241,7 @@ fn start<'a>(
         Documents::Json => Flow::documents(task, inputs, &chosen, Form::Line, false)?,
         Documents::Xml => Flow::documents(task, inputs, &chosen, Form::Text, true)?,
     };
-    Ok(Running::new(plan, flow, chosen.interrupt))
+    Ok(Running::new(plan, flow, &chosen))
 }
 
 impl<'a> Operator<'a> for Subscriptions {

@@ -58,7 +58,7 @@ pub(super) fn start<'a, T: Send + 'static>(
 ) -> Result<Running<'a, PerText<T>>, Error> {
     let task = PerText { backend: chosen.backend.clone(), buffers, make };
     let flow = Flow::lines(task, inputs, chosen, false)?;
-    Ok(Running::new(chosen.plan(), flow, chosen.interrupt.clone()))
+    Ok(Running::new(chosen.plan(), flow, chosen))
 }
 
 /// The operator that yields each value, with its input. Its field counts the lines of a value.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpath_core::cancel::{Interrupt, Stop};
+use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
@@ -13,7 +13,9 @@ use super::Stored;
 use super::jobs::{self, GROWTH, Job, Jobs, Origin};
 use super::task::Task;
 use crate::document::Note;
+use crate::engine::Chosen;
 use crate::input::{Cut, Text};
+use crate::trace::Span;
 
 /// Texts with their results.
 pub(super) type Texts<'a, A> = VecDeque<(Text<'a>, A)>;
@@ -51,25 +53,26 @@ pub(super) type FromWorkers<K> = Result<Done<'static, <K as Task>::Output>, Erro
 /// A task that is evaluated on all parts of some inputs, and totals of that.
 pub(super) struct Reading<K> {
     pub task: K,
+    span: Span,
     /// Bytes read, and nanoseconds, summed over all workers.
     read: AtomicU64,
     reading: AtomicU64,
     answering: AtomicU64,
 }
 
-/// Starts the first of at most `threads` workers.
+/// Starts the first of the workers that were chosen.
 pub(super) fn start<K: Task>(
     task: K,
     feed: Jobs,
-    threads: usize,
-    interrupt: &Interrupt,
+    chosen: &Chosen,
 ) -> Result<Workers<K>, Error> {
     let starts_slowly = task.starts_slowly();
     let feed = if starts_slowly { feed.growing() } else { feed };
     // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the others.
     let slow_start = starts_slowly.then_some(GROWTH.trailing_zeros().into());
-    let limits = Limits { slow_start, ..Limits::of(threads) };
-    Stream::start(Reading::new(task), feed, limits, interrupt.clone())
+    let limits = Limits { slow_start, ..Limits::of(chosen.workers) };
+    let reading = Reading::new(task, chosen.span.clone());
+    Stream::start(reading, feed, limits, chosen.interrupt.clone())
 }
 
 impl<K: Task> Work for Reading<K> {
@@ -106,9 +109,9 @@ impl<K: Task> Work for Reading<K> {
 
 impl<K: Task> Reading<K> {
     /// A task that has been evaluated on nothing.
-    pub fn new(task: K) -> Self {
+    pub fn new(task: K, span: Span) -> Self {
         let (read, reading, answering) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Self { task, read, reading, answering }
+        Self { task, span, read, reading, answering }
     }
 
     /// Reads and evaluates a job.
@@ -139,7 +142,9 @@ impl<K: Task> Reading<K> {
         let since = Instant::now();
         let mut results = Vec::with_capacity(cut.texts.len());
         let ended = self.task.evaluate_all(turn, worker, &mut cut.texts, surveyed, &mut results);
-        add(&self.answering, since.elapsed());
+        let time = since.elapsed();
+        add(&self.answering, time);
+        self.span.partition(turn, bytes, time);
         let texts = cut.texts.into_iter().zip(results).collect();
         Evaluated { texts, names: cut.names, error: ended.err().or(cut.error), note: cut.note }
     }
