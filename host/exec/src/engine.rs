@@ -29,6 +29,7 @@ use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnError {
     /// Yield the results of all records before it, then the error, then end.
     #[default]

@@ -222,8 +222,8 @@ impl<'a> Input<'a> {
     pub fn query(self, query: &Query) -> Result<Hits<'a>, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
-        let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::start(self.0, Operation::Query, program, Want { matches: true, limit, ..Want::default() }))
+        let limit = Limit::Matches(u64::MAX);
+        Ok(Hits::start(self.0, Operation::Query, program, Want::default().matches(true).limit(limit)))
     }
 
     /// The number of matches of a query.
@@ -254,7 +254,7 @@ impl<'a> Input<'a> {
     /// [`Want::columns`].
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns<'a> {
-        let want = Want { columns: Some(schema.width()), ..Want::default() };
+        let want = Want::default().columns(schema.width());
         Columns::start(self.0, Operation::Columns, schema.program().clone(), want)
     }
 
@@ -322,7 +322,7 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn nested(self, schema: Arc<NestedSchema>) -> Nested<'a> {
-        let want = Want { records: true, ..Want::default() };
+        let want = Want::default().records(true);
         let program = Query::compile("$").and_then(|root| Program::new(&[root]));
         match program {
             Ok(program) => Nested::start(self.decoding(schema).0, Operation::Nested, program, want),

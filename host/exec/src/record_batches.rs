@@ -30,10 +30,7 @@ impl<'a> RecordBatches<'a> {
     ///
     /// # Errors
     /// [`Error::Thread`](warpath_core::error::Error::Thread) if no thread can be started.
-    pub fn into_channel(
-        self,
-        capacity: usize,
-    ) -> Result<Channel<Result<RecordBatch, ArrowError>>, Error>
+    pub fn into_channel(self, capacity: usize) -> Result<Channel<Result<RecordBatch, ArrowError>>, Error>
     where
         'a: 'static,
     {
@@ -50,7 +47,10 @@ impl<'a> RecordBatches<'a> {
 
     /// The next batch, if it is there. Otherwise the task of `context` is woken later.
     #[cfg(feature = "async")]
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
+    pub(crate) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
         self.columns.poll(context).map(|next| next.map(|next| self.converted(next)))
     }
 

@@ -209,7 +209,7 @@ impl ResidentIndex {
     /// [`Error::Unsupported`] for a query that cannot be run. [`IndexError::TooFewLevels`] for a query that
     /// reads more levels than are kept. Errors of records come from the iterator.
     pub fn query(&self, query: &Query) -> Result<Hits<'static>, Error> {
-        self.results(Program::new(std::slice::from_ref(query))?, Want { matches: true, ..Want::default() })
+        self.results(Program::new(std::slice::from_ref(query))?, Want::default().matches(true))
     }
 
     /// The number of matches of a query.

@@ -70,24 +70,24 @@ pub use digest::{Digest, Found};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
+#[cfg(all(feature = "async", feature = "arrow"))]
+pub use polled::AsyncBatches;
+#[cfg(feature = "async")]
+pub use polled::AsyncResults;
 #[cfg(feature = "arrow")]
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
 pub use schemas::{InputSchema, SchemaPart, Schemas};
-#[cfg(all(feature = "async", feature = "arrow"))]
-pub use polled::AsyncBatches;
-#[cfg(feature = "async")]
-pub use polled::AsyncResults;
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
 pub use warpath_backend::backend::Setup;
 
+use flow::Flow;
 use lines::LineCounter;
 use operator::{Conduct, Operator, Part, Step, Taken};
 use task::Task;
-use flow::Flow;
 use workers::{Done, FromWorkers, Texts, Workers, has_any};
 
 /// The results of an operator over inputs, in order.

@@ -110,9 +110,7 @@ mod batches {
         use parquet::arrow::ProjectionMask;
         use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-        let failed = |error: parquet::errors::ParquetError| {
-            Error::from(InputError::unreadable(name, error))
-        };
+        let failed = |error: parquet::errors::ParquetError| Error::from(InputError::unreadable(name, error));
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
         let columns = ProjectionMask::roots(builder.parquet_schema(), wanted(builder.schema()));
         let rows = rows_of_batch(builder.metadata(), |column| columns.leaf_included(column), most_rows);

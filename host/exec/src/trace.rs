@@ -49,7 +49,11 @@ pub(crate) struct Span(
 #[cfg(feature = "tracing")]
 impl Span {
     /// The span of an operation that begins. `input` is called if a subscriber wants the span.
-    pub fn of(operation: Operation, backend: impl FnOnce() -> String, input: impl FnOnce() -> String) -> Self {
+    pub fn of(
+        operation: Operation,
+        backend: impl FnOnce() -> String,
+        input: impl FnOnce() -> String,
+    ) -> Self {
         use tracing::field::Empty;
 
         macro_rules! span {

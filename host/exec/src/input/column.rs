@@ -12,6 +12,7 @@ use crate::table::TableForm;
 
 /// The formats of tables whose columns can be read as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TableFormat {
     /// Apache Parquet.
     Parquet,

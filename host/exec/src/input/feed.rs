@@ -77,12 +77,7 @@ impl Feed {
 
     /// Reads until `buffer` is full, the input ends, or `stop` is set. Once a whole line is there, it also
     /// ends when the input is quiet, or when the first bytes have waited long enough.
-    pub fn fill(
-        &mut self,
-        buffer: &mut [u8],
-        filled: &mut usize,
-        stop: &Stop,
-    ) -> Result<Filled, InputError> {
+    pub fn fill(&mut self, buffer: &mut [u8], filled: &mut usize, stop: &Stop) -> Result<Filled, InputError> {
         let mut line = false;
         let mut since = match self {
             Self::Pumped(pump) if *filled > 0 => Some((pump.now)()),

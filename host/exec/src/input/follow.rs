@@ -14,6 +14,7 @@ use warpath_core::error::InputError;
 
 /// The position at which a followed file is first read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FollowFrom {
     /// The start of the file.
     #[default]

@@ -403,7 +403,7 @@ mod tests {
 
     /// The texts of all parts, read from the last part to the first, so that no part depends on an earlier
     /// one.
-    fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
+    fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text<'static>>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
         let begins = (0..file.len() as usize).step_by(size).rev();
         let mut cuts: Vec<Cut> = begins.map(|begin| file.read(begin as u64, size, limit, &buffers)).collect();

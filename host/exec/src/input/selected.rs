@@ -134,7 +134,13 @@ impl Selection {
     /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error.
-    pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
+    pub fn read(
+        &self,
+        blocks: Range<u64>,
+        size: usize,
+        limit: usize,
+        buffers: &Arc<Buffers>,
+    ) -> Cut<'static> {
         let mut packer = match Packer::new(self, size, limit, buffers) {
             Ok(packer) => packer,
             Err(error) => return Cut { error: Some(error), ..Cut::default() },

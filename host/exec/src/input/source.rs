@@ -21,6 +21,7 @@ use super::sequence::Sequence;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4, or
 /// [packed](crate::pack); the first bytes show it.
+#[non_exhaustive]
 pub enum Source {
     /// A file.
     File(PathBuf),

@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_backend::answer::{Limit, Piece, Want};
+use warpath_backend::answer::{Limit, Piece};
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 
@@ -156,7 +156,7 @@ impl Conductor {
     fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
         let feed = Jobs::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
-        let want = Want { limit: None, ..self.work.want };
+        let want = self.work.want.without_limit();
         let work = Work { program: parts.split.elements.clone(), want, ..self.work.clone() };
         workers::start(work.task(&self.chosen), feed, &self.chosen)
     }

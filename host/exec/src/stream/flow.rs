@@ -22,9 +22,7 @@ impl<'a, K: Task> Flow<'a, K> {
     pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, packed: bool) -> Result<Self, Error> {
         let size = chosen.partition_size;
         match inputs.lines(size)? {
-            Given::Held(held) => {
-                Ok(Self::Inline(Inline::lines(task, held, chosen)))
-            }
+            Given::Held(held) => Ok(Self::Inline(Inline::lines(task, held, chosen))),
             Given::Sources(sources) => {
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
                 let jobs = Jobs::Lines(Box::new(jobs));
@@ -44,9 +42,7 @@ impl<'a, K: Task> Flow<'a, K> {
     ) -> Result<Self, Error> {
         let size = chosen.partition_size;
         match inputs.documents(size)? {
-            Given::Held(held) => {
-                Ok(Self::Inline(Inline::document(task, held, form, with_empty, chosen)))
-            }
+            Given::Held(held) => Ok(Self::Inline(Inline::document(task, held, form, with_empty, chosen))),
             Given::Sources(sources) => {
                 let sources = sources.into_iter().map(Document::Source).collect();
                 let jobs = DocumentJobs { with_empty, ..DocumentJobs::together(sources, size, form) };

@@ -244,11 +244,7 @@ impl DocumentJobs {
 
 impl Jobs {
     /// The next job or stored partition, as in [`LineJobs::next`].
-    pub fn next(
-        &mut self,
-        buffers: &Arc<Buffers>,
-        stop: &Stop,
-    ) -> Option<(Origin, Result<Next, Error>)> {
+    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Next, Error>)> {
         match self {
             Self::Lines(jobs) => {
                 let (origin, job) = jobs.next(buffers, stop)?;
@@ -410,11 +406,7 @@ impl LineJobs {
     /// The next part, or an error; `None` at the end, after an error, and once `stop` is set.
     ///
     /// Inputs that are not plain files are read here, so that one thread reads while others evaluate.
-    pub fn next(
-        &mut self,
-        buffers: &Arc<Buffers>,
-        stop: &Stop,
-    ) -> Option<(Origin, Result<Job, Error>)> {
+    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Job, Error>)> {
         // A stopped sequence looks as if it had ended. No input after it must be opened.
         while !self.failed && !stop.is_set() {
             let next = match &mut self.open {

@@ -14,8 +14,8 @@ use warpath_lang::program::Program;
 
 use super::batch::{self, Batch};
 use super::documents::Conductor;
-use super::hits::Matches;
 use super::flow::Flow;
+use super::hits::Matches;
 use super::inline::Inline;
 use super::jobs::{Form, Jobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
@@ -130,12 +130,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         Self::new(Programs { on_error: OnError::Fail, form: PhantomData }, Err(error))
     }
 
-    pub(crate) fn start(
-        mut input: Request<'a>,
-        operation: Operation,
-        program: Program,
-        want: Want,
-    ) -> Self {
+    pub(crate) fn start(mut input: Request<'a>, operation: Operation, program: Program, want: Want) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
         let program = guarded(program, input.predicate.take(), want);
         Self::new(operator, program.and_then(|program| start(input, operation, program, want)))

@@ -144,7 +144,7 @@ impl SchemaTask {
         chosen: &Program,
         faults: &mut Vec<LineFault>,
     ) -> Result<Vec<u64>, Error> {
-        let answer = Cpu.answer(text, chosen, Want { records: true, ..Want::default() })?;
+        let answer = Cpu.answer(text, chosen, Want::default().records(true))?;
         let (mut without, mut first) = (Vec::new(), 0);
         let mut strict: Vec<LineIx> = faults.iter().map(|fault| fault.line).collect();
         strict.sort_unstable();
@@ -235,13 +235,7 @@ impl Task for SchemaTask {
         &self.buffers
     }
 
-    fn evaluate(
-        &self,
-        turn: Turn,
-        _: &mut Option<()>,
-        text: &mut Text<'_>,
-        _: bool,
-    ) -> Result<Added, Error> {
+    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text<'_>, _: bool) -> Result<Added, Error> {
         self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
 

@@ -210,7 +210,7 @@ impl Task for ProgramTask {
             // Columns come with the digest, and refused values are shown with their records.
             Some(_) => {
                 let records = want.records && want.columns.is_some();
-                is_looked_at(&answer, Want { records, ..Want::default() })
+                is_looked_at(&answer, Want::default().records(records))
             }
             None => is_looked_at(&answer, want),
         };

@@ -137,7 +137,7 @@ impl TwigTask {
                 break;
             }
         }
-        let answer = Cpu.answer(&matched, program, Want { matches: true, ..Want::default() })?;
+        let answer = Cpu.answer(&matched, program, Want::default().matches(true))?;
         let (mut passed, mut first) = (Vec::new(), 0);
         for piece in &answer.pieces {
             let number = |line: u32| numbers.get((first + line) as usize).copied().unwrap_or_default();

@@ -65,7 +65,7 @@ pub(super) fn build_ndjson_watched(
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0, watch };
     let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
