@@ -57,7 +57,7 @@ impl Case {
         Self { folder, input, index, lines }
     }
 
-    fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input, Error> {
+    fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input<'static>, Error> {
         engine.open(&self.input)?.only(&self.index, selected.iter().copied().collect())
     }
 }

@@ -443,7 +443,7 @@ fn limits_and_several_paths() {
         let engine = engine(&(Arc::new(Cpu) as _), size, 3);
         let want = Want::default().matches(true).limit(Limit::Matches(50));
         let mut found = [const { Vec::new() }; 3];
-        for batch in engine.open(path).unwrap().answers(program.clone(), wanted) {
+        for batch in engine.open(path).unwrap().answers(program.clone(), want) {
             let batch = batch.unwrap();
             for (_, piece) in batch.pieces() {
                 for (path, list) in piece.matches.iter().enumerate() {

@@ -59,7 +59,6 @@ pub struct Want {
 
 /// An amount of results that is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Limit {
     /// N matches of each path.
     Matches(u64),

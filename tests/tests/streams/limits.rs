@@ -93,8 +93,7 @@ fn the_cpu_stops_where_there_is_enough() -> Result<()> {
         let program = Program::new(&[Query::compile(path)?])?;
         for limit in [1, 2, 500] {
             let ask = |limit| {
-                let mut want = Want::new().matches(true).records(true);
-                want.limit = limit;
+                let want = Want::new().matches(true).records(true).limit(limit);
                 Ok::<_, Error>(Cpu.answer(text.as_bytes(), &program, want)?.pieces.remove(0))
             };
             let piece = ask(Limit::Records(limit))?;
