@@ -33,11 +33,21 @@ impl Buffers {
         Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most })
     }
 
+    /// The most bytes of a buffer.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// The error of a text that is longer than a buffer.
+    pub fn no_room(&self, len: usize) -> Error {
+        let (wanted, limit) = (len as u64, self.most as u64);
+        Error::Memory { what: "the text of a partition or a record", wanted, limit }
+    }
+
     /// A new buffer of at least `len` bytes, and `wanted` bytes if there may be as many.
     fn make(&self, len: usize, wanted: usize) -> Result<Buffer, Error> {
         if len > self.most {
-            let (wanted, limit) = (len as u64, self.most as u64);
-            return Err(Error::Memory { what: "the text of a partition or a record", wanted, limit });
+            return Err(self.no_room(len));
         }
         self.backend.buffer(wanted.min(self.most))
     }
@@ -50,6 +60,12 @@ impl Buffers {
     pub fn take(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
         self.usual.fetch_max(len, Ordering::Relaxed);
         self.take_long(len)
+    }
+
+    /// A buffer of at least `len` bytes, as with [`take`](Self::take), and with `more` bytes, as far as a
+    /// buffer may be as long.
+    pub fn take_with(self: &Arc<Self>, len: usize, more: usize) -> Result<Lent, Error> {
+        self.take((len + more).min(self.most).max(len))
     }
 
     /// A buffer like that of [`take`](Self::take), for a line that is longer than a partition. A buffer of
@@ -72,6 +88,11 @@ pub struct Lent {
 }
 
 impl Lent {
+    /// The most bytes to which the buffer may grow.
+    pub fn most(&self) -> usize {
+        self.home.most
+    }
+
     /// Makes the buffer at least `len` bytes long, and keeps the first `keep` bytes.
     pub fn grow(&mut self, len: usize, keep: usize) -> Result<(), Error> {
         if self.len() < len {

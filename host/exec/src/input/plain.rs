@@ -161,8 +161,9 @@ impl Stretch<'_> {
             if searched - line > most {
                 return Ok(None);
             }
-            // One byte more than the limit shows whether the line is longer.
-            if !self.read_to((searched + step).min(line + most + 1))? && self.filled == searched {
+            // One byte more than the limit shows whether the line is longer. A buffer that is full has to grow.
+            let room = Some(self.buffer.most()).filter(|room| *room > searched).unwrap_or(usize::MAX);
+            if !self.read_to((searched + step).min(line + most + 1).min(room))? && self.filled == searched {
                 return Ok(Some(self.filled));
             }
             step *= 2;
@@ -333,7 +334,7 @@ impl PlainFile {
         let from = begin.saturating_sub(1);
         // The end of the part, counted from `from`.
         let own = (self.len.min(begin + size as u64) - from) as usize;
-        let buffer = match buffers.take(own.max(BYTE_ORDER_MARK.len()) + TAIL_BYTES) {
+        let buffer = match buffers.take_with(own.max(BYTE_ORDER_MARK.len()), TAIL_BYTES) {
             Ok(buffer) => buffer,
             Err(error) => return Cut::new(Vec::new(), Some(error)),
         };

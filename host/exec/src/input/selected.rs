@@ -183,7 +183,9 @@ struct Packer<'a> {
 
 impl<'a> Packer<'a> {
     fn new(of: &'a Selection, size: usize, limit: usize, buffers: &'a Arc<Buffers>) -> Result<Self, Error> {
-        let step = size.clamp(LEAST_STEP, MOST_STEP);
+        // With a memory budget, a text and one read fit a buffer together.
+        let (limit, most) = (limit.min(buffers.most()), (buffers.most() / 2).max(1));
+        let step = size.clamp(LEAST_STEP, MOST_STEP).min(most);
         Ok(Self {
             of,
             offsets: of.index.line_offsets()?.unwrap_or_default(),
@@ -191,7 +193,7 @@ impl<'a> Packer<'a> {
             step,
             limit,
             // The usual length of partitions, so that the buffer serves other partitions too.
-            buffer: buffers.take(size + step)?,
+            buffer: buffers.take_with(step, size)?,
             kept: 0,
             lines: 0,
             selected: Selected::default(),
@@ -299,6 +301,9 @@ impl<'a> Packer<'a> {
 
     /// The error for a line that is longer than a text may be.
     fn too_long(&self, line: u64) -> Error {
+        if self.limit == self.buffers.most() {
+            return self.buffers.no_room(self.limit.saturating_add(1));
+        }
         InputError::RecordTooLong { name: self.of.name.to_string(), line: line + 1, limit: self.limit }.into()
     }
 
