@@ -1,4 +1,4 @@
-//! What a program that embeds the engine relies on: bytes in memory, cancellation, limits, channels, streams,
+//! The engine as programs embed it: bytes in memory, cancellation, limits, channels, streams,
 //! and the sources of errors.
 
 mod bytes;

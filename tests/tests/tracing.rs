@@ -10,7 +10,7 @@ use tracing::{Event, Metadata, Subscriber};
 use warpath::{Engine, Query};
 use warpath_exec::aggregate::DEFAULT_MEMORY;
 
-/// What a subscriber has seen of Warpath: a line for each new span, record and event.
+/// The observations of a subscriber: a line for each new span, record and event.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
 

@@ -14,7 +14,8 @@
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
-//! | `bytes` | bytes in memory, which are not copied |
+//! | `bytes`, `held` | bytes in memory; their lines, which are not copied |
+//! | `given` | inputs by the threads that evaluate them |
 //! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
@@ -25,6 +26,8 @@ mod feed;
 mod folders;
 mod follow;
 mod follow_all;
+mod given;
+mod held;
 mod lz4;
 mod names;
 mod plain;
@@ -35,7 +38,6 @@ mod source;
 mod text;
 
 pub(crate) use buffers::Buffers;
-pub(crate) use bytes::HeldLines;
 pub use bytes::InputBytes;
 pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
@@ -44,6 +46,8 @@ pub use folders::FolderFiles;
 pub use follow::{FollowEnd, FollowFrom};
 pub use follow_all::FollowedFiles;
 pub(crate) use follow_all::{FollowedLines, FollowedText};
+pub(crate) use given::{Given, Held, Inputs};
+pub(crate) use held::{HeldLines, whole};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;

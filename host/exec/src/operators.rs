@@ -20,10 +20,10 @@ use warpath_store::bitmap::BitmapIndex;
 
 use crate::engine::Engine;
 use crate::index_file::IndexFile;
-use crate::input::{InputBytes, Selection, Source};
+use crate::input::{InputBytes, Inputs, Selection, Source};
 #[cfg(feature = "arrow")]
 use crate::record_batches::RecordBatches;
-use crate::request::{Inputs, Request};
+use crate::request::Request;
 use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;

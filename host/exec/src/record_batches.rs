@@ -26,7 +26,8 @@ impl<'a> RecordBatches<'a> {
         Self { columns, schema: schema.to_arrow() }
     }
 
-    /// The batches in a bounded channel, as with [`Ordered::into_channel`](crate::stream::Ordered::into_channel).
+    /// The batches in a bounded channel, as with
+    /// [`Ordered::into_channel`](crate::stream::Ordered::into_channel).
     ///
     /// # Errors
     /// [`Error::Thread`](warpath_core::error::Error::Thread) if no thread can be started.

@@ -340,7 +340,10 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                     Poll::Ready(Some(made)) => Some(made.map(|done| self.take_from_workers(done))),
                     Poll::Ready(None) => None,
                 },
-                Some(Flow::Inline(inline)) => inline.next().map(|done| Ok(self.take(done))),
+                Some(Flow::Inline(inline)) => inline.next().map(|done| {
+                    self.take(done);
+                    Ok(())
+                }),
                 _ => None,
             };
             match made {
@@ -387,23 +390,19 @@ impl<'a, O: Operator<'a>> Iterator for Ordered<'a, O> {
     }
 }
 
-impl<O: Operator<'static>> Ordered<'static, O>
+impl<O: Operator<'static> + 'static> Ordered<'static, O>
 where
     Self: Send,
-    <O::Items as Iterator>::Item: Send,
+    <Self as Iterator>::Item: Send,
 {
     /// The results in a channel that holds at most `capacity` of them. A thread takes them from this
     /// iterator. [`Channel`] has an example.
     ///
     /// # Errors
     /// [`Error::Thread`] if no thread can be started.
-    pub fn into_channel(
-        self,
-        capacity: usize,
-    ) -> Result<Channel<Result<<O::Items as Iterator>::Item, Error>>, Error>
+    pub fn into_channel(self, capacity: usize) -> Result<Channel<<Self as Iterator>::Item>, Error>
     where
-        O: 'static,
-        <O::Items as Iterator>::Item: 'static,
+        <Self as Iterator>::Item: 'static,
     {
         let token = self.canceller();
         Channel::new(self, capacity, token)

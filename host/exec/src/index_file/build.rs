@@ -12,8 +12,7 @@ use warpath_shared::units::Level;
 
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
-use crate::input::{PlainFile, Source, Text};
-use crate::request::Inputs;
+use crate::input::{Inputs, PlainFile, Source, Text};
 use crate::stream::{Ordered, Values};
 use crate::trace::Operation;
 

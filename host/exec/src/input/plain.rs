@@ -161,7 +161,7 @@ impl Stretch<'_> {
             if searched - line > most {
                 return Ok(None);
             }
-            // One byte more than the limit shows whether the line is longer. A buffer that is full has to grow.
+            // One byte more than the limit shows whether the line is longer. A full buffer has to grow.
             let room = Some(self.buffer.most()).filter(|room| *room > searched).unwrap_or(usize::MAX);
             if !self.read_to((searched + step).min(line + most + 1).min(room))? && self.filled == searched {
                 return Ok(Some(self.filled));

@@ -16,6 +16,7 @@ use super::decoded::{Compression, Decoded, has_compressed_name};
 use super::feed::Feed;
 use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
+use super::held::{is_plain, plain_bytes};
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
@@ -111,7 +112,7 @@ impl Source {
             }
             Self::File(path) if has_compressed_name(path) => None,
             Self::Bytes(name, bytes) => {
-                bytes.is_plain(name).is_ok_and(|plain| plain).then_some(bytes.len() as u64)
+                is_plain(bytes, name).is_ok_and(|plain| plain).then_some(bytes.len() as u64)
             }
             _ => self.size(),
         }
@@ -124,7 +125,7 @@ impl Source {
             // A source that may wait is not opened.
             Self::File(path) if path.is_file() => File::open(path).ok(),
             Self::Stdin => stdin_file(),
-            Self::Bytes(_, bytes) => return bytes.plain_bytes(),
+            Self::Bytes(_, bytes) => return plain_bytes(bytes),
             _ => None,
         };
         let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
@@ -215,7 +216,7 @@ impl Source {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let this = match self {
             Self::FollowedAll(all) => return all.open().map(OpenedSource::Followed),
-            Self::Bytes(name, bytes) if bytes.is_plain(&name)? => return Ok(OpenedSource::Held(bytes)),
+            Self::Bytes(name, bytes) if is_plain(&bytes, &name)? => return Ok(OpenedSource::Held(bytes)),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::new(name.clone(), io::Cursor::new(bytes))?.checked()?);

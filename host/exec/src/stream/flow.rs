@@ -7,14 +7,14 @@ use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::task::Task;
 use super::workers::{self, Reading, Workers};
 use crate::engine::Chosen;
-use crate::request::{Given, Inputs};
+use crate::input::{Given, Inputs};
 
 /// A task that is being evaluated.
 pub(super) enum Flow<'a, K: Task> {
     /// By threads, ahead of the caller.
     Workers(Workers<K>),
     /// While the caller waits.
-    Inline(Inline<'a, K>),
+    Inline(Box<Inline<'a, K>>),
 }
 
 impl<'a, K: Task> Flow<'a, K> {
@@ -22,7 +22,7 @@ impl<'a, K: Task> Flow<'a, K> {
     pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, packed: bool) -> Result<Self, Error> {
         let size = chosen.partition_size;
         match inputs.lines(size)? {
-            Given::Held(held) => Ok(Self::Inline(Inline::lines(task, held, chosen))),
+            Given::Held(held) => Ok(Self::Inline(Box::new(Inline::lines(task, held, chosen)))),
             Given::Sources(sources) => {
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
                 let jobs = Jobs::Lines(Box::new(jobs));
@@ -42,7 +42,10 @@ impl<'a, K: Task> Flow<'a, K> {
     ) -> Result<Self, Error> {
         let size = chosen.partition_size;
         match inputs.documents(size)? {
-            Given::Held(held) => Ok(Self::Inline(Inline::document(task, held, form, with_empty, chosen))),
+            Given::Held(held) => {
+                let inline = Inline::document(task, held, form, with_empty, chosen);
+                Ok(Self::Inline(Box::new(inline)))
+            }
             Given::Sources(sources) => {
                 let sources = sources.into_iter().map(Document::Source).collect();
                 let jobs = DocumentJobs { with_empty, ..DocumentJobs::together(sources, size, form) };

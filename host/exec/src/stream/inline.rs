@@ -17,8 +17,7 @@ use super::jobs::{Form, GROWTH, Origin};
 use super::task::Task;
 use super::workers::{Done, Evaluated, Reading};
 use crate::engine::Chosen;
-use crate::input::{Cut, HeldLines, Text};
-use crate::request::Held;
+use crate::input::{Cut, Held, HeldLines, Text, whole};
 
 /// The most partitions that are evaluated in one call, for each thread.
 const AHEAD: usize = 4;
@@ -73,7 +72,7 @@ impl<'a, K: Task> Inline<'a, K> {
 
     /// Some bytes as one document. Bytes without any text are no document, unless `with_empty` is set.
     pub fn document(task: K, held: Held<'a>, form: Form, with_empty: bool, chosen: &Chosen) -> Self {
-        let text = held.bytes.whole();
+        let text = whole(&held.bytes);
         let feed = if text.len() > 0 || with_empty { Feed::Document(text, form) } else { Feed::Ended };
         Self { feed, ..Self::lines(task, held, chosen) }
     }

@@ -17,7 +17,7 @@ use crate::document::{Parts, Whole};
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
 };
-use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name};
+use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -227,7 +227,7 @@ impl DocumentJobs {
                             Ok(text.map(|text| Job::DocumentText(text, form)))
                         }
                         OpenedSource::Held(bytes) => {
-                            let text = Some(bytes.whole()).filter(|text| self.with_empty || text.len() > 0);
+                            let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
                             Ok(text.map(|text| Job::DocumentText(text, form)))
                         }
                     })

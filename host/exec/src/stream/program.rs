@@ -23,8 +23,8 @@ use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Plan, Running, Stats, Store, workers};
 use crate::document::Format;
 use crate::engine::{Chosen, OnError};
-use crate::input::Extract;
-use crate::request::{Given, Request};
+use crate::input::{Extract, Given};
+use crate::request::Request;
 use crate::trace::Operation;
 
 /// The results of a program over inputs, one batch for each partition. See
@@ -209,7 +209,7 @@ fn start<'a>(
             Given::Held(held) => {
                 let task = work.task(&chosen);
                 let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
-                Running::new(plan, Flow::Inline(inline), &chosen)
+                Running::new(plan, Flow::Inline(Box::new(inline)), &chosen)
             }
             Given::Sources(sources) => {
                 let running = Running::without_flow(plan, &chosen);

@@ -13,8 +13,7 @@ use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Running, Stats};
 use crate::engine::Chosen;
-use crate::input::{Buffers, Text};
-use crate::request::Inputs;
+use crate::input::{Buffers, Inputs, Text};
 
 /// Makes a value from a text. The number is that of the part that the text belongs to; numbers grow.
 pub(super) type Make<T> = Box<dyn Fn(usize, &mut Text<'_>) -> Result<T, Error> + Send + Sync>;
