@@ -103,7 +103,7 @@ pub mod bitmap {
 }
 
 // Part `engine`: bytes in memory, limits of a run, channels and asynchronous streams.
-pub use warpath_backend::answer::Want;
+pub use warpath_backend::answer::{Limit, RowForm, TextForm, Want};
 pub use warpath_core::cancel::CancelToken;
 pub use warpath_exec::channel::Channel;
 pub use warpath_exec::input::InputBytes;

@@ -45,12 +45,24 @@ pub(crate) trait Wakes: Send + Sync {
 
 impl CancelToken {
     /// A token that is not cancelled.
+    ///
+    /// ```
+    /// let token = warpath::CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Cancels the work of this token, now and later. A second call has no effect.
+    ///
+    /// ```
+    /// let token = warpath::CancelToken::new();
+    /// token.cancel();
+    /// token.cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         // Release: what this thread did before is visible to a thread that sees the flag.
         self.0.is_cancelled.store(true, Ordering::Release);
@@ -60,6 +72,12 @@ impl CancelToken {
     }
 
     /// True once [`cancel`](Self::cancel) was called.
+    ///
+    /// ```
+    /// let token = warpath::CancelToken::new();
+    /// token.clone().cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)

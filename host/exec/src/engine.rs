@@ -268,6 +268,18 @@ impl EngineBuilder {
 
     /// Lets a token cancel all work of the engine, and of its clones
     /// ([`Input::cancel`](crate::operators::Input::cancel)).
+    ///
+    /// ```
+    /// use warpath::{CancelToken, Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let token = CancelToken::new();
+    /// let engine = Engine::builder().cancel(&token).build()?;
+    /// token.cancel();
+    /// assert!(matches!(engine.bytes("{}").count(&Query::compile("$.a")?), Err(Error::Cancelled)));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn cancel(mut self, token: &CancelToken) -> Self {
         self.limits.add_token(token);
@@ -276,6 +288,18 @@ impl EngineBuilder {
 
     /// Sets the longest time of each operation, from its start to the end of its results
     /// ([`Input::timeout`](crate::operators::Input::timeout)). The default is no limit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let engine = Engine::builder().timeout(Duration::ZERO).build()?;
+    /// assert!(matches!(engine.bytes("{}").count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.add_timeout(timeout);
@@ -284,6 +308,17 @@ impl EngineBuilder {
 
     /// Sets the memory budget of each operation, in bytes
     /// ([`Input::memory`](crate::operators::Input::memory)). The default is no limit.
+    ///
+    /// ```
+    /// use warpath::Engine;
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let engine = Engine::builder().memory(1 << 20).build()?;
+    /// let hits = engine.bytes("{}").query(&warpath::Query::compile("$.a")?)?;
+    /// assert!(hits.plan().partition_size < 1 << 18);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.limits.add_memory(bytes);

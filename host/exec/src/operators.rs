@@ -170,6 +170,18 @@ impl<'a> Input<'a> {
 
     /// Sets the longest time of the operation, from its start to the end of its results: a
     /// [`deadline`](Self::deadline) that is counted from the start.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let input = Engine::builder().build()?.bytes("{\"a\":1}").timeout(Duration::from_secs(60));
+    /// assert_eq!(input.count(&Query::compile("$.a")?)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.0.engine.limits_mut().add_timeout(timeout);

@@ -172,6 +172,19 @@ impl ResidentIndex {
     }
 
     /// Sets the time at which queries of this clone end with [`Error::DeadlineExceeded`].
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
+    /// let late = index.deadline(Instant::now());
+    /// assert!(matches!(late.count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.limits.add_deadline(deadline);
@@ -179,6 +192,18 @@ impl ResidentIndex {
     }
 
     /// Sets the longest time of each query of this clone.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
+    /// assert_eq!(index.timeout(Duration::from_secs(60)).count(&Query::compile("$.a")?)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.add_timeout(timeout);

@@ -76,12 +76,20 @@ impl<'a> InputBytes<'a> {
     }
 
     /// The number of bytes.
+    ///
+    /// ```
+    /// assert_eq!(warpath::InputBytes::from("{}\n").len(), 3);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.as_ref().len()
     }
 
     /// True if there are no bytes.
+    ///
+    /// ```
+    /// assert!(warpath::InputBytes::from("").is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -26,6 +26,17 @@ pub struct Stats {
 
 impl Stats {
     /// The statistics of this work and of other work: sums, and the greater number of workers.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let mut hits = Engine::builder().build()?.bytes("{}\n").query(&Query::compile("$.a")?)?;
+    /// hits.by_ref().for_each(drop);
+    /// assert_eq!(hits.stats().and(hits.stats()).lines, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
