@@ -110,9 +110,9 @@ fn every_operation_has_a_span_of_its_name() -> Result<()> {
         input().query(&query)?.for_each(drop);
         input().schema(None).for_each(drop);
         input().indexes(1).for_each(drop);
-        input().count_by(&[query.clone()], DEFAULT_MEMORY)?;
-        input().distinct(&[query.clone()], DEFAULT_MEMORY)?;
-        input().statistics(&[query.clone()], DEFAULT_MEMORY)?;
+        input().count_by(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
+        input().distinct(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
+        input().statistics(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
         input().index(1)?.count(&query)?;
         Ok(())
     })?;

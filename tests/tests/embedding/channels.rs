@@ -211,7 +211,6 @@ fn a_stream_that_is_not_polled_holds_its_reader_back() -> Result<()> {
     // The reader ends as soon as the stream is dropped: it waits for room, and has not run ahead for ever.
     drop(hits);
     is_dropped.recv()?;
-    let after = reads.load(Ordering::Relaxed);
-    ensure!(reads.load(Ordering::Relaxed) == after);
+    ensure!(reads.load(Ordering::Relaxed) < 1000);
     Ok(())
 }

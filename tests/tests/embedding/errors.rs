@@ -62,7 +62,7 @@ fn errors_of_decoders_are_sources() -> Result<()> {
     bytes.truncate(bytes.len() - 9);
     let error = check(engine.bytes(&bytes).count(&query).unwrap_err(), 2)?;
     ensure!(error.to_string() == "<bytes>: gzip data is damaged or ends early");
-    ensure!(error.source().is_some_and(|source| source.is::<io::Error>()));
+    ensure!(error.source().is_some_and(<dyn std::error::Error>::is::<io::Error>));
     Ok(())
 }
 
