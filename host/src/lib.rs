@@ -104,6 +104,16 @@ pub mod bitmap {
     pub use warpath_store::bitmap::*;
 }
 
+// Part `engine`: bytes in memory, limits of a run, channels and asynchronous streams.
+pub use warpath_backend::answer::{Limit, RowForm, TextForm, Want};
+pub use warpath_core::cancel::CancelToken;
+pub use warpath_exec::channel::Channel;
+pub use warpath_exec::input::InputBytes;
+#[cfg(all(feature = "async", feature = "arrow"))]
+pub use warpath_exec::stream::AsyncBatches;
+#[cfg(feature = "async")]
+pub use warpath_exec::stream::AsyncResults;
+
 // Part `find`: values in one record in memory.
 pub use warpath_backend::find::{Find, Match, Matches};
 

@@ -22,7 +22,7 @@ type Places = Vec<Range<usize>>;
 /// # Errors
 /// An error of the backend, or a faulty line.
 pub fn places(backend: &dyn Backend, text: &[u8], program: &Program) -> Result<Vec<Places>> {
-    let answer = backend.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let answer = backend.answer(text, program, Want::default().matches(true))?;
     let mut all = vec![Vec::new(); program.paths()];
     for piece in &answer.pieces {
         ensure!(piece.faults.is_empty(), "{:?}", piece.faults);
@@ -206,7 +206,7 @@ pub fn as_the_cpu(backend: &dyn Backend, seeds: Range<u64>) -> Result<()> {
         let Ok(query) = Query::compile(&random::query(rng)) else { continue };
         // A descendant segment needs trees, which find more faults than bitmaps.
         let program = Program::new(&[query, Query::compile("$..[0, 'a']")?])?;
-        let want = Want { matches: true, records: true, ..Want::default() };
+        let want = Want::default().matches(true).records(true);
         let (got, cpu) = (backend.answer(&text, &program, want)?, Cpu.answer(&text, &program, want)?);
         let faults = |answer: &Answer| -> Vec<_> {
             answer.pieces.iter().flat_map(|piece| piece.faults.clone()).collect()

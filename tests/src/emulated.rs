@@ -205,7 +205,7 @@ impl Accelerator for Emulated {
     fn upload<T: Plain>(&self, buffer: &mut HostBuffer<T>, at: usize, from: &[T]) -> Result<(), Error> {
         let fewer = |left: u64| left.checked_sub(1);
         if self.0.uploads_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_err() {
-            return Err(DeviceError::Cuda { call: "upload", message: "it was to fail".into() }.into());
+            return Err(DeviceError::of_call("upload", "it was to fail").into());
         }
         self.0.largest_upload.fetch_max(size_of_val(from) as u64, Ordering::Relaxed);
         self.0.uploaded.fetch_add(size_of_val(from) as u64, Ordering::Relaxed);

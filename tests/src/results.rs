@@ -20,7 +20,7 @@ struct Expected {
 }
 
 fn expected(text: &[u8], program: &Program, form: TextForm) -> Result<Vec<Expected>> {
-    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let answer = Cpu.answer(text, program, Want::default().matches(true))?;
     let one = |path: usize| {
         let mut expected = Expected { all: Vec::new(), before_fault: None };
         for piece in &answer.pieces {
@@ -62,7 +62,7 @@ fn check_form(backend: &dyn Backend, text: &[u8], paths: &[&str], form: TextForm
         return Ok(());
     }
     let program = Program::new(&queries)?;
-    let answer = backend.answer(text, &program, Want { text: Some(form), ..Want::default() })?;
+    let answer = backend.answer(text, &program, Want::default().text(form))?;
     for (path, want) in expected(text, &program, form)?.iter().enumerate() {
         let name = queries[path].text();
         let (mut all, mut before) = (Vec::new(), None);
@@ -372,7 +372,7 @@ pub fn every_type(paths: &[&str]) -> Result<Vec<(Query, ColumnType)>> {
 /// Queries that cannot run together, or an error of the CPU backend.
 pub fn wanted_columns(text: &[u8], asked: &[(Query, ColumnType)]) -> Result<Vec<WantedColumn>> {
     let queries: Vec<Query> = asked.iter().map(|(query, _)| query.clone()).collect();
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     let answer = Cpu.answer(text, &Program::new(&queries)?, want)?;
     let column = |(path, (query, kind)): (usize, &(Query, ColumnType))| {
         let (mut rows, mut lost, mut before_fault) = (Vec::new(), Vec::new(), None);
@@ -459,7 +459,7 @@ pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
     let shown = || format!("{} bytes: {}", text.len(), text[..text.len().min(300)].escape_ascii());
     for width in [OffsetWidth::Small, OffsetWidth::Large] {
         let schema = Schema::new(&asked)?.with_offsets(width);
-        let want = Want { columns: Some(width), ..Want::default() };
+        let want = Want::default().columns(width);
         let answer = backend.answer(text, schema.program(), want)?;
         let faulty = answer.pieces.iter().position(|piece| !piece.faults.is_empty());
         for (at, piece) in answer.pieces.iter().enumerate() {

@@ -121,7 +121,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         return Ok(());
     }
     let faults: Vec<u32> = oracle::index::index(text, 0).faults.iter().map(|fault| fault.line).collect();
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     let together = Program::new(&queries)?;
     let ask = |backend: &dyn Backend, program: &Program| -> Result<_> {
         let answer = backend.answer(text, program, want).with_context(|| show(text))?;
@@ -212,7 +212,7 @@ fn check_rows(
             want.append(&mut row);
             ends.push(want.len());
         }
-        let answer = backend.answer(text, program, Want { rows: Some(form), ..Want::default() })?;
+        let answer = backend.answer(text, program, Want::default().rows(form))?;
         let (mut got, mut before) = (Vec::new(), None);
         for piece in &answer.pieces {
             if let (None, Some(len)) = (&before, piece.rows_before_fault) {
@@ -300,7 +300,7 @@ fn check_texts(
     found: &[Found],
     faults: &[u32],
 ) -> Result<()> {
-    let answer = backend.answer(text, program, Want { text: Some(form), ..Want::default() })?;
+    let answer = backend.answer(text, program, Want::default().text(form))?;
     let write = |found: &mut dyn Iterator<Item = &Found>| {
         found.fold(Vec::new(), |mut all, (_, start, end)| {
             answer::text::append(&text[*start as usize..*end as usize], form, &mut all);

@@ -70,9 +70,10 @@ fn records(seed: u64, count: usize, malformed: bool) -> String {
 /// The records of a text, up to the first malformed line or without the malformed lines.
 fn parsed(text: &str, on_error: OnError) -> Vec<Value> {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(serde_json::from_str);
-    match on_error {
-        OnError::Fail => lines.map_while(Result::ok).collect(),
-        OnError::Skip => lines.filter_map(Result::ok).collect(),
+    if on_error == OnError::Fail {
+        lines.map_while(Result::ok).collect()
+    } else {
+        lines.filter_map(Result::ok).collect()
     }
 }
 
@@ -120,7 +121,7 @@ fn combinations(records: &[Value], paths: &[&str], missing: bool) -> Vec<Vec<Opt
 }
 
 /// Ways to read a text.
-fn inputs(text: &str, on_error: OnError, backend: &Arc<dyn Backend>) -> Vec<(String, Input)> {
+fn inputs(text: &str, on_error: OnError, backend: &Arc<dyn Backend>) -> Vec<(String, Input<'static>)> {
     let mut inputs = Vec::new();
     for (size, workers) in [(1, 1), (100, 3), (3000, 2), (1 << 20, 1)] {
         if size == 1 && backend.name() != Cpu.name() {

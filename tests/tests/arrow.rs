@@ -33,7 +33,7 @@ fn schema() -> Schema {
 }
 
 fn columns(backend: &dyn Backend, schema: &Schema) -> ColumnBatch {
-    let want = Want { columns: Some(schema.width()), ..Want::default() };
+    let want = Want::default().columns(schema.width());
     let mut answer = backend.answer(TEXT, schema.program(), want).unwrap();
     assert_eq!(answer.pieces.len(), 1);
     answer.pieces.remove(0).columns

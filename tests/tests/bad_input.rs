@@ -40,7 +40,7 @@ fn ask(engine: &Engine, text: &[u8], path: &str) -> (Vec<Found>, Option<Error>) 
 /// Returns the skipped faults, and the lines that are records.
 fn survey(engine: &Engine, text: &[u8]) -> Result<(Vec<RecordError>, Vec<u64>)> {
     let program = Program::new(&[Query::compile("$")?])?;
-    let want = Want { records: true, ..Want::default() };
+    let want = Want::default().records(true);
     let (mut skipped, mut records) = (Vec::new(), Vec::new());
     for batch in engine.reader("text", Cursor::new(text.to_vec())).answers(program, want) {
         let batch = batch?;

@@ -201,5 +201,5 @@ fn cpu(on_error: OnError) -> Engine {
 }
 
 fn said<T>(result: Result<T, Error>) -> String {
-    result.err().expect("an error").to_string()
+    result.err().expect("an error").chain()
 }

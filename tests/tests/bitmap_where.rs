@@ -57,7 +57,7 @@ impl Case {
         Self { folder, input, index, lines }
     }
 
-    fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input, Error> {
+    fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input<'static>, Error> {
         engine.open(&self.input)?.only(&self.index, selected.iter().copied().collect())
     }
 }
@@ -88,7 +88,7 @@ struct All {
 
 fn ask(input: Input, program: &Program) -> All {
     let mut all = All::default();
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     let mut answers = input.answers(program.clone(), want);
     for batch in &mut answers {
         let batch = match batch {
@@ -241,9 +241,9 @@ fn compare_written(case: &Case, backend: &Arc<dyn Backend>, size: usize, selecte
     let columns = [(Query::compile("$.a")?, ColumnType::Int64), (Query::compile("$.b")?, ColumnType::Json)];
     let schema = Schema::new(&columns)?.with_names(&["a", "b"])?;
     let wants = [
-        Want { text: Some(TextForm::Raw), ..Want::default() },
-        Want { rows: Some(RowForm::Ndjson), ..Want::default() },
-        Want { rows: Some(RowForm::Csv), ..Want::default() },
+        Want::default().text(TextForm::Raw),
+        Want::default().rows(RowForm::Ndjson),
+        Want::default().rows(RowForm::Csv),
         Want::default(),
     ];
     for want in wants {
@@ -288,7 +288,7 @@ fn compare_hits(case: &Case, backend: &Arc<dyn Backend>, size: usize, selected: 
     ensure!(hits(case.input(&engine, selected)?)? == want, "size {size}");
     ensure!(case.input(&engine, selected)?.count(&query)? == want.len() as u64);
     for most in [1, 5] {
-        let limited = Want { matches: true, limit: Some(Limit::Matches(most)), ..Want::default() };
+        let limited = Want::default().matches(true).limit(Limit::Matches(most));
         let mut found = 0;
         for batch in case.input(&engine, selected)?.answers(program(&["$.b[*]"]), limited) {
             found += batch?.count(0);
@@ -447,7 +447,7 @@ fn a_file_that_becomes_shorter_is_an_error_behind_whole_lines() -> Result<()> {
     for batch in input.answers(program(&["$.a"]), Want::default()) {
         match batch {
             Ok(batch) => found += batch.count(0),
-            Err(said) => error = Some(said.to_string()),
+            Err(said) => error = Some(said.chain()),
         }
     }
     let error = error.context("no error")?;

@@ -70,14 +70,14 @@ fn what_was_expected_changes_nothing() {
         let schema = schema(&COLUMNS, width);
         let program = schema.program();
         for text in &texts {
-            let columns = Want { columns: Some(width), ..Want::default() };
+            let columns = Want::default().columns(width);
             assert!(
                 answer(&pipeline, text, program, columns).columns
                     == answer(&Cpu, text, program, columns).columns,
                 "{} bytes",
                 text.len()
             );
-            let raw = Want { text: Some(TextForm::Raw), ..Want::default() };
+            let raw = Want::default().text(TextForm::Raw);
             assert!(
                 answer(&pipeline, text, program, raw).texts == answer(&Cpu, text, program, raw).texts,
                 "{} bytes",
@@ -86,7 +86,7 @@ fn what_was_expected_changes_nothing() {
         }
         // Fewer columns, of other kinds.
         let fewer = self::schema(&[("$.n", ColumnType::Float64), ("$.s", ColumnType::Json)], width);
-        let want = Want { columns: Some(width), ..Want::default() };
+        let want = Want::default().columns(width);
         let made = answer(&pipeline, &texts[3], fewer.program(), want).columns;
         assert!(made == answer(&Cpu, &texts[3], fewer.program(), want).columns);
     }
@@ -104,7 +104,7 @@ fn all_columns_are_one_wait() {
             let schema = schema(&COLUMNS[..count], width);
             let pipeline = emulated();
             let waits = || {
-                let want = Want { columns: Some(width), ..Want::default() };
+                let want = Want::default().columns(width);
                 answer(&pipeline, &text, schema.program(), want);
                 pipeline.device().take_waits()
             };
@@ -124,9 +124,9 @@ fn many_columns_of_short_records_are_made_in_little_memory() {
     let text: String = (0..8000).map(|i| format!("{{\"n\":{i}.5,\"rest\":\"{rest}\"}}\n")).collect();
     let schema = schema(&vec![("$.n", ColumnType::Float64); 16], OffsetWidth::Small);
     let pipeline = emulated();
-    answer(&pipeline, &text, schema.program(), Want { matches: true, ..Want::default() });
+    answer(&pipeline, &text, schema.program(), Want::default().matches(true));
     let (before, len) = (pipeline.device().used(), text.len() as u64);
-    let want = Want { columns: Some(OffsetWidth::Small), ..Want::default() };
+    let want = Want::default().columns(OffsetWidth::Small);
     for _ in 0..2 {
         let made = answer(&pipeline, &text, schema.program(), want).columns;
         assert!(made == answer(&Cpu, &text, schema.program(), want).columns);

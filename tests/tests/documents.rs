@@ -119,10 +119,9 @@ fn check(
     assert!(got == *want, "{}\ngot {got:?}\nwant {want:?}", said());
     // Counts hold nothing back, texts little.
     let program = Program::new(std::slice::from_ref(query)).unwrap();
-    for form in [None, Some(TextForm::Json)] {
+    for wanted in [Want::new(), Want::new().text(TextForm::Json)] {
         let (mut count, mut text, mut failed) = (0, Vec::new(), None);
-        for batch in engine.input(sources()).answers(program.clone(), Want { text: form, ..Want::default() })
-        {
+        for batch in engine.input(sources()).answers(program.clone(), wanted) {
             match batch {
                 Ok(batch) => {
                     count += batch.count(0);
@@ -133,7 +132,8 @@ fn check(
         }
         let lines: Vec<u8> =
             want.0.iter().flat_map(|(_, _, text)| [text.as_slice(), b"\n"].concat()).collect();
-        let expected = (want.0.len() as u64, if form.is_some() { lines } else { Vec::new() }, want.1.clone());
+        let expected =
+            (want.0.len() as u64, if wanted.text.is_some() { lines } else { Vec::new() }, want.1.clone());
         assert_eq!((count, text, failed), expected, "{}", said());
     }
 }
@@ -441,7 +441,7 @@ fn limits_and_several_paths() {
     assert_eq!(program.over_elements().unwrap().0, "$['x']");
     for size in [1, 100, 5000, 1 << 20] {
         let engine = engine(&(Arc::new(Cpu) as _), size, 3);
-        let want = Want { matches: true, limit: Some(Limit::Matches(50)), ..Want::default() };
+        let want = Want::default().matches(true).limit(Limit::Matches(50));
         let mut found = [const { Vec::new() }; 3];
         for batch in engine.open(path).unwrap().answers(program.clone(), want) {
             let batch = batch.unwrap();

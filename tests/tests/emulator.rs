@@ -105,20 +105,16 @@ impl Accelerator for Recording {
 #[test]
 fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     let pipeline = Pipeline::new(Recording::default())?;
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     for path in ["$.user.lang", "$.user[*]"] {
         let program = Program::new(&[Query::compile(path)?])?;
         pipeline.answer(data::file("people.ndjson"), &program, want)?;
         pipeline.answer(b"{\"loose\" : 1}\n", &program, want)?;
         for form in [TextForm::Json, TextForm::Raw] {
-            pipeline.answer(
-                data::file("people.ndjson"),
-                &program,
-                Want { text: Some(form), ..Want::default() },
-            )?;
+            pipeline.answer(data::file("people.ndjson"), &program, Want::default().text(form))?;
         }
         let schema = Schema::new(&[(Query::compile(path)?, ColumnType::Json)])?;
-        let want = Want { columns: Some(schema.width()), ..Want::default() };
+        let want = Want::default().columns(schema.width());
         pipeline.answer(data::file("people.ndjson"), schema.program(), want)?;
     }
     pipeline.strict_faults(data::file("people.ndjson"))?;

@@ -98,7 +98,7 @@ fn ask(input: Input, program: &Program, want: Want) -> All {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => {
-                all.failed = Some(error.to_string());
+                all.failed = Some(error.chain());
                 continue;
             }
         };
@@ -127,14 +127,13 @@ fn ask(input: Input, program: &Program, want: Want) -> All {
     all
 }
 
-const NOTHING: Want =
-    Want { matches: false, records: false, text: None, rows: None, columns: None, limit: None };
+const NOTHING: Want = Want::new();
 const WANTS: [Want; 5] = [
     NOTHING,
-    Want { matches: true, records: true, ..NOTHING },
-    Want { text: Some(TextForm::Json), ..NOTHING },
-    Want { matches: true, text: Some(TextForm::Raw), ..NOTHING },
-    Want { rows: Some(RowForm::Ndjson), ..NOTHING },
+    NOTHING.matches(true).records(true),
+    NOTHING.text(TextForm::Json),
+    NOTHING.matches(true).text(TextForm::Raw),
+    NOTHING.rows(RowForm::Ndjson),
 ];
 
 /// Holds what is answered by an index to what is answered without.

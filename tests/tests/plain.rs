@@ -130,7 +130,7 @@ fn what_is_found_by_its_length_is_what_is_read() {
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
         let program = Program::new(&queries).unwrap();
         let answer = |backend: &dyn Backend| {
-            let want = Want { matches: true, ..Want::default() };
+            let want = Want::default().matches(true);
             let pieces = backend.answer(text.as_bytes(), &program, want).unwrap().pieces;
             assert_eq!(pieces.len(), 1);
             pieces.into_iter().flat_map(|piece| piece.matches).collect::<Vec<_>>()

@@ -111,14 +111,12 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
         (0..).zip(text.lines()).filter(|(_, line)| matches(line, &filter)).map(|(at, _)| at).collect();
     let lines: Vec<&str> = text.lines().collect();
     let alone: String = wanted.iter().map(|line| format!("{}\n", lines[*line as usize])).collect();
-    let want = Want {
-        records: true,
-        matches: true,
-        text: Some(TextForm::Json),
-        rows: Some(RowForm::Ndjson),
-        columns: Some(Schema::new(&[(queries[0].clone(), ColumnType::Json)])?.width()),
-        limit: None,
-    };
+    let want = Want::default()
+        .records(true)
+        .matches(true)
+        .text(TextForm::Json)
+        .rows(RowForm::Ndjson)
+        .columns(Schema::new(&[(queries[0].clone(), ColumnType::Json)])?.width());
     let guarded = program.matching(&predicate, true)?;
     let found = backend.answer(text.as_bytes(), &guarded, want)?;
     let expected = Cpu.answer(alone.as_bytes(), &program, want)?;
@@ -151,7 +149,8 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     // The same without marks, and columns without matches.
     let plain = backend.answer(text.as_bytes(), &program.matching(&predicate, false)?, Want::default())?;
     ensure!(sums(&plain) == sums(&found), "{own}: counts alone");
-    let only = Want { columns: want.columns, ..Want::default() };
+    let mut only = Want::new();
+    only.columns = want.columns;
     let only = backend.answer(text.as_bytes(), &guarded, only)?;
     let count = only.pieces.iter().map(|piece| piece.columns.rows).sum::<usize>();
     ensure!(count == wanted.len(), "{own}: {count} rows of columns");
@@ -210,7 +209,7 @@ fn check_matches(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usi
     let other = Query::compile("$.a")?;
     for queries in [vec![query.clone()], vec![other, query]] {
         let program = Program::new(&queries)?;
-        let want = Want { text: Some(TextForm::Json), matches: true, ..Want::default() };
+        let want = Want::default().text(TextForm::Json).matches(true);
         let found = backend.answer(text.as_bytes(), &program, want)?;
         let texts: Vec<u8> =
             found.pieces.iter().flat_map(|piece| piece.texts[queries.len() - 1].clone()).collect();
@@ -303,7 +302,7 @@ fn long_lines_and_partitions_do_not_matter() -> Result<()> {
         let rows = input().columns(&schema).map(|batch| Ok(batch?.rows)).sum::<Result<usize, Error>>()?;
         assert_eq!(rows, wanted.len());
         // A limit counts matching records.
-        let limit = Want { records: true, limit: Some(Limit::Records(5)), ..Want::default() };
+        let limit = Want::default().records(true).limit(Limit::Records(5));
         let program = Program::new(&[Query::compile("$.id")?])?;
         let found: usize = input()
             .answers(program, limit)
@@ -366,7 +365,7 @@ fn programs_mark_records_where_results_need_that() -> Result<()> {
     let input = || engine.reader("text", text.as_bytes());
     let predicate = Arc::new(Predicate::parse("$.a = 2")?);
     let program = Program::new(&[Query::compile("$.a")?])?.matching(&predicate, false)?;
-    let want = Want { rows: Some(RowForm::Ndjson), ..Want::default() };
+    let want = Want::default().rows(RowForm::Ndjson);
     let rows = |answers: warpath::Answers| -> Result<String, Error> {
         let mut rows = Vec::new();
         for batch in answers {

@@ -254,7 +254,7 @@ proptest! {
         prop_assert_eq!(device.index(&text, levels).map_err(fails)?, Cpu.index(&text, levels).map_err(fails)?);
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>().map_err(fails)?;
         let program = Program::new(&queries).map_err(fails)?;
-        let want = Want { matches: true, records: true, ..Want::default() };
+        let want = Want::default().matches(true).records(true);
         let on_device = device.answer(&text, &program, want).map_err(fails)?;
         // A text this small is one piece for both.
         let on_cpu = Cpu.answer(&text, &program, want).map_err(fails)?;

@@ -173,8 +173,7 @@ fn dropping_answers_early_ends_them() -> anyhow::Result<()> {
 fn counts(backend: &dyn Backend, text: &str, paths: &[String]) -> Vec<u64> {
     let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
     let program = Program::new(&queries).unwrap();
-    let answer =
-        backend.answer(text.as_bytes(), &program, Want { matches: true, ..Want::default() }).unwrap();
+    let answer = backend.answer(text.as_bytes(), &program, Want::default().matches(true)).unwrap();
     let count = |path| answer.pieces.iter().map(|piece| piece.counts[path]).sum();
     (0..paths.len()).map(count).collect()
 }

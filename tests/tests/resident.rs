@@ -74,9 +74,9 @@ fn batches_are_those_of_the_input() -> Result<()> {
     let program = Program::new(&queries)?;
     let wants = [
         Want::default(),
-        Want { matches: true, records: true, ..Want::default() },
-        Want { text: Some(TextForm::Json), ..Want::default() },
-        Want { text: Some(TextForm::Raw), rows: Some(RowForm::Ndjson), ..Want::default() },
+        Want::default().matches(true).records(true),
+        Want::default().text(TextForm::Json),
+        Want::default().text(TextForm::Raw).rows(RowForm::Ndjson),
     ];
     let text = [file("people.ndjson"), file("bad.ndjson"), b"\n\n{\"a\":[1,\"x\\n\"]}"].concat();
     for backend in backends() {
@@ -240,7 +240,7 @@ fn a_device_is_sent_the_query_alone() -> Result<()> {
     let index = engine.reader("text", Cursor::new(file("tweets.ndjson"))).index(4)?;
     let (kernels, upload) = emulated.take_work();
     ensure!(kernels.contains_key("structure_write") && upload > 20_000, "{kernels:?} {upload}");
-    let text = Want { text: Some(TextForm::Json), ..Want::default() };
+    let text = Want::default().text(TextForm::Json);
     for (path, want, expected) in [
         ("$.user.lang", Want::default(), &["query_slots", "slot_compact"][..]),
         ("$.user.lang", text, &["query_slots", "slot_compact", "text_gather", "text_scan"]),

@@ -23,7 +23,7 @@ use crate::common::{backends, device};
 /// The values that each path selects of each line of a text: `[path][match]` = line from 0, value.
 fn select(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<Vec<Vec<(u32, Value)>>> {
     let mut all = vec![Vec::new(); queries.len()];
-    let answer = backend.answer(text, &Program::new(queries)?, Want { matches: true, ..Want::default() })?;
+    let answer = backend.answer(text, &Program::new(queries)?, Want::default().matches(true))?;
     let mut first = 0;
     for piece in &answer.pieces {
         ensure!(piece.faults.is_empty(), "{:?}", piece.faults);

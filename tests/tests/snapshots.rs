@@ -275,7 +275,7 @@ const SHOWN: (usize, usize) = (4, 70);
 /// Counts and first matches of a file's paths, all evaluated in one program.
 fn answers(backend: &dyn Backend, text: &[u8], queries: &[Query]) -> Result<String> {
     let program = Program::new(queries)?;
-    let answer = backend.answer(text, &program, Want { matches: true, ..Want::default() })?;
+    let answer = backend.answer(text, &program, Want::default().matches(true))?;
     let mut out = String::new();
     for (path, query) in queries.iter().enumerate() {
         let mut first = 0;

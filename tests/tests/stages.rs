@@ -109,12 +109,12 @@ fn explain_says_what_runs() -> Result<()> {
         let none = Want::default();
         for (program, want) in [
             (&program, none),
-            (&program, Want { matches: true, ..none }),
-            (&program, Want { records: true, ..none }),
-            (&program, Want { text: Some(TextForm::Json), ..none }),
-            (&program, Want { text: Some(TextForm::Raw), ..none }),
-            (&program, Want { rows: Some(RowForm::Csv), ..none }),
-            (schema.program(), Want { columns: Some(schema.width()), ..none }),
+            (&program, none.matches(true)),
+            (&program, none.records(true)),
+            (&program, none.text(TextForm::Json)),
+            (&program, none.text(TextForm::Raw)),
+            (&program, none.rows(RowForm::Csv)),
+            (schema.program(), none.columns(schema.width())),
         ] {
             for text in texts {
                 for (strict, is_packed) in [(false, false), (true, false), (false, true), (true, true)] {

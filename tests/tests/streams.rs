@@ -174,7 +174,7 @@ fn texts_are_those_of_the_matches() -> Result<()> {
         for on_error in [OnError::Fail, OnError::Skip] {
             for form in [TextForm::Json, TextForm::Raw] {
                 let engine = engine(&backend, 300, 4, on_error);
-                let want = Want { matches: true, text: Some(form), ..Want::default() };
+                let want = Want::default().matches(true).text(form);
                 for batch in engine.input(folder.sources()).answers(program.clone(), want) {
                     let Ok(batch) = batch else { continue };
                     for (_, piece) in batch.pieces() {

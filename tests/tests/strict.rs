@@ -175,7 +175,7 @@ fn the_documented_table_is_true() -> Result<()> {
             let faults: BTreeMap<u64, (FaultKind, u64)> =
                 rows.iter().zip(1..).filter_map(|(row, at)| Some((2 * at, wanted(row)?))).collect();
             let program = Program::new(&[Query::compile("$")?])?;
-            let want = Want { matches: true, records: true, ..Want::default() };
+            let want = Want::default().matches(true).records(true);
             let (mut skipped, mut records, mut found) = (BTreeMap::new(), 0, Vec::new());
             let input = engine(&backend, strict, OnError::Skip).reader("text", Cursor::new(text.clone()));
             for batch in input.answers(program, want) {
@@ -358,11 +358,11 @@ fn wants() -> Vec<Want> {
     let nothing = Want::default();
     vec![
         nothing,
-        Want { matches: true, records: true, ..nothing },
-        Want { text: Some(TextForm::Raw), ..nothing },
-        Want { rows: Some(RowForm::Csv), ..nothing },
-        Want { columns: Some(OffsetWidth::Small), ..nothing },
-        Want { matches: true, limit: Some(Limit::Matches(u64::MAX)), ..nothing },
+        nothing.matches(true).records(true),
+        nothing.text(TextForm::Raw),
+        nothing.rows(RowForm::Csv),
+        nothing.columns(OffsetWidth::Small),
+        nothing.matches(true).limit(Limit::Matches(u64::MAX)),
     ]
 }
 
@@ -402,9 +402,10 @@ fn answers_are_those_of_the_good_lines() -> Result<()> {
                         let mut wanted =
                             given(lax.input(source(good)).answers(program.clone(), want), paths.len());
                         ensure!(wanted.1.is_none() && wanted.0.skipped == 0);
-                        match on_error {
-                            OnError::Fail => wanted.1 = first,
-                            OnError::Skip => wanted.0.skipped = faults,
+                        if on_error == OnError::Fail {
+                            wanted.1 = first;
+                        } else {
+                            wanted.0.skipped = faults;
                         }
                         let file = || strict.open(&file);
                         for (way, answers) in [
@@ -442,7 +443,7 @@ fn what_is_behind_a_limit_is_not_told() -> Result<()> {
         assert!(hits.next().is_none());
         for most in 0..4 {
             let input = engine.reader("text", Cursor::new("1\n2\n03\n4\n"));
-            let want = Want { matches: true, limit: Some(Limit::Matches(most)), ..Want::default() };
+            let want = Want::default().matches(true).limit(Limit::Matches(most));
             let batch =
                 input.answers(Program::new(&[Query::compile("$")?])?, want).next().context("a batch")??;
             assert!(batch.count(0) >= most.min(2) && batch.count(0) <= 2, "{}", backend.name());

@@ -57,7 +57,7 @@ fn main() -> Result<()> {
     for paths in &args.programs {
         let queries = paths.split(' ').map(Query::compile).collect::<Result<Vec<_>, _>>()?;
         let program = Program::new(&queries)?;
-        let want = Want { matches: args.matches, ..Want::default() };
+        let want = Want::default().matches(args.matches);
         let mut counts = Vec::new();
         let rates = rates(args.rounds, text.len(), || {
             let answer = Cpu.answer(&text, &program, want)?;

@@ -132,7 +132,7 @@ impl ColumnSet {
     }
 
     fn want(&self) -> Want {
-        Want { columns: Some(self.schema.width()), ..Want::default() }
+        Want::default().columns(self.schema.width())
     }
 }
 
@@ -198,9 +198,9 @@ fn main() -> Result<()> {
         builder = builder.partition_size(size);
     }
     let engine = builder.build()?;
-    let flow = |from: &str, ask: &dyn Fn(Want) -> Result<Answers>| -> Result<()> {
-        let text = Want { text: Some(TextForm::Json), ..Want::default() };
-        let matches = Want { matches: true, ..Want::default() };
+    let flow = |from: &str, ask: &dyn Fn(Want) -> Result<Answers<'static>>| -> Result<()> {
+        let text = Want::default().text(TextForm::Json);
+        let matches = Want::default().matches(true);
         for (name, wanted) in [("counts", Want::default()), ("matches", matches), ("text", text)] {
             let times = time(args.runs, || {
                 let mut found = 0;
@@ -307,7 +307,7 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
         on_threads(&|number| {
             let mut worker = pipeline.worker(number)?;
             deal(&mut |part| {
-                let answer = worker.answer(part, program, Want { matches: true, ..Want::default() })?;
+                let answer = worker.answer(part, program, Want::default().matches(true))?;
                 let count = answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
                 found.fetch_add(count, Ordering::Relaxed);
                 Ok(())
@@ -415,7 +415,7 @@ fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes):
             let mut worker = pipeline.worker(number)?;
             while let Some((buffer, len)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let text = PackedText::new(&buffer[..*len], "group")?;
-                let wanted = Want { matches: true, ..Want::default() };
+                let wanted = Want::default().matches(true);
                 let answer = worker.answer_packed(&text, program, wanted, false)?;
                 let count = answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
                 found.fetch_add(count, Ordering::Relaxed);

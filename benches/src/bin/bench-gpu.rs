@@ -150,7 +150,7 @@ fn main() -> Result<()> {
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs.min(7) + WARM_UP {
             pipeline.device().start_timeline();
-            pipeline.answer(&text, program, Want { matches: true, ..Want::default() })?;
+            pipeline.answer(&text, program, Want::default().matches(true))?;
             let (times, _) = pipeline.device().take_timeline()?;
             if run >= WARM_UP {
                 each.push(times);
@@ -276,7 +276,7 @@ fn column_times(pipeline: &Pipeline<Cuda>, text: &[u8], query: &Query, runs: usi
         [ColumnType::Utf8, ColumnType::Json, ColumnType::Int64, ColumnType::Float64, ColumnType::Boolean]
     {
         let schema = Schema::new(&[(query.clone(), kind.clone())])?;
-        let wanted = Want { columns: Some(schema.width()), ..Want::default() };
+        let wanted = Want::default().columns(schema.width());
         let want = Cpu.answer(text, schema.program(), wanted)?;
         let mut each: Vec<Vec<KernelTime>> = Vec::new();
         for run in 0..runs + WARM_UP {
@@ -317,7 +317,7 @@ fn text_times(
     let mut raw: Vec<Vec<KernelTime>> = (0..runs + WARM_UP)
         .map(|_| {
             pipeline.device().start_timeline();
-            pipeline.answer(text, program, Want { text: Some(TextForm::Raw), ..Want::default() })?;
+            pipeline.answer(text, program, Want::default().text(TextForm::Raw))?;
             Ok(pipeline.device().take_timeline()?.0)
         })
         .collect::<Result<_>>()?;
@@ -327,13 +327,13 @@ fn text_times(
         let time = median(raw.iter().map(|run| run[i].milliseconds));
         line(&format!("    {}, raw text", kernel.name), time, 0.0);
     }
-    let answer = Cpu.answer(text, program, Want { matches: true, ..Want::default() })?;
+    let answer = Cpu.answer(text, program, Want::default().matches(true))?;
     let found = || answer.pieces.iter().flat_map(|piece| piece.matches.iter().flatten());
     let (count, bytes) = (found().count(), found().map(|m| (m.end - m.start) as usize + 1).sum::<usize>());
     let mut each: Vec<Vec<KernelTime>> = Vec::new();
     for run in 0..runs + WARM_UP {
         pipeline.device().start_timeline();
-        let made = pipeline.answer(text, program, Want { text: Some(TextForm::Json), ..Want::default() })?;
+        let made = pipeline.answer(text, program, Want::default().text(TextForm::Json))?;
         let (times, _) = pipeline.device().take_timeline()?;
         let got: usize = made.pieces.iter().flat_map(|piece| &piece.texts).map(Vec::len).sum();
         ensure!(got == bytes, "{got} bytes of text, not {bytes}");

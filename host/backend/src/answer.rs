@@ -22,7 +22,24 @@ pub use rows::RowText;
 pub use text::TextForm;
 
 /// The results that a caller wants from a backend, besides counts and faults.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.a")?])?;
+/// let want = Want::new().matches(true);
+/// for batch in Engine::builder().build()?.bytes("{\"a\":7}\n").answers(program, want) {
+///     let batch = batch?;
+///     for (_, piece) in batch.pieces() {
+///         assert_eq!(batch.match_text(piece, &piece.matches[0][0]), b"7");
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Want {
     /// The matches themselves.
     pub matches: bool,
@@ -50,6 +67,101 @@ pub enum Limit {
 }
 
 impl Want {
+    /// Counts and faults alone.
+    ///
+    /// ```
+    /// assert_eq!(warpath::Want::new(), warpath::Want::default());
+    /// ```
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { matches: false, records: false, text: None, rows: None, columns: None, limit: None }
+    }
+
+    /// Sets [`matches`](Self#structfield.matches).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().matches(true).matches);
+    /// ```
+    #[must_use]
+    pub const fn matches(self, yes: bool) -> Self {
+        Self { matches: yes, ..self }
+    }
+
+    /// Sets [`records`](Self#structfield.records).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().records(true).records);
+    /// ```
+    #[must_use]
+    pub const fn records(self, yes: bool) -> Self {
+        Self { records: yes, ..self }
+    }
+
+    /// Adds the matches as text in a form.
+    ///
+    /// ```
+    /// use warpath::{TextForm, Want};
+    ///
+    /// assert_eq!(Want::new().text(TextForm::Raw).text, Some(TextForm::Raw));
+    /// ```
+    #[must_use]
+    pub const fn text(self, form: TextForm) -> Self {
+        Self { text: Some(form), ..self }
+    }
+
+    /// Adds the records as rows in a form.
+    ///
+    /// ```
+    /// use warpath::{RowForm, Want};
+    ///
+    /// assert_eq!(Want::new().rows(RowForm::Csv).rows, Some(RowForm::Csv));
+    /// ```
+    #[must_use]
+    pub const fn rows(self, form: RowForm) -> Self {
+        Self { rows: Some(form), ..self }
+    }
+
+    /// Adds the records as typed columns, with offsets of a width.
+    ///
+    /// ```
+    /// use warpath::columns::{ColumnType, Schema};
+    /// use warpath::{Query, Want};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let schema = Schema::new(&[(Query::compile("$.a")?, ColumnType::Int64)])?;
+    /// assert!(Want::new().columns(schema.width()).columns.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn columns(self, width: OffsetWidth) -> Self {
+        Self { columns: Some(width), ..self }
+    }
+
+    /// Sets the amount of results that is enough.
+    ///
+    /// ```
+    /// use warpath::{Limit, Want};
+    ///
+    /// assert_eq!(Want::new().limit(Limit::Records(10)).limit, Some(Limit::Records(10)));
+    /// ```
+    #[must_use]
+    pub const fn limit(self, limit: Limit) -> Self {
+        Self { limit: Some(limit), ..self }
+    }
+
+    /// Removes the limit.
+    ///
+    /// ```
+    /// use warpath::{Limit, Want};
+    ///
+    /// assert_eq!(Want::new().limit(Limit::Matches(1)).without_limit(), Want::new());
+    /// ```
+    #[must_use]
+    pub const fn without_limit(self) -> Self {
+        Self { limit: None, ..self }
+    }
+
     /// The data that must be found to make these results.
     pub(crate) fn to_find(self, program: &Program) -> Self {
         let all = self.rows.is_some() || self.columns.is_some();
@@ -113,6 +225,7 @@ impl Answer {
 
 /// The results of a run of lines. Positions and line numbers count from its start.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Piece {
     /// The offset of its start in the partition.
     pub base: PartOffset,

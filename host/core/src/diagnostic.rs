@@ -203,6 +203,8 @@ impl fmt::Display for QueryError {
     }
 }
 
+impl std::error::Error for QueryError {}
+
 /// The column of a position in its line of `text`, counted from 1, in Unicode scalar values.
 pub(crate) fn column(text: &str, at: usize) -> usize {
     let at = floor(text, at);

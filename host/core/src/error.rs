@@ -1,6 +1,8 @@
 //! Errors, by whose fault they are.
 
+use std::iter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::fsst::CodeFault;
@@ -10,18 +12,31 @@ use warpath_shared::units::Level;
 use crate::diagnostic::QueryError;
 use crate::foreign::Foreign;
 
+/// An error of another library, or of the system.
+pub type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The message of an error and those of its sources, joined by colons.
+#[must_use]
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let sources = iter::successors(error.source(), |&source| source.source());
+    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
+}
+
 /// An error of Warpath.
+///
+/// `Display` gives the message of this error alone. The error beneath it, such as that of the operating
+/// system, is its [`source`](std::error::Error::source). [`chain`](Self::chain) joins all messages.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The text is not a valid query. The caller's fault.
-    #[error("{0}")]
+    #[error(transparent)]
     Query(QueryError),
     /// The query is valid, but Warpath does not run it yet.
-    #[error("{0}")]
+    #[error(transparent)]
     Unsupported(QueryError),
     /// The text is not a valid expression over a bitmap index, or not over its columns. The caller's fault.
-    #[error("{0}")]
+    #[error(transparent)]
     Expression(QueryError),
     /// A setting is invalid. The caller's fault.
     #[error("{0}")]
@@ -38,9 +53,51 @@ pub enum Error {
     /// A device is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A [token](crate::cancel::CancelToken) cancelled the work.
+    #[error("the work was cancelled")]
+    Cancelled,
+    /// The deadline passed before the work was done.
+    #[error("the deadline passed before the work was done")]
+    DeadlineExceeded,
+    /// A record, or an index that is kept, is larger than the memory budget allows. The caller's fault, or
+    /// the input's.
+    #[error("{wanted} bytes of memory wanted for {what}; the memory budget allows {limit}")]
+    Memory {
+        /// The use of the memory.
+        what: &'static str,
+        /// The bytes that are needed.
+        wanted: u64,
+        /// The bytes that the budget allows for this use.
+        limit: u64,
+    },
+    /// The operating system started no thread.
+    #[error("no thread could be started")]
+    Thread(#[source] std::io::Error),
     /// Warpath's own fault. Please report it.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+impl Error {
+    /// The message of this error and those of its sources, joined by colons.
+    ///
+    /// ```
+    /// use warpath::Engine;
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let error = Engine::builder().build()?.open("none.ndjson").err().unwrap();
+    /// assert_eq!(error.to_string(), "none.ndjson: cannot be read or written");
+    /// # #[cfg(unix)]
+    /// let said = "none.ndjson: cannot be read or written: No such file or directory (os error 2)";
+    /// # #[cfg(unix)]
+    /// assert_eq!(error.chain(), said);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn chain(&self) -> String {
+        chain(self)
+    }
 }
 
 /// An error of an input.
@@ -48,7 +105,7 @@ pub enum Error {
 #[non_exhaustive]
 pub enum InputError {
     /// The input cannot be opened or read.
-    #[error("{name}: {source}")]
+    #[error("{name}: cannot be read or written")]
     Io {
         /// The file, or `<stdin>`.
         name: String,
@@ -67,7 +124,7 @@ pub enum InputError {
         why: &'static str,
     },
     /// The compressed data is damaged or ends early. The data before the damage was evaluated.
-    #[error("{name}: {format} data is damaged or ends early: {source}")]
+    #[error("{name}: {format} data is damaged or ends early")]
     Compressed {
         /// The file, or `<stdin>`.
         name: String,
@@ -136,13 +193,21 @@ pub enum InputError {
     /// A record is not a tree, but passes all checks that are always made.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// A Parquet or Arrow file cannot be read as a table.
+    /// A file or a pipe is not a table, or not the wanted one.
     #[error("{name}: {what}")]
     Table {
         /// The file, or the name of the table.
         name: String,
         /// A description of the error.
         what: String,
+    },
+    /// The reader of Parquet or Arrow cannot read a table.
+    #[error("{name}: cannot be read as a table")]
+    Unreadable {
+        /// The file, or the name of the table.
+        name: String,
+        /// The reader's error.
+        source: Cause,
     },
     /// A column of a table has a type that Warpath does not support.
     #[error(
@@ -197,6 +262,12 @@ pub struct TreeError {
 }
 
 impl InputError {
+    /// The error of a reader of tables.
+    #[must_use]
+    pub fn unreadable(name: &str, source: impl Into<Cause>) -> Self {
+        Self::Unreadable { name: name.to_owned(), source: source.into() }
+    }
+
     /// The error of a line, counted from 1, that is not a valid record.
     #[must_use]
     pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
@@ -250,7 +321,7 @@ pub enum IndexError {
         needed: Level,
     },
     /// An index file cannot be read or written.
-    #[error("{name}: {source}")]
+    #[error("{name}: cannot be read or written")]
     Io {
         /// The index file.
         name: String,
@@ -318,7 +389,7 @@ pub enum IndexError {
 #[non_exhaustive]
 pub enum ColumnError {
     /// The file of the column cannot be read or written.
-    #[error("{name}: {source}")]
+    #[error("{name}: cannot be read or written")]
     Io {
         /// The file.
         name: String,
@@ -426,12 +497,12 @@ pub enum DeviceError {
         capability: (i32, i32),
     },
     /// A call of the driver failed.
-    #[error("CUDA: {call}: {message}")]
+    #[error("CUDA: {call}")]
     Cuda {
         /// The call.
         call: &'static str,
-        /// The driver's message.
-        message: String,
+        /// The driver's error.
+        source: Arc<dyn std::error::Error + Send + Sync>,
     },
     /// The device has not enough memory for a partition.
     #[error("device memory: {wanted} bytes wanted, {free} free; try a smaller --partition-size")]
@@ -449,4 +520,12 @@ pub enum DeviceError {
         /// The free bytes of the device, or of all devices together.
         free: u64,
     },
+}
+
+impl DeviceError {
+    /// The error of a call of the driver.
+    #[must_use]
+    pub fn of_call(call: &'static str, source: impl Into<Cause>) -> Self {
+        Self::Cuda { call, source: Arc::from(source.into()) }
+    }
 }

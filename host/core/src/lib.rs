@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`error`] | errors, by whose fault they are |
+//! | [`cancel`] | ends of work before its time: cancellation and deadlines |
 //! | [`diagnostic`] | mistakes in a query or an expression, with a caret and a hint |
 //! | [`rows`] | `RowSet`: a set of row numbers, one bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
@@ -21,6 +22,7 @@
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
 
+pub mod cancel;
 pub mod decimal;
 pub mod diagnostic;
 pub mod error;

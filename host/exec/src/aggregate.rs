@@ -31,6 +31,7 @@ use warpath_lang::program::{Program, Query};
 
 use crate::operators::Input;
 use crate::stream::Digest;
+use crate::trace::Operation;
 use count::Counter;
 use stats::{Describe, Described, Statistics};
 use tally::{Tallied, Tally};
@@ -38,7 +39,7 @@ use tally::{Tallied, Tally};
 /// The memory that an aggregate may use, unless its caller says otherwise, in bytes.
 pub const DEFAULT_MEMORY: usize = 1 << 30;
 
-impl Input {
+impl Input<'_> {
     /// Counts how often each value of a path occurs, or each combination of values of several paths. Uses
     /// about `memory` bytes; more values are counted in temporary files.
     ///
@@ -66,7 +67,7 @@ impl Input {
     /// the queries, of the input and of temporary files.
     pub fn count_by(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
         let tally = Tally::new(paths)?.with_missing();
-        self.tally(paths, tally, memory)
+        self.doing(Operation::CountBy).tally(paths, tally, memory)
     }
 
     /// Finds the distinct values of a path, or combinations of values of several paths, in the order in which
@@ -75,7 +76,7 @@ impl Input {
     /// # Errors
     /// The errors of [`count_by`](Self::count_by).
     pub fn distinct(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
-        self.tally(paths, Tally::new(paths)?, memory)
+        self.doing(Operation::Distinct).tally(paths, Tally::new(paths)?, memory)
     }
 
     /// Describes the values of paths: how many of each kind, least, greatest, mean and quantiles.
@@ -98,9 +99,11 @@ impl Input {
     /// # Errors
     /// The errors of the queries, of the input and of temporary files.
     pub fn statistics(self, paths: &[Query], memory: usize) -> Result<Statistics, Error> {
+        let memory = self.memory_of(memory);
         let (describe, mut statistics) = (Describe::new(paths.len()), Statistics::new(paths.len(), memory));
         let want = describe.want();
-        for batch in self.digesting(Arc::new(describe)).answers(Program::new(paths)?, want) {
+        let input = self.doing(Operation::Statistics).digesting(Arc::new(describe));
+        for batch in input.answers(Program::new(paths)?, want) {
             if let Some(described) = batch?.take_digest::<Described>() {
                 statistics.add(&described)?;
             }
@@ -109,7 +112,7 @@ impl Input {
     }
 
     fn tally(self, paths: &[Query], tally: Tally, memory: usize) -> Result<Counter, Error> {
-        let (want, mut counter) = (tally.want(), Counter::new(memory));
+        let (want, mut counter) = (tally.want(), Counter::new(self.memory_of(memory)));
         for batch in self.digesting(Arc::new(tally)).answers(Program::new(paths)?, want) {
             if let Some(tallied) = batch?.take_digest::<Tallied>() {
                 for found in tallied.iter() {

@@ -9,6 +9,7 @@ use warpath_core::error::{DeviceError, Error};
 
 /// The choice of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceChoice {
     /// The backend that is faster for an input, chosen when the input is known. This is the first CUDA device
     /// for large plain files, if there are a driver and a device that can run the kernels. Otherwise it is

@@ -54,6 +54,7 @@ pub(crate) fn opening_line(text: &[u8]) -> Option<u64> {
 
 /// The format of an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// One record on each line.
     #[default]

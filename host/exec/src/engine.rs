@@ -12,6 +12,7 @@ use warpath_backend::kept::KeepForm;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedSchema;
 use warpath_backend::twig::standing::{self, Documents};
+use warpath_core::cancel::{CancelToken, Interrupt};
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
 use warpath_lang::program::Program;
@@ -22,10 +23,13 @@ use crate::auto::Choice;
 use crate::devices::{self, DeviceChoice};
 use crate::document::Format;
 use crate::input::{Buffers, MAX_LATENCY, Source};
+use crate::limits::{RunLimits, Shares};
 use crate::stream::Plan;
+use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnError {
     /// Yield the results of all records before it, then the error, then end.
     #[default]
@@ -45,6 +49,7 @@ pub struct Engine {
     strict: bool,
     format: Format,
     max_latency: Duration,
+    limits: RunLimits,
 }
 
 #[derive(Clone)]
@@ -106,6 +111,10 @@ pub(crate) struct Chosen {
     pub strict: bool,
     /// The longest time that a line waits for the lines after it, where an input may wait.
     pub max_latency: Duration,
+    /// The reasons for which the run ends before its time.
+    pub interrupt: Interrupt,
+    /// The span of the operation.
+    pub span: Span,
     reason: Option<String>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
@@ -113,6 +122,19 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    /// The choice with the sizes that stay in a memory budget.
+    fn within(self, limits: &RunLimits) -> Self {
+        let Some(shares) = limits.shares(self.partition_size, self.workers) else { return self };
+        let Shares { partition_size, workers, text } = shares;
+        let buffers = Buffers::limited(self.backend.clone(), text);
+        Self { partition_size, workers, buffers, ..self }
+    }
+
+    /// Opens the span of an operation. `input` returns the names of its inputs.
+    pub fn begin(&mut self, operation: Operation, input: impl FnOnce() -> String) {
+        self.span = Span::of(operation, || self.backend.name(), input);
+    }
+
     /// A description of the choice, for the caller.
     pub fn plan(&self) -> Plan {
         Plan {
@@ -138,6 +160,7 @@ pub struct EngineBuilder {
     strict: bool,
     format: Format,
     max_latency: Option<Duration>,
+    limits: RunLimits,
 }
 
 impl EngineBuilder {
@@ -246,6 +269,65 @@ impl EngineBuilder {
         self
     }
 
+    /// Lets a token cancel all work of the engine, and of its clones
+    /// ([`Input::cancel`](crate::operators::Input::cancel)).
+    ///
+    /// ```
+    /// use warpath::{CancelToken, Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let token = CancelToken::new();
+    /// let engine = Engine::builder().cancel(&token).build()?;
+    /// token.cancel();
+    /// assert!(matches!(engine.bytes("{}").count(&Query::compile("$.a")?), Err(Error::Cancelled)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.limits.add_token(token);
+        self
+    }
+
+    /// Sets the longest time of each operation, from its start to the end of its results
+    /// ([`Input::timeout`](crate::operators::Input::timeout)). The default is no limit.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let engine = Engine::builder().timeout(Duration::ZERO).build()?;
+    /// assert!(matches!(engine.bytes("{}").count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.add_timeout(timeout);
+        self
+    }
+
+    /// Sets the memory budget of each operation, in bytes
+    /// ([`Input::memory`](crate::operators::Input::memory)). The default is no limit.
+    ///
+    /// ```
+    /// use warpath::Engine;
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let engine = Engine::builder().memory(1 << 20).build()?;
+    /// let hits = engine.bytes("{}").query(&warpath::Query::compile("$.a")?)?;
+    /// assert!(hits.plan().partition_size < 1 << 18);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.limits.add_memory(bytes);
+        self
+    }
+
     /// Makes the engine. If a CUDA device was chosen, this also begins to make its context, while inputs are
     /// already read. [`DeviceChoice::Auto`] makes a context when an input wants it.
     ///
@@ -255,7 +337,8 @@ impl EngineBuilder {
     /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, and for zero workers. Also
     ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency } = self;
+        let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency, limits } =
+            self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
         {
@@ -273,7 +356,7 @@ impl EngineBuilder {
             },
         };
         let max_latency = max_latency.unwrap_or(MAX_LATENCY);
-        Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency })
+        Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency, limits })
     }
 }
 
@@ -317,7 +400,7 @@ impl Engine {
     /// Chooses the backend for a program over inputs whose plain files have `plain_bytes` bytes in total.
     pub(crate) fn choose_for(&self, plain_bytes: u64, program: &Program) -> Result<Chosen, Error> {
         if !program.has_patterns_at_run() {
-            return self.choose_by(plain_bytes);
+            return self.choose(plain_bytes);
         }
         // The CPU evaluates this program, whichever backend was chosen.
         let why = match program.has_times() {
@@ -336,12 +419,9 @@ impl Engine {
     }
 
     /// Chooses the backend for some inputs.
-    pub(crate) fn choose(&self, sources: &[Source]) -> Result<Chosen, Error> {
-        self.choose_by(sources.iter().map(Source::plain_bytes).sum())
-    }
-
-    /// Chooses the backend for inputs whose plain files have `plain_bytes` bytes in total.
-    fn choose_by(&self, plain_bytes: u64) -> Result<Chosen, Error> {
+    ///
+    /// Their plain files have `plain_bytes` bytes in total.
+    pub(crate) fn choose(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let (ready, reason) = match &self.backend {
             Backends::One(ready) => (ready.clone(), None),
             Backends::Auto(cpu, device) => {
@@ -383,33 +463,48 @@ impl Engine {
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
         let (strict, max_latency) = (self.strict, self.max_latency);
-        Chosen {
+        let chosen = Chosen {
             backend,
             buffers,
             partition_size,
             workers,
             strict,
             max_latency,
+            interrupt: self.limits.begin(),
+            span: Span::default(),
             reason,
             #[cfg(feature = "arrow")]
             nested: None,
-        }
+        };
+        chosen.within(&self.limits)
+    }
+
+    /// The limits of the engine's runs.
+    pub(crate) fn limits(&self) -> &RunLimits {
+        &self.limits
+    }
+
+    /// The limits of the engine's runs, to be changed.
+    pub(crate) fn limits_mut(&mut self) -> &mut RunLimits {
+        &mut self.limits
     }
 
     /// Chooses the backend for inputs whose partitions are kept in memory.
-    pub(crate) fn choose_to_keep(&self, sources: &[Source]) -> Result<Chosen, Error> {
-        let chosen = self.choose(sources)?;
+    pub(crate) fn choose_to_keep(&self, plain_bytes: u64) -> Result<Chosen, Error> {
+        let chosen = self.choose(plain_bytes)?;
         let Some(form) = chosen.backend.forms().get::<dyn KeepForm>() else { return Ok(chosen) };
         let (size, workers) = form.partitions();
         let partition_size = self.partition_size.unwrap_or(size);
-        Ok(Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen })
+        let chosen = Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen };
+        Ok(chosen.within(&self.limits))
     }
 
     /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
     /// the file later.
-    pub(crate) fn choose_to_store(&self, sources: &[Source]) -> Result<Chosen, Error> {
-        let chosen = self.choose(sources)?;
-        Ok(Chosen { partition_size: self.partition_size.unwrap_or_else(|| Cpu.partition_size()), ..chosen })
+    pub(crate) fn choose_to_store(&self, plain_bytes: u64) -> Result<Chosen, Error> {
+        let chosen = self.choose(plain_bytes)?;
+        let partition_size = self.partition_size.unwrap_or_else(|| Cpu.partition_size());
+        Ok(Chosen { partition_size, ..chosen }.within(&self.limits))
     }
 
     /// The maker of bitmaps for an index of an input that is not a file of lines. If the engine chooses, that
@@ -420,7 +515,7 @@ impl Engine {
 
     /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
-        BitmapMaker::of(&*self.choose(&[Source::File(path.to_owned())])?.backend)
+        BitmapMaker::of(&*self.choose(Source::File(path.to_owned()).plain_bytes())?.backend)
     }
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,

@@ -15,15 +15,20 @@
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
+//! | `bytes`, `held` | bytes in memory; their lines, which are not copied |
+//! | `given` | inputs by the threads that evaluate them |
 //! | `buffers` | the memory that bytes are read into |
 
 mod buffers;
+mod bytes;
 mod column;
 mod decoded;
 mod feed;
 mod folders;
 mod follow;
 mod follow_all;
+mod given;
+mod held;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod names;
@@ -36,6 +41,7 @@ mod text;
 mod watch;
 
 pub(crate) use buffers::Buffers;
+pub use bytes::InputBytes;
 pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;
@@ -43,6 +49,8 @@ pub use folders::FolderFiles;
 pub use follow::{FollowEnd, FollowFrom};
 pub use follow_all::FollowedFiles;
 pub(crate) use follow_all::{FollowedLines, FollowedText};
+pub(crate) use given::{Given, Held, Inputs};
+pub(crate) use held::{HeldLines, whole};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;

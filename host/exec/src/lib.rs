@@ -8,6 +8,7 @@
 //! | [`input`] | files, pipes and bytes as partitions of whole lines |
 //! | [`document`] | inputs that are one JSON document |
 //! | [`stream`] | workers, and their results in order |
+//! | [`channel`] | results in a bounded channel |
 //! | [`resident`] | an index that is kept in memory and queried again |
 //! | [`index_file`] | a structural index in a file |
 //! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
@@ -15,6 +16,7 @@
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
 //! | `table` | Parquet and Arrow files as record batches |
+//! | `limits`, `trace` | time and memory of a run; spans of `tracing` |
 //! | [`dump`] | structural indexes as text |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -22,12 +24,14 @@
 pub mod aggregate;
 pub mod auto;
 pub mod bitmap;
+pub mod channel;
 pub mod devices;
 pub mod document;
 pub mod dump;
 pub mod engine;
 pub mod index_file;
 pub mod input;
+mod limits;
 pub mod operators;
 pub mod pack;
 #[cfg(feature = "arrow")]
@@ -36,4 +40,5 @@ mod request;
 pub mod resident;
 pub mod stream;
 mod table;
+mod trace;
 pub mod unpack;

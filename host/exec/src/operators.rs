@@ -3,12 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use warpath_backend::answer::{Limit, Want};
 use warpath_backend::columns::Schema;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedSchema;
 use warpath_backend::twig::standing::{Documents, Standing};
+use warpath_core::cancel::CancelToken;
 use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
 use warpath_lang::predicate::Predicate;
@@ -18,7 +20,7 @@ use warpath_store::bitmap::BitmapIndex;
 
 use crate::engine::Engine;
 use crate::index_file::IndexFile;
-use crate::input::{Selection, Source};
+use crate::input::{InputBytes, Inputs, Selection, Source};
 #[cfg(feature = "arrow")]
 use crate::record_batches::RecordBatches;
 use crate::request::Request;
@@ -26,6 +28,7 @@ use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
 use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Schemas};
+use crate::trace::Operation;
 
 impl Engine {
     /// An input that is one file: newline-delimited JSON, or a document
@@ -35,7 +38,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Input`] if the path does not exist or is a directory. The file is not opened here, but when
     /// it is queried.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Input, Error> {
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Input<'static>, Error> {
         let path = path.as_ref();
         let failed = |source| InputError::Io { name: path.display().to_string(), source };
         if path.metadata().map_err(failed)?.is_dir() {
@@ -46,17 +49,54 @@ impl Engine {
 
     /// An input that is read from any reader. Messages name the input `name`.
     #[must_use]
-    pub fn reader(&self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Input {
+    pub fn reader(&self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Input<'static> {
         self.input(vec![Source::Reader(name.into(), Box::new(reader))])
+    }
+
+    /// An input of bytes in memory, which are not copied. They may be compressed, as a file may be
+    /// ([`Source`]). Messages name the input `<bytes>`; [`Input::named`] sets another name.
+    ///
+    /// Bytes of at most one partition are evaluated in the thread that asks for results, and no thread is
+    /// started. Longer bytes are evaluated by several threads. Threads evaluate owned bytes ahead of the
+    /// caller, as those of a file. They evaluate borrowed bytes while the caller waits for results, some
+    /// partitions at a time.
+    ///
+    /// These bytes are copied nevertheless: JSON documents of several lines
+    /// ([`Format::Json`](crate::document::Format::Json)), and borrowed bytes that are compressed, or that are
+    /// one document of more than a partition. [`Source::Bytes`] is for bytes among other inputs.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let engine = Engine::builder().build()?;
+    /// let message = b"{\"user\":{\"lang\":\"nl\"}}";
+    /// let mut hits = engine.bytes(message).query(&Query::compile("$.user.lang")?)?;
+    /// assert_eq!(hits.next().unwrap()?.text(), "\"nl\"");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn bytes<'a>(&self, bytes: impl Into<InputBytes<'a>>) -> Input<'a> {
+        let name = "<bytes>".to_owned();
+        self.request(match bytes.into().into_shared() {
+            Ok(shared) => Inputs::Sources(vec![Source::Bytes(name, shared)]),
+            Err(borrowed) => Inputs::Borrowed(name, borrowed),
+        })
     }
 
     /// An input that consists of several sources, one after the other. Each is opened when the sources before
     /// it have been read.
     #[must_use]
-    pub fn input(&self, sources: Vec<Source>) -> Input {
+    pub fn input(&self, sources: Vec<Source>) -> Input<'static> {
+        self.request(Inputs::Sources(sources))
+    }
+
+    fn request<'a>(&self, inputs: Inputs<'a>) -> Input<'a> {
         Input(Request {
             engine: self.clone(),
-            sources,
+            inputs,
+            operation: None,
             index: None,
             selected: None,
             predicate: None,
@@ -67,19 +107,135 @@ impl Engine {
     }
 }
 
-/// Inputs that an engine is about to read.
-pub struct Input(Request);
+/// Inputs that an engine is about to read. The lifetime is that of borrowed bytes
+/// ([`Engine::bytes`]); it is `'static` for all other inputs.
+pub struct Input<'a>(Request<'a>);
 
-impl Input {
+impl<'a> Input<'a> {
+    /// Sets the name of bytes in memory, for messages. Other inputs keep their names.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let input = Engine::builder().build()?.bytes("{]").named("message 7");
+    /// let said = input.count(&Query::compile("$.a")?).unwrap_err().to_string();
+    /// assert!(said.starts_with("message 7:1:2: "), "{said}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        match &mut self.0.inputs {
+            Inputs::Borrowed(old, _) => *old = name.into(),
+            Inputs::Sources(sources) => {
+                if let [Source::Bytes(old, _)] = &mut sources[..] {
+                    *old = name.into();
+                }
+            }
+        }
+        self
+    }
+
+    /// Lets a token cancel the operation: its results end with [`Error::Cancelled`]. [`CancelToken`] has an
+    /// example. Several tokens may be set, each of which cancels it.
+    #[must_use]
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.0.engine.limits_mut().add_token(token);
+        self
+    }
+
+    /// Sets the time at which the operation ends with [`Error::DeadlineExceeded`], unless it has ended
+    /// before. The earliest of several deadlines counts.
+    ///
+    /// It is checked before each partition, and while results and input are waited for. A partition that is
+    /// being evaluated is finished first, and so is a read that waits for the operating system.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let input = Engine::builder().build()?.bytes("{\"a\":1}\n").deadline(Instant::now());
+    /// assert!(matches!(input.count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.0.engine.limits_mut().add_deadline(deadline);
+        self
+    }
+
+    /// Sets the longest time of the operation, from its start to the end of its results: a
+    /// [`deadline`](Self::deadline) that is counted from the start.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let input = Engine::builder().build()?.bytes("{\"a\":1}").timeout(Duration::from_secs(60));
+    /// assert_eq!(input.count(&Query::compile("$.a")?)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.0.engine.limits_mut().add_timeout(timeout);
+        self
+    }
+
+    /// Sets the memory budget of the operation, in bytes. The least of several budgets counts.
+    ///
+    /// Partitions, and the number of workers, become so small that the texts in memory, their indexes and
+    /// usual results fit the budget together. A record for which a partition has no room then ends the
+    /// results with [`Error::Memory`], and so does a resident index that becomes too large. Aggregates use
+    /// temporary files beyond the budget. Memory of the caller's is not counted: bytes in memory, and
+    /// results that the caller keeps.
+    ///
+    /// ```
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let engine = Engine::builder().memory(60_000).build()?;
+    /// let (short, long) = ("{\"a\":1}\n".repeat(100_000), format!("{{\"a\":\"{}\"}}", "x".repeat(50_000)));
+    /// let count = |text: String| {
+    ///     engine.reader("text", std::io::Cursor::new(text)).count(&Query::compile("$.a")?)
+    /// };
+    /// assert_eq!(count(short)?, 100_000);
+    /// assert!(matches!(count(long), Err(Error::Memory { limit: 10_000, .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.0.engine.limits_mut().add_memory(bytes);
+        self
+    }
+
+    /// Names the operation that the results are for.
+    pub(crate) fn doing(mut self, operation: Operation) -> Self {
+        self.0.operation = Some(operation);
+        self
+    }
+
+    /// The memory that an aggregate may use.
+    pub(crate) fn memory_of(&self, wanted: usize) -> usize {
+        self.0.engine.limits().memory().map_or(wanted, |memory| memory.min(wanted))
+    }
+
     /// The matches of a query, in record order; within a record, in the order of RFC 9535's nodelist.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a query that cannot be run. Errors of the input come from the iterator.
-    pub fn query(self, query: &Query) -> Result<Hits, Error> {
+    pub fn query(self, query: &Query) -> Result<Hits<'a>, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         // The caller takes matches one by one, and may stop at any of them.
-        let limit = Some(Limit::Matches(u64::MAX));
-        Ok(Hits::start(self.0, program, Want { matches: true, limit, ..Want::default() }))
+        let limit = Limit::Matches(u64::MAX);
+        Ok(Hits::start(self.0, Operation::Query, program, Want::default().matches(true).limit(limit)))
     }
 
     /// The number of matches of a query.
@@ -89,7 +245,7 @@ impl Input {
     pub fn count(self, query: &Query) -> Result<u64, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         let mut count = 0;
-        for batch in self.answers(program, Want::default()) {
+        for batch in self.doing(Operation::Count).answers(program, Want::default()) {
             count += batch?.count(0);
         }
         Ok(count)
@@ -97,8 +253,9 @@ impl Input {
 
     /// The results of a program, one batch for each partition. One pass evaluates all paths of the program.
     #[must_use]
-    pub fn answers(self, program: Program, want: Want) -> Answers {
-        Answers::start(self.0, program, want)
+    pub fn answers(self, program: Program, want: Want) -> Answers<'a> {
+        let operation = self.0.operation.unwrap_or(Operation::Answers);
+        Answers::start(self.0, operation, program, want)
     }
 
     /// The records as typed columns, in order. A batch holds one partition or a part of one, with one row for
@@ -108,9 +265,9 @@ impl Input {
     /// [`Columns::stats`] counts the skipped ones. For their positions, call [`answers`](Self::answers) with
     /// [`Want::columns`].
     #[must_use]
-    pub fn columns(self, schema: &Schema) -> Columns {
-        let want = Want { columns: Some(schema.width()), ..Want::default() };
-        Columns::start(self.0, schema.program().clone(), want)
+    pub fn columns(self, schema: &Schema) -> Columns<'a> {
+        let want = Want::default().columns(schema.width());
+        Columns::start(self.0, Operation::Columns, schema.program().clone(), want)
     }
 
     /// The records as Arrow's record batches, without copying. All batches have the schema
@@ -146,7 +303,7 @@ impl Input {
     /// ```
     #[cfg(feature = "arrow")]
     #[must_use]
-    pub fn record_batches(self, schema: &Schema) -> RecordBatches {
+    pub fn record_batches(self, schema: &Schema) -> RecordBatches<'a> {
         RecordBatches::new(self.columns(schema), schema)
     }
 
@@ -176,11 +333,11 @@ impl Input {
     /// ```
     #[cfg(feature = "arrow")]
     #[must_use]
-    pub fn nested(self, schema: Arc<NestedSchema>) -> Nested {
-        let want = Want { records: true, ..Want::default() };
+    pub fn nested(self, schema: Arc<NestedSchema>) -> Nested<'a> {
+        let want = Want::default().records(true);
         let program = Query::compile("$").and_then(|root| Program::new(&[root]));
         match program {
-            Ok(program) => Nested::start(self.decoding(schema).0, program, want),
+            Ok(program) => Nested::start(self.decoding(schema).0, Operation::Nested, program, want),
             Err(error) => Nested::failed(error),
         }
     }
@@ -202,7 +359,7 @@ impl Input {
     /// [`EngineBuilder::on_error`](crate::engine::EngineBuilder::on_error) decides about malformed documents.
     /// [`Standing`] has an example.
     #[must_use]
-    pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering {
+    pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering<'a> {
         Filtering::start(self.0, standing, documents)
     }
 
@@ -230,7 +387,7 @@ impl Input {
     /// [`Error::Usage`] if this is not one file, or is a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
         self.0.engine.wants_lines("an index file requires")?;
-        self.0.index = Some(Arc::new(index.check(&self.0.sources, verify)?));
+        self.0.index = Some(Arc::new(index.check(self.0.inputs.sources(), verify)?));
         self.wants_one_index()?;
         Ok(self)
     }
@@ -274,7 +431,7 @@ impl Input {
     ///   Also if the rows of the index are not lines, or if `lines` is a set of another number of rows.
     pub fn only(mut self, index: &BitmapIndex, lines: RowSet) -> Result<Self, Error> {
         self.0.engine.wants_lines("a bitmap index requires")?;
-        self.0.selected = Some(Arc::new(Selection::new(index, lines, &self.0.sources)?));
+        self.0.selected = Some(Arc::new(Selection::new(index, lines, self.0.inputs.sources())?));
         self.wants_one_index()?;
         Ok(self)
     }
@@ -351,13 +508,13 @@ impl Input {
     /// # }
     /// ```
     #[must_use]
-    pub fn schema(self, limit: Option<u64>) -> Schemas {
+    pub fn schema(self, limit: Option<u64>) -> Schemas<'a> {
         Schemas::start(self.0, limit)
     }
 
     /// The structural indexes, one for each partition.
     #[must_use]
-    pub fn indexes(self, levels: Level) -> Indexes {
+    pub fn indexes(self, levels: Level) -> Indexes<'a> {
         Indexes::start(self.0, levels)
     }
 }

@@ -9,13 +9,17 @@ use warpath_lang::predicate::Predicate;
 
 use crate::engine::Engine;
 use crate::index_file::CheckedIndex;
-use crate::input::{Selection, Source};
+use crate::input::{Inputs, Selection};
 use crate::stream::Digest;
+use crate::trace::Operation;
 
 /// Inputs that an engine is about to read.
-pub(crate) struct Request {
+pub(crate) struct Request<'a> {
+    /// The engine, with the limits of this request.
     pub engine: Engine,
-    pub sources: Vec<Source>,
+    pub inputs: Inputs<'a>,
+    /// The operation that the results are for, if it is not the one that is called.
+    pub operation: Option<Operation>,
     /// The index file that is used to read the inputs.
     pub index: Option<Arc<CheckedIndex>>,
     /// The selected lines; `None` for all lines.
@@ -29,7 +33,7 @@ pub(crate) struct Request {
     pub nested: Option<Arc<NestedSchema>>,
 }
 
-impl Request {
+impl Request<'_> {
     /// Refuses selected lines and a predicate, where all lines of an input are needed.
     pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
         if self.selected.is_some() || self.predicate.is_some() {

@@ -7,14 +7,17 @@ use std::time::{Duration, Instant};
 use warpath_backend::answer::Want;
 use warpath_backend::kept::{self, KeepForm, Kept};
 use warpath_backend::strict::Checked;
+use warpath_core::cancel::CancelToken;
 use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::{ByteOffset, Level};
 
 use crate::engine::{Chosen, OnError};
-use crate::input::{Source, Text};
+use crate::input::Text;
+use crate::limits::RunLimits;
 use crate::request::Request;
 use crate::stream::{Answers, Batch, Hits, Ordered, Origin, Programs, Store, Stored, Values};
+use crate::trace::Operation;
 
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
 /// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
@@ -26,6 +29,8 @@ use crate::stream::{Answers, Batch, Hits, Ordered, Origin, Programs, Store, Stor
 pub struct ResidentIndex {
     partitions: Arc<Partitions>,
     chosen: Chosen,
+    /// The limits of queries.
+    limits: RunLimits,
     on_error: OnError,
     levels: Level,
 }
@@ -38,6 +43,13 @@ struct Partition {
     /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
     /// was indexed in place of the partition's own.
     faulty: Option<(Checked, Vec<u8>)>,
+}
+
+impl Partition {
+    /// Bytes of the text and of the index.
+    fn memory(&self) -> u64 {
+        self.text.len() as u64 + self.kept.memory()
+    }
 }
 
 /// The partitions, each with the input that it belongs to.
@@ -79,15 +91,16 @@ fn too_large(error: Error, kept: u64) -> Error {
 }
 
 impl ResidentIndex {
-    pub(crate) fn build(input: Request, levels: Level) -> Result<Self, Error> {
+    pub(crate) fn build(input: Request<'_>, levels: Level) -> Result<Self, Error> {
         input.wants_all_lines("a resident index requires")?;
-        let Request { engine, sources, .. } = input;
+        let Request { engine, inputs, .. } = input;
         engine.wants_lines("a resident index requires")?;
         let on_error = engine.on_error();
-        let chosen = engine.choose_to_keep(&sources)?;
-        let backend = &chosen.backend;
         // The length of an input that is not a plain file is unknown before it is read.
-        let plain: u64 = sources.iter().map(Source::plain_bytes).sum();
+        let plain = inputs.plain_bytes();
+        let mut chosen = engine.choose_to_keep(plain)?;
+        chosen.begin(Operation::Index, || inputs.names());
+        let backend = &chosen.backend;
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
             && let room = form.room(plain, chosen.partition_size, levels)?
             && plain > 0
@@ -103,7 +116,7 @@ impl ResidentIndex {
             kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)
         };
-        let make = move |number: usize, text: &Text| {
+        let make = move |number: usize, text: &Text<'_>| {
             let (bytes, offset) = (text.bytes(), text.offset());
             let partition =
                 |kept, bytes: &[u8], offset, faulty| Partition { text: bytes.into(), offset, kept, faulty };
@@ -124,11 +137,77 @@ impl ResidentIndex {
             Ok(made)
         };
         let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
-        for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
+        let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
+        for made in Ordered::<Values<_>>::of_each(inputs, &chosen, lines, make) {
             let (origin, made) = made?;
+            wanted += made.iter().map(Partition::memory).sum::<u64>();
+            if wanted > limit {
+                return Err(Error::Memory { what: "a resident index", wanted, limit });
+            }
             partitions.extend(made.into_iter().map(|partition| (origin.clone(), partition)));
         }
-        Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, on_error, levels })
+        let limits = RunLimits::default();
+        Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, limits, on_error, levels })
+    }
+
+    /// Lets a token cancel queries of this clone. Limits of the input do not hold for queries.
+    ///
+    /// ```
+    /// use warpath::{CancelToken, Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
+    /// let token = CancelToken::new();
+    /// token.cancel();
+    /// let count = index.clone().cancel(&token).count(&Query::compile("$.a")?);
+    /// assert!(matches!(count, Err(Error::Cancelled)));
+    /// assert_eq!(index.count(&Query::compile("$.a")?)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancel(mut self, token: &CancelToken) -> Self {
+        self.limits.add_token(token);
+        self
+    }
+
+    /// Sets the time at which queries of this clone end with [`Error::DeadlineExceeded`].
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
+    /// let late = index.deadline(Instant::now());
+    /// assert!(matches!(late.count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn deadline(mut self, deadline: Instant) -> Self {
+        self.limits.add_deadline(deadline);
+        self
+    }
+
+    /// Sets the longest time of each query of this clone.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
+    /// assert_eq!(index.timeout(Duration::from_secs(60)).count(&Query::compile("$.a")?)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.limits.add_timeout(timeout);
+        self
     }
 
     /// The number of levels that are kept. Programs that read more are refused.
@@ -154,8 +233,8 @@ impl ResidentIndex {
     /// # Errors
     /// [`Error::Unsupported`] for a query that cannot be run. [`IndexError::TooFewLevels`] for a query that
     /// reads more levels than are kept. Errors of records come from the iterator.
-    pub fn query(&self, query: &Query) -> Result<Hits, Error> {
-        self.results(Program::new(std::slice::from_ref(query))?, Want { matches: true, ..Want::default() })
+    pub fn query(&self, query: &Query) -> Result<Hits<'static>, Error> {
+        self.results(Program::new(std::slice::from_ref(query))?, Want::default().matches(true))
     }
 
     /// The number of matches of a query.
@@ -176,19 +255,21 @@ impl ResidentIndex {
     ///
     /// # Errors
     /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.
-    pub fn answers(&self, program: Program, want: Want) -> Result<Answers, Error> {
+    pub fn answers(&self, program: Program, want: Want) -> Result<Answers<'static>, Error> {
         self.results(program, want)
     }
 
-    fn results<F>(&self, program: Program, want: Want) -> Result<Ordered<Programs<F>>, Error>
+    fn results<F>(&self, program: Program, want: Want) -> Result<Ordered<'static, Programs<F>>, Error>
     where
-        F: From<Batch> + IntoIterator,
+        F: From<Batch<'static>> + IntoIterator,
     {
         let (kept, needed) = (self.levels, program.levels());
         if needed > kept {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
         let said = format!("resident, {needed} of {kept} levels read");
-        Ok(Ordered::over(self.chosen.clone(), self.on_error, self.partitions.clone(), said, program, want))
+        let mut chosen = self.chosen.clone();
+        chosen.interrupt = self.limits.begin();
+        Ok(Ordered::over(chosen, self.on_error, self.partitions.clone(), said, program, want))
     }
 }

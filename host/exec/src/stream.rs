@@ -16,12 +16,15 @@
 //! | `jobs` | the order of the parts of all inputs |
 //! | `task` | what workers evaluate on a text |
 //! | `workers` | the threads that read and evaluate |
+//! | `flow` | the start of a task: by workers, or while the caller waits |
+//! | `inline` | bytes in memory, evaluated while the caller waits |
 //! | `operator` | what becomes of the results of a task |
 //! | `program` | the operator of programs: batches, matches, columns |
 //! | `digest` | values that workers make of the results for a text |
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `batch/located` | the records of a partition, found by a line or a byte |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
+//! | `polled` | results as an asynchronous stream |
 //! | `twigs` | the operator of subscriptions |
 //! | `values` | the operator that makes one value from each text |
 //! | `indexes` | the operator that makes a structural index of each text |
@@ -30,11 +33,15 @@
 mod batch;
 mod digest;
 mod documents;
+mod flow;
 mod hits;
 mod indexes;
+mod inline;
 mod jobs;
 mod lines;
 mod operator;
+#[cfg(feature = "async")]
+mod polled;
 mod program;
 mod report;
 mod schemas;
@@ -47,17 +54,26 @@ mod workers;
 use std::collections::VecDeque;
 use std::option;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use warpath_core::cancel::{CancelToken, Interrupt};
 use warpath_core::error::Error;
 
+use crate::channel::Channel;
+use crate::engine::Chosen;
 use crate::input::Text;
+use crate::trace::Span;
 
 pub use batch::{Batch, LocatedRecord};
 pub use digest::{Digest, Found};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
+#[cfg(all(feature = "async", feature = "arrow"))]
+pub use polled::AsyncBatches;
+#[cfg(feature = "async")]
+pub use polled::AsyncResults;
 #[cfg(feature = "arrow")]
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
@@ -68,22 +84,23 @@ pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
 pub use warpath_backend::backend::Setup;
 
+use flow::Flow;
 use lines::LineCounter;
 use operator::{Conduct, Operator, Part, Step, Taken};
 use task::Task;
-use workers::{Done, Texts, Workers, has_any};
+use workers::{Done, FromWorkers, Texts, Workers, has_any};
 
 /// The results of an operator over inputs, in order.
 ///
 /// Workers read and evaluate in their own threads while the caller consumes. They wait when they are far
 /// ahead of the caller. A drop starts no further partition, and waits until the workers have finished theirs.
-pub struct Ordered<O: Operator> {
+pub struct Ordered<'a, O: Operator<'a>> {
     operator: O,
-    running: Running<O::Task>,
+    running: Running<'a, O::Task>,
     lines: LineCounter,
     stats: Stats,
     /// Results of one job that came from the workers, and that the operator has not taken yet.
-    texts: Texts<<O::Task as Task>::Output>,
+    texts: Texts<'a, <O::Task as Task>::Output>,
     /// The input of each text, if each text is an input of its own.
     names: VecDeque<Arc<str>>,
     origin: Origin,
@@ -99,11 +116,33 @@ pub struct Ordered<O: Operator> {
 }
 
 /// A task that is being evaluated. With no field set, it has no results.
-struct Running<K: Task> {
+struct Running<'a, K: Task> {
     plan: Plan,
-    workers: Option<Workers<K>>,
+    flow: Option<Flow<'a, K>>,
     /// Starts workers one after the other, if inputs are documents.
     conduct: Option<Box<dyn Conduct<K>>>,
+    /// The reasons for which the run ends before its time.
+    interrupt: Interrupt,
+    span: Span,
+}
+
+impl<'a, K: Task> Running<'a, K> {
+    /// A run over inputs for which `chosen` was chosen.
+    fn new(plan: Plan, flow: Flow<'a, K>, chosen: &Chosen) -> Self {
+        Self { flow: Some(flow), ..Self::without_flow(plan, chosen) }
+    }
+
+    /// A run whose workers are started later.
+    fn without_flow(plan: Plan, chosen: &Chosen) -> Self {
+        let (interrupt, span) = (chosen.interrupt.clone(), chosen.span.clone());
+        Self { plan, flow: None, conduct: None, interrupt, span }
+    }
+
+    /// A run that has no results.
+    fn nothing() -> Self {
+        let (plan, interrupt, span) = (Plan::default(), Interrupt::default(), Span::default());
+        Self { plan, flow: None, conduct: None, interrupt, span }
+    }
 }
 
 /// Totals of workers that have ended.
@@ -115,13 +154,12 @@ struct Past {
     answering: Duration,
 }
 
-impl<O: Operator> Ordered<O> {
+impl<'a, O: Operator<'a>> Ordered<'a, O> {
     /// The results of a task. If it could not be started, yields the error and nothing else.
-    fn new(operator: O, running: Result<Running<O::Task>, Error>) -> Self {
-        let nothing = || Running { plan: Plan::default(), workers: None, conduct: None };
+    fn new(operator: O, running: Result<Running<'a, O::Task>, Error>) -> Self {
         let (running, error) = match running {
             Ok(running) => (running, None),
-            Err(error) => (nothing(), Some(error)),
+            Err(error) => (Running::nothing(), Some(error)),
         };
         Self {
             operator,
@@ -155,11 +193,11 @@ impl<O: Operator> Ordered<O> {
 
     /// Totals of all workers so far.
     fn totals(&self) -> Past {
-        let Some(workers) = &self.running.workers else { return self.past };
-        let (reading, answering) = workers.work().times();
+        let Some(flow) = &self.running.flow else { return self.past };
+        let (reading, answering) = flow.work().times();
         Past {
-            bytes: self.past.bytes + workers.work().bytes_read(),
-            workers: self.past.workers.max(workers.started()),
+            bytes: self.past.bytes + flow.work().bytes_read(),
+            workers: self.past.workers.max(flow.threads()),
             reading: self.past.reading + reading,
             answering: self.past.answering + answering,
         }
@@ -168,8 +206,8 @@ impl<O: Operator> Ordered<O> {
     /// The setup of the backend, as far as it is done; complete when the iterator has ended.
     #[must_use]
     pub fn setup(&self) -> Setup {
-        let Running { workers: Some(workers), conduct, .. } = &self.running else { return Setup::default() };
-        let mut setup = workers.work().task.backend().setup();
+        let Running { flow: Some(flow), conduct, .. } = &self.running else { return Setup::default() };
+        let mut setup = flow.work().task.backend().setup();
         setup.notes.extend(conduct.iter().flat_map(|conduct| conduct.notes().iter().cloned()));
         setup
     }
@@ -180,18 +218,41 @@ impl<O: Operator> Ordered<O> {
         self.totals().bytes
     }
 
+    /// A token that cancels this run, and no other.
+    ///
+    /// ```
+    /// use warpath::{Engine, Error, Query};
+    ///
+    /// # fn main() -> Result<(), Error> {
+    /// let mut hits = Engine::builder().build()?.bytes("{\"a\":1}").query(&Query::compile("$.a")?)?;
+    /// let token = hits.canceller();
+    /// std::thread::spawn(move || token.cancel()).join().unwrap();
+    /// assert!(matches!(hits.next(), Some(Err(Error::Cancelled))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn canceller(&self) -> CancelToken {
+        self.running.interrupt.token().clone()
+    }
+
     /// Replaces the workers, and keeps the totals of the old ones.
     fn go_on(&mut self, workers: Workers<O::Task>) {
         self.past = self.totals();
-        self.running.workers = Some(workers);
+        self.running.flow = Some(Flow::Workers(workers));
     }
 
     /// Takes the result of one job.
-    fn take(&mut self, mut done: Done<<O::Task as Task>::Output>) {
-        let step = match &mut self.running.conduct {
-            None => Ok(Step::Given(std::mem::take(&mut done.evaluated.texts))),
-            Some(conduct) => conduct.take(&mut done),
-        };
+    fn take(&mut self, done: Done<'a, <O::Task as Task>::Output>) {
+        (self.error, self.names, self.origin) =
+            (done.evaluated.error, done.evaluated.names.into(), done.origin);
+        self.texts = done.evaluated.texts;
+    }
+
+    /// Takes the result of one job of workers.
+    fn take_from_workers(&mut self, mut done: Done<'static, <O::Task as Task>::Output>) {
+        let Some(conduct) = &mut self.running.conduct else { return self.take(done) };
+        let step = conduct.take(&mut done);
         (self.error, self.names, self.origin) =
             (done.evaluated.error, done.evaluated.names.into(), done.origin);
         match step {
@@ -211,7 +272,7 @@ impl<O: Operator> Ordered<O> {
     }
 
     /// Hands the result for one text to the operator.
-    fn operate(&mut self, text: Text, result: <O::Task as Task>::Output) {
+    fn operate(&mut self, text: Text<'a>, result: <O::Task as Task>::Output) {
         let (bytes, first_line) = (text.len() as u64, self.lines.of(&self.origin));
         let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
         let origin = Origin { name, ..self.origin };
@@ -231,52 +292,119 @@ impl<O: Operator> Ordered<O> {
     }
 }
 
-impl<I, O: Operator<Items = option::IntoIter<I>>> Ordered<O> {
+impl<'a, I, O: Operator<'a, Items = option::IntoIter<I>>> Ordered<'a, O> {
     /// True if the next result, or the end, is available without waiting.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.finished
             || !self.texts.is_empty()
             || self.error.is_some()
-            || match &self.running.workers {
-                Some(workers) => workers.is_ready(has_any),
+            || match &self.running.flow {
+                Some(Flow::Workers(workers)) => workers.is_ready(has_any),
+                Some(Flow::Inline(inline)) => inline.is_ready(),
                 None => self.running.conduct.is_none(),
             }
     }
 }
 
-impl<O: Operator> Iterator for Ordered<O> {
-    type Item = Result<<O::Items as Iterator>::Item, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl<'a, O: Operator<'a>> Ordered<'a, O> {
+    /// The next item. `next` takes the next result from workers, and may find none yet.
+    fn advance(
+        &mut self,
+        mut next: impl FnMut(&Workers<O::Task>) -> Poll<Option<FromWorkers<O::Task>>>,
+    ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
         while !self.finished {
+            if self.running.interrupt.is_cancelled() {
+                return Poll::Ready(Some(Err(self.end(Error::Cancelled))));
+            }
             if let Some(item) = self.items.as_mut().and_then(Iterator::next) {
-                return Some(Ok(item));
+                return Poll::Ready(Some(Ok(item)));
             }
             // A batch keeps its buffer while there are items of it.
             self.items = None;
+            if let Some(reason) = self.running.interrupt.reason() {
+                return Poll::Ready(Some(Err(self.end(reason))));
+            }
             if let Some((text, result)) = self.texts.pop_front() {
                 self.operate(text, result);
                 continue;
             }
             if let Some(error) = self.error.take() {
-                self.finished = true;
-                if let Some(workers) = &self.running.workers {
-                    workers.stop();
-                }
-                return Some(Err(self.lines.locate(&self.origin, error)));
+                let error = self.lines.locate(&self.origin, error);
+                return Poll::Ready(Some(Err(self.end(error))));
             }
-            let workers = self.running.workers.as_ref().filter(|_| !std::mem::take(&mut self.surveyed));
-            match workers.and_then(Workers::next) {
-                Some(Ok(done)) => self.take(done),
+            let surveyed = std::mem::take(&mut self.surveyed);
+            let made = match &mut self.running.flow {
+                Some(Flow::Workers(workers)) if !surveyed => match next(workers) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Some(made)) => Some(made.map(|done| self.take_from_workers(done))),
+                    Poll::Ready(None) => None,
+                },
+                Some(Flow::Inline(inline)) => inline.next().map(|done| {
+                    self.take(done);
+                    Ok(())
+                }),
+                _ => None,
+            };
+            match made {
+                Some(Ok(())) => {}
                 Some(Err(error)) => self.error = Some(error),
                 None => match self.running.conduct.as_mut().and_then(|conduct| conduct.advance()) {
                     Some(Ok(workers)) => self.go_on(workers),
                     Some(Err(error)) => self.error = Some(error),
-                    None => self.finished = true,
+                    None => {
+                        self.finished = true;
+                        self.running.span.end(self.stats);
+                    }
                 },
             }
         }
-        None
+        Poll::Ready(None)
+    }
+
+    /// Ends the results with an error.
+    fn end(&mut self, error: Error) -> Error {
+        self.finished = true;
+        self.running.span.failed(&error);
+        self.running.span.end(self.stats);
+        self.items = None;
+        self.texts.clear();
+        match &mut self.running.flow {
+            Some(Flow::Workers(workers)) => workers.stop(),
+            Some(Flow::Inline(inline)) => inline.stop(),
+            None => {}
+        }
+        error
+    }
+}
+
+impl<'a, O: Operator<'a>> Iterator for Ordered<'a, O> {
+    type Item = Result<<O::Items as Iterator>::Item, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.advance(|workers| Poll::Ready(workers.next())) {
+            Poll::Ready(next) => next,
+            // The workers are waited for.
+            Poll::Pending => None,
+        }
+    }
+}
+
+impl<O: Operator<'static> + 'static> Ordered<'static, O>
+where
+    Self: Send,
+    <Self as Iterator>::Item: Send,
+{
+    /// The results in a channel that holds at most `capacity` of them. A thread takes them from this
+    /// iterator. [`Channel`] has an example.
+    ///
+    /// # Errors
+    /// [`Error::Thread`] if no thread can be started.
+    pub fn into_channel(self, capacity: usize) -> Result<Channel<<Self as Iterator>::Item>, Error>
+    where
+        <Self as Iterator>::Item: 'static,
+    {
+        let token = self.canceller();
+        Channel::new(self, capacity, token)
     }
 }

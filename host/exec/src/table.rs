@@ -91,12 +91,11 @@ mod batches {
 
     /// The error of a table that cannot be read.
     pub fn table_error(name: &str, error: ArrowError) -> InputError {
-        let what = match error {
+        match error {
             // The inner error has the message.
-            ArrowError::ExternalError(error) => error.to_string(),
-            error => error.to_string(),
-        };
-        InputError::Table { name: name.to_owned(), what }
+            ArrowError::ExternalError(error) => InputError::unreadable(name, error),
+            error => InputError::unreadable(name, error),
+        }
     }
 
     fn arrow_file(
@@ -120,9 +119,7 @@ mod batches {
         use parquet::arrow::ProjectionMask;
         use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-        let failed = |error: parquet::errors::ParquetError| {
-            Error::from(InputError::Table { name: name.to_owned(), what: error.to_string() })
-        };
+        let failed = |error: parquet::errors::ParquetError| Error::from(InputError::unreadable(name, error));
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(failed)?;
         let columns = ProjectionMask::roots(builder.parquet_schema(), wanted(builder.schema()));
         let rows = rows_of_batch(builder.metadata(), |column| columns.leaf_included(column), most_rows);

@@ -39,6 +39,7 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
         Source::Stdin => Box::new(io::stdin()),
         Source::Column(..) | Source::FollowedAll(_) => return Err(InputError::NotPacked { name }.into()),
         Source::Reader(_, reader) => reader,
+        Source::Bytes(_, bytes) => Box::new(io::Cursor::new(bytes)),
     };
     let mut unpacker = Unpacker::new(BufReader::new(raw), name.clone());
     while unpacker.next_group().map_err(failed)? {

@@ -266,7 +266,7 @@ fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
             let engine = Engine::builder().device(device.clone()).partition_size(size).build()?;
             let name = format!("{shape} {} in {} MiB{packed}", paths.join(" "), size >> 20);
             step(&name, || {
-                let want_matches = Want { matches: true, ..Want::default() };
+                let want_matches = Want::default().matches(true);
                 let input = engine.input(vec![Source::File(path.clone())]);
                 let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
                 for batch in input.answers(Program::new(&queries)?, want_matches) {

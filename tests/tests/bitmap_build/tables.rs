@@ -170,7 +170,7 @@ fn what_cannot_be_built_of_a_table_is_told() {
         schema,
     );
     let error = build_arrow("table", failing, &[ColumnSpec::new("c", "n")]);
-    assert_eq!(said(error), "table: Ipc error: it ends early");
+    assert_eq!(said(error), "table: cannot be read as a table: Ipc error: it ends early");
 }
 
 fn parquet_file(path: &Path, batches: &[RecordBatch], compression: parquet::basic::Compression) {

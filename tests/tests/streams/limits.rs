@@ -17,7 +17,8 @@ fn a_limit_leaves_out_only_what_is_behind_it() -> Result<()> {
                 let engine = engine(backend, *size, 3, OnError::Skip);
                 // Path by path and for records, each with its offset; and the faults.
                 let run = |limit: Option<Limit>, enough: usize| -> Result<_> {
-                    let want = Want { matches: true, records: true, limit, ..Want::default() };
+                    let mut want = Want::new().matches(true).records(true);
+                    want.limit = limit;
                     let mut found = vec![Vec::new(); paths.len() + 1];
                     let mut faults = Vec::new();
                     for batch in engine.input(folder.sources()).answers(program.clone(), want) {
@@ -92,7 +93,7 @@ fn the_cpu_stops_where_there_is_enough() -> Result<()> {
         let program = Program::new(&[Query::compile(path)?])?;
         for limit in [1, 2, 500] {
             let ask = |limit| {
-                let want = Want { matches: true, records: true, limit: Some(limit), ..Want::default() };
+                let want = Want::new().matches(true).records(true).limit(limit);
                 Ok::<_, Error>(Cpu.answer(text.as_bytes(), &program, want)?.pieces.remove(0))
             };
             let piece = ask(Limit::Records(limit))?;

@@ -151,7 +151,7 @@ fn slow_workers_keep_the_order() -> Result<()> {
     let backend: Arc<dyn Backend> = watched.clone();
     let folder = Folder::new(&[text]);
     // A caller who may stop soon would not let workers run ahead so far.
-    let want = Want { matches: true, ..Want::default() };
+    let want = Want::default().matches(true);
     let program = Program::new(&[Query::compile("$.a")?])?;
     let mut got = Vec::new();
     for batch in engine(&backend, SIZE, WORKERS, OnError::Fail).input(folder.sources()).answers(program, want)
@@ -226,7 +226,7 @@ fn what_may_be_left_soon_is_read_little_by_little() -> Result<()> {
     let text = numbered(20_000);
     let folder = Folder::new(std::slice::from_ref(&text));
     let program = Program::new(&[Query::compile("$.a")?])?;
-    let want = Want { matches: true, limit: Some(Limit::Matches(1_000_000)), ..Want::default() };
+    let want = Want::default().matches(true).limit(Limit::Matches(1_000_000));
     for reader in [false, true] {
         let watched = Watched::new(|watched, text| {
             let start = start_of(text).unwrap();

@@ -8,7 +8,7 @@ use warpath_core::error::{DeviceError, Error};
 pub(super) fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
     move |error| match error {
         CudaError::NoDevice => DeviceError::NoDevice { wanted: 0, found: 0 }.into(),
-        error => DeviceError::Cuda { call, message: error.to_string() }.into(),
+        error => DeviceError::of_call(call, error).into(),
     }
 }
 
@@ -16,6 +16,6 @@ pub(super) fn failed(call: &'static str) -> impl FnOnce(CudaError) -> Error {
 pub(super) fn check(call: &'static str, result: sys::CUresult) -> Result<(), Error> {
     match result {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
-        other => Err(DeviceError::Cuda { call, message: format!("{other:?}") }.into()),
+        other => Err(DeviceError::of_call(call, format!("{other:?}")).into()),
     }
 }

@@ -37,8 +37,8 @@ fn start() -> Result<(), Error> {
         // The stub library of a CUDA toolkit is not a driver.
         DriverError::Init { code: 34, .. } => DeviceError::NoDriver,
         DriverError::Init { code: 100, .. } => DeviceError::NoDevice { wanted: 0, found: 0 },
-        DriverError::Init { message, .. } => DeviceError::Cuda { call: "cuInit", message },
-        other => DeviceError::Cuda { call: "cuInit", message: other.to_string() },
+        DriverError::Init { message, .. } => DeviceError::of_call("cuInit", message),
+        other => DeviceError::of_call("cuInit", other),
     })?;
     cust::init(CudaFlags::empty()).map_err(failed("cuInit"))
 }
@@ -196,7 +196,7 @@ impl OneDevice {
         let thread = thread::Builder::new()
             .name(format!("cuda:{number}"))
             .spawn(move || Opened::new(device, settings))
-            .map_err(|error| Error::Internal(format!("no thread could be started: {error}")))?;
+            .map_err(Error::Thread)?;
         let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
         Ok(Self { name, memory, driver, settings, unlocked, opened, opening })
     }
@@ -205,14 +205,12 @@ impl OneDevice {
     pub fn opened(&self) -> Result<&Opened, Error> {
         let opened = self.opened.get_or_init(|| {
             let thread = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let message = || "the thread that makes the context ended before it had".to_owned();
-            let died = || DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: message() };
+            const CALL: &str = "cuDevicePrimaryCtxRetain";
+            let died = || DeviceError::of_call(CALL, "the thread that makes the context ended before it had");
             match thread.ok_or_else(died)?.join() {
                 Ok(Ok(opened)) => Ok(opened),
                 Ok(Err(Error::Device(error))) => Err(error),
-                Ok(Err(other)) => {
-                    Err(DeviceError::Cuda { call: "cuDevicePrimaryCtxRetain", message: other.to_string() })
-                }
+                Ok(Err(other)) => Err(DeviceError::of_call(CALL, other)),
                 Err(_) => Err(died()),
             }
         });

@@ -123,7 +123,7 @@ impl DeviceBytes {
             }
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(NoMemory::Short),
             other => {
-                let failed = DeviceError::Cuda { call, message: format!("{other:?}") };
+                let failed = DeviceError::of_call(call, format!("{other:?}"));
                 Err(NoMemory::Failed(failed.into()))
             }
         }

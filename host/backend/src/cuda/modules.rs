@@ -106,5 +106,5 @@ impl Slot {
 }
 
 fn failed(call: &'static str, module: &KernelModule, error: CudaError) -> Error {
-    DeviceError::Cuda { call, message: format!("{error} (module `{}`)", module.name) }.into()
+    DeviceError::of_call(call, format!("{error} (module `{}`)", module.name)).into()
 }

@@ -43,7 +43,7 @@ impl Allocated {
         // SAFETY: `start` outlives the call, which writes a pointer to it.
         let result = unsafe { sys::cuMemHostAlloc(&mut start, len, sys::CU_MEMHOSTALLOC_PORTABLE) };
         check("cuMemHostAlloc", result)?;
-        let none = || DeviceError::Cuda { call: "cuMemHostAlloc", message: "no memory".into() };
+        let none = || DeviceError::of_call("cuMemHostAlloc", "no memory");
         let start = NonNull::new(start.cast()).ok_or_else(none)?;
         Ok(Self { start, len, context: context.clone() })
     }
@@ -109,7 +109,7 @@ impl Pages {
     pub fn new(len: usize) -> Result<Self, Error> {
         let failed = |error: std::io::Error| {
             let message = format!("{len} bytes of memory: {error}");
-            Error::from(DeviceError::Cuda { call: "page-locked memory", message })
+            Error::from(DeviceError::of_call("page-locked memory", message))
         };
         let len = len.max(1);
         let whole = len.next_multiple_of(PAGE);

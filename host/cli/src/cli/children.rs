@@ -223,7 +223,7 @@ impl<C: Consumer> Consumer for Watched<C> {
         let want = self.inner.want();
         // The text of a partition is kept only for matches. Workers that digest results have it.
         let is_read = !self.paths.is_empty() && self.inner.digest().is_none();
-        Want { matches: want.matches || is_read, ..want }
+        want.matches(want.matches || is_read)
     }
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {

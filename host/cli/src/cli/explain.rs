@@ -73,14 +73,7 @@ fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainA
 }
 
 /// The results of `query`, for which stages are shown.
-const AS_TEXT: Want = Want {
-    matches: false,
-    records: false,
-    text: Some(TextForm::Json),
-    rows: None,
-    columns: None,
-    limit: None,
-};
+const AS_TEXT: Want = Want::new().text(TextForm::Json);
 
 /// The stage of the strict check with an index file. The index file has the faults of the basic check only.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";

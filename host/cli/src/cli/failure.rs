@@ -178,10 +178,11 @@ fn report_library(error: &Error, excerpt: Option<&str>, help: Option<String>, ui
         Error::Input(InputError::Io { name, source }) | Error::Index(IndexError::Io { name, source }) => {
             format!("{name}: {}", reason(source))
         }
+        Error::Input(InputError::Unreadable { name, source }) => format!("{name}: {source}"),
         Error::Input(InputError::Compressed { name, format, source }) => {
             format!("{name}: {format} data is damaged or ends early: {}", reason(source))
         }
-        other => other.to_string(),
+        other => other.chain(),
     };
     let (place, excerpt) = (place_of(error), excerpt.map(str::to_owned));
     ui.report(&Message { text, place, excerpt, help });

@@ -85,7 +85,7 @@ pub fn inputs(
     written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
-    let format = match (engine.input, &column.column) {
+    let (format, files) = match (engine.input, &column.column) {
         (InputFormat::Ndjson | InputFormat::Json, Some(_)) => {
             return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
         }
@@ -93,15 +93,11 @@ pub fn inputs(
             let is_lines = engine.input == InputFormat::Ndjson;
             return sources_or_followed(args, FolderFiles::Json, follow, is_lines, written, ui);
         }
-        (InputFormat::Parquet, _) => TableFormat::Parquet,
-        (InputFormat::Arrow, _) => TableFormat::Arrow,
+        (InputFormat::Parquet, _) => (TableFormat::Parquet, FolderFiles::Parquet),
+        (InputFormat::Arrow, _) => (TableFormat::Arrow, FolderFiles::Arrow),
     };
     let Some(name) = &column.column else {
         return Err(Failure::usage("a table requires the name of a column of JSON text: `--column NAME`"));
-    };
-    let files = match format {
-        TableFormat::Parquet => FolderFiles::Parquet,
-        TableFormat::Arrow => FolderFiles::Arrow,
     };
     let tables = sources_or_followed(args, files, follow, false, written, ui)?;
     let column = TextColumn { format, name: name.clone() };

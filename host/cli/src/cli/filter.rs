@@ -246,17 +246,7 @@ struct Done {
 
 impl Done {
     fn add(&mut self, run: &Filtering) {
-        let (all, one) = (&mut self.stats, run.stats());
-        *all = Stats {
-            bytes: all.bytes + one.bytes,
-            lines: all.lines + one.lines,
-            matches: all.matches + one.matches,
-            skipped: all.skipped + one.skipped,
-            partitions: all.partitions + one.partitions,
-            workers: all.workers.max(one.workers),
-            reading: all.reading + one.reading,
-            answering: all.answering + one.answering,
-        };
+        self.stats = self.stats.and(run.stats());
         (self.plan, self.setup) = (run.plan().clone(), run.setup());
     }
 }

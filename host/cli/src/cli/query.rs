@@ -158,7 +158,9 @@ impl Consumer for Count {
     fn want(&self) -> Want {
         // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
         let last = last(self.limit, self.skip);
-        Want { matches: last.is_some(), limit: last.map(Limit::Matches), ..Want::default() }
+        let mut want = Want::new().matches(last.is_some());
+        want.limit = last.map(Limit::Matches);
+        want
     }
 
     fn prints_meanwhile(&self) -> bool {
@@ -198,7 +200,7 @@ struct Texts {
 
 impl Consumer for Texts {
     fn want(&self) -> Want {
-        Want { text: Some(self.form), ..Want::default() }
+        Want::default().text(self.form)
     }
 
     fn is_done(&self) -> bool {
@@ -240,8 +242,9 @@ struct Lines {
 
 impl Consumer for Lines {
     fn want(&self) -> Want {
-        let limit = last(self.limit, self.skip).map(Limit::Matches);
-        Want { matches: true, limit, ..Want::default() }
+        let mut want = Want::new().matches(true);
+        want.limit = last(self.limit, self.skip).map(Limit::Matches);
+        want
     }
 
     fn is_done(&self) -> bool {

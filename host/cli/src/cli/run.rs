@@ -234,7 +234,7 @@ fn without_input(consumer: &mut impl Consumer, out: &mut Out, rejects: &mut Reje
 
 /// An input whose records a predicate chooses.
 struct Chosen {
-    input: Input,
+    input: Input<'static>,
     /// The statistics of the choice.
     found: Option<String>,
     /// The malformed records that the evaluation over a bitmap index left out.
@@ -297,7 +297,11 @@ fn found(index: &BitmapIndex, lines: &Lines, took: Duration) -> String {
 }
 
 /// Adds the index of the input, and what workers make for the consumer.
-fn prepared(mut input: Input, consumer: &impl Consumer, args: &RunArgs) -> Result<Input, Failure> {
+fn prepared<'a>(
+    mut input: Input<'a>,
+    consumer: &impl Consumer,
+    args: &RunArgs,
+) -> Result<Input<'a>, Failure> {
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
     }

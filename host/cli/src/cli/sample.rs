@@ -57,7 +57,7 @@ const RECORD_BYTES: usize = 48;
 
 impl Consumer for Records {
     fn want(&self) -> Want {
-        Want { matches: true, ..Want::default() }
+        Want::default().matches(true)
     }
 
     fn prints_meanwhile(&self) -> bool {

@@ -117,8 +117,9 @@ impl<C: Sortable> Sorting<C> {
 
 impl<C: Sortable> Consumer for Sorting<C> {
     fn want(&self) -> Want {
-        let (examined, sorted) = (self.inner.examines(), self.rows.want());
-        Want { columns: examined.columns, records: examined.records || sorted.records, ..sorted }
+        let (examined, mut sorted) = (self.inner.examines(), self.rows.want());
+        sorted.columns = examined.columns;
+        sorted.records(examined.records || sorted.records)
     }
 
     fn digest(&self) -> Option<Arc<dyn Digest>> {

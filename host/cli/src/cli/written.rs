@@ -110,7 +110,8 @@ fn refuse_source(written: &[Destination], source: &Source) -> Result<(), Failure
         Source::Stdin => refuse(Path::new(STDIN), &source.name()),
         Source::FollowedAll(all) => all.all_files().unwrap_or_default().iter().try_for_each(named),
         Source::Column(table, _) => refuse_source(written, table),
-        Source::Reader(..) => Ok(()),
+        // Others are no files.
+        _ => Ok(()),
     }
 }
 

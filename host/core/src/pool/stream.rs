@@ -14,11 +14,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use super::{cores, lock};
+use crate::cancel::{Interrupt, Stop, Wakes};
 use crate::error::Error;
 
 /// The number of a job, and the number of the thread that makes its result, both from 0 on.
@@ -44,7 +46,7 @@ pub trait Work: Sync {
         Self: 'a;
 
     /// The next job; `None` at the end. `stop` is set as soon as no more results are wanted.
-    fn next(&self, source: &mut Self::Source, stop: &AtomicBool) -> Option<Self::Job>;
+    fn next(&self, source: &mut Self::Source, stop: &Stop) -> Option<Self::Job>;
 
     /// True if there may be another job. Otherwise no other thread is started.
     fn may_go_on(&self, source: &Self::Source) -> bool;
@@ -93,8 +95,8 @@ struct Shared<W: Work> {
     ready: Condvar,
     /// Signals waiting threads that `order` has changed.
     room: Condvar,
-    /// True if no more results are wanted.
-    stop: AtomicBool,
+    /// Set if no more results are wanted.
+    stop: Stop,
 }
 
 struct Order<M> {
@@ -112,11 +114,13 @@ struct Order<M> {
     waiting: usize,
     /// True if the caller waits.
     called: bool,
+    /// The task of a caller that polls, and has found no result.
+    waker: Option<Waker>,
     died: bool,
 }
 
 impl<W: Work> Shared<W> {
-    fn new(work: W, source: W::Source, limits: Limits) -> Self {
+    fn new(work: W, source: W::Source, limits: Limits, interrupt: Interrupt) -> Self {
         let (made, end) = (BTreeMap::new(), None);
         Self {
             work,
@@ -130,11 +134,12 @@ impl<W: Work> Shared<W> {
                 end,
                 waiting: 0,
                 called: false,
+                waker: None,
                 died: false,
             }),
             ready: Condvar::new(),
             room: Condvar::new(),
-            stop: AtomicBool::new(false),
+            stop: Stop::new(interrupt),
         }
     }
 
@@ -151,7 +156,7 @@ impl<W: Work> Shared<W> {
     /// room.
     fn take(&self) -> Option<(u64, W::Job, bool)> {
         let mut order = lock(&self.order);
-        while !self.has_room(&order) && !self.stop.load(Ordering::Relaxed) {
+        while !self.has_room(&order) && !self.stop.is_set() {
             order.waiting += 1;
             order = self.room.wait(order).unwrap_or_else(PoisonError::into_inner);
             order.waiting -= 1;
@@ -160,7 +165,7 @@ impl<W: Work> Shared<W> {
         let has_room = self.has_room(&order);
         drop(order);
         let mut source = lock(&self.source);
-        let job = match self.stop.load(Ordering::Relaxed) {
+        let job = match self.stop.is_set() {
             true => None,
             false => self.work.next(&mut source.0, &self.stop),
         };
@@ -169,7 +174,10 @@ impl<W: Work> Shared<W> {
             let mut order = lock(&self.order);
             order.out -= 1;
             order.end = Some(end);
+            let waker = order.waker.take();
+            drop(order);
             self.ready.notify_all();
+            waker.into_iter().for_each(Waker::wake);
             return None;
         };
         source.1 += 1;
@@ -179,10 +187,16 @@ impl<W: Work> Shared<W> {
     fn put(&self, number: u64, made: W::Made) {
         let mut order = lock(&self.order);
         order.made.insert(number, made);
+        if number != order.next {
+            return;
+        }
         // A notification is a system call, even if nobody waits.
-        if order.called && number == order.next {
+        if order.called {
             self.ready.notify_all();
         }
+        let waker = order.waker.take();
+        drop(order);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Wakes threads that wait, after the caller made room.
@@ -206,41 +220,85 @@ impl<W: Work> Shared<W> {
         }
     }
 
-    /// The next result in order; `None` at the end. Waits for it.
+    /// The next result in order, if it is there, or `None` at the end. An interrupt comes before results.
+    fn try_next(&self, order: &mut Order<W::Made>) -> Poll<Option<Result<W::Made, Error>>> {
+        if let Some(reason) = self.stop.interrupt().reason() {
+            return Poll::Ready(Some(Err(reason)));
+        }
+        let at = order.next;
+        if let Some(made) = order.made.remove(&at) {
+            order.next += 1;
+            order.out -= 1;
+            order.held = true;
+            if self.limits.slow_start.is_none() {
+                self.wake(order);
+            }
+            return Poll::Ready(Some(Ok(made)));
+        }
+        if order.died {
+            let died = Error::Internal("a worker thread ended before its work did".into());
+            return Poll::Ready(Some(Err(died)));
+        }
+        if order.end == Some(at) {
+            return Poll::Ready(None);
+        }
+        Poll::Pending
+    }
+
+    /// Notes that the caller does not use its last result any more.
+    fn release(&self, order: &mut Order<W::Made>) {
+        if std::mem::take(&mut order.held) && self.limits.slow_start.is_some() {
+            self.wake(order);
+        }
+    }
+
+    /// The next result in order; `None` at the end. Waits for it, but not beyond the deadline.
     fn next(&self) -> Option<Result<W::Made, Error>> {
         let mut order = lock(&self.order);
-        if std::mem::take(&mut order.held) && self.limits.slow_start.is_some() {
-            self.wake(&order);
-        }
+        self.release(&mut order);
         loop {
-            let at = order.next;
-            if let Some(made) = order.made.remove(&at) {
-                order.next += 1;
-                order.out -= 1;
-                order.held = true;
-                if self.limits.slow_start.is_none() {
-                    self.wake(&order);
-                }
-                return Some(Ok(made));
-            }
-            if order.died {
-                return Some(Err(Error::Internal("a worker thread ended before its work did".into())));
-            }
-            if order.end == Some(at) {
-                return None;
+            if let Poll::Ready(next) = self.try_next(&mut order) {
+                return next;
             }
             order.called = true;
-            order = self.ready.wait(order).unwrap_or_else(PoisonError::into_inner);
+            order = match self.stop.interrupt().deadline() {
+                None => self.ready.wait(order).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    self.ready.wait_timeout(order, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
             order.called = false;
         }
+    }
+
+    /// The next result in order, if it is there. Otherwise the task of `context` is woken later: when the
+    /// result is there, at the end, and at an interrupt.
+    fn poll(&self, context: &Context<'_>) -> Poll<Option<Result<W::Made, Error>>> {
+        let mut order = lock(&self.order);
+        self.release(&mut order);
+        let next = self.try_next(&mut order);
+        order.waker = next.is_pending().then(|| context.waker().clone());
+        next
     }
 
     fn stop(&self) {
         // The lock is held, so that no thread checks `stop` before the store and starts to wait after the
         // notification.
         let _order = lock(&self.order);
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.set();
         self.room.notify_all();
+    }
+
+    /// Wakes all threads and the caller, so that they look at the interrupt.
+    fn wake_all(&self) {
+        let waker = {
+            let mut order = lock(&self.order);
+            self.room.notify_all();
+            self.ready.notify_all();
+            order.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -251,7 +309,7 @@ impl<W: Work> Drop for Alive<'_, W> {
     fn drop(&mut self) {
         if thread::panicking() {
             lock(&self.0.order).died = true;
-            self.0.ready.notify_all();
+            self.0.wake_all();
         }
     }
 }
@@ -261,30 +319,27 @@ fn named(thread: usize) -> thread::Builder {
     thread::Builder::new().name(format!("warpath {thread}"))
 }
 
-fn not_started(error: io::Error) -> Error {
-    Error::Internal(format!("no thread could be started: {error}"))
-}
-
 /// Calls `make` for each item of a source, in several threads, and `take` for each result, in order. Each
 /// thread has a state. Stops at the first error of `take`, and waits for all threads. If some threads cannot
 /// be started, the others do their work.
 ///
 /// # Errors
-/// The first error of `take`. [`Error::Internal`] if no thread can be started.
+/// The first error of `take`. [`Error::Thread`] if no thread can be started.
 pub fn each<S: Iterator + Send, T: Default, M: Send>(
     limits: Limits,
     source: S,
     make: impl Fn(&mut T, S::Item) -> M + Sync,
     mut take: impl FnMut(M) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let shared = Shared::new(Each { make, types: PhantomData }, source, limits);
+    let each = Each { make, types: PhantomData };
+    let shared = Shared::new(each, source, limits, Interrupt::default());
     thread::scope(|scope| {
         let mut threads = Vec::new();
         for number in 0..shared.limits.threads {
             let shared = &shared;
             match named(number).spawn_scoped(scope, move || shared.run(number, |_| ())) {
                 Ok(thread) => threads.push(thread),
-                Err(error) if number == 0 => return Err(not_started(error)),
+                Err(error) if number == 0 => return Err(Error::Thread(error)),
                 Err(_) => break,
             }
         }
@@ -306,7 +361,7 @@ pub fn each<S: Iterator + Send, T: Default, M: Send>(
 /// Makes a value from each item of a source, on all cores. The results have the order of the source.
 ///
 /// # Errors
-/// The first error, in the order of the source. [`Error::Internal`] if no thread can be started.
+/// The first error, in the order of the source. [`Error::Thread`] if no thread can be started.
 pub fn collect<T, R: Send>(
     source: impl Iterator<Item = Result<T, Error>> + Send,
     make: impl Fn(T) -> Result<R, Error> + Sync,
@@ -339,7 +394,7 @@ impl<S: Iterator + Send, T: Default, M: Send, F: Fn(&mut T, S::Item) -> M + Sync
     where
         Self: 'a;
 
-    fn next(&self, source: &mut S, _: &AtomicBool) -> Option<S::Item> {
+    fn next(&self, source: &mut S, _: &Stop) -> Option<S::Item> {
         source.next()
     }
 
@@ -362,16 +417,25 @@ struct Owned<W: Work> {
 }
 
 impl<W: Work + Send + 'static> Stream<W> {
-    /// Starts the first thread.
+    /// Starts the first thread. An interrupt ends the work with its error.
     ///
     /// # Errors
-    /// [`Error::Internal`] if it cannot be started. If a later thread cannot be started, the others do its
+    /// [`Error::Thread`] if it cannot be started. If a later thread cannot be started, the others do its
     /// work.
-    pub fn start(work: W, source: W::Source, limits: Limits) -> Result<Self, Error> {
-        let owned = Owned { shared: Shared::new(work, source, limits), threads: Mutex::default() };
-        let owned = Arc::new(owned);
-        spawn(&owned, 0).map_err(not_started)?;
+    pub fn start(work: W, source: W::Source, limits: Limits, interrupt: Interrupt) -> Result<Self, Error> {
+        let shared = Shared::new(work, source, limits, interrupt);
+        let owned = Arc::new(Owned { shared, threads: Mutex::default() });
+        let weak = Arc::downgrade(&owned);
+        let waiting: Weak<dyn Wakes> = weak;
+        owned.shared.stop.interrupt().wakes(&waiting);
+        spawn(&owned, 0).map_err(Error::Thread)?;
         Ok(Self(owned))
+    }
+}
+
+impl<W: Work + Send + 'static> Wakes for Owned<W> {
+    fn wake(&self) {
+        self.shared.wake_all();
     }
 }
 
@@ -395,15 +459,28 @@ impl<W: Work> Stream<W> {
     /// The next result in order; `None` at the end. Waits for it.
     ///
     /// # Errors
-    /// [`Error::Internal`] if a thread panicked.
+    /// [`Error::Internal`] if a thread panicked; [`Error::Cancelled`] and [`Error::DeadlineExceeded`].
     pub fn next(&self) -> Option<Result<W::Made, Error>> {
         self.0.shared.next()
+    }
+
+    /// The next result in order, as in [`next`](Self::next), for a caller that must not wait. If the result
+    /// is not there, the task of `context` is woken when it is. A deadline wakes it only with the worker that
+    /// notices the deadline.
+    ///
+    /// # Errors
+    /// The errors of [`next`](Self::next).
+    pub fn poll(&self, context: &Context<'_>) -> Poll<Option<Result<W::Made, Error>>> {
+        self.0.shared.poll(context)
     }
 
     /// True if [`next`](Self::next) would not wait, and `is_any` is true for the result that it would return.
     pub fn is_ready(&self, is_any: impl Fn(&W::Made) -> bool) -> bool {
         let order = lock(&self.0.shared.order);
-        order.died || order.end == Some(order.next) || order.made.get(&order.next).is_some_and(is_any)
+        order.died
+            || order.end == Some(order.next)
+            || self.0.shared.stop.interrupt().reason().is_some()
+            || order.made.get(&order.next).is_some_and(is_any)
     }
 
     /// Makes the threads end after their current jobs.

@@ -121,7 +121,7 @@ fn value_len(text: &[u8]) -> usize {
 
 impl Digest for SortRows {
     fn want(&self) -> Want {
-        Want { rows: Some(RowForm::Sparse), records: true, ..Want::default() }
+        Want::default().rows(RowForm::Sparse).records(true)
     }
 
     /// Makes [`KeyedRows`].

@@ -30,7 +30,7 @@ impl Describe {
 
 impl Digest for Describe {
     fn want(&self) -> Want {
-        Want { matches: true, records: true, ..Want::default() }
+        Want::default().matches(true).records(true)
     }
 
     /// Makes a [`Described`].

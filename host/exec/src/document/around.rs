@@ -97,7 +97,7 @@ impl Around {
         if whole.broken.is_some() || diagnose(text).or(fault).is_some() {
             return Ok(false);
         }
-        let answer = Cpu.answer(text, &split.array, Want { matches: true, ..Want::default() })?;
+        let answer = Cpu.answer(text, &split.array, Want::default().matches(true))?;
         let head = self.head as u32;
         let wanted = Match { line: 0, start: head - 1, end: head + 1 };
         Ok(matches!(answer.pieces.as_slice(), [piece] if piece.matches == [vec![wanted]]))

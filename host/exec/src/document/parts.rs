@@ -131,14 +131,14 @@ impl Parts {
 
     /// Reads the elements of a part, one line each. Other threads must read all parts before it, or have read
     /// them.
-    pub fn read(&self, number: u64, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read(&self, number: u64, buffers: &Arc<Buffers>) -> Cut<'static> {
         match self.try_read(number, buffers) {
             Ok((text, note)) => Cut { texts: text.into_iter().collect(), note: Some(note), ..Cut::default() },
             Err(error) => Cut { error: Some(error), ..Cut::default() },
         }
     }
 
-    fn try_read(&self, number: u64, buffers: &Arc<Buffers>) -> Result<(Option<Text>, Note), Error> {
+    fn try_read(&self, number: u64, buffers: &Arc<Buffers>) -> Result<(Option<Text<'static>>, Note), Error> {
         let mut duty = Duty(self, false);
         let begin = self.head.end() + number * self.size;
         // The byte before the part shows whether an escape may be pending.

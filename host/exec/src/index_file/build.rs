@@ -12,8 +12,9 @@ use warpath_shared::units::Level;
 
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
-use crate::input::{PlainFile, Source, Text};
+use crate::input::{Inputs, PlainFile, Source, Text};
 use crate::stream::{Ordered, Values};
+use crate::trace::Operation;
 
 /// Opens a regular file.
 fn open(input: &Path) -> Result<File, Error> {
@@ -59,9 +60,11 @@ pub(super) fn build(
     let before = Stamp::of(&file).map_err(input_failed)?;
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
-    let chosen = engine.choose_to_store(&sources)?;
+    let inputs = Inputs::Sources(sources);
+    let mut chosen = engine.choose_to_store(inputs.plain_bytes())?;
+    chosen.begin(Operation::IndexFile, || inputs.names());
     let backend = chosen.backend.clone();
-    let make = move |_, text: &Text| {
+    let make = move |_, text: &Text<'_>| {
         let index = if backend.abilities().uses_index_files {
             HostIndex::build(text.bytes(), levels)
         } else {
@@ -75,7 +78,7 @@ pub(super) fn build(
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<PartitionEntry> = Vec::new();
     let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
-    for made in Ordered::<Values<_>>::of_each(sources, &chosen, lines, make) {
+    for made in Ordered::<Values<_>>::of_each(inputs, &chosen, lines, make) {
         let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;

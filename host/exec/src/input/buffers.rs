@@ -19,18 +19,53 @@ pub struct Buffers {
     free: Mutex<Vec<Buffer>>,
     /// The greatest length that a partition needs.
     usual: AtomicUsize,
+    /// The most bytes of a buffer.
+    most: usize,
 }
 
 impl Buffers {
     pub fn new(backend: Arc<dyn Backend>) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0) })
+        Self::limited(backend, usize::MAX)
+    }
+
+    /// Buffers of at most `most` bytes each.
+    pub fn limited(backend: Arc<dyn Backend>, most: usize) -> Arc<Self> {
+        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most })
+    }
+
+    /// The most bytes of a buffer.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// The error of a text that is longer than a buffer.
+    pub fn no_room(&self, len: usize) -> Error {
+        let (wanted, limit) = (len as u64, self.most as u64);
+        Error::Memory { what: "the text of a partition or a record", wanted, limit }
+    }
+
+    /// A new buffer of at least `len` bytes, and `wanted` bytes if there may be as many.
+    fn make(&self, len: usize, wanted: usize) -> Result<Buffer, Error> {
+        if len > self.most {
+            return Err(self.no_room(len));
+        }
+        self.backend.buffer(wanted.min(self.most))
     }
 
     /// A buffer of at least `len` bytes, with arbitrary contents. It is the one that was used last, because
     /// that is in a cache.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where memory is short, and [`Error::Memory`] beyond the memory budget.
     pub fn take(self: &Arc<Self>, len: usize) -> Result<Lent, Error> {
         self.usual.fetch_max(len, Ordering::Relaxed);
         self.take_long(len)
+    }
+
+    /// A buffer of at least `len` bytes, as with [`take`](Self::take), and with `more` bytes, as far as a
+    /// buffer may be as long.
+    pub fn take_with(self: &Arc<Self>, len: usize, more: usize) -> Result<Lent, Error> {
+        self.take((len + more).min(self.most).max(len))
     }
 
     /// A buffer like that of [`take`](Self::take), for a line that is longer than a partition. A buffer of
@@ -39,7 +74,7 @@ impl Buffers {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let buffer = match free.filter(|buffer| buffer.len() >= len) {
             Some(buffer) => buffer,
-            None => self.backend.buffer(len)?,
+            None => self.make(len, len)?,
         };
         Ok(Lent { buffer: Some(buffer), home: self.clone() })
     }
@@ -53,11 +88,16 @@ pub struct Lent {
 }
 
 impl Lent {
+    /// The most bytes to which the buffer may grow.
+    pub fn most(&self) -> usize {
+        self.home.most
+    }
+
     /// Makes the buffer at least `len` bytes long, and keeps the first `keep` bytes.
     pub fn grow(&mut self, len: usize, keep: usize) -> Result<(), Error> {
         if self.len() < len {
             // A line that grows is likely to grow again.
-            let mut larger = self.home.backend.buffer(len.max(2 * self.len()))?;
+            let mut larger = self.home.make(len, len.max(2 * self.len()))?;
             larger[..keep].copy_from_slice(&self[..keep]);
             self.buffer = Some(larger);
         }

@@ -12,6 +12,7 @@ use crate::table::TableForm;
 
 /// The formats of tables whose columns can be read as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TableFormat {
     /// Apache Parquet.
     Parquet,
@@ -58,6 +59,7 @@ impl TextColumn {
                 None => return self.of_pipe(name, io::stdin()),
             },
             Source::Reader(_, reader) => return self.of_pipe(name, reader),
+            Source::Bytes(_, bytes) => return self.of_pipe(name, io::Cursor::new(bytes)),
             Source::Followed(..) | Source::FollowedAll(_) | Source::Column(..) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
@@ -176,7 +178,7 @@ mod lines {
     fn input_error(name: &str, error: Error) -> InputError {
         match error {
             Error::Input(error) => error,
-            error => table_error(name, &error.to_string()),
+            error => InputError::unreadable(name, error),
         }
     }
 

@@ -6,11 +6,11 @@
 //! Then only that thread remains, and it owns nothing but the input.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use warpath_core::cancel::Stop;
 use warpath_core::error::InputError;
 
 use super::decoded::Decoded;
@@ -77,19 +77,14 @@ impl Feed {
 
     /// Reads until `buffer` is full, the input ends, or `stop` is set. Once a whole line is there, it also
     /// ends when the input is quiet, or when the first bytes have waited long enough.
-    pub fn fill(
-        &mut self,
-        buffer: &mut [u8],
-        filled: &mut usize,
-        stop: &AtomicBool,
-    ) -> Result<Filled, InputError> {
+    pub fn fill(&mut self, buffer: &mut [u8], filled: &mut usize, stop: &Stop) -> Result<Filled, InputError> {
         let mut line = false;
         let mut since = match self {
             Self::Pumped(pump) if *filled > 0 => Some((pump.now)()),
             _ => None,
         };
         while *filled < buffer.len() {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_set() {
                 return Ok(Filled::Stopped);
             }
             let room = &mut buffer[*filled..];
@@ -127,13 +122,13 @@ impl Pump {
         &mut self,
         room: &mut [u8],
         line: bool,
-        stop: &AtomicBool,
+        stop: &Stop,
     ) -> Result<Result<usize, Filled>, InputError> {
         while self.used == self.chunk.len() {
             self.chunk = match self.chunks.recv_timeout(if line { QUIET } else { STOP }) {
                 Ok(chunk) => chunk?,
                 Err(RecvTimeoutError::Timeout) if line => return Ok(Err(Filled::Quiet)),
-                Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
+                Err(RecvTimeoutError::Timeout) if stop.is_set() => {
                     return Ok(Err(Filled::Stopped));
                 }
                 Err(RecvTimeoutError::Timeout) => continue,
@@ -202,7 +197,7 @@ mod tests {
             let mut feed =
                 Feed::Pumped(Pump { latency: Duration::from_millis(latency), now: ticking, ..pump });
             let mut filled = 0;
-            let reason = feed.fill(&mut [0; 1000], &mut filled, &AtomicBool::new(false)).unwrap();
+            let reason = feed.fill(&mut [0; 1000], &mut filled, &Stop::default()).unwrap();
             assert_eq!((reason, filled), (Filled::Quiet, 2 * lines), "{latency} ms");
         }
     }
@@ -217,7 +212,7 @@ mod tests {
         let pump = Pump::new("test".into(), chunks);
         let mut feed = Feed::Pumped(Pump { latency: Duration::ZERO, now: ticking, ..pump });
         let mut filled = 0;
-        let reason = feed.fill(&mut [0; 1000], &mut filled, &AtomicBool::new(false)).unwrap();
+        let reason = feed.fill(&mut [0; 1000], &mut filled, &Stop::default()).unwrap();
         assert_eq!((reason, filled), (Filled::Quiet, b"123\n4".len()));
     }
 }

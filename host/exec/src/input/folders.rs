@@ -11,6 +11,7 @@ use super::decoded::ENDINGS as COMPRESSED;
 
 /// The files that are read of a folder, by the endings of their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FolderFiles {
     /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`;
     /// and packed files, `.wpk`.

@@ -15,6 +15,7 @@ use super::watch::Watch;
 
 /// The position at which a followed file is first read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FollowFrom {
     /// The start of the file.
     #[default]

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use warpath_core::cancel::Stop;
 use warpath_core::error::{Error, InputError};
 use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
@@ -91,7 +91,7 @@ pub(crate) struct FollowedText {
     /// The number of the file, from 0 on.
     pub file: usize,
     pub name: Arc<str>,
-    pub text: Text,
+    pub text: Text<'static>,
 }
 
 /// The lines of all files, as they come. The lines of one file keep their order.
@@ -106,7 +106,7 @@ impl FollowedLines {
         &mut self,
         size: usize,
         buffers: &Arc<Buffers>,
-        stop: &AtomicBool,
+        stop: &Stop,
     ) -> Result<Option<FollowedText>, Error> {
         let Some(mut piece) = self.wait(stop).transpose()? else { return Ok(None) };
         while piece.lines.len() < size {
@@ -133,14 +133,14 @@ impl FollowedLines {
         Ok(Some(FollowedText { file, name, text }))
     }
 
-    fn wait(&mut self, stop: &AtomicBool) -> Option<Result<Piece, InputError>> {
+    fn wait(&mut self, stop: &Stop) -> Option<Result<Piece, InputError>> {
         if let Some(next) = self.next.take() {
             return Some(next);
         }
         loop {
             match self.pieces.recv_timeout(STOP) {
                 Ok(piece) => return Some(piece),
-                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                Err(RecvTimeoutError::Timeout) if !stop.is_set() => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
         }

@@ -16,7 +16,7 @@
 //! A line that is longer than a part makes its own part longer, and leaves later parts without lines.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
@@ -28,6 +28,7 @@ use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::text::PackedText;
 
 use super::buffers::{Buffers, Lent};
+use super::bytes::InputBytes;
 use super::text::{BYTE_ORDER_MARK, Text};
 use crate::document::Note;
 
@@ -50,6 +51,7 @@ pub(crate) struct PlainFile {
 enum Bytes {
     File(File),
     Packed(PackedFile),
+    Held(InputBytes<'static>),
 }
 
 impl Bytes {
@@ -57,6 +59,10 @@ impl Bytes {
     fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
             Self::File(file) => read_at(file, room, at),
+            Self::Held(bytes) => {
+                let from = usize::try_from(at).ok().and_then(|at| bytes.as_ref().get(at..));
+                from.unwrap_or_default().read(room)
+            }
             Self::Packed(packed) => packed.read_at(room, at).map_err(|error| match error {
                 Error::Input(error) => error.into(),
                 error => io::Error::other(error),
@@ -76,10 +82,10 @@ pub(super) fn shorter() -> io::Error {
 
 /// The text of a part.
 #[derive(Debug, Default)]
-pub(crate) struct Cut {
+pub(crate) struct Cut<'a> {
     /// The lines of the part: none if it owns none, and more than one text only if one could not hold them
     /// all.
-    pub texts: Vec<Text>,
+    pub texts: Vec<Text<'a>>,
     /// The input of each text, if each text is an input of its own.
     pub names: Vec<Arc<str>>,
     /// The error that ended the read after these texts.
@@ -88,9 +94,17 @@ pub(crate) struct Cut {
     pub note: Option<Note>,
 }
 
-impl Cut {
+impl<'a> Cut<'a> {
+    /// One text, or the error that ended the read.
+    pub fn of(text: Result<Text<'a>, Error>) -> Self {
+        match text {
+            Ok(text) => Self::new(vec![text], None),
+            Err(error) => Self::new(Vec::new(), Some(error)),
+        }
+    }
+
     /// Some texts, and the error that ended the read.
-    fn new(texts: Vec<Text>, error: Option<Error>) -> Self {
+    fn new(texts: Vec<Text<'a>>, error: Option<Error>) -> Self {
         Self { texts, error, ..Self::default() }
     }
 }
@@ -147,8 +161,9 @@ impl Stretch<'_> {
             if searched - line > most {
                 return Ok(None);
             }
-            // One byte more than the limit shows whether the line is longer.
-            if !self.read_to((searched + step).min(line + most + 1))? && self.filled == searched {
+            // One byte more than the limit shows whether the line is longer. A full buffer has to grow.
+            let room = Some(self.buffer.most()).filter(|room| *room > searched).unwrap_or(usize::MAX);
+            if !self.read_to((searched + step).min(line + most + 1).min(room))? && self.filled == searched {
                 return Ok(Some(self.filled));
             }
             step *= 2;
@@ -156,7 +171,7 @@ impl Stretch<'_> {
     }
 
     /// The bytes `start..end` as a text.
-    pub fn into_text(self, start: usize, end: usize) -> Text {
+    pub fn into_text(self, start: usize, end: usize) -> Text<'static> {
         let offset = self.from + start as u64;
         Text::lent(self.buffer, start..end, offset)
     }
@@ -175,11 +190,17 @@ impl PlainFile {
         Self { file: Bytes::Packed(packed), name, base: 0, len }
     }
 
+    /// Bytes in memory. Stretches of them are copied.
+    pub fn held(bytes: InputBytes<'static>, name: Arc<str>) -> Self {
+        let len = bytes.len() as u64;
+        Self { file: Bytes::Held(bytes), name, base: 0, len }
+    }
+
     /// The packed file, if this is one.
     pub fn as_packed(&self) -> Option<&PackedFile> {
         match &self.file {
             Bytes::Packed(packed) => Some(packed),
-            Bytes::File(_) => None,
+            Bytes::File(_) | Bytes::Held(_) => None,
         }
     }
 
@@ -212,11 +233,11 @@ impl PlainFile {
     /// The file.
     ///
     /// # Panics
-    /// If this is a packed file.
+    /// If this is a packed file, or bytes in memory.
     pub fn into_file(self) -> File {
         match self.file {
             Bytes::File(file) => file,
-            Bytes::Packed(_) => panic!("a packed file is not a plain file"),
+            Bytes::Packed(_) | Bytes::Held(_) => panic!("this is not a plain file"),
         }
     }
 
@@ -254,7 +275,7 @@ impl PlainFile {
     }
 
     /// The whole input as one text.
-    pub fn read_all(&self, buffers: &Arc<Buffers>) -> Result<Text, Error> {
+    pub fn read_all(&self, buffers: &Arc<Buffers>) -> Result<Text<'static>, Error> {
         let (begin, limit) = (self.text_begin()?, MAX_PARTITION_BYTES);
         let Some(len) = usize::try_from(self.len - begin).ok().filter(|len| *len <= limit) else {
             // The caller counts lines and fills in the number.
@@ -275,7 +296,7 @@ impl PlainFile {
 
     /// Reads a group of packed lines and leaves it packed. A group is unpacked if it begins with a byte order
     /// mark, or if its text is longer than a partition.
-    pub fn read_packed(&self, packed: &PackedFile, number: usize, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read_packed(&self, packed: &PackedFile, number: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
         let (bytes, at) = packed.group_bytes(number);
         let read = || {
             let group = PackedText::new(bytes, &self.name)?;
@@ -309,11 +330,11 @@ impl PlainFile {
     /// A read that fails loses nothing before it: whole lines come first, then the error. The same holds for
     /// a file that became shorter. A file that became longer ends with the line that held its last byte when
     /// it was opened.
-    pub fn read(&self, begin: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read(&self, begin: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
         let from = begin.saturating_sub(1);
         // The end of the part, counted from `from`.
         let own = (self.len.min(begin + size as u64) - from) as usize;
-        let buffer = match buffers.take(own.max(BYTE_ORDER_MARK.len()) + TAIL_BYTES) {
+        let buffer = match buffers.take_with(own.max(BYTE_ORDER_MARK.len()), TAIL_BYTES) {
             Ok(buffer) => buffer,
             Err(error) => return Cut::new(Vec::new(), Some(error)),
         };
@@ -383,7 +404,7 @@ mod tests {
 
     /// The texts of all parts, read from the last part to the first, so that no part depends on an earlier
     /// one.
-    fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text>, Option<Error>) {
+    fn texts(file: &PlainFile, size: usize, limit: usize) -> (Vec<Text<'static>>, Option<Error>) {
         let buffers = Buffers::new(Arc::new(Cpu));
         let begins = (0..file.len() as usize).step_by(size).rev();
         let mut cuts: Vec<Cut> = begins.map(|begin| file.read(begin as u64, size, limit, &buffers)).collect();

@@ -134,7 +134,13 @@ impl Selection {
     /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error.
-    pub fn read(&self, blocks: Range<u64>, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read(
+        &self,
+        blocks: Range<u64>,
+        size: usize,
+        limit: usize,
+        buffers: &Arc<Buffers>,
+    ) -> Cut<'static> {
         let mut packer = match Packer::new(self, size, limit, buffers) {
             Ok(packer) => packer,
             Err(error) => return Cut { error: Some(error), ..Cut::default() },
@@ -145,7 +151,7 @@ impl Selection {
 }
 
 /// The text of the lines at the start of a buffer; `None` if there are none.
-fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text> {
+fn text_of(buffer: Lent, len: usize, selected: Selected) -> Option<Text<'static>> {
     let first = selected.runs.first()?.file_at;
     Some(Text::lent(buffer, 0..len, first).with_extract(Extract::Lines(Arc::new(selected))))
 }
@@ -172,12 +178,14 @@ struct Packer<'a> {
     lines: u64,
     selected: Selected,
     /// The texts that became full before.
-    texts: Vec<Text>,
+    texts: Vec<Text<'static>>,
 }
 
 impl<'a> Packer<'a> {
     fn new(of: &'a Selection, size: usize, limit: usize, buffers: &'a Arc<Buffers>) -> Result<Self, Error> {
-        let step = size.clamp(LEAST_STEP, MOST_STEP);
+        // With a memory budget, a text and one read fit a buffer together.
+        let (limit, most) = (limit.min(buffers.most()), (buffers.most() / 2).max(1));
+        let step = size.clamp(LEAST_STEP, MOST_STEP).min(most);
         Ok(Self {
             of,
             offsets: of.index.line_offsets()?.unwrap_or_default(),
@@ -185,7 +193,7 @@ impl<'a> Packer<'a> {
             step,
             limit,
             // The usual length of partitions, so that the buffer serves other partitions too.
-            buffer: buffers.take(size + step)?,
+            buffer: buffers.take_with(step, size)?,
             kept: 0,
             lines: 0,
             selected: Selected::default(),
@@ -285,7 +293,7 @@ impl<'a> Packer<'a> {
     }
 
     /// All texts.
-    fn finish(self) -> Vec<Text> {
+    fn finish(self) -> Vec<Text<'static>> {
         let Self { mut texts, buffer, kept, selected, .. } = self;
         texts.extend(text_of(buffer, kept, selected));
         texts
@@ -293,6 +301,9 @@ impl<'a> Packer<'a> {
 
     /// The error for a line that is longer than a text may be.
     fn too_long(&self, line: u64) -> Error {
+        if self.limit == self.buffers.most() {
+            return self.buffers.no_room(self.limit.saturating_add(1));
+        }
         InputError::RecordTooLong { name: self.of.name.to_string(), line: line + 1, limit: self.limit }.into()
     }
 

@@ -1,10 +1,10 @@
 //! Inputs that are read from start to end, cut into partitions of whole lines.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use memchr::memrchr;
+use warpath_core::cancel::Stop;
 use warpath_core::error::{Error, InputError};
 use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
@@ -50,8 +50,8 @@ impl Sequence {
         &mut self,
         size: usize,
         buffers: &Arc<Buffers>,
-        stop: &AtomicBool,
-    ) -> Result<Option<Text>, Error> {
+        stop: &Stop,
+    ) -> Result<Option<Text<'static>>, Error> {
         self.state = State::Done;
         let (mut target, mut filled) = (size, 0);
         let mut buffer = buffers.take(target)?;
@@ -90,8 +90,8 @@ impl Sequence {
         &mut self,
         size: usize,
         buffers: &Arc<Buffers>,
-        stop: &AtomicBool,
-    ) -> Result<Option<Text>, Error> {
+        stop: &Stop,
+    ) -> Result<Option<Text<'static>>, Error> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Reading => {}
             State::Failed(error) => return Err(error.into()),
@@ -173,7 +173,7 @@ mod tests {
 
     fn partitions(text: &[u8], size: usize) -> Vec<Vec<u8>> {
         let mut sequence = open(Box::new(io::Cursor::new(text.to_vec())));
-        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), Stop::default());
         let mut all = Vec::new();
         while let Some(text) = sequence.next(size, &buffers, &stop).unwrap() {
             assert_eq!(text.offset(), all.iter().map(|part: &Vec<u8>| part.len() as u64).sum::<u64>());
@@ -206,7 +206,7 @@ mod tests {
                 Ok(2)
             }
         }
-        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), Stop::default());
         let mut sequence = open(Box::new(Endless)).with_latency(Duration::ZERO);
         let text = sequence.next(1 << 30, &buffers, &stop).unwrap().unwrap();
         assert_eq!(text.bytes(), b"1\n");
@@ -224,7 +224,7 @@ mod tests {
             }
         }
         let mut sequence = open(Box::new(Failing(io::Cursor::new(b"1\n22\n333".to_vec()))));
-        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(false));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), Stop::default());
         assert_eq!(sequence.next(100, &buffers, &stop).unwrap().unwrap().bytes(), b"1\n22\n");
         assert!(matches!(sequence.next(100, &buffers, &stop), Err(Error::Input(InputError::Io { .. }))));
         assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
@@ -241,7 +241,8 @@ mod tests {
             }
         }
         let mut sequence = open(Box::new(Silent));
-        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), AtomicBool::new(true));
+        let (buffers, stop) = (Buffers::new(Arc::new(Cpu)), Stop::default());
+        stop.set();
         assert!(sequence.next(100, &buffers, &stop).unwrap().is_none());
     }
 }

@@ -10,16 +10,19 @@ use warpath_core::temporary::OutputMode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 
+use super::bytes::InputBytes;
 use super::column::TextColumn;
 use super::decoded::{Compression, Decoded, has_compressed_name};
 use super::feed::Feed;
 use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
+use super::held::{is_plain, plain_bytes};
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4, or
 /// [packed](crate::pack); the first bytes show it.
+#[non_exhaustive]
 pub enum Source {
     /// A file.
     File(PathBuf),
@@ -28,6 +31,8 @@ pub enum Source {
     Stdin,
     /// Any reader, with a name for messages.
     Reader(String, Box<dyn Read + Send>),
+    /// Bytes in memory, with a name for messages.
+    Bytes(String, InputBytes<'static>),
     /// A plain file that is followed: its lines, and those that are written to it later. The input ends when
     /// [`FollowEnd::end`] is called.
     ///
@@ -55,6 +60,8 @@ pub(crate) enum OpenedSource {
     Plain(PlainFile),
     /// An input that is read from start to end.
     Sequence(Sequence),
+    /// Text in memory.
+    Held(InputBytes<'static>),
     /// Files that are followed together.
     Followed(FollowedLines),
 }
@@ -80,7 +87,7 @@ impl Source {
             Self::File(path) | Self::Followed(path, ..) => path.display().to_string(),
             Self::Stdin => "<stdin>".into(),
             Self::FollowedAll(_) => "<followed files>".into(),
-            Self::Reader(name, _) => name.clone(),
+            Self::Reader(name, _) | Self::Bytes(name, _) => name.clone(),
             Self::Column(table, _) => table.name(),
         }
     }
@@ -90,6 +97,7 @@ impl Source {
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::File(path) => path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
+            Self::Bytes(_, bytes) => Some(bytes.len() as u64),
             _ => None,
         }
     }
@@ -103,6 +111,9 @@ impl Source {
                 PackedFile::open(path).ok().map(|file| file.info().text_bytes)
             }
             Self::File(path) if has_compressed_name(path) => None,
+            Self::Bytes(name, bytes) => {
+                is_plain(bytes, name).is_ok_and(|plain| plain).then_some(bytes.len() as u64)
+            }
             _ => self.size(),
         }
     }
@@ -114,6 +125,7 @@ impl Source {
             // A source that may wait is not opened.
             Self::File(path) if path.is_file() => File::open(path).ok(),
             Self::Stdin => stdin_file(),
+            Self::Bytes(_, bytes) => return plain_bytes(bytes),
             _ => None,
         };
         let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
@@ -139,7 +151,7 @@ impl Source {
         match source {
             Self::File(path) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
-            Self::Reader(..) => mode,
+            Self::Reader(..) | Self::Bytes(..) => mode,
             Self::FollowedAll(all) => {
                 let files = all.all_files().unwrap_or_default();
                 files.iter().fold(mode, OutputMode::and_file)
@@ -192,6 +204,7 @@ impl Source {
                 None => Decoded::new(name, io::stdin()),
             },
             Self::Reader(_, reader) => Decoded::new(name, reader),
+            Self::Bytes(_, bytes) => Decoded::new(name, io::Cursor::new(bytes)),
             Self::Followed(path, from, end) => followed(name, &path, from, end),
             Self::FollowedAll(_) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
@@ -203,6 +216,12 @@ impl Source {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let this = match self {
             Self::FollowedAll(all) => return all.open().map(OpenedSource::Followed),
+            Self::Bytes(name, bytes) if is_plain(&bytes, &name)? => return Ok(OpenedSource::Held(bytes)),
+            // Compressed bytes are read at once, because these reads do not wait.
+            Self::Bytes(_, bytes) => {
+                let feed = Feed::Direct(Decoded::new(name.clone(), io::Cursor::new(bytes))?.checked()?);
+                return Ok(OpenedSource::Sequence(Sequence::new(name.into(), feed)));
+            }
             other => other,
         };
         let regular = match &this {
@@ -215,7 +234,7 @@ impl Source {
                 if kind.is_file() { Some(File::open(path).map_err(failed)?) } else { None }
             }
             Self::Stdin => stdin_file(),
-            Self::Reader(..) | Self::Followed(..) | Self::FollowedAll(_) | Self::Column(..) => None,
+            _ => None,
         };
         let failed = |source: io::Error| match source.downcast::<InputError>() {
             Ok(error) => error,
@@ -235,8 +254,9 @@ impl Source {
                     Self::Stdin => Decoded::new(to_open, io::stdin())?.checked(),
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
                     Self::Followed(path, from, end) => followed(to_open, &path, from, end),
-                    Self::FollowedAll(_) => Err(whole(to_open)),
                     Self::Column(table, column) => column.open(*table),
+                    // Several followed files, and bytes, are opened above.
+                    Self::FollowedAll(_) | Self::Bytes(..) => Err(whole(to_open)),
                 })?
             }
         };

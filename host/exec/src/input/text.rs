@@ -9,6 +9,7 @@ use warpath_shared::units::ByteOffset;
 use warpath_store::packed::text::PackedText;
 
 use super::buffers::{Buffers, Lent};
+use super::bytes::InputBytes;
 use super::selection::Selected;
 use crate::document::whole::Whole;
 
@@ -17,9 +18,9 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The text of a partition: whole lines of one input. The last line may lack its newline.
 #[derive(Debug)]
-pub struct Text {
+pub struct Text<'a> {
     /// `None` once the memory has been returned.
-    memory: Option<Memory>,
+    memory: Option<Memory<'a>>,
     start: usize,
     end: usize,
     /// The offset in the input, in decompressed bytes.
@@ -30,14 +31,22 @@ pub struct Text {
 
 /// The memory of a text.
 #[derive(Debug)]
-enum Memory {
+enum Memory<'a> {
     Lent(Lent),
     Kept(Arc<[u8]>),
+    /// Bytes of the caller's.
+    Held(InputBytes<'a>),
     /// A group of the named file, still packed. The number is its length in bytes.
     Packed(Lent, usize, Arc<str>),
 }
 
-impl Text {
+impl<'a> Text<'a> {
+    /// The bytes `range` of memory of the caller's, which is the input.
+    pub fn held(bytes: InputBytes<'a>, range: Range<usize>) -> Self {
+        let Range { start, end } = range;
+        Self { memory: Some(Memory::Held(bytes)), start, end, offset: start as ByteOffset, extract: None }
+    }
+
     /// The bytes `range` of a buffer. `offset` is their offset in the input.
     pub fn lent(buffer: Lent, range: Range<usize>, offset: ByteOffset) -> Self {
         let Range { start, end } = range;
@@ -88,6 +97,8 @@ impl Text {
         match &self.memory {
             Some(Memory::Lent(buffer)) => &buffer[self.start..self.end],
             Some(Memory::Kept(bytes)) => bytes,
+            // An owner may return other bytes than before.
+            Some(Memory::Held(bytes)) => bytes.as_ref().get(self.start..self.end).unwrap_or_default(),
             Some(Memory::Packed(..)) | None => &[],
         }
     }
@@ -116,18 +127,34 @@ impl Text {
         self.extract.as_ref()
     }
 
-    /// Turns a document into one line.
-    pub fn flattened(mut self) -> Self {
+    /// Turns a document into one line. Bytes of the caller's are copied if they have several lines.
+    ///
+    /// # Errors
+    /// [`Error::Device`] and [`Error::Memory`] where memory is short.
+    pub fn flattened(mut self, buffers: &Arc<Buffers>) -> Result<Self, Error> {
+        if let Some(Memory::Held(_)) = &self.memory
+            && memchr::memchr(b'\n', self.bytes()).is_some()
+        {
+            let mut buffer = buffers.take_long(self.len())?;
+            buffer[..self.len()].copy_from_slice(self.bytes());
+            (self.start, self.end) = (0, self.len());
+            self.memory = Some(Memory::Lent(buffer));
+        }
         let range = self.start..self.end;
         let bytes = match &mut self.memory {
             Some(Memory::Lent(buffer)) => &mut buffer[range],
+            // A text without a newline is a line already.
+            Some(Memory::Held(_)) => &mut [],
             _ if range.is_empty() => &mut [],
-            _ => return self,
+            _ => return Ok(self),
         };
-        let (whole, len) = Whole::of(bytes);
+        let (whole, len) = match bytes.is_empty() {
+            true => (Whole::of(&mut []).0, self.len()),
+            false => Whole::of(bytes),
+        };
         self.end = self.start + len;
         self.extract = Some(Extract::Whole(Arc::new(whole)));
-        self
+        Ok(self)
     }
 }
 

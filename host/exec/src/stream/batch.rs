@@ -24,8 +24,8 @@ use crate::input::Text;
 pub use located::LocatedRecord;
 
 /// The result for one partition.
-pub struct Batch {
-    text: Text,
+pub struct Batch<'a> {
+    text: Text<'a>,
     source: Arc<str>,
     answer: Answer,
     first_line: u64,
@@ -33,9 +33,9 @@ pub struct Batch {
     digest: Option<Box<dyn Any + Send + Sync>>,
 }
 
-impl Batch {
+impl<'a> Batch<'a> {
     pub(super) fn new(
-        text: Text,
+        text: Text<'a>,
         source: Arc<str>,
         answer: Answer,
         first_line: u64,

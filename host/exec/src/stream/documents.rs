@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_backend::answer::{Limit, Piece, Want};
+use warpath_backend::answer::{Limit, Piece};
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 
@@ -28,7 +28,7 @@ use super::task::{Answered, ProgramTask, Work};
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
 use crate::engine::Chosen;
-use crate::input::{OpenedSource, Source, Text};
+use crate::input::{OpenedSource, PlainFile, Source, Text};
 
 /// The most results that are held, in partitions' worth and in bytes.
 const HELD_PARTITIONS: usize = 16;
@@ -67,14 +67,14 @@ struct Survey {
     parts: Arc<Parts>,
     /// The number of the part that is taken next.
     number: u64,
-    held: VecDeque<(Text, Answered)>,
+    held: VecDeque<(Text<'static>, Answered)>,
     held_bytes: usize,
     /// The first part that needs a second pass.
     again: Option<u64>,
 }
 
 /// Bytes that a result and its text take while they are held.
-fn held_bytes((text, Answered { answer, .. }): &(Text, Answered)) -> usize {
+fn held_bytes((text, Answered { answer, .. }): &(Text<'_>, Answered)) -> usize {
     let of_piece = |piece: &Piece| {
         let matches: usize = piece.matches.iter().map(|list| size_of_val(&list[..])).sum();
         matches + piece.texts.iter().map(Vec::len).sum::<usize>()
@@ -83,7 +83,7 @@ fn held_bytes((text, Answered { answer, .. }): &(Text, Answered)) -> usize {
 }
 
 /// True if a result has exactly `elements` lines, and no faulty one.
-fn is_regular(texts: &VecDeque<(Text, Answered)>, elements: u64) -> bool {
+fn is_regular(texts: &VecDeque<(Text<'_>, Answered)>, elements: u64) -> bool {
     let mut pieces = texts.iter().flat_map(|(_, answered)| &answered.answer.pieces);
     let lines: u64 = pieces.clone().map(|piece| u64::from(piece.lines)).sum();
     lines == elements && pieces.all(|piece| piece.faults.is_empty())
@@ -118,6 +118,7 @@ impl Conductor {
         let name: Arc<str> = source.name().into();
         let file = match source.open()? {
             OpenedSource::Plain(file) => Arc::new(file),
+            OpenedSource::Held(bytes) => Arc::new(PlainFile::held(bytes, name.clone())),
             OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),
         };
         Ok(match Head::find(&file, split)? {
@@ -148,16 +149,16 @@ impl Conductor {
             failed: false,
         };
         let task = self.work.clone().task(&self.chosen);
-        workers::start(task, Jobs::Documents(documents), self.chosen.workers)
+        workers::start(task, Jobs::Documents(documents), &self.chosen)
     }
 
     /// Workers on the elements of a document, from a part on.
     fn elements(&self, parts: &Arc<Parts>, next: u64) -> Result<Workers<ProgramTask>, Error> {
         let feed = Jobs::Elements { parts: parts.clone(), origin: self.origin.clone(), next };
         // Every part is read to its end.
-        let want = Want { limit: None, ..self.work.want };
+        let want = self.work.want.without_limit();
         let work = Work { program: parts.split.elements.clone(), want, ..self.work.clone() };
-        workers::start(work.task(&self.chosen), feed, self.chosen.workers)
+        workers::start(work.task(&self.chosen), feed, &self.chosen)
     }
 
     /// Workers on a document that cannot be evaluated by its elements.
@@ -220,7 +221,7 @@ impl Conduct<ProgramTask> for Conductor {
         }
     }
 
-    fn take(&mut self, done: &mut Done<Answered>) -> Result<Step<ProgramTask>, Error> {
+    fn take(&mut self, done: &mut Done<'static, Answered>) -> Result<Step<ProgramTask>, Error> {
         let texts = std::mem::take(&mut done.evaluated.texts);
         let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {

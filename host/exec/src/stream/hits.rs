@@ -9,24 +9,24 @@ use warpath_shared::units::ByteOffset;
 use super::Batch;
 
 /// Iterates over the matches of a batch.
-pub struct Matches {
-    batch: Arc<Batch>,
+pub struct Matches<'a> {
+    batch: Arc<Batch<'a>>,
     /// The next match: its piece, its index in the piece, and the number of the piece's first line.
     piece: usize,
     next: usize,
     first_line: u64,
 }
 
-impl From<Batch> for Matches {
-    fn from(batch: Batch) -> Self {
+impl<'a> From<Batch<'a>> for Matches<'a> {
+    fn from(batch: Batch<'a>) -> Self {
         Self { piece: 0, next: 0, first_line: batch.first_line(), batch: Arc::new(batch) }
     }
 }
 
-impl Iterator for Matches {
-    type Item = Hit;
+impl<'a> Iterator for Matches<'a> {
+    type Item = Hit<'a>;
 
-    fn next(&mut self) -> Option<Hit> {
+    fn next(&mut self) -> Option<Hit<'a>> {
         while let Some(piece) = self.batch.piece(self.piece) {
             if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
                 self.next += 1;
@@ -42,14 +42,14 @@ impl Iterator for Matches {
 
 /// One match. Keeps its partition in memory while it lives.
 #[derive(Clone)]
-pub struct Hit {
-    batch: Arc<Batch>,
+pub struct Hit<'a> {
+    batch: Arc<Batch<'a>>,
     base: u32,
     found: Match,
     line: u64,
 }
 
-impl Hit {
+impl Hit<'_> {
     /// The value's JSON text as in the input, except that newlines in it are spaces. Bytes that are not UTF-8
     /// become U+FFFD.
     #[must_use]

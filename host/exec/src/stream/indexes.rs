@@ -14,17 +14,18 @@ use super::values::{self, Make, PerText};
 use super::{Ordered, Running, Stats};
 use crate::input::Text;
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// The structural indexes of inputs, one partition at a time. See
 /// [`Input::indexes`](crate::operators::Input::indexes).
-pub type Indexes = Ordered<Indexing>;
+pub type Indexes<'a> = Ordered<'a, Indexing>;
 
 /// The operator that yields structural indexes with their texts.
 pub struct Indexing;
 
 /// One partition with its index.
-pub struct IndexedPartition {
-    text: Text,
+pub struct IndexedPartition<'a> {
+    text: Text<'a>,
     source: Arc<str>,
     /// The number of the first line in its input, counted from 0.
     pub first_line: u64,
@@ -32,7 +33,7 @@ pub struct IndexedPartition {
     pub index: StructuralIndex,
 }
 
-impl IndexedPartition {
+impl IndexedPartition<'_> {
     /// The input's name.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -57,11 +58,11 @@ impl IndexedPartition {
     }
 }
 
-impl Operator for Indexing {
+impl<'a> Operator<'a> for Indexing {
     type Task = PerText<StructuralIndex>;
-    type Items = option::IntoIter<IndexedPartition>;
+    type Items = option::IntoIter<IndexedPartition<'a>>;
 
-    fn take(&mut self, part: Part<StructuralIndex>) -> Taken<Self::Items> {
+    fn take(&mut self, part: Part<'a, StructuralIndex>) -> Taken<Self::Items> {
         let Part { text, result: index, origin, first_line } = part;
         let lines = index.line_starts.len() as u64 - 1;
         let counts = Stats { lines, skipped: index.faults.len() as u64, ..Stats::default() };
@@ -70,17 +71,18 @@ impl Operator for Indexing {
     }
 }
 
-impl Indexes {
-    pub(crate) fn start(input: Request, levels: Level) -> Self {
+impl<'a> Indexes<'a> {
+    pub(crate) fn start(input: Request<'a>, levels: Level) -> Self {
         Self::new(Indexing, index(input, levels))
     }
 }
 
-fn index(input: Request, levels: Level) -> Result<Running<PerText<StructuralIndex>>, Error> {
+fn index<'a>(input: Request<'a>, levels: Level) -> Result<Running<'a, PerText<StructuralIndex>>, Error> {
     input.wants_all_lines("structural indexes require")?;
-    let Request { engine, sources, .. } = input;
+    let Request { engine, inputs, .. } = input;
     engine.wants_lines("structural indexes require")?;
-    let chosen = engine.choose(&sources)?;
+    let mut chosen = engine.choose(inputs.plain_bytes())?;
+    chosen.begin(Operation::Indexes, || inputs.names());
     let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
     let make: Make<StructuralIndex> = Box::new(move |_, text| {
         let mut index = backend.index(text.bytes(), levels)?;
@@ -89,5 +91,5 @@ fn index(input: Request, levels: Level) -> Result<Running<PerText<StructuralInde
         }
         Ok(index)
     });
-    values::start(sources, &chosen, chosen.buffers.clone(), make)
+    values::start(inputs, &chosen, chosen.buffers.clone(), make)
 }

@@ -5,9 +5,9 @@ use std::fs::Metadata;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
@@ -17,7 +17,7 @@ use crate::document::{Parts, Whole};
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
 };
-use crate::input::{Extract, FollowedLines, FollowedText, has_compressed_name};
+use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -43,10 +43,10 @@ pub(super) enum Form {
 }
 
 impl Form {
-    fn of(self, text: Text) -> Text {
+    pub fn of<'a>(self, text: Text<'a>, buffers: &Arc<Buffers>) -> Result<Text<'a>, Error> {
         match self {
-            Self::Line => text.flattened(),
-            Self::Text => text,
+            Self::Line => text.flattened(buffers),
+            Self::Text => Ok(text),
         }
     }
 }
@@ -58,11 +58,11 @@ pub(super) enum Job {
     /// A group of packed lines, by its number; still to be read.
     Group { file: Arc<PlainFile>, packed: PackedFile, number: usize },
     /// A text that was already read, from an input that is read in order.
-    Text(Text),
+    Text(Text<'static>),
     /// A document that is still to be read.
     Document(Arc<PlainFile>, Form),
     /// A document that has been read.
-    DocumentText(Text, Form),
+    DocumentText(Text<'static>, Form),
     /// Files that are one document each, still to be opened and read.
     Files(Vec<PathBuf>, Form),
     /// A part of the elements of a document, by its number.
@@ -73,16 +73,15 @@ pub(super) enum Job {
 
 impl Job {
     /// Reads the lines of the job.
-    pub fn read(self, buffers: &Arc<Buffers>) -> Cut {
+    pub fn read(self, buffers: &Arc<Buffers>) -> Cut<'static> {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
             Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
-            Self::Document(file, form) => match file.read_all(buffers) {
-                Ok(text) => Cut { texts: vec![form.of(text)], ..Cut::default() },
-                Err(error) => Cut { error: Some(error), ..Cut::default() },
-            },
-            Self::DocumentText(text, form) => Cut { texts: vec![form.of(text)], ..Cut::default() },
+            Self::Document(file, form) => {
+                Cut::of(file.read_all(buffers).and_then(|text| form.of(text, buffers)))
+            }
+            Self::DocumentText(text, form) => Cut::of(form.of(text, buffers)),
             Self::Files(paths, form) => read_files(paths, form),
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
@@ -93,7 +92,7 @@ impl Job {
 }
 
 /// The texts of files, up to the first one that cannot be read.
-fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut {
+fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut<'static> {
     let mut cut = Cut::default();
     for path in paths {
         let source = Source::File(path);
@@ -202,8 +201,8 @@ impl DocumentJobs {
     }
 
     /// The next job, as in [`LineJobs::next`].
-    fn next(&mut self, buffers: &Arc<Buffers>, stop: &AtomicBool) -> Option<(Origin, Result<Job, Error>)> {
-        while !self.failed && !stop.load(Ordering::Relaxed) {
+    fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Job, Error>)> {
+        while !self.failed && !stop.is_set() {
             if self.together
                 && let Some((files, name)) = self.small_files()
             {
@@ -223,8 +222,12 @@ impl DocumentJobs {
                         }
                         OpenedSource::Sequence(mut sequence) => {
                             let text = sequence.read_all(self.size, buffers, stop)?;
-                            let is_there = self.with_empty && !stop.load(Ordering::Relaxed);
+                            let is_there = self.with_empty && !stop.is_set();
                             let text = text.or_else(|| is_there.then(Text::empty));
+                            Ok(text.map(|text| Job::DocumentText(text, form)))
+                        }
+                        OpenedSource::Held(bytes) => {
+                            let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
                             Ok(text.map(|text| Job::DocumentText(text, form)))
                         }
                     })
@@ -241,18 +244,14 @@ impl DocumentJobs {
 
 impl Jobs {
     /// The next job or stored partition, as in [`LineJobs::next`].
-    pub fn next(
-        &mut self,
-        buffers: &Arc<Buffers>,
-        stop: &AtomicBool,
-    ) -> Option<(Origin, Result<Next, Error>)> {
+    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Next, Error>)> {
         match self {
             Self::Lines(jobs) => {
                 let (origin, job) = jobs.next(buffers, stop)?;
                 Some((origin, job.map(Next::Job)))
             }
             Self::Store(store, next) => {
-                let origin = store.origin(*next).filter(|_| !stop.load(Ordering::Relaxed))?;
+                let origin = store.origin(*next).filter(|_| !stop.is_set())?;
                 *next += 1;
                 Some((origin, Ok(Next::Stored(store.clone(), *next - 1))))
             }
@@ -261,14 +260,14 @@ impl Jobs {
                 Some((origin, job.map(Next::Job)))
             }
             Self::Elements { parts, origin, next } => {
-                if stop.load(Ordering::Relaxed) || !parts.has(*next) {
+                if stop.is_set() || !parts.has(*next) {
                     return None;
                 }
                 *next += 1;
                 Some((origin.clone(), Ok(Next::Job(Job::Elements(parts.clone(), *next - 1)))))
             }
             Self::Selected(parts) => {
-                let job = parts.next().filter(|_| !stop.load(Ordering::Relaxed))?;
+                let job = parts.next().filter(|_| !stop.is_set())?;
                 Some((parts.origin.clone(), job.map(Next::Job)))
             }
         }
@@ -365,6 +364,7 @@ enum Open {
         next: usize,
     },
     Sequence(crate::input::Sequence),
+    Held(HeldLines<'static>),
     /// Several followed files. The first one has this number among the inputs.
     Followed(FollowedLines, usize),
 }
@@ -406,13 +406,9 @@ impl LineJobs {
     /// The next part, or an error; `None` at the end, after an error, and once `stop` is set.
     ///
     /// Inputs that are not plain files are read here, so that one thread reads while others evaluate.
-    pub fn next(
-        &mut self,
-        buffers: &Arc<Buffers>,
-        stop: &AtomicBool,
-    ) -> Option<(Origin, Result<Job, Error>)> {
+    pub fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Job, Error>)> {
         // A stopped sequence looks as if it had ended. No input after it must be opened.
-        while !self.failed && !stop.load(Ordering::Relaxed) {
+        while !self.failed && !stop.is_set() {
             let next = match &mut self.open {
                 None => {
                     let source = self.sources.next()?;
@@ -431,6 +427,10 @@ impl LineJobs {
                         }
                         Ok(OpenedSource::Sequence(sequence)) => {
                             self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
+                            continue;
+                        }
+                        Ok(OpenedSource::Held(bytes)) => {
+                            self.open = Some(Open::Held(HeldLines::new(self.origin.name.clone(), bytes)));
                             continue;
                         }
                         Ok(OpenedSource::Followed(lines)) => {
@@ -461,6 +461,7 @@ impl LineJobs {
                     Ok(Some(Job::Group { file, packed, number: *next - 1 }))
                 }
                 Some(Open::Packed { .. }) => Ok(None),
+                Some(Open::Held(lines)) => lines.next(self.size).map(|text| text.map(Job::Text)),
                 Some(Open::Sequence(sequence)) => {
                     sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
                 }
@@ -489,6 +490,7 @@ impl LineJobs {
         let open = match &self.open {
             Some(Open::Plain { file, next }) => *next < file.len(),
             Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
+            Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,
         };

@@ -9,19 +9,19 @@ use super::{Origin, Stats};
 use crate::input::Text;
 
 /// An operator over inputs. Workers evaluate its task; it takes the results in order.
-pub trait Operator {
+pub trait Operator<'a> {
     /// The task of the workers.
     type Task: Task;
     /// The items that are yielded for one text.
     type Items: Iterator;
 
     /// Takes the result for the next text.
-    fn take(&mut self, part: Part<<Self::Task as Task>::Output>) -> Taken<Self::Items>;
+    fn take(&mut self, part: Part<'a, <Self::Task as Task>::Output>) -> Taken<Self::Items>;
 }
 
 /// The result for one text.
-pub struct Part<R> {
-    pub text: Text,
+pub struct Part<'a, R> {
+    pub text: Text<'a>,
     pub result: R,
     /// The input that the text belongs to.
     pub origin: Origin,
@@ -49,7 +49,7 @@ pub(super) trait Conduct<K: Task>: Send {
     ///
     /// # Errors
     /// The error that ends the results.
-    fn take(&mut self, done: &mut Done<K::Output>) -> Result<Step<K>, Error>;
+    fn take(&mut self, done: &mut Done<'static, K::Output>) -> Result<Step<K>, Error>;
 
     /// Notes for the report of the run.
     fn notes(&self) -> &[String];
@@ -60,10 +60,10 @@ pub(super) enum Step<K: Task> {
     /// The results are held, and more parts follow.
     Held,
     /// The results may be yielded.
-    Given(Texts<K::Output>),
+    Given(Texts<'static, K::Output>),
     /// The document is good. These results may be yielded, and these workers continue with it; with `None`,
     /// the document is complete.
-    Surveyed(Texts<K::Output>, Option<Workers<K>>),
+    Surveyed(Texts<'static, K::Output>, Option<Workers<K>>),
     /// The survey failed, and these workers replace the current ones.
     Instead(Workers<K>),
 }

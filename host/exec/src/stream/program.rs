@@ -14,29 +14,32 @@ use warpath_lang::program::Program;
 
 use super::batch::{self, Batch};
 use super::documents::Conductor;
+use super::flow::Flow;
 use super::hits::Matches;
-use super::jobs::{Jobs, LineJobs, SelectedJobs};
+use super::inline::Inline;
+use super::jobs::{Form, Jobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Plan, Running, Stats, Store, workers};
 use crate::document::Format;
 use crate::engine::{Chosen, OnError};
-use crate::input::{Extract, Source};
+use crate::input::{Extract, Given};
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// The results of a program over inputs, one batch for each partition. See
 /// [`Input::answers`](crate::operators::Input::answers).
-pub type Answers = Ordered<Programs<Option<Batch>>>;
+pub type Answers<'a> = Ordered<'a, Programs<Option<Batch<'a>>>>;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
-pub type Hits = Ordered<Programs<Matches>>;
+pub type Hits<'a> = Ordered<'a, Programs<Matches<'a>>>;
 
 /// The records of inputs as typed columns. See [`Input::columns`](crate::operators::Input::columns).
 ///
 /// A batch has at least one row, and at most as many as a partition has; see
 /// [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size). Workers make batches in
 /// their own threads.
-pub type Columns = Ordered<Programs<ColumnBatches>>;
+pub type Columns<'a> = Ordered<'a, Programs<ColumnBatches>>;
 
 /// The operator of programs. `F` is the form of the results, which is made from batches.
 pub struct Programs<F> {
@@ -47,8 +50,8 @@ pub struct Programs<F> {
 /// The typed columns of a batch that have rows.
 pub struct ColumnBatches(Vec<ColumnBatch>);
 
-impl From<Batch> for ColumnBatches {
-    fn from(mut batch: Batch) -> Self {
+impl From<Batch<'_>> for ColumnBatches {
+    fn from(mut batch: Batch<'_>) -> Self {
         let mut columns = batch.take_columns();
         columns.retain(|columns| columns.rows > 0);
         Self(columns)
@@ -57,15 +60,15 @@ impl From<Batch> for ColumnBatches {
 
 /// The records of inputs as nested columns. See [`Input::nested`](crate::operators::Input::nested).
 #[cfg(feature = "arrow")]
-pub type Nested = Ordered<Programs<NestedBatches>>;
+pub type Nested<'a> = Ordered<'a, Programs<NestedBatches>>;
 
 /// The nested columns of a batch.
 #[cfg(feature = "arrow")]
 pub struct NestedBatches(Vec<NestedBatch>);
 
 #[cfg(feature = "arrow")]
-impl From<Batch> for NestedBatches {
-    fn from(mut batch: Batch) -> Self {
+impl From<Batch<'_>> for NestedBatches {
+    fn from(mut batch: Batch<'_>) -> Self {
         Self(batch.take_nested().into_iter().flatten().collect())
     }
 }
@@ -89,12 +92,12 @@ impl IntoIterator for ColumnBatches {
     }
 }
 
-impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
+impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
     type Task = ProgramTask;
     type Items = F::IntoIter;
 
     /// Makes a batch. If the engine fails at malformed records, the batch ends before the first of them.
-    fn take(&mut self, part: Part<Answered>) -> Taken<F::IntoIter> {
+    fn take(&mut self, part: Part<'a, Answered>) -> Taken<F::IntoIter> {
         let Part { text, result: Answered { mut answer, digest }, origin, first_line } = part;
         let first_line = match text.extract() {
             // Selected lines count in their text alone.
@@ -120,22 +123,22 @@ impl<F: From<Batch> + IntoIterator> Operator for Programs<F> {
     }
 }
 
-impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
+impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
     /// No results but an error.
     #[cfg(feature = "arrow")]
     pub(crate) fn failed(error: Error) -> Self {
         Self::new(Programs { on_error: OnError::Fail, form: PhantomData }, Err(error))
     }
 
-    pub(crate) fn start(mut input: Request, program: Program, want: Want) -> Self {
+    pub(crate) fn start(mut input: Request<'a>, operation: Operation, program: Program, want: Want) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
         let program = guarded(program, input.predicate.take(), want);
-        Self::new(operator, program.and_then(|program| start(input, program, want)))
+        Self::new(operator, program.and_then(|program| start(input, operation, program, want)))
     }
 
     /// The results over a store. `index` describes it.
     pub(crate) fn over(
-        chosen: Chosen,
+        mut chosen: Chosen,
         on_error: OnError,
         store: Arc<dyn Store>,
         index: String,
@@ -143,6 +146,7 @@ impl<F: From<Batch> + IntoIterator> Ordered<Programs<F>> {
         want: Want,
     ) -> Self {
         let operator = Programs { on_error, form: PhantomData };
+        chosen.begin(Operation::Resident, || "<resident index>".into());
         let program = guarded(program, None, want);
         Self::new(
             operator,
@@ -171,14 +175,19 @@ fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> R
 }
 
 /// Starts the evaluation of a program.
-fn start(input: Request, program: Program, want: Want) -> Result<Running<ProgramTask>, Error> {
-    let Request { engine, sources, index, selected, digest, .. } = input;
+fn start<'a>(
+    input: Request<'a>,
+    operation: Operation,
+    program: Program,
+    want: Want,
+) -> Result<Running<'a, ProgramTask>, Error> {
+    let Request { engine, inputs, index, selected, digest, .. } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
-        None => sources.iter().map(Source::plain_bytes).sum(),
+        None => inputs.plain_bytes(),
     };
-    #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
     let mut chosen = engine.choose_for(plain_bytes, &program)?;
+    chosen.begin(operation, || inputs.names());
     #[cfg(feature = "arrow")]
     {
         chosen.nested = input.nested;
@@ -196,27 +205,48 @@ fn start(input: Request, program: Program, want: Want) -> Result<Running<Program
             ));
         }
         let plan = chosen.plan();
-        let conductor = Conductor::new(sources, chosen, work);
-        return Ok(Running { plan, workers: None, conduct: Some(Box::new(conductor)) });
+        return Ok(match inputs.documents(chosen.partition_size)? {
+            Given::Held(held) => {
+                let task = work.task(&chosen);
+                let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
+                Running::new(plan, Flow::Inline(Box::new(inline)), &chosen)
+            }
+            Given::Sources(sources) => {
+                let running = Running::without_flow(plan, &chosen);
+                let conductor = Conductor::new(sources, chosen, work);
+                Running { conduct: Some(Box::new(conductor)), ..running }
+            }
+        });
     }
     let said = match index.map(|index| index.use_for(&chosen, &work.program)).transpose()? {
         Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), work),
         Some((None, said)) => Some(said),
         None => None,
     };
-    let jobs = LineJobs::new(sources, chosen.partition_size)
-        .with_latency(chosen.max_latency)
-        .with_packed(chosen.backend.abilities().answers_packed);
-    run(chosen, Jobs::Lines(Box::new(jobs)), said, work)
+    let plan = plan(&chosen, said, false, &work);
+    let packed = chosen.backend.abilities().answers_packed;
+    let flow = Flow::lines(work.task(&chosen), inputs, &chosen, packed)?;
+    Ok(Running::new(plan, flow, &chosen))
+}
+
+/// The plan of a run. `index` describes the index that it uses. `is_selected` is true if that index selects
+/// lines, which are then read.
+fn plan(chosen: &Chosen, index: Option<String>, is_selected: bool, work: &Work) -> Plan {
+    let plan = chosen.plan();
+    // The host checks partitions that are indexed already, and programs that the host evaluates.
+    let is_read = index.is_none() || is_selected;
+    let strict_on_device = plan.strict_on_device && is_read && !work.program.has_patterns_at_run();
+    Plan { index, strict_on_device, ..plan }
 }
 
 /// Starts workers on a feed. `index` describes the index that it uses.
-fn run(chosen: Chosen, feed: Jobs, index: Option<String>, work: Work) -> Result<Running<ProgramTask>, Error> {
-    let plan = chosen.plan();
-    // The host checks partitions that are indexed already, and programs that the host evaluates.
-    let is_read = index.is_none() || matches!(feed, Jobs::Selected(_));
-    let strict_on_device = plan.strict_on_device && is_read && !work.program.has_patterns_at_run();
-    let plan = Plan { index, strict_on_device, ..plan };
-    let workers = chosen.workers;
-    Ok(Running { plan, workers: Some(workers::start(work.task(&chosen), feed, workers)?), conduct: None })
+fn run<'a>(
+    chosen: Chosen,
+    feed: Jobs,
+    index: Option<String>,
+    work: Work,
+) -> Result<Running<'a, ProgramTask>, Error> {
+    let plan = plan(&chosen, index, matches!(feed, Jobs::Selected(_)), &work);
+    let workers = workers::start(work.task(&chosen), feed, &chosen)?;
+    Ok(Running::new(plan, Flow::Workers(workers), &chosen))
 }

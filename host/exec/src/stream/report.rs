@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// Statistics of the work done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Decompressed bytes of text that were evaluated.
     pub bytes: u64,
@@ -23,8 +24,37 @@ pub struct Stats {
     pub answering: Duration,
 }
 
+impl Stats {
+    /// The statistics of this work and of other work: sums, and the greater number of workers.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let mut hits = Engine::builder().build()?.bytes("{}\n").query(&Query::compile("$.a")?)?;
+    /// hits.by_ref().for_each(drop);
+    /// assert_eq!(hits.stats().and(hits.stats()).lines, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            lines: self.lines + other.lines,
+            matches: self.matches + other.matches,
+            skipped: self.skipped + other.skipped,
+            partitions: self.partitions + other.partitions,
+            workers: self.workers.max(other.workers),
+            reading: self.reading + other.reading,
+            answering: self.answering + other.answering,
+        }
+    }
+}
+
 /// The backend and its settings, and the reason for the choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// A short name of the backend.
     pub backend: String,

@@ -20,17 +20,19 @@ use warpath_shared::units::LineIx;
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 
 use super::batch::{located, record_error};
-use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::flow::Flow;
+use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::{self, Task};
-use super::{Ordered, Running, Stats, workers};
+use super::{Ordered, Running, Stats};
 use crate::document::{Format, opening_line};
-use crate::engine::{Chosen, OnError};
+use crate::engine::OnError;
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// The schema of inputs, one part for each text. See [`Input::schema`](crate::operators::Input::schema).
-pub type Schemas = Ordered<SchemaOperator>;
+pub type Schemas<'a> = Ordered<'a, SchemaOperator>;
 
 /// The bits of a text's number that count the texts of one job.
 const TEXT_BITS: u32 = 20;
@@ -108,7 +110,7 @@ impl InputSchema {
 }
 
 impl SchemaTask {
-    fn add(&self, thread: usize, number: u64, text: &mut Text) -> Result<Added, Error> {
+    fn add(&self, thread: usize, number: u64, text: &mut Text<'_>) -> Result<Added, Error> {
         let mut added =
             Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, in_opening: false };
         let known = text.extract().and_then(|extract| task::fault(extract, text, self.strict));
@@ -142,7 +144,7 @@ impl SchemaTask {
         chosen: &Program,
         faults: &mut Vec<LineFault>,
     ) -> Result<Vec<u64>, Error> {
-        let answer = Cpu.answer(text, chosen, Want { records: true, ..Want::default() })?;
+        let answer = Cpu.answer(text, chosen, Want::default().records(true))?;
         let (mut without, mut first) = (Vec::new(), 0);
         let mut strict: Vec<LineIx> = faults.iter().map(|fault| fault.line).collect();
         strict.sort_unstable();
@@ -169,7 +171,7 @@ impl SchemaTask {
         &self,
         tree: &mut SchemaTree,
         walker: &mut Walker,
-        text: &Text,
+        text: &Text<'_>,
         added: &mut Added,
     ) -> Result<(), Error> {
         let bytes = text.bytes();
@@ -233,7 +235,7 @@ impl Task for SchemaTask {
         &self.buffers
     }
 
-    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _: bool) -> Result<Added, Error> {
+    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text<'_>, _: bool) -> Result<Added, Error> {
         self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
 
@@ -241,7 +243,7 @@ impl Task for SchemaTask {
         &self,
         turn: Turn,
         _: &mut Option<()>,
-        texts: &mut [Text],
+        texts: &mut [Text<'_>],
         _: bool,
         results: &mut Vec<Added>,
     ) -> Result<(), Error> {
@@ -252,11 +254,11 @@ impl Task for SchemaTask {
     }
 }
 
-impl Operator for SchemaOperator {
+impl<'a> Operator<'a> for SchemaOperator {
     type Task = SchemaTask;
     type Items = option::IntoIter<SchemaPart>;
 
-    fn take(&mut self, part: Part<Added>) -> Taken<Self::Items> {
+    fn take(&mut self, part: Part<'a, Added>) -> Taken<Self::Items> {
         let Part { text, result, origin, first_line } = part;
         let Added { number, lines, records, faults, around, in_opening } = result;
         if self.sources.last() != Some(&origin.name) {
@@ -284,8 +286,8 @@ impl Operator for SchemaOperator {
     }
 }
 
-impl Schemas {
-    pub(crate) fn start(input: Request, limit: Option<u64>) -> Self {
+impl<'a> Schemas<'a> {
+    pub(crate) fn start(input: Request<'a>, limit: Option<u64>) -> Self {
         let trees = Trees::default();
         let (texts, sources) = (Vec::new(), Vec::new());
         let operator =
@@ -297,7 +299,7 @@ impl Schemas {
     #[must_use]
     pub fn finish(mut self) -> InputSchema {
         // The workers end before their trees are taken.
-        self.running.workers = None;
+        self.running.flow = None;
         let SchemaOperator { trees, texts, sources, .. } = self.operator;
         let trees = std::mem::take(&mut *trees.lock().unwrap_or_else(PoisonError::into_inner));
         let mut trees = trees.into_values().map(|(tree, _)| tree);
@@ -317,31 +319,31 @@ impl Schemas {
     }
 }
 
-fn start(mut input: Request, limit: Option<u64>, trees: Trees) -> Result<Running<SchemaTask>, Error> {
+fn start<'a>(
+    mut input: Request<'a>,
+    limit: Option<u64>,
+    trees: Trees,
+) -> Result<Running<'a, SchemaTask>, Error> {
     let chosen_records = input.predicate.take().map(|predicate| marking(&predicate)).transpose()?;
     input.wants_all_lines("a schema requires")?;
-    let Request { engine, sources, index, .. } = input;
+    let Request { engine, inputs, index, .. } = input;
     if index.is_some() {
         return Err(Error::Usage("a schema is made of the text, without an index".into()));
     }
-    let chosen = engine.choose_cpu();
-    let (plan, size) = (chosen.plan(), chosen.partition_size);
-    let jobs = match engine.format() {
-        Format::Ndjson => {
-            Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
-        }
-        Format::Json => {
-            let sources = sources.into_iter().map(Document::Source).collect();
-            let documents = DocumentJobs::together(sources, size, Form::Line);
-            Jobs::Documents(DocumentJobs { with_empty: chosen.strict, ..documents })
-        }
-    };
-    let Chosen { backend, buffers, workers, strict, .. } = chosen;
-    let workers = if limit.is_some() { 1 } else { workers };
+    let mut chosen = engine.choose_cpu();
+    chosen.begin(Operation::Schema, || inputs.names());
+    if limit.is_some() {
+        chosen.workers = 1;
+    }
+    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
     let skips = engine.on_error() == OnError::Skip;
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
     let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
-    Ok(Running { plan, workers: Some(workers::start(task, jobs, workers)?), conduct: None })
+    let flow = match engine.format() {
+        Format::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
+        Format::Json => Flow::documents(task, inputs, &chosen, Form::Line, strict)?,
+    };
+    Ok(Running::new(chosen.plan(), flow, &chosen))
 }
 
 /// The program that marks the records for which a predicate is true.

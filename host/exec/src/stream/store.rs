@@ -20,7 +20,7 @@ pub trait Store: Send + Sync {
 
 /// A result over a partition that was already indexed.
 pub struct Stored<A = Answer> {
-    pub text: Text,
+    pub text: Text<'static>,
     pub answer: A,
     /// Time spent reading.
     pub reading: Duration,

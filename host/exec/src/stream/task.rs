@@ -47,7 +47,7 @@ pub trait Task: Send + Sync + 'static {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        text: &mut Text,
+        text: &mut Text<'_>,
         surveyed: bool,
     ) -> Result<Self::Output, Error>;
 
@@ -60,7 +60,7 @@ pub trait Task: Send + Sync + 'static {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        texts: &mut [Text],
+        texts: &mut [Text<'_>],
         surveyed: bool,
         results: &mut Vec<Self::Output>,
     ) -> Result<(), Error> {
@@ -143,7 +143,7 @@ impl ProgramTask {
 
     /// Decodes the records of a result to nested columns, if the caller wants these.
     #[cfg(feature = "arrow")]
-    fn decode(&self, answer: &mut Answer, text: &Text) -> Result<(), Error> {
+    fn decode(&self, answer: &mut Answer, text: &Text<'_>) -> Result<(), Error> {
         let Some(schema) = &self.nested else { return Ok(()) };
         for piece in &mut answer.pieces {
             piece.decode(text.bytes(), schema)?;
@@ -177,7 +177,7 @@ impl Task for ProgramTask {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        text: &mut Text,
+        text: &mut Text<'_>,
         surveyed: bool,
     ) -> Result<Answered, Error> {
         let Self { backend, buffers, program, strict, .. } = self;
@@ -210,7 +210,7 @@ impl Task for ProgramTask {
             // Columns come with the digest, and refused values are shown with their records.
             Some(_) => {
                 let records = want.records && want.columns.is_some();
-                is_looked_at(&answer, Want { records, ..Want::default() })
+                is_looked_at(&answer, Want::default().records(records))
             }
             None => is_looked_at(&answer, want),
         };
@@ -234,7 +234,7 @@ impl Task for ProgramTask {
 
 /// The fault of a document that is known without an evaluation: a string that a newline leaves open, or, in
 /// strict mode, no value at all.
-pub fn fault(extract: &Extract, text: &Text, strict: bool) -> Option<Fault> {
+pub fn fault(extract: &Extract, text: &Text<'_>, strict: bool) -> Option<Fault> {
     let is_blank = || text.bytes().iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
     let no_value = || Fault { kind: FaultKind::NoValue, at: 0 };
     let is_empty = || strict && matches!(extract, Extract::Whole(_)) && is_blank();

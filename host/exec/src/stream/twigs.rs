@@ -20,15 +20,17 @@ use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
 use super::batch;
-use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::flow::Flow;
+use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
-use super::{Ordered, Plan, Running, Stats, workers};
+use super::{Ordered, Plan, Running, Stats};
 use crate::document::opening_line;
-use crate::engine::{Chosen, OnError};
+use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
+use crate::trace::Operation;
 
 /// Subscriptions that are matched against all texts of some inputs.
 pub struct TwigTask {
@@ -65,7 +67,7 @@ impl Task for TwigTask {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        text: &mut Text,
+        text: &mut Text<'_>,
         _surveyed: bool,
     ) -> Result<Matching, Error> {
         let subscriptions = self.standing.current();
@@ -82,7 +84,7 @@ impl Task for TwigTask {
         &'a self,
         turn: Turn,
         worker: &mut Option<Self::Worker<'a>>,
-        texts: &mut [Text],
+        texts: &mut [Text<'_>],
         surveyed: bool,
         results: &mut Vec<Matching>,
     ) -> Result<(), Error> {
@@ -94,7 +96,7 @@ impl Task for TwigTask {
         }
         let subscriptions = self.standing.current();
         // A document that did not become one line is known to be faulty.
-        let broken = |text: &Text| text.extract().and_then(Extract::fault);
+        let broken = |text: &Text<'_>| text.extract().and_then(Extract::fault);
         let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
         let found = self.worker(turn, worker)?.documents(&subscriptions, &good, self.documents)?;
         let mut found = found.into_iter();
@@ -135,7 +137,7 @@ impl TwigTask {
                 break;
             }
         }
-        let answer = Cpu.answer(&matched, program, Want { matches: true, ..Want::default() })?;
+        let answer = Cpu.answer(&matched, program, Want::default().matches(true))?;
         let (mut passed, mut first) = (Vec::new(), 0);
         for piece in &answer.pieces {
             let number = |line: u32| numbers.get((first + line) as usize).copied().unwrap_or_default();
@@ -173,7 +175,7 @@ fn check_strictly(text: &[u8], found: &mut Found) {
 }
 
 /// The error of an input that is one document.
-fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
+fn located(name: &str, text: &Text<'_>, fault: DocumentFault) -> InputError {
     match (fault, text.extract()) {
         (DocumentFault::Json(fault), Some(Extract::Whole(whole))) => {
             let (line, at) = whole.place(fault.at);
@@ -189,7 +191,7 @@ fn located(name: &str, text: &Text, fault: DocumentFault) -> InputError {
 /// The subscriptions that the documents of inputs match, in their order. See
 /// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and
 /// a subscription.
-pub type Filtering = Ordered<Subscriptions>;
+pub type Filtering<'a> = Ordered<'a, Subscriptions>;
 
 /// The operator of subscriptions.
 pub struct Subscriptions {
@@ -197,20 +199,24 @@ pub struct Subscriptions {
     on_error: OnError,
 }
 
-impl Filtering {
-    pub(crate) fn start(input: Request, standing: &Standing, documents: Documents) -> Self {
+impl<'a> Filtering<'a> {
+    pub(crate) fn start(input: Request<'a>, standing: &Standing, documents: Documents) -> Self {
         let operator = Subscriptions { documents, on_error: input.engine.on_error() };
         Self::new(operator, start(input, standing, documents))
     }
 }
 
-fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Running<TwigTask>, Error> {
+fn start<'a>(
+    input: Request<'a>,
+    standing: &Standing,
+    documents: Documents,
+) -> Result<Running<'a, TwigTask>, Error> {
     if input.selected.is_some() {
         return Err(Error::Usage(
             "subscriptions require all lines of an input; some lines are selected here".into(),
         ));
     }
-    let Request { engine, sources, index, predicate, .. } = input;
+    let Request { engine, inputs, index, predicate, .. } = input;
     let only = match predicate {
         Some(_) if documents == Documents::Xml => {
             return Err(Error::Usage("a predicate is about JSON records; these inputs are XML".into()));
@@ -221,32 +227,30 @@ fn start(input: Request, standing: &Standing, documents: Documents) -> Result<Ru
     if index.is_some() {
         return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
     }
-    let chosen = engine.choose(&sources)?;
+    let mut chosen = engine.choose(inputs.plain_bytes())?;
+    chosen.begin(Operation::Filter, || inputs.names());
     if chosen.strict && documents != Documents::Ndjson {
         return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
     }
     // The host checks lines before they are matched.
     let plan = Plan { strict_on_device: false, ..chosen.plan() };
-    let size = chosen.partition_size;
-    let feed = if documents == Documents::Ndjson {
-        Jobs::Lines(Box::new(LineJobs::new(sources, size).with_latency(chosen.max_latency)))
-    } else {
-        let sources = sources.into_iter().map(Document::Source).collect();
-        let form = if documents == Documents::Xml { Form::Text } else { Form::Line };
-        Jobs::Documents(DocumentJobs::together(sources, size, form))
-    };
-    let Chosen { backend, buffers, workers, strict, .. } = chosen;
+    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
     let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
-    Ok(Running { plan, workers: Some(workers::start(task, feed, workers)?), conduct: None })
+    let flow = match documents {
+        Documents::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
+        Documents::Json => Flow::documents(task, inputs, &chosen, Form::Line, false)?,
+        Documents::Xml => Flow::documents(task, inputs, &chosen, Form::Text, true)?,
+    };
+    Ok(Running::new(plan, flow, &chosen))
 }
 
-impl Operator for Subscriptions {
+impl<'a> Operator<'a> for Subscriptions {
     type Task = TwigTask;
-    type Items = option::IntoIter<Filtered>;
+    type Items = option::IntoIter<Filtered<'a>>;
 
     /// Yields the result for one text. If the engine fails at malformed documents, the result ends before the
     /// first of them.
-    fn take(&mut self, part: Part<Matching>) -> Taken<Self::Items> {
+    fn take(&mut self, part: Part<'a, Matching>) -> Taken<Self::Items> {
         let Part { text, result: Matching { subscriptions, found }, origin, first_line } = part;
         let source = origin.name;
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
@@ -293,8 +297,8 @@ impl Operator for Subscriptions {
 
 /// The subscriptions that the documents of a partition match, or those that an input matches that is one
 /// document.
-pub struct Filtered {
-    text: Text,
+pub struct Filtered<'a> {
+    text: Text<'a>,
     source: Arc<str>,
     first_line: u64,
     is_lines: bool,
@@ -310,7 +314,7 @@ pub struct Filtered {
     subscriptions: Arc<Snapshot>,
 }
 
-impl Filtered {
+impl Filtered<'_> {
     /// The input's name: a file's path, or `<stdin>`.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -418,7 +422,7 @@ impl Filtered {
 /// A document that matches at least one subscription.
 #[derive(Clone, Copy)]
 pub struct FoundDocument<'a> {
-    filtered: &'a Filtered,
+    filtered: &'a Filtered<'a>,
     pairs: &'a [(u32, u32)],
 }
 

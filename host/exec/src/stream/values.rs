@@ -7,15 +7,16 @@ use warpath_backend::backend::Backend;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 
-use super::jobs::{Jobs, LineJobs, Origin};
+use super::flow::Flow;
+use super::jobs::Origin;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
-use super::{Ordered, Running, Stats, workers};
+use super::{Ordered, Running, Stats};
 use crate::engine::Chosen;
-use crate::input::{Buffers, Source, Text};
+use crate::input::{Buffers, Inputs, Text};
 
 /// Makes a value from a text. The number is that of the part that the text belongs to; numbers grow.
-pub(super) type Make<T> = Box<dyn Fn(usize, &mut Text) -> Result<T, Error> + Send + Sync>;
+pub(super) type Make<T> = Box<dyn Fn(usize, &mut Text<'_>) -> Result<T, Error> + Send + Sync>;
 
 /// A task that makes one value from each text.
 pub struct PerText<T> {
@@ -36,46 +37,51 @@ impl<T: Send + 'static> Task for PerText<T> {
         &self.buffers
     }
 
-    fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text, _surveyed: bool) -> Result<T, Error> {
+    fn evaluate(
+        &self,
+        turn: Turn,
+        _: &mut Option<()>,
+        text: &mut Text<'_>,
+        _surveyed: bool,
+    ) -> Result<T, Error> {
         (self.make)(turn.number as usize, text)
     }
 }
 
 /// Starts workers that make a value from each partition of some inputs.
-pub(super) fn start<T: Send + 'static>(
-    sources: Vec<Source>,
+pub(super) fn start<'a, T: Send + 'static>(
+    inputs: Inputs<'a>,
     chosen: &Chosen,
     buffers: Arc<Buffers>,
     make: Make<T>,
-) -> Result<Running<PerText<T>>, Error> {
-    let feed = LineJobs::new(sources, chosen.partition_size).with_latency(chosen.max_latency);
+) -> Result<Running<'a, PerText<T>>, Error> {
     let task = PerText { backend: chosen.backend.clone(), buffers, make };
-    let workers = workers::start(task, Jobs::Lines(Box::new(feed)), chosen.workers)?;
-    Ok(Running { plan: chosen.plan(), workers: Some(workers), conduct: None })
+    let flow = Flow::lines(task, inputs, chosen, false)?;
+    Ok(Running::new(chosen.plan(), flow, chosen))
 }
 
 /// The operator that yields each value, with its input. Its field counts the lines of a value.
 pub struct Values<T>(fn(&T) -> u64);
 
-impl<T: Send + 'static> Operator for Values<T> {
+impl<'a, T: Send + 'static> Operator<'a> for Values<T> {
     type Task = PerText<T>;
     type Items = option::IntoIter<(Origin, T)>;
 
-    fn take(&mut self, Part { result, origin, .. }: Part<T>) -> Taken<Self::Items> {
+    fn take(&mut self, Part { result, origin, .. }: Part<'a, T>) -> Taken<Self::Items> {
         let lines = (self.0)(&result);
         let counts = Stats { lines, ..Stats::default() };
         Taken { items: Some((origin, result)).into_iter(), lines, counts, error: None }
     }
 }
 
-impl<T: Send + 'static> Ordered<Values<T>> {
+impl<'a, T: Send + 'static> Ordered<'a, Values<T>> {
     /// Makes a value from each partition of some inputs, in as many threads as were chosen. `lines` counts
     /// the lines of a value.
     pub(crate) fn of_each(
-        sources: Vec<Source>,
+        inputs: Inputs<'a>,
         chosen: &Chosen,
         lines: fn(&T) -> u64,
-        make: impl Fn(usize, &Text) -> Result<T, Error> + Send + Sync + 'static,
+        make: impl Fn(usize, &Text<'_>) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Self {
         // These buffers may have another size than the ones for streaming, and are of no use afterwards.
         let buffers = Buffers::new(chosen.backend.clone());
@@ -84,6 +90,6 @@ impl<T: Send + 'static> Ordered<Values<T>> {
             text.forget();
             Ok(made)
         });
-        Self::new(Values(lines), start(sources, chosen, buffers, make))
+        Self::new(Values(lines), start(inputs, chosen, buffers, make))
     }
 }

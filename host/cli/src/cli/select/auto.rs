@@ -220,6 +220,8 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
         Source::Followed(..) | Source::FollowedAll(_) => {
             return Err(Failure::usage("`--auto` reads its input twice, and a followed file does not end"));
         }
+        // The program makes no other inputs.
+        _ => return Err(Failure::usage("`--auto` reads its input twice, which this input does not allow")),
     };
     let failed = |source| Failure::Output { name: "a temporary file".into(), source };
     let copy = tempfile::tempfile().map_err(failed)?;
@@ -329,7 +331,7 @@ impl Nested {
 
 impl Consumer for Nested {
     fn want(&self) -> Want {
-        Want { records: true, ..self.limit.of(Want::default()) }
+        self.limit.of(Want::default()).records(true)
     }
 
     fn decodes(&self) -> Option<Arc<NestedSchema>> {

@@ -60,9 +60,9 @@ impl Rest {
     }
 
     /// Adds the limit to `want`. With a limit, the caller must know which lines are rows.
-    pub fn of(&self, want: Want) -> Want {
-        let limit = self.most.map(Limit::Records).filter(|_| self.is_by_records);
-        Want { records: want.records || self.most.is_some() || self.skips, limit, ..want }
+    pub fn of(&self, mut want: Want) -> Want {
+        want.limit = self.most.map(Limit::Records).filter(|_| self.is_by_records);
+        want.records(want.records || self.most.is_some() || self.skips)
     }
 
     pub fn is_reached(&self) -> bool {
@@ -161,9 +161,9 @@ impl Rows {
 
 impl Consumer for Rows {
     fn want(&self) -> Want {
-        let want = self.limit.of(Want { rows: Some(self.form), ..Want::default() });
+        let want = self.limit.of(Want::default().rows(self.form));
         // Each row of a piece has its own file if rows are sorted.
-        Want { records: want.records || self.names.is_some(), ..want }
+        want.records(want.records || self.names.is_some())
     }
 
     fn is_done(&self) -> bool {

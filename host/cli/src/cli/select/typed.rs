@@ -200,7 +200,7 @@ impl Consumer for Table {
     fn want(&self) -> Want {
         // The text of a refused record is read.
         let records = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
-        self.limit.of(Want { columns: Some(self.schema.width()), records, ..Want::default() })
+        self.limit.of(Want::default().columns(self.schema.width()).records(records))
     }
 
     fn is_done(&self) -> bool {
@@ -258,7 +258,10 @@ impl Consumer for Table {
 impl Sortable for Table {
     fn examines(&self) -> Want {
         let is_examined = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
-        Want { columns: is_examined.then(|| self.schema.width()), records: is_examined, ..Want::default() }
+        match is_examined {
+            true => Want::new().columns(self.schema.width()).records(true),
+            false => Want::new(),
+        }
     }
 
     /// Finds the values that columns do not take, while their records are at hand.

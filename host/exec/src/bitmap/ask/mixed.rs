@@ -249,7 +249,7 @@ impl Read {
         }
         let input = self.engine.input(vec![Source::File(file.to_owned())]).only(index, among.clone())?;
         let program = Program::new(&[Query::compile("$")?])?;
-        let want = Want { records: true, ..Want::default() };
+        let want = Want::default().records(true);
         for batch in input.matching(predicate).answers(program, want) {
             let batch = batch?;
             for (first, piece) in batch.pieces() {

@@ -65,7 +65,7 @@ pub(super) fn build_ndjson_watched(
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
-    let want = Want { matches: true, records: true, ..Want::default() };
+    let want = Want::default().matches(true).records(true);
     let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0, watch };
     let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
     let stamp = opened.settled()?;
@@ -107,13 +107,13 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
 
 /// Batches, each with the number of its first line.
 struct Numbered {
-    answers: Answers,
+    answers: Answers<'static>,
     lines: u64,
     watch: Watch,
 }
 
 impl Iterator for Numbered {
-    type Item = Result<(u64, Batch), Error>;
+    type Item = Result<(u64, Batch<'static>), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(self.answers.next()?.map(|batch| {
@@ -140,7 +140,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(specs: &[ColumnSpec], first: u64, batch: &Batch) -> Self {
+    fn of(specs: &[ColumnSpec], first: u64, batch: &Batch<'_>) -> Self {
         let mut columns: Vec<Raw> = specs.iter().map(|spec| Raw::new(spec.kind)).collect();
         let mut no_records = Vec::new();
         let (mut rows, mut faults) = (0_u64, 0);
@@ -172,7 +172,7 @@ impl Part {
     }
 }
 
-fn line_starts(first: u64, batch: &Batch) -> Vec<u64> {
+fn line_starts(first: u64, batch: &Batch<'_>) -> Vec<u64> {
     let text = batch.text();
     let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|newline| newline + 1));
     let starts = (first..).zip(starts).filter(|(line, start)| line % LINES == 0 && *start < text.len());

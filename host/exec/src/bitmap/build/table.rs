@@ -83,12 +83,11 @@ pub fn build_arrow_by(
 }
 
 fn failed(name: &str, error: ArrowError) -> Error {
-    let what = match error {
+    match error {
         // The inner error has the message.
-        ArrowError::ExternalError(error) => error.to_string(),
-        error => error.to_string(),
-    };
-    InputError::Table { name: name.to_owned(), what }.into()
+        ArrowError::ExternalError(error) => InputError::unreadable(name, error).into(),
+        error => InputError::unreadable(name, error).into(),
+    }
 }
 
 fn unknown(name: &str, column: &str, found: &DataType) -> Error {

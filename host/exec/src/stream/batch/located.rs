@@ -18,7 +18,7 @@ pub struct LocatedRecord<'a> {
     pub record: &'a [u8],
 }
 
-impl Batch {
+impl Batch<'_> {
     /// Returns the line in the input, counted from 1, of a line of a piece whose first line is `first`. `at`
     /// is the offset of a byte of that line in the piece.
     #[must_use]

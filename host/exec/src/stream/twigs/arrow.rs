@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::Filtered;
 
-impl Filtered {
+impl Filtered<'_> {
     /// The schema of [`to_arrow`](Self::to_arrow) has three columns: `file`, a `Utf8`; `line`, a `UInt64`,
     /// from 1 on, null if an input is one document; and `ids`, a `List` of `Utf8`.
     #[must_use]

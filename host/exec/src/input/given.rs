@@ -1,0 +1,97 @@
+//! The inputs of a request, and the threads that may read them.
+
+use std::sync::Arc;
+
+use warpath_core::error::Error;
+
+use super::bytes::InputBytes;
+use super::held::{is_plain, plain_bytes};
+use super::source::Source;
+
+/// The inputs of a request.
+pub(crate) enum Inputs<'a> {
+    /// Inputs that threads may read.
+    Sources(Vec<Source>),
+    /// Borrowed bytes, with their name.
+    Borrowed(String, &'a [u8]),
+}
+
+/// Inputs, by the threads that evaluate them.
+pub(crate) enum Given<'a> {
+    /// Inputs that threads read.
+    Sources(Vec<Source>),
+    /// Bytes that are evaluated while the caller waits.
+    Held(Held<'a>),
+}
+
+/// Text in memory, with its name.
+pub(crate) struct Held<'a> {
+    pub name: Arc<str>,
+    pub bytes: InputBytes<'a>,
+}
+
+impl<'a> Inputs<'a> {
+    /// The sources; none for borrowed bytes.
+    pub fn sources(&self) -> &[Source] {
+        match self {
+            Self::Sources(sources) => sources,
+            Self::Borrowed(..) => &[],
+        }
+    }
+
+    /// The bytes of plain files, and of text in memory.
+    pub fn plain_bytes(&self) -> u64 {
+        match self {
+            Self::Sources(sources) => sources.iter().map(Source::plain_bytes).sum(),
+            Self::Borrowed(_, bytes) => plain_bytes(&InputBytes::borrowed(bytes)),
+        }
+    }
+
+    /// The names of the inputs.
+    pub fn names(&self) -> String {
+        match self {
+            Self::Sources(sources) => sources.iter().map(Source::name).collect::<Vec<_>>().join(" "),
+            Self::Borrowed(name, _) => name.clone(),
+        }
+    }
+
+    /// The inputs as lines, in partitions of `size` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for borrowed bytes in a known format that is not read.
+    pub fn lines(self, size: usize) -> Result<Given<'a>, Error> {
+        self.given(size, usize::MAX)
+    }
+
+    /// The inputs as documents. Bytes of more than `size` bytes are read by threads.
+    ///
+    /// # Errors
+    /// The errors of [`lines`](Self::lines).
+    pub fn documents(self, size: usize) -> Result<Given<'a>, Error> {
+        self.given(size, size)
+    }
+
+    /// The inputs. Of bytes in memory, owned ones of at most `owned` bytes, and borrowed ones of at most
+    /// `borrowed` bytes, are evaluated while the caller waits. Longer borrowed bytes, and compressed ones,
+    /// are copied for the threads that read them.
+    fn given(self, owned: usize, borrowed: usize) -> Result<Given<'a>, Error> {
+        Ok(match self {
+            Self::Borrowed(name, bytes) => {
+                let held = InputBytes::borrowed(bytes);
+                if is_plain(&held, &name)? && bytes.len() <= borrowed {
+                    Given::Held(Held { name: name.into(), bytes: held })
+                } else {
+                    Given::Sources(vec![Source::Bytes(name, bytes.to_vec().into())])
+                }
+            }
+            Self::Sources(sources) => match &sources[..] {
+                [Source::Bytes(name, bytes)]
+                    if bytes.len() <= owned && is_plain(bytes, name).unwrap_or(false) =>
+                {
+                    Given::Held(Held { name: name.as_str().into(), bytes: bytes.clone() })
+                }
+                _ => Given::Sources(sources),
+            },
+        })
+    }
+}

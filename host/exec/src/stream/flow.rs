@@ -1,0 +1,72 @@
+//! The start of a task on the inputs of a request: by workers, or while the caller waits.
+
+use warpath_core::error::Error;
+
+use super::inline::Inline;
+use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::task::Task;
+use super::workers::{self, Reading, Workers};
+use crate::engine::Chosen;
+use crate::input::{Given, Inputs};
+
+/// A task that is being evaluated.
+pub(super) enum Flow<'a, K: Task> {
+    /// By threads, ahead of the caller.
+    Workers(Workers<K>),
+    /// While the caller waits.
+    Inline(Box<Inline<'a, K>>),
+}
+
+impl<'a, K: Task> Flow<'a, K> {
+    /// Starts a task on lines. With `packed`, packed lines are handed on in packed form.
+    pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, packed: bool) -> Result<Self, Error> {
+        let size = chosen.partition_size;
+        match inputs.lines(size)? {
+            Given::Held(held) => Ok(Self::Inline(Box::new(Inline::lines(task, held, chosen)))),
+            Given::Sources(sources) => {
+                let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
+                let jobs = Jobs::Lines(Box::new(jobs));
+                workers::start(task, jobs, chosen).map(Self::Workers)
+            }
+        }
+    }
+
+    /// Starts a task on documents, of which small ones are handed on together. With `with_empty`, an input
+    /// without any text is handed on, too.
+    pub fn documents(
+        task: K,
+        inputs: Inputs<'a>,
+        chosen: &Chosen,
+        form: Form,
+        with_empty: bool,
+    ) -> Result<Self, Error> {
+        let size = chosen.partition_size;
+        match inputs.documents(size)? {
+            Given::Held(held) => {
+                let inline = Inline::document(task, held, form, with_empty, chosen);
+                Ok(Self::Inline(Box::new(inline)))
+            }
+            Given::Sources(sources) => {
+                let sources = sources.into_iter().map(Document::Source).collect();
+                let jobs = DocumentJobs { with_empty, ..DocumentJobs::together(sources, size, form) };
+                workers::start(task, Jobs::Documents(jobs), chosen).map(Self::Workers)
+            }
+        }
+    }
+
+    /// The work and its totals.
+    pub fn work(&self) -> &Reading<K> {
+        match self {
+            Self::Workers(workers) => workers.work(),
+            Self::Inline(inline) => inline.work(),
+        }
+    }
+
+    /// The number of threads that have been used.
+    pub fn threads(&self) -> usize {
+        match self {
+            Self::Workers(workers) => workers.started(),
+            Self::Inline(inline) => inline.used(),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Results as an asynchronous stream (feature `async`).
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use warpath_core::error::Error;
+
+use super::Ordered;
+use super::operator::Operator;
+
+/// Results as a [`Stream`](futures_core::Stream), for any runtime. See [`Ordered::into_stream`].
+///
+/// Workers evaluate in their own threads, and wake the task when a result is there. They wait when they are
+/// far ahead of it. A drop cancels the work, and waits until the workers have finished their partitions.
+pub struct AsyncResults<'a, O: Operator<'a>>(Ordered<'a, O>);
+
+// No field is ever pinned.
+impl<'a, O: Operator<'a>> Unpin for AsyncResults<'a, O> {}
+
+impl<'a, O: Operator<'a>> Ordered<'a, O> {
+    /// The next item, if it is there. Otherwise the task of `context` is woken later.
+    pub(crate) fn poll(
+        &mut self,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
+        self.advance(|workers| workers.poll(context))
+    }
+
+    /// The results as a [`Stream`](futures_core::Stream), which does not wait where it is polled.
+    ///
+    /// Bytes in memory that need no threads ([`Engine::bytes`](crate::engine::Engine::bytes)) are evaluated
+    /// where the stream is polled, a partition at a time, or several if they are borrowed. A deadline is
+    /// noticed with the next result, or by a worker that waits for its input.
+    ///
+    /// ```
+    /// # #[cfg(feature = "async")]
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// use futures::TryStreamExt;
+    /// use warpath::{Engine, Query};
+    ///
+    /// let engine = Engine::builder().build()?;
+    /// let tweets = std::io::Cursor::new("{\"id\":1}\n{\"id\":2}\n");
+    /// let hits = engine.reader("tweets", tweets).query(&Query::compile("$.id")?)?.into_stream();
+    /// let hits: Vec<_> = pollster::block_on(hits.try_collect())?;
+    /// assert_eq!(hits[1].text(), "2");
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "async"))]
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub fn into_stream(self) -> AsyncResults<'a, O> {
+        AsyncResults(self)
+    }
+}
+
+impl<'a, O: Operator<'a>> AsyncResults<'a, O> {
+    /// The results, for their statistics and their plan.
+    #[must_use]
+    pub fn results(&self) -> &Ordered<'a, O> {
+        &self.0
+    }
+}
+
+impl<'a, O: Operator<'a>> futures_core::Stream for AsyncResults<'a, O> {
+    type Item = Result<<O::Items as Iterator>::Item, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().0.poll(context)
+    }
+}
+
+#[cfg(feature = "arrow")]
+mod batches {
+    use arrow_array::RecordBatch;
+    use arrow_schema::{ArrowError, SchemaRef};
+
+    use super::{Context, Pin, Poll};
+    use crate::record_batches::RecordBatches;
+    use crate::stream::Columns;
+
+    /// Record batches as a [`Stream`](futures_core::Stream). See [`RecordBatches::into_stream`].
+    pub struct AsyncBatches<'a>(RecordBatches<'a>);
+
+    // No field is ever pinned.
+    impl Unpin for AsyncBatches<'_> {}
+
+    impl<'a> RecordBatches<'a> {
+        /// The batches as a [`Stream`](futures_core::Stream), as with
+        /// [`Ordered::into_stream`](crate::stream::Ordered::into_stream).
+        #[must_use]
+        pub fn into_stream(self) -> AsyncBatches<'a> {
+            AsyncBatches(self)
+        }
+    }
+
+    impl<'a> AsyncBatches<'a> {
+        /// The schema of all batches.
+        #[must_use]
+        pub fn schema(&self) -> SchemaRef {
+            arrow_array::RecordBatchReader::schema(&self.0)
+        }
+
+        /// The underlying iterator, for its statistics and its plan.
+        #[must_use]
+        pub fn columns(&self) -> &Columns<'a> {
+            self.0.columns()
+        }
+    }
+
+    impl futures_core::Stream for AsyncBatches<'_> {
+        type Item = Result<RecordBatch, ArrowError>;
+
+        fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            self.get_mut().0.poll(context)
+        }
+    }
+}
+
+#[cfg(feature = "arrow")]
+pub use batches::AsyncBatches;
