@@ -147,7 +147,39 @@ impl Input {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches {
-        RecordBatches::new(self.columns(schema), schema)
+        let want = Want { columns: Some(schema.width()), ..Want::default() };
+        RecordBatches::typed(self.answers(schema.program().clone(), want), schema)
+    }
+
+    /// The records as nested columns, as from [`nested`](Self::nested), in record batches of one schema.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_schema::{DataType, Field, Schema};
+    /// use warpath::Engine;
+    /// use warpath::columns::NestedSchema;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let fields = vec![Field::new("id", DataType::Int64, true)];
+    /// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+    /// let input = Engine::builder().build()?.reader("text", "{\"id\":1}\n{\"id\":2.5}\n".as_bytes());
+    /// let mut batches = input.nested_record_batches(schema);
+    /// assert_eq!(batches.next().unwrap()?.num_rows(), 2);
+    /// assert_eq!(batches.counted()[1].0, "$.id");
+    /// assert_eq!(batches.losses().columns[1].mismatch.first, Some(("text".into(), 2)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn nested_record_batches(self, schema: Arc<NestedSchema>) -> RecordBatches {
+        let want = Want { records: true, ..Want::default() };
+        let answers = match root() {
+            Ok(root) => self.decoding(schema.clone()).answers(root, want),
+            Err(error) => Answers::failed(error),
+        };
+        RecordBatches::nested(answers, schema)
     }
 
     /// The records as nested columns: each record is read once, and each member of the schema becomes a
@@ -178,9 +210,8 @@ impl Input {
     #[must_use]
     pub fn nested(self, schema: Arc<NestedSchema>) -> Nested {
         let want = Want { records: true, ..Want::default() };
-        let program = Query::compile("$").and_then(|root| Program::new(&[root]));
-        match program {
-            Ok(program) => Nested::start(self.decoding(schema).0, program, want),
+        match root() {
+            Ok(root) => Nested::start(self.decoding(schema).0, root, want),
             Err(error) => Nested::failed(error),
         }
     }
@@ -360,4 +391,10 @@ impl Input {
     pub fn indexes(self, levels: Level) -> Indexes {
         Indexes::start(self.0, levels)
     }
+}
+
+/// The program that selects the records.
+#[cfg(feature = "arrow")]
+fn root() -> Result<Program, Error> {
+    Query::compile("$").and_then(|root| Program::new(&[root]))
 }

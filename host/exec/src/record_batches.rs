@@ -1,30 +1,127 @@
-//! Typed columns of inputs as Arrow's record batches.
+//! Columns of inputs as Arrow's record batches, with the values that the columns did not take.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use warpath_backend::columns::Schema;
+use warpath_backend::columns::{Schema, Tally};
+use warpath_backend::nested::NestedSchema;
 
-use crate::stream::Columns;
+use crate::stream::{Answers, Batch};
 
-/// Typed columns of inputs as Arrow's record batches, in order, all of one schema. See
-/// [`Input::record_batches`](crate::operators::Input::record_batches).
+/// Columns of inputs as Arrow's record batches, in order, all of one schema. See
+/// [`Input::record_batches`](crate::operators::Input::record_batches) and
+/// [`Input::nested_record_batches`](crate::operators::Input::nested_record_batches).
 ///
 /// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`]; `downcast` returns the
 /// original.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let text = "{\"id\":1}\n{\"id\":\"two\"}\n{}\n";
+/// let mut batches = Engine::builder().build()?.reader("text", text.as_bytes()).record_batches(&schema);
+/// for batch in &mut batches {
+///     assert_eq!(batch?.num_rows(), 3);
+/// }
+/// let losses = &batches.losses().columns[0];
+/// assert_eq!((losses.missing, losses.mismatch.count), (1, 1));
+/// assert_eq!(losses.mismatch.first, Some(("text".into(), 2)));
+/// # Ok(())
+/// # }
+/// ```
 pub struct RecordBatches {
-    columns: Columns,
+    answers: Answers,
     schema: SchemaRef,
+    form: Form,
+    /// The batches of the last partition that were not yielded yet.
+    ready: VecDeque<RecordBatch>,
+    losses: Tally,
+}
+
+/// The form in which a partition has its columns.
+enum Form {
+    Typed(Schema),
+    Nested(Arc<NestedSchema>),
 }
 
 impl RecordBatches {
-    pub(crate) fn new(columns: Columns, schema: &Schema) -> Self {
-        Self { columns, schema: schema.to_arrow() }
+    /// Makes the batches of results that have the columns of a schema.
+    pub(crate) fn typed(answers: Answers, schema: &Schema) -> Self {
+        Self::new(answers, schema.to_arrow(), Form::Typed(schema.clone()))
+    }
+
+    /// Makes the batches of results that are decoded to a schema.
+    pub(crate) fn nested(answers: Answers, schema: Arc<NestedSchema>) -> Self {
+        Self::new(answers, schema.schema().clone(), Form::Nested(schema))
+    }
+
+    fn new(answers: Answers, schema: SchemaRef, form: Form) -> Self {
+        let mut batches = Self { answers, schema, form, ready: VecDeque::new(), losses: Tally::default() };
+        batches.losses.columns.resize_with(batches.counted().len(), Default::default);
+        batches
     }
 
     /// The underlying iterator, for its statistics and its plan.
     #[must_use]
-    pub fn columns(&self) -> &Columns {
-        &self.columns
+    pub fn answers(&self) -> &Answers {
+        &self.answers
+    }
+
+    /// The values that columns did not take, in the partitions so far; complete when the iterator has ended.
+    /// [`counted`](Self::counted) has the names of its columns.
+    #[must_use]
+    pub fn losses(&self) -> &Tally {
+        &self.losses
+    }
+
+    /// The name and the type of each column whose values [`losses`](Self::losses) counts. Nested columns are
+    /// counted one by one, and have their paths as names.
+    #[must_use]
+    pub fn counted(&self) -> Vec<(String, String)> {
+        match &self.form {
+            Form::Typed(schema) => {
+                let columns = schema.program().columns().iter();
+                columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
+            }
+            Form::Nested(schema) => schema.typed_paths(),
+        }
+    }
+
+    /// Takes the batches of a partition.
+    fn take(&mut self, mut batch: Batch) -> Result<(), ArrowError> {
+        match &self.form {
+            Form::Typed(_) => {
+                let made = batch.take_columns();
+                for ((first, piece), columns) in batch.pieces().zip(made) {
+                    let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
+                    self.losses.add(&columns, place);
+                    if columns.rows > 0 {
+                        self.ready.push_back(columns.into_arrow(&self.schema)?);
+                    }
+                }
+            }
+            Form::Nested(_) => {
+                let made = batch.take_nested();
+                for ((first, piece), nested) in batch.pieces().zip(made) {
+                    let mut before = 0;
+                    for made in nested {
+                        let place = |row: u64| {
+                            let line = piece.records.get(before + row as usize).copied().unwrap_or_default();
+                            (batch.source().to_owned(), batch.line_at(piece, first, line, 0))
+                        };
+                        self.losses.add_nested(made.rows.num_rows(), &made.losses, place);
+                        before += made.rows.num_rows();
+                        self.ready.push_back(made.rows);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -32,10 +129,18 @@ impl Iterator for RecordBatches {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(match self.columns.next()? {
-            Ok(batch) => batch.into_arrow(&self.schema),
-            Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
-        })
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            let taken = match self.answers.next()? {
+                Ok(batch) => self.take(batch),
+                Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
+            };
+            if let Err(error) = taken {
+                return Some(Err(error));
+            }
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use warpath_shared::units::{LineIx, PartOffset};
 
 use super::{Column, ColumnBatch};
+#[cfg(feature = "arrow")]
+use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,6 +132,27 @@ impl Tally {
                 };
                 refused.count += 1;
                 refused.first.get_or_insert_with(|| place(refusal.line));
+            }
+        }
+    }
+    /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
+    /// a row of the batch, counted from 1.
+    #[cfg(feature = "arrow")]
+    pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
+        self.rows += rows as u64;
+        let columns = self.columns.len().max(losses.columns.len());
+        self.columns.resize_with(columns, ColumnTally::default);
+        for (tally, loss) in self.columns.iter_mut().zip(&losses.columns) {
+            let [_, _, mismatch, overflow] = loss.first;
+            tally.missing += loss.missing;
+            tally.null += loss.null;
+            let refused = [
+                (&mut tally.mismatch, loss.mismatch, mismatch),
+                (&mut tally.overflow, loss.overflow, overflow),
+            ];
+            for (refused, count, first) in refused {
+                refused.count += count;
+                refused.first = refused.first.take().or_else(|| first.map(&place));
             }
         }
     }
