@@ -73,8 +73,8 @@ impl Matches {
     ///
     /// >>> for match in warpath.open("tweets.ndjson").query("$.tags[*]").located():
     /// ...     print(match.source, match.line, match.path, match.text, match.start, match.end)
-    /// tweets.ndjson 2 $['tags'][0] "a" 92 95
-    /// tweets.ndjson 2 $['tags'][1] "b" 96 99
+    /// tweets.ndjson 2 $['tags'][0] "a" 98 101
+    /// tweets.ndjson 2 $['tags'][1] "b" 102 105
     fn located(&self, py: Python<'_>) -> PyResult<MatchIterator> {
         self.iterate(py, Form::Located)
     }
@@ -155,6 +155,10 @@ impl MatchIterator {
 }
 
 /// A value with its location in the input.
+///
+/// >>> match = next(warpath.open("tweets.ndjson").query("$.tags[*]").located())
+/// >>> match.text, match.line, match.path
+/// ('"a"', 2, "$['tags'][0]")
 #[pyclass(frozen, get_all, module = "warpath")]
 pub struct Match {
     /// The JSON text of the value.

@@ -72,7 +72,7 @@ impl Schema {
     /// The statement of SQL that creates a table for the records.
     ///
     /// >>> print(warpath.open("tweets.ndjson").schema().sql("tweets").splitlines()[0])
-    /// CREATE TABLE tweets (
+    /// CREATE TABLE "tweets" (
     #[pyo3(signature = (table="records"))]
     fn sql(&self, table: &str) -> String {
         create_table(table, &self.to_arrow())

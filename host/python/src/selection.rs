@@ -148,7 +148,7 @@ impl Selection {
     ///
     /// >>> rows = warpath.open("tweets.ndjson", device="cpu").select({"id": "$.id"})
     /// >>> table = pyarrow.table(rows)
-    /// >>> rows.stats["rows"], rows.stats["skipped"], rows.stats["backend"]
+    /// >>> rows.stats["rows"], rows.stats["skipped"], rows.stats["backend"][:3]
     /// (3, 0, 'cpu')
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -47,7 +47,7 @@ class InputError(Error, OSError):
     ...     list(warpath.from_bytes(b"PAR1").query("$"))
     ... except OSError as error:
     ...     print(error)
-    <bytes>: is Parquet, not JSON in UTF-8
+    <bytes>: is a Parquet file, not JSON in UTF-8
     """
 
     __module__ = "warpath"
