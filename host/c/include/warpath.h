@@ -120,7 +120,7 @@ typedef struct WarpathOptions {
   /*
    The size of this struct: `sizeof(WarpathOptions)`. Later versions have more fields.
    */
-  uintptr_t struct_size;
+  size_t struct_size;
   /*
    `auto`, `cpu`, `cuda:0`, `cuda:0,1` or `cuda:all`; NULL for `auto`.
    */
@@ -132,11 +132,11 @@ typedef struct WarpathOptions {
   /*
    The threads that read and evaluate; 0 for a number that suits the device.
    */
-  uintptr_t workers;
+  size_t workers;
   /*
    The bytes that a thread takes at once; 0 for a number that suits the device.
    */
-  uintptr_t partition_size;
+  size_t partition_size;
   /*
    True if each file is one JSON document, and not records on lines.
    */
@@ -163,7 +163,7 @@ typedef struct WarpathMatch {
   /*
    The number of bytes of the text.
    */
-  uintptr_t size;
+  size_t size;
   /*
    The name of the file, which ends with a zero byte.
    */
@@ -255,7 +255,7 @@ enum WarpathErrorKind warpath_error_kind(void);
  strings end with a zero byte. All of them are copied. The result is freed by `warpath_input_free`.
  */
 struct WarpathInput *warpath_open(const char *const *names,
-                                  uintptr_t count,
+                                  size_t count,
                                   const struct WarpathOptions *options);
 
 /*
@@ -268,7 +268,7 @@ struct WarpathInput *warpath_open(const char *const *names,
  for `warpath_open`. The result is freed by `warpath_input_free`.
  */
 struct WarpathInput *warpath_open_bytes(const uint8_t *data,
-                                        uintptr_t size,
+                                        size_t size,
                                         const struct WarpathOptions *options);
 
 /*
@@ -343,7 +343,7 @@ void warpath_matches_free(struct WarpathMatches *matches);
  */
 int32_t warpath_select(const struct WarpathInput *input,
                        const struct WarpathColumn *columns,
-                       uintptr_t count,
+                       size_t count,
                        struct ArrowArrayStream *stream,
                        struct WarpathLosses **losses);
 
@@ -356,7 +356,7 @@ int32_t warpath_select(const struct WarpathInput *input,
  writable memory.
  */
 int32_t warpath_losses_get(const struct WarpathLosses *losses,
-                           uintptr_t column,
+                           size_t column,
                            struct WarpathLoss *loss);
 
 /*
