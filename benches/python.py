@@ -5,8 +5,8 @@
 
 The packages `warpath`, `polars` and `pyarrow` must be installed, `warpath` from a release wheel. The columns
 are `$.id` as an integer, `$.text`, and `$.user.lang`. Prints the least elapsed time and the least processor
-time of each way, after one run that fills the page cache, and their ratios to those of Warpath. The frames must
-be equal.
+time of each way, after one run that fills the page cache, and their ratios to those of Warpath. The frames
+must be equal.
 """
 
 import argparse

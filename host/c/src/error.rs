@@ -61,7 +61,7 @@ thread_local! {
 /// Runs the body of a function of the interface. Returns `failed` and remembers the error, if the body fails
 /// or panics.
 pub fn border<T>(failed: T, body: impl FnOnce() -> Result<T, Failure>) -> T {
-    // A handle that a panic has left behind is only good to be freed, and the documentation says so.
+    // The handle of a call that panicked can still be freed.
     let done = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

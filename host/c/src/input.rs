@@ -147,8 +147,9 @@ fn path(name: &CStr) -> Result<&Path, Failure> {
     Ok(Path::new(OsStr::new(name)))
 }
 
-/// Opens files of newline-delimited JSON: `count` names of files, folders or patterns. Files may be compressed
-/// by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it. Returns NULL if it fails.
+/// Opens files of newline-delimited JSON: `count` names of files, folders or patterns. Files may be
+/// compressed by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it. Returns NULL
+/// if it fails.
 ///
 /// # Safety
 /// `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options whose
@@ -215,8 +216,8 @@ pub unsafe extern "C" fn warpath_open_bytes(
 }
 
 /// Restricts an input to the records for which a condition is true, beside earlier conditions:
-/// `$.user.followers >= 1000 && $.user.lang in ('en', 'nl')`. Matches and streams that were made before are not
-/// affected. Returns 0, or -1 if it fails.
+/// `$.user.followers >= 1000 && $.user.lang in ('en', 'nl')`. Matches and streams that were made before are
+/// not affected. Returns 0, or -1 if it fails.
 ///
 /// # Safety
 /// `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `expression` ends with a

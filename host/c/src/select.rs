@@ -56,8 +56,8 @@ pub struct WarpathLoss {
 /// fails; `stream` is then unchanged.
 ///
 /// # Safety
-/// `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `columns` points to `count`
-/// columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that needs no
+/// `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `columns` points to
+/// `count` columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that needs no
 /// release. `losses` is NULL, or points to memory for a pointer, which is freed by `warpath_losses_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn warpath_select(
@@ -102,19 +102,19 @@ unsafe fn schema(input: &WarpathInput, columns: &[WarpathColumn]) -> Result<Sche
     for column in columns {
         // SAFETY: the caller of this function upholds that the text is null or ends with a zero byte.
         let name = unsafe { text(column.name, "name of a column")? };
-        // SAFETY: as above.
+        // SAFETY: as for the name, by the same caller.
         let path = unsafe { text(column.path, "path of a column")? };
         let values = match column.type_.is_null() {
             true => ColumnType::Text,
             false => {
                 let wrong = |why| Failure::usage(format!("column `{name}`: {why}"));
-                // SAFETY: as above.
+                // SAFETY: as for the name, by the same caller.
                 unsafe { text(column.type_, "type of a column")? }.parse().map_err(wrong)?
             }
         };
         defaults.push(match column.default_.is_null() {
             true => None,
-            // SAFETY: as above.
+            // SAFETY: as for the name, by the same caller.
             false => Some(unsafe { text(column.default_, "default of a column")? }),
         });
         if names.contains(&name) {
@@ -143,7 +143,7 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Callbacks of Arrow abort at a panic. The batches are dropped after one, and nothing else is changed.
+        // Callbacks of Arrow abort at a panic. The batches are dropped after one; nothing else has changed.
         let made = catch_unwind(AssertUnwindSafe(|| {
             let batches = self.batches.as_mut()?;
             let made = batches.next();

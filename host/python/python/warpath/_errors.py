@@ -17,9 +17,9 @@ class Error(Exception):
 class UsageError(Error, ValueError):
     """An argument is not valid.
 
-    >>> warpath.open("tweets.ndjson", device="tpu")
+    >>> warpath.open("tweets.ndjson", on_error="ignore")
     Traceback (most recent call last):
-    warpath.UsageError: the devices are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, with N a device's number
+    warpath.UsageError: on_error is "ignore"; expected "fail" or "skip"
     """
 
     __module__ = "warpath"
