@@ -247,8 +247,9 @@ const char *warpath_error_message(void);
 enum WarpathErrorKind warpath_error_kind(void);
 
 /*
- Opens files of newline-delimited JSON: `count` names of files, folders or patterns. Files may be compressed
- by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it. Returns NULL if it fails.
+ Opens files of newline-delimited JSON: `count` names of files, folders or patterns. Files may be
+ compressed by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it. Returns NULL
+ if it fails.
 
  # Safety
  `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options whose
@@ -273,8 +274,8 @@ struct WarpathInput *warpath_open_bytes(const uint8_t *data,
 
 /*
  Restricts an input to the records for which a condition is true, beside earlier conditions:
- `$.user.followers >= 1000 && $.user.lang in ('en', 'nl')`. Matches and streams that were made before are not
- affected. Returns 0, or -1 if it fails.
+ `$.user.followers >= 1000 && $.user.lang in ('en', 'nl')`. Matches and streams that were made before are
+ not affected. Returns 0, or -1 if it fails.
 
  # Safety
  `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `expression` ends with a
@@ -337,9 +338,10 @@ void warpath_matches_free(struct WarpathMatches *matches);
  fails; `stream` is then unchanged.
 
  # Safety
- `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `columns` points to `count`
- columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that needs no
- release. `losses` is NULL, or points to memory for a pointer, which is freed by `warpath_losses_free`.
+ `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `columns` points to
+ `count` columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that
+ needs no release. `losses` is NULL, or points to memory for a pointer, which is freed by
+ `warpath_losses_free`.
  */
 int32_t warpath_select(const struct WarpathInput *input,
                        const struct WarpathColumn *columns,

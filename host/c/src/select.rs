@@ -57,8 +57,9 @@ pub struct WarpathLoss {
 ///
 /// # Safety
 /// `input` is a result of `warpath_open` or `warpath_open_bytes` that is not freed. `columns` points to
-/// `count` columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that needs no
-/// release. `losses` is NULL, or points to memory for a pointer, which is freed by `warpath_losses_free`.
+/// `count` columns, whose strings end with a zero byte. `stream` points to writable memory for a stream that
+/// needs no release. `losses` is NULL, or points to memory for a pointer, which is freed by
+/// `warpath_losses_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn warpath_select(
     input: *const WarpathInput,
