@@ -37,15 +37,19 @@ EOF
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-    'maturin>=1.9.4,<2' ziglang pytest mypy pyarrow polars duckdb pandas
-export PATH="$folder/venv/bin:$PATH"
-
+export PATH="$folder/venv/bin:$PATH" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+tools=('maturin>=1.9.4,<2' pytest mypy pyarrow polars duckdb pandas)
 options=(--profile dev)
-[[ ${1:-} == --release ]] && options=(--release --zig --compatibility manylinux2014)
+if [[ ${1:-} == --release ]]; then
+    tools+=(ziglang)
+    options=(--release --zig --compatibility manylinux2014)
+fi
+pip install "${tools[@]}"
+
+cargo fmt --check --manifest-path host/python/Cargo.toml
 (cd host/python && maturin build --quiet --locked "${options[@]}" --target-dir "$target" --out "$folder/wheel" \
     --interpreter python3)
-pip install --quiet --disable-pip-version-check --no-index --no-deps "$folder"/wheel/*.whl
+pip install --no-index --no-deps "$folder"/wheel/*.whl
 ls -l "$folder"/wheel
 
 # The tests see the installed package alone: no folder of the repository is the current one.
