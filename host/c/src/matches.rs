@@ -94,8 +94,7 @@ impl WarpathMatches {
     fn advance(&mut self) -> Result<Option<WarpathMatch>, Failure> {
         loop {
             if let Some(batch) = &self.batch {
-                let mut pieces = batch.pieces().skip(self.piece);
-                while let Some((first, piece)) = pieces.next() {
+                for (first, piece) in batch.pieces().skip(self.piece) {
                     if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
                         self.next += 1;
                         let text = batch.match_text(piece, found);

@@ -45,14 +45,14 @@ pub struct RecordBatches {
 
 /// The form in which a partition has its columns.
 enum Form {
-    Typed(Schema),
+    Typed(Box<Schema>),
     Nested(Arc<NestedSchema>),
 }
 
 impl RecordBatches {
     /// Makes the batches of results that have the columns of a schema.
     pub(crate) fn typed(answers: Answers, schema: &Schema) -> Self {
-        Self::new(answers, schema.to_arrow(), Form::Typed(schema.clone()))
+        Self::new(answers, schema.to_arrow(), Form::Typed(Box::new(schema.clone())))
     }
 
     /// Makes the batches of results that are decoded to a schema.

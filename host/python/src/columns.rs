@@ -20,7 +20,7 @@ const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, tim
 #[derive(Clone)]
 pub enum Columns {
     /// A column for each path.
-    Typed(Schema),
+    Typed(Box<Schema>),
     /// A column for each member of the records.
     Nested(Arc<NestedSchema>),
 }
@@ -144,7 +144,7 @@ pub fn typed(
             None => program,
         })
     };
-    make().map(Columns::Typed).map_err(failed)
+    make().map(|schema| Columns::Typed(Box::new(schema))).map_err(failed)
 }
 
 /// Makes a column for each member of the records. Reads all records, if no schema is known.
