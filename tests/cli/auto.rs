@@ -195,7 +195,7 @@ fn a_saved_schema_counts_what_it_does_not_take() {
         let counts: Value = serde_json::from_str(&file.custom_metadata()["warpath.columns"]).unwrap();
         assert_eq!(counts["rows"], 4);
         let want = json!({"name":"$.u.s","type":"string","missing":2,"null":0,"mismatch":1,"overflow":0,
-            "first_mismatch":"new:2"});
+            "first_missing":"new:1","first_mismatch":"new:2"});
         assert_eq!(counts["columns"][3], want);
     }
 }

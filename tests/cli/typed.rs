@@ -184,7 +184,7 @@ warning: column `s:string`: 3 values not taken, null instead: 3 of another type 
 #[test]
 fn what_a_type_does_not_take_is_told() {
     let folder = Folder::new(&[("in", RECORDS)]);
-    let metadata = r#"{"rows":7,"columns":[{"name":"n","type":"int64","missing":1,"null":1,"mismatch":2,"overflow":1,"first_mismatch":"in:2","first_overflow":"in:5"},{"name":"s","type":"string","missing":1,"null":1,"mismatch":3,"overflow":0,"first_mismatch":"in:2"}]}"#;
+    let metadata = r#"{"rows":7,"columns":[{"name":"n","type":"int64","missing":1,"null":1,"mismatch":2,"overflow":1,"first_missing":"in:7","first_null":"in:3","first_mismatch":"in:2","first_overflow":"in:5"},{"name":"s","type":"string","missing":1,"null":1,"mismatch":3,"overflow":0,"first_missing":"in:6","first_null":"in:5","first_mismatch":"in:2"}]}"#;
     for size in ["1", "40", "1MiB"] {
         let args =
             ["select", "n:int64=$.n", "s:string=$.s", "in", "-o", "out.arrow", "--partition-size", size];
@@ -199,8 +199,8 @@ fn what_a_type_does_not_take_is_told() {
         let batch = file(&out);
         assert_eq!(integers(&batch["n"]), [Some(1), None, None, None, None, None, Some(i64::MIN)]);
         let quiet = folder.run(&[&args[..], &["-q", "--stats"]].concat());
-        let statistics =
-            "column      n:int64: 1 missing, 1 null, 2 mismatch (first: in:2), 1 overflow (first: in:5)\n";
+        let statistics = "column      n:int64: 1 missing (first: in:7), 1 null (first: in:3), \
+                          2 mismatch (first: in:2), 1 overflow (first: in:5)\n";
         assert!(quiet.stderr.contains(statistics) && !quiet.stderr.contains("warning"), "{quiet}");
     }
     #[cfg(feature = "parquet")]
@@ -336,12 +336,13 @@ fn statistics_of_columns_are_objects() {
         columns.trim_end().strip_suffix('}').unwrap().to_owned()
     };
     let a = "{\"name\":\"a\",\"type\":\"int64\",\"missing\":1,\"null\":1,\"mismatch\":1,\"overflow\":1,\
-             \"first_mismatch\":\"in:2\",\"first_overflow\":\"in:4\"}";
-    let b = "{\"name\":\"b\",\"type\":\"text\",\"missing\":5,\"null\":0,\"mismatch\":0,\"overflow\":0}";
+             \"first_missing\":\"in:5\",\"first_null\":\"in:3\",\"first_mismatch\":\"in:2\",\"first_overflow\":\"in:4\"}";
+    let b = "{\"name\":\"b\",\"type\":\"text\",\"missing\":5,\"null\":0,\"mismatch\":0,\"overflow\":0,\
+             \"first_missing\":\"in:1\"}";
     assert_eq!(columns(&["a:int64=$.a"]), format!("[{a}]"));
     assert_eq!(columns(&["a:int64=$.a", "b=$.b"]), format!("[{a},{b}]"));
     let text = folder.run(&["select", "a:int64=$.a", "in", "-o", "o.arrow", "-q", "--stats"]);
-    let row =
-        "\ncolumn      a:int64: 1 missing, 1 null, 1 mismatch (first: in:2), 1 overflow (first: in:4)\n";
+    let row = "\ncolumn      a:int64: 1 missing (first: in:5), 1 null (first: in:3), \
+               1 mismatch (first: in:2), 1 overflow (first: in:4)\n";
     assert!(text.stderr.contains(row), "{text}");
 }

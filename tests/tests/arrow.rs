@@ -131,7 +131,7 @@ fn a_stream_is_of_one_schema() {
 
             let mut batches = input(size, OnError::Skip, "{]\n7\n").record_batches(&schema);
             assert_eq!(batches.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 4);
-            assert_eq!(batches.columns().stats().skipped, 1);
+            assert_eq!(batches.answers().stats().skipped, 1);
         }
         let none = Engine::builder().build().unwrap().input(Vec::new()).record_batches(&schema);
         assert_eq!(none.schema(), whole.schema());

@@ -51,7 +51,7 @@ fn of_lines(program: &Program, text: &[u8]) -> Vec<Outcome> {
     let starts: Vec<usize> =
         [0].into_iter().chain(memchr(text).map(|at| at + 1)).filter(|start| *start < text.len()).collect();
     let mut outcomes: Vec<Outcome> = starts.iter().map(|_| Ok(Vec::new())).collect();
-    let want = Want { matches: true, ..Want::default() };
+    let want = Want::new().matches(true);
     let input = engine.reader("text", std::io::Cursor::new(text.to_vec()));
     for batch in input.answers(program.clone(), want) {
         let batch = batch.unwrap();

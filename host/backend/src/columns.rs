@@ -38,7 +38,7 @@ use warpath_core::error::Error;
 pub use warpath_lang::column_type::{ColumnType, MAX_PRECISION, StructField, TypeError};
 use warpath_lang::program::{Program, Query};
 
-pub use lost::{ColumnTally, Lost, Reason, Refusal, Refused, Tally};
+pub use lost::{ColumnTally, Lost, Occurrences, Reason, Refusal, Tally};
 
 use build::check_default;
 
@@ -270,6 +270,14 @@ impl Offsets {
             OffsetWidth::Large => Self::Large(offsets),
             OffsetWidth::Small => Self::Small(offsets.into_iter().map(|offset| offset as i32).collect()),
         })
+    }
+
+    /// The number of the list that has an item.
+    fn list_of(&self, item: usize) -> usize {
+        match self {
+            Self::Small(offsets) => offsets.partition_point(|start| *start as usize <= item) - 1,
+            Self::Large(offsets) => offsets.partition_point(|start| *start as usize <= item) - 1,
+        }
     }
 
     /// Keeps the offsets of the first `len` items, and returns the end of the last of these.

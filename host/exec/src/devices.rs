@@ -1,5 +1,6 @@
 //! The backends of this machine, by choice. No other module opens a device.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use warpath_backend::backend::Backend;
@@ -24,6 +25,45 @@ pub enum DeviceChoice {
     CudaList(Vec<usize>),
     /// All CUDA devices of the host. If there is none, that is an error.
     CudaAll,
+}
+
+impl FromStr for DeviceChoice {
+    type Err = Error;
+
+    /// Parses a choice: `auto`, `cpu`, `cuda`, `cuda:N`, `cuda:N,N` or `cuda:all`, with `N` a device's
+    /// number. `cuda` is `cuda:0`.
+    ///
+    /// ```
+    /// use warpath::DeviceChoice;
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// assert_eq!("cuda:1".parse::<DeviceChoice>()?, DeviceChoice::Cuda(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let number = |digits: &str| -> Option<usize> {
+            let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+            digits.and_then(|digits| digits.parse().ok())
+        };
+        let numbered = |list: &str| match list.split(',').map(number).collect::<Option<Vec<_>>>()?[..] {
+            [number] => Some(Self::Cuda(number)),
+            ref several => Some(Self::CudaList(several.to_vec())),
+        };
+        let choice = match text {
+            "auto" => Some(Self::Auto),
+            "cpu" => Some(Self::Cpu),
+            "cuda" => Some(Self::Cuda(0)),
+            "cuda:all" => Some(Self::CudaAll),
+            _ => text.strip_prefix("cuda:").and_then(numbered),
+        };
+        choice.ok_or_else(|| {
+            Error::Usage(
+                "the devices are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, with N a device's number"
+                    .into(),
+            )
+        })
+    }
 }
 
 /// Opens the backend of a choice. Returns `None` if the input decides.

@@ -304,7 +304,39 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches<'a> {
-        RecordBatches::new(self.columns(schema), schema)
+        let want = Want::new().columns(schema.width()).records(true);
+        RecordBatches::typed(self.answers(schema.program().clone(), want), schema)
+    }
+
+    /// The records as nested columns, as from [`nested`](Self::nested), in record batches of one schema.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_schema::{DataType, Field, Schema};
+    /// use warpath::Engine;
+    /// use warpath::columns::NestedSchema;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let fields = vec![Field::new("id", DataType::Int64, true)];
+    /// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+    /// let input = Engine::builder().build()?.reader("text", "{\"id\":1}\n{\"id\":2.5}\n".as_bytes());
+    /// let mut batches = input.nested_record_batches(schema);
+    /// assert_eq!(batches.next().unwrap()?.num_rows(), 2);
+    /// assert_eq!(batches.counted()[1].0, "$.id");
+    /// assert_eq!(batches.losses().columns[1].mismatch.first, Some(("text".into(), 2)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn nested_record_batches(self, schema: Arc<NestedSchema>) -> RecordBatches<'a> {
+        let want = Want::new().records(true);
+        let answers = match root() {
+            Ok(root) => self.decoding(schema.clone()).answers(root, want),
+            Err(error) => Answers::failed(error),
+        };
+        RecordBatches::nested(answers, schema)
     }
 
     /// The records as nested columns: each record is read once, and each member of the schema becomes a
@@ -335,9 +367,8 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn nested(self, schema: Arc<NestedSchema>) -> Nested<'a> {
         let want = Want::default().records(true);
-        let program = Query::compile("$").and_then(|root| Program::new(&[root]));
-        match program {
-            Ok(program) => Nested::start(self.decoding(schema).0, Operation::Nested, program, want),
+        match root() {
+            Ok(root) => Nested::start(self.decoding(schema).0, Operation::Nested, root, want),
             Err(error) => Nested::failed(error),
         }
     }
@@ -517,4 +548,10 @@ impl<'a> Input<'a> {
     pub fn indexes(self, levels: Level) -> Indexes<'a> {
         Indexes::start(self.0, levels)
     }
+}
+
+/// The program that selects the records.
+#[cfg(feature = "arrow")]
+fn root() -> Result<Program, Error> {
+    Query::compile("$").and_then(|root| Program::new(&[root]))
 }

@@ -3,6 +3,8 @@
 use warpath_shared::units::{LineIx, PartOffset};
 
 use super::{Column, ColumnBatch};
+#[cfg(feature = "arrow")]
+use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,6 +60,31 @@ impl Column {
     }
 }
 
+impl Column {
+    /// Returns the first row in which the path selected no value, if [`missing`](Self::missing) is not 0.
+    fn first_missing(&self) -> Option<u32> {
+        if self.missing() == 0 {
+            return None;
+        }
+        let mut nulls = self.lost.nulls.iter().peekable();
+        let mut refused = self.lost.refused.iter().map(|refusal| refusal.item).peekable();
+        (0..self.items.len as u32).find(|row| {
+            while nulls.next_if(|null| *null < row).is_some() {}
+            while refused.next_if(|item| item < row).is_some() {}
+            !self.items.is_valid(*row as usize) && nulls.peek() != Some(&row) && refused.peek() != Some(row)
+        })
+    }
+
+    /// Returns the row of the first value that is JSON's `null`.
+    fn first_null(&self) -> Option<u32> {
+        let item = *self.lost.nulls.first()?;
+        Some(match &self.lists {
+            None => item,
+            Some(lists) => lists.list_of(item as usize) as u32,
+        })
+    }
+}
+
 impl ColumnBatch {
     /// Returns the first refused value of each record that has one, with the number of its column, in the
     /// order of the records.
@@ -96,19 +123,19 @@ pub struct Tally {
 /// The values that one column did not take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnTally {
-    /// The number of rows in which the path selected no value.
-    pub missing: u64,
-    /// The number of values that are JSON's `null`.
-    pub null: u64,
+    /// The rows in which the path selected no value.
+    pub missing: Occurrences,
+    /// The values that are JSON's `null`.
+    pub null: Occurrences,
     /// The values of another type.
-    pub mismatch: Refused,
+    pub mismatch: Occurrences,
     /// The numbers that the type does not hold.
-    pub overflow: Refused,
+    pub overflow: Occurrences,
 }
 
-/// Values that were refused for one reason.
+/// The number of values of one kind, and the place of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refused {
+pub struct Occurrences {
     /// The number of values.
     pub count: u64,
     /// The input and the line of the first, counted from 1.
@@ -116,13 +143,21 @@ pub struct Refused {
 }
 
 impl Tally {
-    /// Adds the next batch. `place` gives the input and the line of a line of the batch, counted from 1.
-    pub fn add(&mut self, batch: &ColumnBatch, place: impl Fn(LineIx) -> (String, u64)) {
+    /// Adds the next batch. `lines` has the line of each row in the batch. `place` gives the input and the line
+    /// of a line of the batch, counted from 1.
+    pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
+        let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
         self.columns.resize_with(self.columns.len().max(batch.columns.len()), ColumnTally::default);
         for (tally, column) in self.columns.iter_mut().zip(&batch.columns) {
-            tally.missing += column.missing() as u64;
-            tally.null += column.lost.nulls.len() as u64;
+            tally.missing.count += column.missing() as u64;
+            if tally.missing.first.is_none() {
+                tally.missing.first = column.first_missing().and_then(of_row);
+            }
+            tally.null.count += column.lost.nulls.len() as u64;
+            if tally.null.first.is_none() {
+                tally.null.first = column.first_null().and_then(of_row);
+            }
             for refusal in &column.lost.refused {
                 let refused = match refusal.reason {
                     Reason::Mismatch => &mut tally.mismatch,
@@ -130,6 +165,27 @@ impl Tally {
                 };
                 refused.count += 1;
                 refused.first.get_or_insert_with(|| place(refusal.line));
+            }
+        }
+    }
+
+    /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
+    /// a row of the batch, counted from 1.
+    #[cfg(feature = "arrow")]
+    pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
+        self.rows += rows as u64;
+        let columns = self.columns.len().max(losses.columns.len());
+        self.columns.resize_with(columns, ColumnTally::default);
+        for (tally, loss) in self.columns.iter_mut().zip(&losses.columns) {
+            let counted = [
+                (&mut tally.missing, loss.missing),
+                (&mut tally.null, loss.null),
+                (&mut tally.mismatch, loss.mismatch),
+                (&mut tally.overflow, loss.overflow),
+            ];
+            for ((values, count), row) in counted.into_iter().zip(loss.first) {
+                values.count += count;
+                values.first = values.first.take().or_else(|| row.map(&place));
             }
         }
     }

@@ -77,7 +77,7 @@ mod batches {
 
     use super::{Context, Pin, Poll};
     use crate::record_batches::RecordBatches;
-    use crate::stream::Columns;
+    use crate::stream::Answers;
 
     /// Record batches as a [`Stream`](futures_core::Stream). See [`RecordBatches::into_stream`].
     pub struct AsyncBatches<'a>(RecordBatches<'a>);
@@ -103,8 +103,8 @@ mod batches {
 
         /// The underlying iterator, for its statistics and its plan.
         #[must_use]
-        pub fn columns(&self) -> &Columns<'a> {
-            self.0.columns()
+        pub fn answers(&self) -> &Answers<'a> {
+            self.0.answers()
         }
     }
 

@@ -57,24 +57,7 @@ pub fn time_format(text: &str) -> Result<TimeFormat, String> {
 }
 
 pub fn device(text: &str) -> Result<DeviceChoice, String> {
-    let number = |digits: &str| -> Option<usize> {
-        let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        digits.and_then(|digits| digits.parse().ok())
-    };
-    let numbered = |list: &str| match list.split(',').map(number).collect::<Option<Vec<_>>>()?[..] {
-        [number] => Some(DeviceChoice::Cuda(number)),
-        ref several => Some(DeviceChoice::CudaList(several.to_vec())),
-    };
-    match text {
-        "auto" => Some(DeviceChoice::Auto),
-        "cpu" => Some(DeviceChoice::Cpu),
-        "cuda" => Some(DeviceChoice::Cuda(0)),
-        "cuda:all" => Some(DeviceChoice::CudaAll),
-        _ => text.strip_prefix("cuda:").and_then(numbered),
-    }
-    .ok_or_else(|| {
-        "the devices are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, with N a device's number".to_owned()
-    })
+    text.parse().map_err(|error: warpath::Error| error.to_string())
 }
 
 /// Parses a time, as people write it: `20ms`, `1s`, `1min 30s`.

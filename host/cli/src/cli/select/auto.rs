@@ -305,22 +305,7 @@ impl Nested {
         source: &str,
         place: impl Fn(u64) -> (String, u64),
     ) -> Result<(), Failure> {
-        let losses = &batch.losses.columns;
-        self.tally.rows += batch.rows.num_rows() as u64;
-        self.tally.columns.resize_with(losses.len(), Default::default);
-        for (tally, loss) in self.tally.columns.iter_mut().zip(losses) {
-            let [_, _, mismatch, overflow] = loss.first;
-            tally.missing += loss.missing;
-            tally.null += loss.null;
-            let refused = [
-                (&mut tally.mismatch, loss.mismatch, mismatch),
-                (&mut tally.overflow, loss.overflow, overflow),
-            ];
-            for (refused, count, first) in refused {
-                refused.count += count;
-                refused.first = refused.first.take().or_else(|| first.map(&place));
-            }
-        }
+        self.tally.add_nested(batch.rows.num_rows(), &batch.losses, place);
         let rows = match self.is_named {
             true => named::columns(&batch.rows, std::iter::repeat_n(source, batch.rows.num_rows()))?,
             false => batch.rows,

@@ -1,6 +1,6 @@
 //! Reports of the values that columns did not take.
 
-use warpath::columns::{ColumnTally, ColumnType, Refused, Tally};
+use warpath::columns::{ColumnTally, ColumnType, Occurrences, Tally};
 
 use super::super::args::OnMismatchArg;
 use super::super::escape::escaped;
@@ -39,7 +39,7 @@ pub fn warn(tally: &Tally, columns: &[Described], action: Option<OnMismatchArg>,
     }
 }
 
-fn first(refused: &Refused) -> String {
+fn first(refused: &Occurrences) -> String {
     refused.first.as_ref().map_or_else(String::new, |(file, line)| format!(" (first: {file}:{line})"))
 }
 
@@ -47,12 +47,9 @@ fn first(refused: &Refused) -> String {
 pub fn statistics(tally: &Tally, columns: &[Described], statistics: Statistics) -> Statistics {
     let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
         let ColumnTally { missing, null, mismatch, overflow } = tally;
-        let (mismatches, overflows) = (mismatch.count, overflow.count);
-        let counts = format!(
-            "{missing} missing, {null} null, {mismatches} mismatch{}, {overflows} overflow{}",
-            first(mismatch),
-            first(overflow)
-        );
+        let counted = [(missing, "missing"), (null, "null"), (mismatch, "mismatch"), (overflow, "overflow")]
+            .map(|(values, kind)| format!("{} {kind}{}", values.count, first(values)));
+        let counts = counted.join(", ");
         ("column", format!("{}: {counts}", escaped(&format!("{name}:{values}"))))
     };
     let rows = columns.iter().zip(&tally.columns).map(of_column).collect();
@@ -67,21 +64,20 @@ pub fn metadata(tally: &Tally, columns: &[Described]) -> String {
 /// The counts of all columns as a JSON array of objects.
 fn objects(tally: &Tally, columns: &[Described]) -> String {
     let of_column = |((name, values), tally): (&Described, &ColumnTally)| {
-        let place = |key: &str, refused: &Refused| match &refused.first {
-            None => String::new(),
-            Some((file, line)) => format!(",\"{key}\":{}", quoted(&format!("{file}:{line}"))),
+        let kinds = [
+            ("missing", &tally.missing),
+            ("null", &tally.null),
+            ("mismatch", &tally.mismatch),
+            ("overflow", &tally.overflow),
+        ];
+        let counts: String =
+            kinds.iter().map(|(kind, values)| format!(",\"{kind}\":{}", values.count)).collect();
+        let place = |(kind, values): &(&str, &Occurrences)| {
+            let (file, line) = values.first.as_ref()?;
+            Some(format!(",\"first_{kind}\":{}", quoted(&format!("{file}:{line}"))))
         };
-        format!(
-            "{{\"name\":{},\"type\":{},\"missing\":{},\"null\":{},\"mismatch\":{},\"overflow\":{}{}{}}}",
-            quoted(name),
-            quoted(values),
-            tally.missing,
-            tally.null,
-            tally.mismatch.count,
-            tally.overflow.count,
-            place("first_mismatch", &tally.mismatch),
-            place("first_overflow", &tally.overflow)
-        )
+        let places: String = kinds.iter().filter_map(place).collect();
+        format!("{{\"name\":{},\"type\":{}{counts}{places}}}", quoted(name), quoted(values))
     };
     let columns: Vec<String> = columns.iter().zip(&tally.columns).map(of_column).collect();
     format!("[{}]", columns.join(","))

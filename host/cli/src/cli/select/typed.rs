@@ -121,7 +121,7 @@ impl Table {
                 .map_or_else(Default::default, |(name, line)| (name.to_string(), *line)),
             None => (batch.source().to_owned(), batch.line_at(piece, first, line, 0)),
         };
-        self.tally.add(&columns, place);
+        self.tally.add(&columns, &piece.records, place);
         let rows = columns.rows;
         if rows > 0 {
             let mut made =
@@ -198,9 +198,8 @@ fn without(batch: RecordBatch, skipped: usize, left_out: &[u32]) -> Result<Recor
 
 impl Consumer for Table {
     fn want(&self) -> Want {
-        // The text of a refused record is read.
-        let records = matches!(self.on_mismatch, OnMismatchArg::Fail | OnMismatchArg::Skip);
-        self.limit.of(Want::default().columns(self.schema.width()).records(records))
+        // Reports have the lines of records.
+        self.limit.of(Want::default().columns(self.schema.width()).records(true))
     }
 
     fn is_done(&self) -> bool {
@@ -280,7 +279,7 @@ impl Sortable for Table {
                 break;
             }
             let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
-            self.refused_before.add(&columns, place);
+            self.refused_before.add(&columns, &piece.records, place);
             left_out
                 .rows
                 .extend(columns.rows_refused(&piece.records).into_iter().map(|row| (at, row as usize)));

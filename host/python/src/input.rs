@@ -1,0 +1,238 @@
+//! Inputs, and what is read from them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use warpath::{Format, OnError};
+use warpath_core::time::Format as TimeFormat;
+
+use crate::columns;
+use crate::error::{raise, usage};
+use crate::matches::Matches;
+use crate::reading::{Bytes, Origin, Reading, Settings};
+use crate::schema::{self, Schema};
+use crate::selection::Selection;
+
+/// Records to read: files, or bytes in memory. Nothing is read before results are.
+///
+/// An input may be read any number of times. ``where`` makes another one.
+///
+/// >>> tweets = warpath.open("tweets.ndjson")
+/// >>> tweets
+/// <warpath.Input tweets.ndjson>
+/// >>> tweets.query("$.user.lang").count()
+/// 3
+#[pyclass(frozen, module = "warpath")]
+pub struct Input(Reading);
+
+/// The settings that ``open`` and ``from_bytes`` share.
+struct Options {
+    device: String,
+    format: String,
+    on_error: String,
+    strict: bool,
+    time_format: Option<String>,
+    workers: Option<usize>,
+    partition_size: Option<usize>,
+}
+
+/// Chooses among words.
+fn choose<T: Copy>(py: Python<'_>, name: &str, word: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    let chosen = choices.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice);
+    chosen.ok_or_else(|| {
+        let known: Vec<String> = choices.iter().map(|(word, _)| format!("{word:?}")).collect();
+        usage(py, format!("{name} is {word:?}; expected {}", known.join(" or ")))
+    })
+}
+
+impl Options {
+    fn input(self, py: Python<'_>, origin: Origin) -> PyResult<Input> {
+        let time_format = self.time_format.map(|text| {
+            TimeFormat::new(&text)
+                .map(Arc::new)
+                .map_err(|why| usage(py, format!("time_format {text:?}: {why}")))
+        });
+        let settings = Settings {
+            device: self.device.parse().map_err(|error| raise(py, error))?,
+            format: choose(
+                py,
+                "format",
+                &self.format,
+                &[("ndjson", Format::Ndjson), ("json", Format::Json)],
+            )?,
+            on_error: choose(
+                py,
+                "on_error",
+                &self.on_error,
+                &[("fail", OnError::Fail), ("skip", OnError::Skip)],
+            )?,
+            strict: self.strict,
+            workers: self.workers,
+            partition_size: self.partition_size,
+        };
+        // A device that is absent is an error now, and not when an input is read.
+        py.detach(|| settings.engine()).map_err(|error| raise(py, error))?;
+        Ok(Input(Reading { origin, settings, time_format: time_format.transpose()?, predicate: None }))
+    }
+}
+
+/// Opens files of newline-delimited JSON: ``paths`` is a name, or a list of names.
+///
+/// A name is that of a file, of a folder, or a pattern such as ``logs/**/*.ndjson.gz``. Files may be
+/// compressed by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it.
+///
+/// * ``device`` is ``"auto"``, ``"cpu"``, ``"cuda:0"``, ``"cuda:0,1"`` or ``"cuda:all"``.
+/// * ``format`` is ``"ndjson"``, with a record on each line, or ``"json"``, with one document in each file.
+/// * ``on_error`` is ``"fail"`` or ``"skip"``: the action at a malformed record.
+/// * ``strict`` checks all of RFC 8259, and UTF-8.
+/// * ``time_format`` is the format of instants in columns and conditions, of ``strftime`` or ``"ms"``.
+/// * ``workers`` and ``partition_size`` are the threads, and the bytes that each takes at once.
+///
+/// >>> warpath.open(["tweets.ndjson", "tweets.ndjson"]).query("$.id").count()
+/// 6
+#[pyfunction]
+#[pyo3(signature = (paths, *, device="auto", format="ndjson", on_error="fail", strict=false,
+    time_format=None, workers=None, partition_size=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords of a function of Python")]
+pub fn open(
+    py: Python<'_>,
+    paths: &Bound<'_, PyAny>,
+    device: &str,
+    format: &str,
+    on_error: &str,
+    strict: bool,
+    time_format: Option<String>,
+    workers: Option<usize>,
+    partition_size: Option<usize>,
+) -> PyResult<Input> {
+    let names: Vec<PathBuf> = match paths.extract::<PathBuf>() {
+        Ok(one) => vec![one],
+        Err(_) => paths.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?,
+    };
+    let origin = py.detach(|| Reading::files(&names)).map_err(|error| raise(py, error))?;
+    let (device, format, on_error) = (device.to_owned(), format.to_owned(), on_error.to_owned());
+    Options { device, format, on_error, strict, time_format, workers, partition_size }.input(py, origin)
+}
+
+/// Opens bytes in memory, which are not copied. ``name`` is the name of the input in messages.
+///
+/// The other arguments are those of ``open``.
+///
+/// >>> list(warpath.from_bytes(b'{"n": 1}\n{"n": [2]}\n').query("$.n"))
+/// ['1', '[2]']
+#[pyfunction]
+#[pyo3(signature = (data, *, name="<bytes>", device="auto", format="ndjson", on_error="fail", strict=false,
+    time_format=None, workers=None, partition_size=None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords of a function of Python")]
+pub fn from_bytes(
+    py: Python<'_>,
+    data: PyBackedBytes,
+    name: &str,
+    device: &str,
+    format: &str,
+    on_error: &str,
+    strict: bool,
+    time_format: Option<String>,
+    workers: Option<usize>,
+    partition_size: Option<usize>,
+) -> PyResult<Input> {
+    let origin = Origin::Bytes(name.to_owned(), Bytes(Arc::new(data)));
+    let (device, format, on_error) = (device.to_owned(), format.to_owned(), on_error.to_owned());
+    Options { device, format, on_error, strict, time_format, workers, partition_size }.input(py, origin)
+}
+
+#[pymethods]
+impl Input {
+    /// Restricts the records to those for which a condition is true, beside earlier conditions.
+    ///
+    /// >>> tweets = warpath.open("tweets.ndjson").where("$.user.followers >= 1000")
+    /// >>> list(tweets.where("$.user.lang in ('en', 'nl')").query("$.id"))
+    /// ['2']
+    fn r#where(&self, py: Python<'_>, expression: &str) -> PyResult<Self> {
+        self.0.and(expression).map(Self).map_err(|error| raise(py, error))
+    }
+
+    /// Selects values by JSONPath (RFC 9535).
+    ///
+    /// >>> list(warpath.open("tweets.ndjson").query("$.tags[*]"))
+    /// ['"a"', '"b"']
+    fn query(&self, py: Python<'_>, path: &str) -> PyResult<Matches> {
+        let query = self.0.query(path).map_err(|error| raise(py, error))?;
+        Ok(Matches::new(self.0.clone(), query))
+    }
+
+    /// Selects columns, with a row for each record.
+    ///
+    /// ``columns`` has a path for each name, or a pair of path and type, or a path, a type and a default.
+    /// The types are ``bool``, ``int64``, ``float64``, ``decimal(P,S)``, ``string``, ``text``, ``json``,
+    /// ``time``, ``date``, ``list<TYPE>``, ``struct<NAME:TYPE,...>`` and ``auto``. A column without a type is
+    /// ``text``, which takes every value, or ``auto`` if there is a schema. Without ``columns``, each member
+    /// of the records is a column, with lists, structs and maps.
+    ///
+    /// * ``schema`` is the result of ``schema()``, or an Arrow schema of any library. It has the types of
+    ///   ``auto``, and the columns if none are given. Without it, all records are read once for the schema.
+    /// * ``auto=True`` is the type ``auto`` for all columns without a type.
+    /// * ``explode`` is the path of an array, whose elements are the rows. A path that begins with ``@`` is
+    ///   one in the element.
+    /// * ``limit`` is the most rows.
+    /// * ``on_mismatch`` is ``"null"`` or ``"fail"``: the action at a value that a type does not take.
+    ///   ``Selection.losses`` counts these values.
+    ///
+    /// >>> tweets = warpath.open("tweets.ndjson")
+    /// >>> rows = tweets.select({"id": ("$.id", "int64"), "lang": ("$.user.lang", "text", "und")})
+    /// >>> pyarrow.table(rows).to_pylist()
+    /// [{'id': 1, 'lang': 'nl'}, {'id': 2, 'lang': 'en'}, {'id': 3, 'lang': 'fi'}]
+    #[pyo3(signature = (columns=None, *, schema=None, auto=false, explode=None, limit=None,
+        on_mismatch="null"))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords of a method of Python")]
+    fn select(
+        &self,
+        py: Python<'_>,
+        columns: Option<&Bound<'_, PyAny>>,
+        schema: Option<&Bound<'_, PyAny>>,
+        auto: bool,
+        explode: Option<&str>,
+        limit: Option<u64>,
+        on_mismatch: &str,
+    ) -> PyResult<Selection> {
+        let fails = choose(py, "on_mismatch", on_mismatch, &[("null", false), ("fail", true)])?;
+        let known = schema.map(schema::of_object).transpose()?;
+        let columns = match columns {
+            None => {
+                if explode.is_some() {
+                    return Err(usage(py, "explode requires columns: `{\"sku\": \"@.sku\"}`"));
+                }
+                columns::nested(py, &self.0, known)?
+            }
+            Some(columns) => {
+                let specs = columns::specs(columns)?;
+                let auto = auto || known.is_some();
+                columns::typed(py, &self.0, &specs, known, auto, explode)?
+            }
+        };
+        Ok(Selection::new(self.0.clone(), columns, limit, fails))
+    }
+
+    /// The schema of the records: every path, with the kinds of its values. Reads all records, or the first
+    /// ``limit``.
+    ///
+    /// >>> for row in warpath.open("tweets.ndjson").schema().rows():
+    /// ...     print(row["path"], row["types"], row["missing"])
+    /// $ {'object': 3} 0
+    /// $.id {'int64': 3} 0
+    /// $.user {'object': 3} 0
+    /// $.user.lang {'string': 3} 0
+    /// $.user.followers {'int64': 3} 0
+    /// $.tags {'array': 1} 2
+    /// $.tags[*] {'string': 2} 0
+    #[pyo3(signature = (limit=None))]
+    fn schema(&self, py: Python<'_>, limit: Option<u64>) -> PyResult<Schema> {
+        schema::read(py, &self.0, limit).map(Schema::new)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<warpath.Input {}>", self.0.describe())
+    }
+}

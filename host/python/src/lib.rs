@@ -1,0 +1,45 @@
+//! The Python module `warpath._warpath`, which the package `warpath` re-exports.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `input` | `open`, `from_bytes`, and what is read from an input |
+//! | `reading` | inputs that may be read several times, and their engines |
+//! | `matches` | the matches of a query |
+//! | `columns` | the columns of a selection, as the caller gives them |
+//! | `selection` | columns, given to libraries of Arrow |
+//! | `schema` | schemas of records |
+//! | `error` | errors as exceptions |
+//! | `interrupt` | Ctrl-C while consumers read |
+//!
+//! Python's lock is released while the library reads or waits. Signals are handled between batches.
+
+mod columns;
+mod error;
+mod input;
+mod interrupt;
+mod matches;
+mod reading;
+mod schema;
+mod selection;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _warpath {
+    use super::*;
+
+    #[pymodule_export]
+    use super::input::{Input, from_bytes, open};
+    #[pymodule_export]
+    use super::matches::{Match, Matches};
+    #[pymodule_export]
+    use super::schema::Schema;
+    #[pymodule_export]
+    use super::selection::{Batch, Selection};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        interrupt::remember(module.py())
+    }
+}
