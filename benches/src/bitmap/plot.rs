@@ -172,6 +172,7 @@ fn threads(of: &Of<'_>) -> Option<String> {
         name: times.label(),
         points: of.baseline.iter().map(|(threads, base)| (*threads as f64, speedup(base, times))).collect(),
         ours: times.family == Family::Ours,
+        dashed: false,
     };
     let series = in_order(of.compared().iter().map(line).collect());
     let axis = Axis {
@@ -259,6 +260,7 @@ fn columns(of: &Of<'_>) -> Option<String> {
         name: times.label(),
         points: all(times),
         ours: times.family == Family::Ours,
+        dashed: false,
     };
     let series = in_order(shown.iter().map(line).collect());
     let places: BTreeSet<usize> =
@@ -297,7 +299,12 @@ fn ratios(results: &Results) -> Option<String> {
             match series.iter_mut().find(|series| series.name == name) {
                 Some(series) => series.points.push(point),
                 None => {
-                    series.push(Series { name, points: vec![point], ours: times.family == Family::Ours });
+                    series.push(Series {
+                        name,
+                        points: vec![point],
+                        ours: times.family == Family::Ours,
+                        dashed: false,
+                    });
                 }
             }
         }

@@ -245,8 +245,11 @@ fn tool_name(record: &Record) -> String {
 
 /// The name of a tool in a plot of kernels, where the CPU's records are of whole processes.
 fn name_among_kernels(record: &Record) -> String {
-    if is_component(record) { tool_name(record) } else { "CPU, whole process".into() }
+    if is_component(record) { tool_name(record) } else { CPU_NAMES[1].into() }
 }
+
+/// The names of the CPU's line, in plots of processes and of kernels.
+const CPU_NAMES: [&str; 2] = ["warpath cpu", "CPU, whole process"];
 
 fn role(record: &Record) -> Role {
     match record.tool.as_str() {
@@ -353,7 +356,10 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
         .find(|series| series.name == name)
     {
         Some(series) => series.points.push((x, spot)),
-        None => series.push(Series { name, points: vec![(x, spot)], ours }),
+        None => {
+            let dashed = name.ends_with(", count");
+            series.push(Series { name, points: vec![(x, spot)], ours, dashed });
+        }
     };
     for record in records {
         let Some(x) = record.x else { continue };
@@ -400,8 +406,14 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
             shape_of_all(records)
         ),
     };
-    // Warpath's lines come first, and so have the same looks on every chart.
-    series.sort_by_key(|series| !series.ours);
+    let is_beside = is_component(first) && series.iter().any(|series| series.name == CPU_NAMES[1]);
+    let what = if is_beside {
+        format!("{what}; the CPU's line is of a whole process, from file to output")
+    } else {
+        what
+    };
+    // Warpath's lines come first, and the CPU's before all, so that they have the same looks on every chart.
+    series.sort_by_key(|series| (!CPU_NAMES.contains(&series.name.as_str()), !series.ours));
     let heading =
         Heading { title: show.title.into(), notes: vec![what, MEDIANS.to_owned(), place_and_time(records)] };
     let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
@@ -423,7 +435,13 @@ fn series_name(record: &Record) -> String {
     match name.split_once(" levels: ").filter(|_| name.starts_with("index, ")) {
         Some((_, what)) => format!("index: {what}"),
         // The query changes along the axis of selectivity; its kernel is what is followed.
-        None => name.rsplit_once(": ").map_or(name, |(_, kernel)| kernel).into(),
+        None => match name.rsplit_once(": ").map_or(name, |(_, kernel)| kernel) {
+            "query_slots" => "query: one match at most".into(),
+            "query_count" => "query: numbers of matches".into(),
+            "query_bounds" => "query: bounds of matches".into(),
+            "query_fill" => "query: the matches".into(),
+            other => other.into(),
+        },
     }
 }
 
@@ -540,6 +558,42 @@ mod tests {
             records.push(record("components-sizes", case, Some(x), "line_scan", &[0.1]));
         }
         records
+    }
+
+    /// The CPU has one colour in all plots, kernels are named in words, and a line that another one covers is
+    /// dashed.
+    #[test]
+    fn lines_have_the_same_looks_on_every_chart() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut records = Vec::new();
+        for (x, case) in [(1e7, "10 MB"), (1e8, "100 MB")] {
+            for (chart, tool) in [
+                ("sizes", "cat"),
+                ("sizes", "warpath cuda"),
+                ("sizes", "warpath cuda, count"),
+                ("sizes", "warpath cpu"),
+                ("components-sizes", "copy kernel"),
+                ("components-sizes", "$.a: query_slots"),
+            ] {
+                records.push(record(chart, case, Some(x), tool, &[1.0]));
+            }
+        }
+        record::save(&folder.path().join("gpu.jsonl"), &records).unwrap();
+        write(folder.path()).unwrap();
+        let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
+        let names = |text: &str| -> Vec<String> {
+            let document = roxmltree::Document::parse(text).unwrap();
+            let texts = document.descendants().filter(|node| node.is_text()).filter_map(|node| node.text());
+            let texts = texts.filter(|text| !text.trim().is_empty());
+            texts.skip_while(|text| !CPU_NAMES.contains(text)).map(str::to_owned).collect()
+        };
+        let sizes = read("gpu-sizes.svg");
+        let expected = ["warpath cpu", "warpath cuda", "warpath cuda, count", "cat, to /dev/null"];
+        assert_eq!(names(&sizes), expected);
+        assert_eq!(sizes.matches("stroke-dasharray").count(), 1, "{sizes}");
+        let kernels = read("gpu-components-sizes.svg");
+        assert_eq!(names(&kernels), ["CPU, whole process", "copy kernel", "query: one match at most"]);
+        assert!(kernels.contains("s line is of a whole process, from file to output"), "{kernels}");
     }
 
     #[test]

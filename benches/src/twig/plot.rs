@@ -237,7 +237,7 @@ impl<'a> Group<'a> {
             Some((on_axis(&point.case).0, Spot { value, low: value, high: value }))
         };
         let points: Vec<_> = self.points.iter().filter_map(spot).collect();
-        (!points.is_empty()).then_some(Series { name, points, ours })
+        (!points.is_empty()).then_some(Series { name, points, ours, dashed: false })
     }
 
     /// A line for each of the given ways.

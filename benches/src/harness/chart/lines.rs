@@ -13,6 +13,8 @@ pub struct Series {
     pub points: Vec<(f64, Spot)>,
     /// Drawn stronger than the rest.
     pub ours: bool,
+    /// Drawn in dashes, so that a line of nearly the same values is seen below it.
+    pub dashed: bool,
 }
 
 /// The axis at the bottom.
@@ -88,13 +90,13 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
     let mut order: Vec<usize> = (0..series.len()).collect();
     order.sort_by_key(|at| series[*at].ours);
     for at in order {
-        let Series { points, ours, .. } = &series[at];
+        let Series { points, ours, dashed, .. } = &series[at];
         let (colour, mark) = look(at);
         let place = |(value, spot): &(f64, Spot)| (x.place(*value), y.place(spot.value));
         for near in points.chunk_by(|(a, _), (b, _)| !axis.log || b / a < FAR) {
             let places: Vec<(f64, f64)> = near.iter().map(place).collect();
             if places.len() > 1 {
-                svg.path(&places, colour, if *ours { 2.5 } else { 1.5 });
+                svg.path(&places, colour, if *ours { 2.5 } else { 1.5 }, *dashed);
             }
         }
         for point in points {
@@ -106,7 +108,7 @@ pub fn draw(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> St
     let ends =
         series.iter().map(|series| series.points.last().map_or(bottom, |(_, spot)| y.place(spot.value)));
     for (at, place) in spread_out(&ends.collect::<Vec<_>>(), top, bottom).into_iter().enumerate() {
-        let Series { name, points, ours } = &series[at];
+        let Series { name, points, ours, .. } = &series[at];
         let Some((value, spot)) = points.last() else { continue };
         let (colour, mark) = look(at);
         let end = (x.place(*value) + 7.0, y.place(spot.value));
@@ -159,7 +161,7 @@ mod tests {
         let spot = Spot { value: 1.0, low: 1.0, high: 1.0 };
         let drawn = |log| {
             let points = [1e5, 1e8, 8e8, 1.6e9].map(|x| (x, spot)).to_vec();
-            let series = [Series { name: "tool".into(), points, ours: true }];
+            let series = [Series { name: "tool".into(), points, ours: true, dashed: false }];
             let axis =
                 Axis { title: "size".into(), ticks: vec![(1e5, "a".into()), (1.6e9, "b".into())], log };
             draw(&Heading { title: "T".into(), notes: Vec::new() }, &axis, "GB/s", &series)
@@ -181,6 +183,7 @@ mod tests {
                 name: format!("tool <{at}>"),
                 points: (0..4).map(|x| (10_f64.powi(x), spot(1.0 + f64::from(at)))).collect(),
                 ours: at == 0,
+                dashed: false,
             })
             .collect();
         let axis = Axis {

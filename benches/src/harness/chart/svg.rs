@@ -64,11 +64,13 @@ impl Svg {
         ));
     }
 
-    pub fn path(&mut self, points: &[(f64, f64)], colour: &str, width: f64) {
+    /// Draws lines from point to point, in dashes if `dashed` is true.
+    pub fn path(&mut self, points: &[(f64, f64)], colour: &str, width: f64, dashed: bool) {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let points = points.join(" ");
+        let dashes = if dashed { " stroke-dasharray=\"6 6\"" } else { "" };
         self.put(format_args!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"/>"
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"{dashes}/>"
         ));
     }
 
@@ -127,7 +129,7 @@ mod tests {
         let mut svg = Svg::new(100.0, 50.0);
         svg.text(1.0, 2.0, "a < b & \"c\"", Text { bold: true, upward: true, ..Text::default() });
         svg.line((0.0, 0.0), (1.0, 1.0), INK, 1.0);
-        svg.path(&[(0.0, 0.0), (1.0, 1.0)], INK, 2.0);
+        svg.path(&[(0.0, 0.0), (1.0, 1.0)], INK, 2.0, false);
         svg.band(0.0, 0.0, 5.0, 5.0, GROUND);
         Mark::ALL.iter().for_each(|mark| svg.mark((5.0, 5.0), *mark, 4.0, INK));
         let text = svg.finish("<title>");
