@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::pybacked::PyBackedBytes;
 use warpath::{
-    Answers, DeviceChoice, Engine, Error, FolderFiles, Format, Input, InputBytes, OnError, Predicate, Program, Query,
-    Source,
+    Answers, DeviceChoice, Engine, Error, FolderFiles, Format, Input, InputBytes, OnError, Predicate,
+    Program, Query, Source,
 };
 use warpath_backend::answer::Want;
 use warpath_core::time::Format as TimeFormat;

@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use warpath::columns::{RecordBatches, Occurrences, Tally};
+use warpath::columns::{Occurrences, RecordBatches, Tally};
 use warpath::{Error, Plan, Stats};
 
 use crate::columns::Columns;

@@ -133,7 +133,7 @@ pub struct ColumnTally {
     pub overflow: Occurrences,
 }
 
-/// The number of values of one kind, and the place of the first.
+/// The number of values of one kind, and the line of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occurrences {
     /// The number of values.
@@ -143,8 +143,8 @@ pub struct Occurrences {
 }
 
 impl Tally {
-    /// Adds the next batch. `lines` has the line of each row in the batch. `place` gives the input and the line
-    /// of a line of the batch, counted from 1.
+    /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line of
+    /// the batch, counted from 1.
     pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
         let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
