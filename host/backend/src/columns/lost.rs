@@ -143,8 +143,8 @@ pub struct Occurrences {
 }
 
 impl Tally {
-    /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line of
-    /// the batch, counted from 1.
+    /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line
+    /// of the batch, counted from 1.
     pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
         let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
