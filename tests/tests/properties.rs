@@ -13,7 +13,7 @@ use proptest::test_runner::TestCaseResult;
 use warpath::answer::Want;
 use warpath::backend::Backend;
 use warpath::device::Pipeline;
-use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, Stats};
+use warpath::{Cpu, Engine, Error, Foreign, InputError, OnError, Program, Query, Stats};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
 
@@ -89,26 +89,30 @@ fn lines(most: usize) -> impl Strategy<Value = Vec<u8>> {
 /// Lines of JSON with bytes put in, taken out or changed.
 fn damaged(most: usize) -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![4 => select(b"\"\\{}[]:,\n\r \0".to_vec()), 1 => any::<u8>()];
-    (lines(most), vec((any::<Index>(), byte, 0..3), 1..5)).prop_map(|(mut text, changes)| {
-        for (at, byte, what) in changes {
-            let at = at.index(text.len() + 1);
-            match what {
-                0 if at < text.len() => text[at] = byte,
-                1 if at < text.len() => drop(text.remove(at)),
-                _ => text.insert(at, byte),
+    (lines(most), vec((any::<Index>(), byte, 0..3), 1..5))
+        .prop_map(|(mut text, changes)| {
+            for (at, byte, what) in changes {
+                let at = at.index(text.len() + 1);
+                match what {
+                    0 if at < text.len() => text[at] = byte,
+                    1 if at < text.len() => drop(text.remove(at)),
+                    _ => text.insert(at, byte),
+                }
             }
-        }
-        text
-    })
+            text
+        })
+        .prop_filter("the text is of another format", |text| Foreign::of(text).is_none())
 }
 
 /// Any bytes, many of them structural, some in runs.
 fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![6 => select(b"\"\"\\\\{}[]:,\n\n 1x\r".to_vec()), 1 => any::<u8>()];
     let run = prop_oneof![9 => Just(1usize), 1 => 1usize..80];
-    vec((byte, run), 0..most).prop_map(move |runs| {
-        runs.into_iter().flat_map(|(byte, run)| std::iter::repeat_n(byte, run)).take(4 * most).collect()
-    })
+    vec((byte, run), 0..most)
+        .prop_map(move |runs| {
+            runs.into_iter().flat_map(|(byte, run)| std::iter::repeat_n(byte, run)).take(4 * most).collect()
+        })
+        .prop_filter("the text is of another format", |text: &Vec<u8>| Foreign::of(text).is_none())
 }
 
 fn text(most: usize) -> impl Strategy<Value = Vec<u8>> {
