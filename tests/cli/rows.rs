@@ -125,8 +125,8 @@ fn values_of_sorted_rows_are_known_by_their_lines() {
     assert_eq!(ran.code, 0, "{ran}");
     for text in [
         "warning: column `n:int64`: 2 values not taken, null instead: 2 of another type (first: b:2)\n",
-        "n:int64: 1 missing, 1 null, 2 mismatch (first: b:2), 0 overflow\n",
-        "s:text: 7 missing, 1 null, 0 mismatch, 0 overflow\n",
+        "n:int64: 1 missing (first: b:3), 1 null (first: b:4), 2 mismatch (first: b:2), 0 overflow\n",
+        "s:text: 7 missing (first: b:1), 1 null (first: a:4), 0 mismatch, 0 overflow\n",
     ] {
         assert!(ran.stderr.contains(text), "{ran}");
     }

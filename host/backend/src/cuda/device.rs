@@ -253,9 +253,9 @@ impl Accelerator for Cuda {
             setup.parts.extend(opened.modules.times());
             setup.ready = Some(opened.ready);
         }
-        let said = |error| {
+        let said = |error: &Error| {
             let name = &self.device.name;
-            format!("{name}: some text was copied from memory that is not pinned: {error}")
+            format!("{name}: some text was copied from memory that is not pinned: {}", error.chain())
         };
         setup.notes.extend(self.device.unlocked.get().map(said));
         setup

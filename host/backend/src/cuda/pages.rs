@@ -223,7 +223,7 @@ mod tests {
     fn what_cannot_be_locked_is_told_once() {
         let mut pages = Pages::new(PAGE).unwrap();
         let short = |_, _| Err(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY);
-        let said = lock_by(&pages[7..9], short).unwrap_err().to_string();
+        let said = lock_by(&pages[7..9], short).unwrap_err().chain();
         assert!(said.contains("cuMemHostRegister") && said.contains("OUT_OF_MEMORY"), "{said}");
         lock_by(&pages[7..9], |_, _| panic!("tried again")).unwrap();
         // The memory is usable all the same.
