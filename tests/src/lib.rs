@@ -20,3 +20,8 @@ pub mod twig_fuzz;
 pub mod twig_streams;
 pub mod twigs;
 pub mod xml;
+
+/// The examples of docs/embedding.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+pub struct Embedding;
