@@ -583,7 +583,8 @@ mod tests {
         let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
         let names = |text: &str| -> Vec<String> {
             let document = roxmltree::Document::parse(text).unwrap();
-            let texts = document.descendants().filter(|node| node.is_text()).filter_map(|node| node.text());
+            let texts =
+                document.descendants().filter(roxmltree::Node::is_text).filter_map(|node| node.text());
             let texts = texts.filter(|text| !text.trim().is_empty());
             texts.skip_while(|text| !CPU_NAMES.contains(text)).map(str::to_owned).collect()
         };
