@@ -19,7 +19,7 @@ use crate::stream::{Answers, Batch};
 /// [`Input::record_batches`](crate::operators::Input::record_batches) and
 /// [`Input::nested_record_batches`](crate::operators::Input::nested_record_batches).
 ///
-/// An [`Error`](warpath_core::error::Error) comes as [`ArrowError::ExternalError`]; `downcast` returns the
+/// An [`Error`] comes as [`ArrowError::ExternalError`]; `downcast` returns the
 /// original.
 ///
 /// ```
@@ -75,7 +75,7 @@ impl<'a> RecordBatches<'a> {
     /// [`Ordered::into_channel`](crate::stream::Ordered::into_channel).
     ///
     /// # Errors
-    /// [`Error::Thread`](warpath_core::error::Error::Thread) if no thread can be started.
+    /// [`Error::Thread`] if no thread can be started.
     pub fn into_channel(self, capacity: usize) -> Result<Channel<Result<RecordBatch, ArrowError>>, Error>
     where
         'a: 'static,
