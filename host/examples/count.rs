@@ -3,8 +3,7 @@
 
 use std::time::Instant;
 
-use warpath::answer::Want;
-use warpath::{DeviceChoice, Engine, Program, Query};
+use warpath::{DeviceChoice, Engine, Program, Query, Want};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

@@ -98,7 +98,7 @@ impl Reading {
                 if let Source::File(path) = source {
                     // An absent file is an error now, and not when it is read.
                     let failed =
-                        |source| warpath::InputError::Io { name: path.display().to_string(), source };
+                        |source| warpath_core::error::InputError::Io { name: path.display().to_string(), source };
                     path.metadata().map_err(failed)?;
                     files.push(path);
                 }
