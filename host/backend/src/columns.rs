@@ -125,6 +125,7 @@ impl Schema {
 
 /// Columns with the same number of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ColumnBatch {
     /// The number of rows of every column: one for each record, or for each element ([`Program::exploding`]).
     pub rows: usize,
@@ -144,6 +145,7 @@ impl ColumnBatch {
 
 /// A column: one value a row, or one list of values a row.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Column {
     /// For a column of lists, the index of each row's first item, followed by the number of items. No list is
     /// null.
@@ -168,6 +170,7 @@ impl Column {
 
 /// Values, some of which may be null.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Items {
     /// The number of values, nulls included.
     pub len: usize,

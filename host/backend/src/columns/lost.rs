@@ -8,6 +8,7 @@ use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lost {
     /// The items whose value is JSON's `null`, in order.
     pub nulls: Vec<u32>,
@@ -26,6 +27,7 @@ impl Lost {
 
 /// A value that became null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The number of the item in its column.
     pub item: u32,
@@ -100,6 +102,8 @@ impl ColumnBatch {
     }
 
     /// Returns the rows of the records that have a refused value, in order. `lines` has the line of each row.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn rows_refused(&self, lines: &[LineIx]) -> Vec<u32> {
         let refused: Vec<LineIx> = self.refused().iter().map(|(_, refusal)| refusal.line).collect();
@@ -113,6 +117,7 @@ impl ColumnBatch {
 
 /// The values that each column of a run did not take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// The number of rows.
     pub rows: u64,
@@ -135,6 +140,7 @@ pub struct ColumnTally {
 
 /// The number of values of one kind, and the line of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Occurrences {
     /// The number of values.
     pub count: u64,
@@ -145,6 +151,8 @@ pub struct Occurrences {
 impl Tally {
     /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line
     /// of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
         let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
@@ -171,6 +179,8 @@ impl Tally {
 
     /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
     /// a row of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
         self.rows += rows as u64;

@@ -19,6 +19,7 @@ use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 
 /// A short description of a CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, from 0, as in `cuda:N`.
     pub number: usize,

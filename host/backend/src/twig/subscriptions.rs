@@ -43,6 +43,7 @@ struct Subscription {
 /// The reason why a subscription cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct SubscriptionError {
     /// The line of the file, from 1; 0 for a subscription that was added without a file.
     pub line: usize,
@@ -54,6 +55,7 @@ pub struct SubscriptionError {
 
 /// The changes made when a subscription file was read again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileChange {
     /// The faulty lines of the file, as [`Subscriptions::add_file`] reports them.
     pub errors: Vec<SubscriptionError>,
@@ -273,6 +275,8 @@ impl Subscriptions {
     }
 
     /// The set of the subscriptions' twigs.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn set(&self) -> &TwigSet {
         &self.set
@@ -301,6 +305,8 @@ impl Subscriptions {
     }
 
     /// A matcher that evaluates all subscriptions, one document after the other.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher { subscriptions: self, matcher: self.set.matcher() }

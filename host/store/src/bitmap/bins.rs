@@ -50,6 +50,7 @@ pub const AUTO_QUANTILES: u32 = 64;
 /// The rule by which a column is cut. Its text is `auto`, `distinct`, `edges:A,B,…`, `width:N`, `quantiles:N`
 /// or `lloyd:N`; see the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BinSpec {
     /// By distinct values if they are few, else by quantiles.
     #[default]

@@ -24,6 +24,7 @@ pub enum Change {
 
 /// A difference, with the rows of both schemas as far as they exist.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Difference<'a> {
     /// The path.
     pub path: &'a str,

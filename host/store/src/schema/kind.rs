@@ -10,6 +10,7 @@ use warpath_core::time::{date, is_exact_instant};
 /// floats: `1.0` and `1e3` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Kind {
     /// `null`.
     Null,

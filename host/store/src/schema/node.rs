@@ -37,6 +37,7 @@ pub struct Position {
 
 /// The first value of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct First {
     /// The position of the value.
     pub position: Position,
@@ -46,6 +47,7 @@ pub struct First {
 
 /// A text of at most [`MOST_TEXT`] bytes, and whether it was cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Text {
     /// The first bytes.
     pub bytes: Box<[u8]>,

@@ -9,6 +9,7 @@ use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace};
 
 /// A bitmap index's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BitmapInfo {
     /// The version of the file format.
     pub version: u32,
@@ -31,6 +32,7 @@ pub struct BitmapInfo {
 
 /// A bitmap index's description of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnInfo {
     /// The column's name.
     pub name: String,
