@@ -207,7 +207,6 @@ def test_exceptions_are_pythons_own(tweets):
         (ValueError, lambda: tweets.select({})),
         (ValueError, lambda: tweets.select({"a": ("$.id", "int32")})),
         (ValueError, lambda: tweets.select({"a": ("$.tags[*]", "string", "x")})),
-        (ValueError, lambda: tweets.select(rows, on_mismatch="skip")),
         (ValueError, lambda: tweets.select(explode="$.tags")),
         (ValueError, lambda: warpath.open("tweets.ndjson", format="csv")),
         (ValueError, lambda: warpath.open("tweets.ndjson", workers=0)),
@@ -230,15 +229,6 @@ def test_exceptions_are_pythons_own(tweets):
     assert (missing.filename, missing.errno) == ("absent.ndjson", 2)
     query = pytest.raises(warpath.QueryError, tweets.query, "$.user[").value
     assert "\n  $.user[\n         ^" in str(query)
-
-
-def test_the_first_mismatch_may_end_a_read(tweets):
-    rows = warpath.from_bytes(b'{"a":1}\n{"a":1e400}\n').select({"a": ("$.a", "float64")}, on_mismatch="fail")
-    with pytest.raises(warpath.MismatchError) as failed:
-        list(rows)
-    assert (failed.value.filename, failed.value.line, failed.value.column) == ("<bytes>", 2, "a")
-    with pytest.raises(pyarrow.ArrowInvalid, match="<bytes>:2: the number is beyond the type float64"):
-        pyarrow.table(rows)
 
 
 def test_iterators_may_be_dropped(events):
