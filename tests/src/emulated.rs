@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
-use warpath::backend::Buffer;
-pub use warpath::device::{Accelerator, Plain};
 use warpath::{DeviceError, Error};
+use warpath_backend::backend::Buffer;
+pub use warpath_backend::device::{Accelerator, Plain};
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
 use warpath_shared::{for_each_kernel, for_each_rival};

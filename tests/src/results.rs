@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{TextForm, Want};
-use warpath::backend::Backend;
 use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Reason, Schema, Values};
-use warpath::{Cpu, Engine, InputError, OnError, Program, Query, Source};
+use warpath::{Engine, InputError, OnError, Program, Query, Source, TextForm, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
@@ -655,7 +655,7 @@ pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<(
                     Err(error) => failed = Some(error),
                 }
             }
-            let faulty = matches!(failed, Some(warpath::Error::Input(InputError::Record(_))));
+            let faulty = matches!(failed, Some(warpath_core::error::Error::Input(InputError::Record(_))));
             ensure!(faulty == (on_error == OnError::Fail), "{size} bytes, {on_error:?}: {failed:?}");
             compare_columns(&batches, &asked, &wanted, schema.width(), false)
                 .with_context(|| format!("{size} bytes, {on_error:?}"))?;

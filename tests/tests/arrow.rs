@@ -6,11 +6,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType};
-use warpath::answer::Want;
-use warpath::backend::Backend;
 use warpath::columns::{ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
-use warpath::device::Pipeline;
-use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Query};
+use warpath::{DeviceChoice, Engine, Error, InputError, OnError, Query, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &[u8] = b"{\"id\":1,\"x\":2.5,\"on\":true,\"name\":\"A\\u00e9\",\"tags\":[\"a\",1,null,\"b\"]}

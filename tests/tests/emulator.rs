@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
-use warpath::answer::{TextForm, Want};
-use warpath::backend::Buffer;
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
-use warpath::plain::Plain;
-use warpath::{Error, Program, Query};
+use warpath::{Error, Program, Query, TextForm, Want};
+use warpath_backend::backend::Buffer;
+use warpath_backend::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
+use warpath_core::plain::Plain;
 use warpath_gpu::kernel;
 use warpath_rivals::copy::CopyStage;
 use warpath_shared::index::Monoid;

@@ -7,9 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{Piece, RowForm, TextForm, Want};
-use warpath::backend::{Backend, Together};
-use warpath::{Cpu, Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, Source};
+use warpath::{
+    Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, RowForm, Source, TextForm, Want,
+};
+use warpath_backend::answer::Piece;
+use warpath_backend::backend::{Backend, Together};
+use warpath_backend::cpu::Cpu;
 use warpath_tests::data::{BOUNDARY_LINES, FILES, file, paths_of};
 use warpath_tests::random::{self, Rng};
 

@@ -5,11 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::Backend as _;
-use warpath::device::Pipeline;
-use warpath::packed::{PackOptions, PackedFile, PackedText, pack, pack_to, unpack};
-use warpath::{DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source};
+use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+use warpath::{
+    DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, RowForm, Source, TextForm,
+    Want,
+};
+use warpath_backend::backend::Backend as _;
+use warpath_backend::device::Pipeline;
+use warpath_store::packed::PackedText;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::packed::{fuzz_one, read_all, repaired};
 use warpath_tests::random::Rng;

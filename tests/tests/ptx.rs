@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath::cuda::MODULES;
+use warpath_backend::cuda::MODULES;
 use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";

@@ -7,10 +7,12 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use flate2::Compression;
-use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{Backend, StructuralIndex, Together, Worker};
-use warpath::device::Pipeline;
-use warpath::{Cpu, DeviceError, Engine, Error, IndexError, OnError, Program, Query, Source};
+use warpath::{
+    DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm, Want,
+};
+use warpath_backend::backend::{Backend, StructuralIndex, Together, Worker};
+use warpath_backend::cpu::Cpu;
+use warpath_backend::device::Pipeline;
 use warpath_tests::data::{FILES, file, paths_of};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;

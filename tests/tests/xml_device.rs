@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use warpath::device::{Accelerator as _, TwigXmlStage};
-use warpath::twig::TwigSet;
-use warpath::twig::encode::Compiled;
-use warpath::twig::names::Names;
+use warpath_backend::device::{Accelerator as _, TwigXmlStage};
+use warpath_backend::twig::TwigSet;
+use warpath_backend::twig::encode::Compiled;
+use warpath_backend::twig::names::Names;
 use warpath_shared::twig::dictionary::{ATTRIBUTES, Hash, NAMES};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;

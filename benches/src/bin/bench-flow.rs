@@ -27,13 +27,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use warpath::answer::{TextForm, Want};
-use warpath::backend::{Backend, Buffer, Together};
 use warpath::columns::{Column, ColumnBatch, ColumnType, Schema, Values};
-use warpath::cuda::Cuda;
-use warpath::device::{Accelerator, Pipeline};
-use warpath::packed::{PackOptions, PackedFile, PackedText, pack};
-use warpath::{Answers, Cpu, DeviceChoice, Engine, IndexFile, Program, Query};
+use warpath::packed::{PackOptions, PackedFile, pack};
+use warpath::{Answers, DeviceChoice, Engine, IndexFile, Program, Query, TextForm, Want};
+use warpath_backend::backend::{Backend, Buffer, Together};
+use warpath_backend::cpu::Cpu;
+use warpath_backend::cuda::Cuda;
+use warpath_backend::device::{Accelerator, Pipeline};
+use warpath_store::packed::PackedText;
 
 /// Times the way from host memory and from files to matches on the host.
 #[derive(Parser)]

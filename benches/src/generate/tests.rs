@@ -1,7 +1,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
-use warpath::twig::{self, Axis, NameTest, Subscriptions, Twig};
+use warpath::twig::Subscriptions;
+use warpath_backend::twig;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 
 use super::*;
 

@@ -70,7 +70,7 @@ impl Want {
     /// Counts and faults alone.
     ///
     /// ```
-    /// assert_eq!(warpath::Want::new(), warpath::Want::default());
+    /// assert_eq!(warpath_backend::answer::Want::new(), warpath_backend::answer::Want::default());
     /// ```
     #[must_use]
     pub const fn new() -> Self {
@@ -80,7 +80,7 @@ impl Want {
     /// Sets [`matches`](Self#structfield.matches).
     ///
     /// ```
-    /// assert!(warpath::Want::new().matches(true).matches);
+    /// assert!(warpath_backend::answer::Want::new().matches(true).matches);
     /// ```
     #[must_use]
     pub const fn matches(self, yes: bool) -> Self {
@@ -90,7 +90,7 @@ impl Want {
     /// Sets [`records`](Self#structfield.records).
     ///
     /// ```
-    /// assert!(warpath::Want::new().records(true).records);
+    /// assert!(warpath_backend::answer::Want::new().records(true).records);
     /// ```
     #[must_use]
     pub const fn records(self, yes: bool) -> Self {

@@ -4,13 +4,15 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use warpath_shared::check::{Fault, FaultKind};
-use warpath_shared::fsst::CodeFault;
-use warpath_shared::tree::{TreeFault, TreeFaultKind};
+use warpath_shared::check::Fault;
+use warpath_shared::tree::TreeFault;
 use warpath_shared::units::Level;
 
 use crate::diagnostic::QueryError;
 use crate::foreign::Foreign;
+
+pub use warpath_shared::check::FaultKind;
+pub use warpath_shared::tree::TreeFaultKind;
 
 /// An error of another library, or of the system.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -427,8 +429,8 @@ pub enum ColumnError {
         name: String,
         /// The string, counted from 0.
         row: u64,
-        /// The fault, with its offset in the string's codes.
-        fault: CodeFault,
+        /// A description of the fault, with its offset in the string's codes.
+        fault: String,
     },
     /// The length of a string differs from the recorded one.
     #[error("{name}: string {row} ends at byte {found} of all strings; its recorded end is byte {said}")]

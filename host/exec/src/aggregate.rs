@@ -44,7 +44,8 @@ impl Input<'_> {
     /// about `memory` bytes; more values are counted in temporary files.
     ///
     /// ```
-    /// use warpath::aggregate::{DEFAULT_MEMORY, count::values};
+    /// use warpath::aggregate::DEFAULT_MEMORY;
+    /// use warpath_exec::aggregate::count::values;
     /// use warpath::{Engine, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

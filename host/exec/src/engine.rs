@@ -317,7 +317,7 @@ impl EngineBuilder {
     ///
     /// # fn main() -> Result<(), warpath::Error> {
     /// let engine = Engine::builder().memory(1 << 20).build()?;
-    /// let hits = engine.bytes("{}").query(&warpath::Query::compile("$.a")?)?;
+    /// let hits = engine.bytes("{}").query(&warpath_lang::program::Query::compile("$.a")?)?;
     /// assert!(hits.plan().partition_size < 1 << 18);
     /// # Ok(())
     /// # }

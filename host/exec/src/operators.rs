@@ -434,8 +434,9 @@ impl<'a> Input<'a> {
     /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
     /// ```
-    /// use warpath::bitmap::rows::RowSet;
-    /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
+    /// use warpath::bitmap::RowSet;
+    /// use warpath::bitmap::{BitmapIndex, Built};
+    /// use warpath_store::bitmap::Stamp;
     /// use warpath::{Engine, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

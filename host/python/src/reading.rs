@@ -105,8 +105,10 @@ impl Reading {
             for source in Source::named(name, in_folders)? {
                 if let Source::File(path) = source {
                     // An absent file is an error now, and not when it is read.
-                    let failed =
-                        |source| warpath::InputError::Io { name: path.display().to_string(), source };
+                    let failed = |source| warpath_core::error::InputError::Io {
+                        name: path.display().to_string(),
+                        source,
+                    };
                     path.metadata().map_err(failed)?;
                     files.push(path);
                 }

@@ -391,7 +391,7 @@ fn what_cannot_be_built_of_lines_is_told() {
     let folder = files.0.path();
     assert!(said(build_ndjson(&skip, folder, &column("$.n"))).ends_with(": is a directory"));
     assert!(said(build(&skip, &folder.join("none"), &column("$.n"))).contains("No such file"));
-    let documents = Engine::builder().format(warpath::Format::Json).build().unwrap();
+    let documents = Engine::builder().format(warpath_exec::document::Format::Json).build().unwrap();
     assert_eq!(
         said(build_ndjson(&documents, &path, &column("$.n"))),
         "a bitmap index requires NDJSON input; this input is one JSON document"

@@ -101,7 +101,7 @@ fn errors_of_a_driver_are_sources() -> Result<()> {
 fn errors_without_a_source_have_none() -> Result<()> {
     let (engine, query) = (Engine::builder().build()?, Query::compile("$.a")?);
     check(Query::compile("$[").unwrap_err(), 1)?;
-    check(warpath::Predicate::parse("$.a >").unwrap_err(), 1)?;
+    check(warpath_lang::predicate::Predicate::parse("$.a >").unwrap_err(), 1)?;
     check(engine.bytes("{]").count(&query).unwrap_err(), 1)?;
     check(Engine::builder().workers(0).build().err().context("an error")?, 1)?;
     check(InputError::Directory("folder".into()).into(), 1)?;

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 
-use warpath::answer::{Answer, Limit};
-use warpath::backend::{StructuralIndex, Worker};
+use warpath::Limit;
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::{StructuralIndex, Worker};
 
 use super::*;
 use crate::common::bare_backend;

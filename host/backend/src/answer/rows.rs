@@ -65,7 +65,8 @@ pub(super) fn of_rows(text: &[u8], piece: &Piece, program: &Program, form: RowFo
 /// Rows of values that come from elsewhere than a program, in the same forms.
 ///
 /// ```
-/// use warpath::answer::{RowForm, RowText};
+/// use warpath::RowForm;
+/// use warpath_backend::answer::RowText;
 ///
 /// let rows = RowText::new(RowForm::Csv, &["lang", "count"]);
 /// let mut text = rows.header();

@@ -31,8 +31,8 @@ const MOST_BINS: usize = 4096;
 /// Both make the same bitmaps, atom by atom.
 ///
 /// ```
-/// use warpath::bitmap::build::{BitmapMaker, build_column_by};
-/// use warpath::bitmap::value::ColumnValues;
+/// use warpath_exec::bitmap::build::{build_column_by, BitmapMaker};
+/// use warpath_store::bitmap::value::ColumnValues;
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut maker = BitmapMaker::cpu();

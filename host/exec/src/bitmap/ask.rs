@@ -1,10 +1,10 @@
 //! Expressions evaluated over an index, on the CPU or a device.
 //!
 //! ```
-//! use warpath::bitmap::ask::BitmapEngine;
-//! use warpath::bitmap::build::build_column;
-//! use warpath::bitmap::plan::Plan;
-//! use warpath::bitmap::value::ColumnValues;
+//! use warpath::bitmap::BitmapEngine;
+//! use warpath_exec::bitmap::build::build_column;
+//! use warpath::bitmap::Plan;
+//! use warpath_store::bitmap::value::ColumnValues;
 //! use warpath::bitmap::{BitmapIndex, Built};
 //!
 //! # fn main() -> Result<(), warpath::Error> {

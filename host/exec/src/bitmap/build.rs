@@ -10,8 +10,9 @@
 //! | `values` | the stored values of each bin |
 //!
 //! ```
-//! use warpath::bitmap::build::{ColumnSpec, build_column};
-//! use warpath::bitmap::value::ColumnValues;
+//! use warpath::bitmap::ColumnSpec;
+//! use warpath_exec::bitmap::build::build_column;
+//! use warpath_store::bitmap::value::ColumnValues;
 //!
 //! # fn main() -> Result<(), warpath::Error> {
 //! let values = ColumnValues::ints(vec![7, 3, 7, 9]);

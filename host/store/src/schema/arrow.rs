@@ -48,14 +48,16 @@ pub fn is_json(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == JSON)
 }
 
-/// The schema of records, a field for each member. Records that are not objects, or not all of them, are one
-/// field with the name `value`.
-#[must_use]
-pub fn schema(tree: &SchemaTree, options: ArrowOptions) -> Schema {
-    let root = tree.root();
-    match data_type(root, options) {
-        Some(DataType::Struct(fields)) if !root.is_nullable() => Schema::new(fields),
-        _ => Schema::new(vec![field("value", root, options)]),
+impl SchemaTree {
+    /// The Arrow schema of the records, a field for each member. Records that are not objects, or not all of
+    /// them, are one field with the name `value`.
+    #[must_use]
+    pub fn to_arrow(&self, options: ArrowOptions) -> Schema {
+        let root = self.root();
+        match data_type(root, options) {
+            Some(DataType::Struct(fields)) if !root.is_nullable() => Schema::new(fields),
+            _ => Schema::new(vec![field("value", root, options)]),
+        }
     }
 }
 
