@@ -60,6 +60,18 @@ pub enum ColumnType {
 }
 
 /// A member of an object, in a column of structs.
+///
+/// ```
+/// use warpath::columns::{ColumnType, StructField};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let user: ColumnType = "struct<id:int64,name:string>".parse()?;
+/// let ColumnType::Struct(fields) = &user else { panic!("no struct") };
+/// assert_eq!(fields[0], StructField { name: "id".into(), values: ColumnType::Int64 });
+/// assert_eq!(user.to_string(), "struct<id:int64,name:string>");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StructField {
     /// The name of the member.

@@ -7,6 +7,20 @@ use super::{Column, ColumnBatch};
 use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":null}\n{\"id\":\"two\"}\n{}\n").columns(&schema).next().unwrap()?;
+/// let column = &batch.columns[0];
+/// // Three nulls, each for another reason.
+/// assert_eq!((column.lost.nulls.len(), column.lost.refused.len(), column.missing()), (1, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// The items whose value is JSON's `null`, in order.
@@ -25,6 +39,21 @@ impl Lost {
 }
 
 /// A value that became null.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Reason};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// let refusal = batch.columns[0].lost.refused[0];
+/// assert_eq!((refusal.row, refusal.line, refusal.reason), (1, 1, Reason::Mismatch));
+/// // The offset of `"two"`, after the nine bytes of the first line.
+/// assert_eq!(refusal.start, 9 + 6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The number of the item in its column.
@@ -40,6 +69,19 @@ pub struct Refusal {
 }
 
 /// The reason for which a column's type does not take a value.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Reason};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":\"two\"}\n{\"id\":9223372036854775808}\n").columns(&schema).next().unwrap()?;
+/// let reasons: Vec<Reason> = batch.columns[0].lost.refused.iter().map(|refusal| refusal.reason).collect();
+/// assert_eq!(reasons, [Reason::Mismatch, Reason::Overflow]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The value is of another type, or is malformed.
@@ -112,6 +154,21 @@ impl ColumnBatch {
 }
 
 /// The values that each column of a run did not take.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// assert_eq!((tally.rows, tally.columns[0].mismatch.count), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The number of rows.
@@ -121,6 +178,23 @@ pub struct Tally {
 }
 
 /// The values that one column did not take.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// let id = &tally.columns[0];
+/// let counts = [&id.missing, &id.null, &id.mismatch, &id.overflow].map(|values| values.count);
+/// assert_eq!(counts, [0, 0, 1, 0]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnTally {
     /// The rows in which the path selected no value.
@@ -134,6 +208,22 @@ pub struct ColumnTally {
 }
 
 /// The number of values of one kind, and the line of the first.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// let mismatch = &tally.columns[0].mismatch;
+/// assert_eq!((mismatch.count, mismatch.first.clone()), (1, Some(("log".into(), 2))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occurrences {
     /// The number of values.

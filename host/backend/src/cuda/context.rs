@@ -18,6 +18,20 @@ use super::memory::Pool;
 use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 
 /// A short description of a CUDA device.
+///
+/// ```no_run
+/// use warpath::cuda::DeviceInfo;
+/// use warpath::{DeviceChoice, Engine};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let has_memory = |device: &DeviceInfo| device.memory >= 8 << 30;
+/// if let Some(device) = warpath::cuda::devices()?.into_iter().find(has_memory) {
+///     println!("{} of compute capability {:?}", device.name, device.compute_capability);
+///     let engine = Engine::builder().device(DeviceChoice::Cuda(device.number)).build()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Its number, from 0, as in `cuda:N`.
@@ -55,6 +69,16 @@ fn compute_capability(device: SysDevice) -> CudaResult<(i32, i32)> {
 }
 
 /// The CUDA devices of this machine.
+///
+/// ```
+/// use warpath::{DeviceError, Error};
+///
+/// match warpath::cuda::devices() {
+///     Ok(devices) => assert!(devices.iter().enumerate().all(|(at, device)| device.number == at)),
+///     Err(Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. })) => println!("no GPU"),
+///     Err(error) => panic!("{error}"),
+/// }
+/// ```
 ///
 /// # Errors
 /// [`DeviceError::NoDriver`] without a driver, [`DeviceError::NoDevice`] with a driver and no device.

@@ -121,6 +121,23 @@ pub struct LeftOut {
 ///
 /// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
 ///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
+/// let index = BitmapIndex::open(folder.path().join("log.wpb"))?;
+/// assert_eq!((index.rows(), index.info().columns[0].bins), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// The errors of [`build_ndjson`] and of `build_table`. [`InputError::NotBuilt`] for a table that this build
 /// of Warpath does not read.

@@ -80,6 +80,24 @@ mod batches {
     use crate::stream::Answers;
 
     /// Record batches as a [`Stream`](futures_core::Stream). See [`RecordBatches::into_stream`].
+    ///
+    /// ```
+    /// # #[cfg(feature = "async")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use futures::TryStreamExt;
+    /// use warpath::columns::{ColumnType, Schema};
+    /// use warpath::{Engine, Query};
+    ///
+    /// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+    /// let input = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2}\n");
+    /// let batches: Vec<_> =
+    ///     pollster::block_on(input.record_batches(&schema).into_stream().try_collect())?;
+    /// assert_eq!(batches[0].num_rows(), 2);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "async"))]
+    /// # fn main() {}
+    /// ```
     pub struct AsyncBatches<'a>(RecordBatches<'a>);
 
     // No field is ever pinned.

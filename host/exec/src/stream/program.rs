@@ -59,6 +59,25 @@ impl From<Batch<'_>> for ColumnBatches {
 }
 
 /// The records of inputs as nested columns. See [`Input::nested`](crate::operators::Input::nested).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let fields = vec![Field::new("id", DataType::Int64, true)];
+/// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+/// let mut batches = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2.5}\n").nested(schema);
+/// let batch = batches.next().unwrap()?;
+/// assert_eq!((batch.rows.num_rows(), batch.losses.lost()), (2, 1));
+/// assert!(batches.next().is_none());
+/// assert_eq!(batches.stats().lines, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[cfg(feature = "arrow")]
 pub type Nested<'a> = Ordered<'a, Programs<NestedBatches>>;
 

@@ -8,6 +8,23 @@ use super::layout::Form;
 
 /// A built bitmap index that is not stored yet ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)
 /// stores it).
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// // A build is in memory. It can be written when it is stored as an index.
+/// assert_eq!((built.rows, built.columns.len()), (2, 1));
+/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Built {
     /// Number of rows: lines of the input, blank and malformed ones too, or rows of a table.

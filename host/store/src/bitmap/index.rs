@@ -34,6 +34,25 @@ use super::{check, store};
 /// checksum must match, and its numbers must lead nowhere outside ([`bitmap`](Self::bitmap),
 /// [`values`](Self::values), …). So a query reads, and checks, only the parts that it needs.
 /// docs/bitmap-file.md has the format. It also describes the effects of writes to a file that is open.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// // An index belongs to one state of its input.
+/// index.check(&log)?;
+/// std::fs::write(&log, "{}\n")?;
+/// assert!(index.check(&log).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct BitmapIndex(Arc<Opened>);
 

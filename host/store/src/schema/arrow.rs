@@ -33,6 +33,23 @@ const EXTENSION: &str = "ARROW:extension:name";
 const JSON: &str = "arrow.json";
 
 /// The choices of a mapping.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::ArrowOptions;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let fields = |options| schema.tree.to_arrow(options).fields().clone();
+/// assert!(!fields(ArrowOptions::default())[0].is_nullable());
+/// let mut options = ArrowOptions::default();
+/// options.all_nullable = true;
+/// assert!(fields(options)[0].is_nullable());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct ArrowOptions {

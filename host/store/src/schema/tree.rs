@@ -19,6 +19,19 @@ const MORE_NODES: usize = MOST_NODES / 8;
 ///
 /// Trees form a commutative monoid under [`merge`](Self::merge), with the empty tree as its identity, as long
 /// as no tree reaches [`MOST_NODES`].
+///
+/// ```
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// // A node for the records, and one for `$.id`.
+/// assert_eq!((schema.tree.records(), schema.tree.len()), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SchemaTree {
     pub(super) nodes: Vec<Node>,
@@ -293,6 +306,21 @@ impl SchemaTree {
 }
 
 /// A node of a tree.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::Kind;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":null}\n{}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let id = schema.tree.root().members()[0];
+/// assert_eq!((id.count(Kind::Int64), id.count(Kind::Null), id.missing()), (1, 1, 1));
+/// assert!(id.is_nullable());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaNode<'a> {
     tree: &'a SchemaTree,
