@@ -278,7 +278,7 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
     }
     let count = want.iter().filter(|is| **is).count();
     for threads in [1, 3] {
-        let Matching { rows, count: counted, checked } =
+        let Matching { rows, count: counted, checked, .. } =
             BitmapEngine::cpu().with_threads(threads).answer(&table.index, &planned, true).unwrap();
         assert_eq!(rows, want.iter().copied().collect(), "{}", explained());
         assert_eq!(counted, count as u64);

@@ -171,6 +171,8 @@ impl Want {
 
     /// Returns whether these results depend on which lines are records, so that a predicate's program has to
     /// mark its records ([`Program::matching`]).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn needs_records(self) -> bool {
         self.records || self.rows.is_some() || self.columns.is_some()

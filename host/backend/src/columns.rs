@@ -168,6 +168,7 @@ impl Schema {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ColumnBatch {
     /// The number of rows of every column: one for each record, or for each element ([`Program::exploding`]).
     pub rows: usize,
@@ -202,6 +203,7 @@ impl ColumnBatch {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Column {
     /// For a column of lists, the index of each row's first item, followed by the number of items. No list is
     /// null.
@@ -240,6 +242,7 @@ impl Column {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Items {
     /// The number of values, nulls included.
     pub len: usize,

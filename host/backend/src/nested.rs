@@ -157,6 +157,7 @@ enum Rows {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NestedBatch {
     /// The rows, one for each record.
     pub rows: RecordBatch,
@@ -239,6 +240,8 @@ impl NestedSchema {
 
     /// The paths of all columns, as in [`paths`](Self::paths), each with the name of its type: `int64`,
     /// `struct`.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn typed_paths(&self) -> Vec<(String, String)> {
         let mut paths = Vec::new();

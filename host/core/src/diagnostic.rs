@@ -173,12 +173,16 @@ pub struct QueryError {
 
 impl QueryError {
     /// The refusal of a text.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(text: &str, error: Diagnostic) -> Self {
         Self { text: text.to_owned(), error }
     }
 
     /// The mistake.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.error
@@ -188,6 +192,18 @@ impl QueryError {
     #[must_use]
     pub fn column(&self) -> usize {
         self.error.column(&self.text)
+    }
+
+    /// The mistake in words, without the text and the column.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.error.message
+    }
+
+    /// Advice for correcting the text, if there is any.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.error.help.as_deref()
     }
 
     /// The message with the query and a caret under the position.

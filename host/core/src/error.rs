@@ -265,18 +265,24 @@ pub struct TreeError {
 
 impl InputError {
     /// The error of a reader of tables.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn unreadable(name: &str, source: impl Into<Cause>) -> Self {
         Self::Unreadable { name: name.to_owned(), source: source.into() }
     }
 
     /// The error of a line, counted from 1, that is not a valid record.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
         RecordError { name: name.to_owned(), line, byte: fault.at as u64 + 1, kind: fault.kind }.into()
     }
 
     /// The error of an XML document. `message` is about its byte `at`.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_xml(name: &str, text: &str, at: u64, message: String) -> Self {
         let at = text.len().min(usize::try_from(at).unwrap_or(usize::MAX));
@@ -288,6 +294,8 @@ impl InputError {
 
     /// The error of a line, counted from 1, whose text is not a tree. It is a [`Record`](Self::Record) error
     /// if the fault is one of those that are always checked.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_tree(name: &str, line: u64, fault: TreeFault) -> Self {
         let (name, byte) = (name.to_owned(), fault.at as u64 + 1);
@@ -526,6 +534,8 @@ pub enum DeviceError {
 
 impl DeviceError {
     /// The error of a call of the driver.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_call(call: &'static str, source: impl Into<Cause>) -> Self {
         Self::Cuda { call, source: Arc::from(source.into()) }

@@ -47,6 +47,8 @@ impl RowSet {
     ///
     /// # Panics
     /// As for [`Self::from_words`].
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_chunks(chunks: &[u64], rows: u64) -> Self {
         let mut words = vec![0; rows.div_ceil(64) as usize];
@@ -64,6 +66,8 @@ impl RowSet {
     }
 
     /// The rows of a compressed bitmap.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_wah(bitmap: Wah<'_>) -> Self {
         Self::from_chunks(&wah::chunks(bitmap), bitmap.rows())
@@ -136,6 +140,8 @@ impl RowSet {
     }
 
     /// The set as chunks of 63 rows, the first in bit 0.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn to_chunks(&self) -> Vec<u64> {
         let chunk = |at: u64| {
@@ -149,6 +155,8 @@ impl RowSet {
     }
 
     /// The set in compressed form, as in bitmap indexes.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn to_wah(&self) -> WahBuf {
         WahBuf::from_chunks(self.to_chunks(), self.rows)

@@ -85,6 +85,8 @@ impl Unit {
     }
 
     /// The power of ten by which the unit is longer than a nanosecond.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn power(self) -> u32 {
         match self {
@@ -98,6 +100,8 @@ impl Unit {
     /// The power of ten below which a number has this unit, if its unit is not known. Numbers below 10¹¹ are
     /// seconds, numbers below 10¹⁴ milliseconds, numbers below 10¹⁷ microseconds. All of these are the
     /// instants between the years 1973 and 5138, and in seconds earlier ones, too.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn guessed_below(self) -> Option<u32> {
         match self {

@@ -172,6 +172,8 @@ impl EngineBuilder {
     }
 
     /// Sets a backend of the caller's, in place of [`device`](Self::device).
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
@@ -374,12 +376,16 @@ impl Engine {
     }
 
     /// The stages in which that backend evaluates a program over plain text, for these results.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn stages(&self, program: &Program, want: Want) -> Vec<Stage> {
         self.usual().stages(&Evaluation { strict: self.strict, ..Evaluation::new(program, want) })
     }
 
     /// The steps in which that backend matches documents against subscriptions.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
         standing::stages(self.usual(), documents)
@@ -520,6 +526,8 @@ impl Engine {
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
     /// this is about the backend for an input of unknown size.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn uses_index_files(&self) -> bool {
         self.usual().abilities().uses_index_files

@@ -53,6 +53,7 @@ struct OpenedIndex {
 
 /// Facts about an index file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexInfo {
     /// The version of its format.
     pub version: u32,

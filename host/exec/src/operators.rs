@@ -375,6 +375,8 @@ impl<'a> Input<'a> {
 
     /// Decodes the records of [`answers`](Self::answers) to nested columns too, where [`Want::records`] is
     /// set. [`Batch::take_nested`](crate::stream::Batch::take_nested) returns the columns.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn decoding(mut self, schema: Arc<NestedSchema>) -> Self {
@@ -498,6 +500,8 @@ impl<'a> Input<'a> {
 
     /// Lets workers digest the results of [`answers`](Self::answers), in place of handing them on. The caller
     /// wants the results that [`Digest::want`] names.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn digesting(mut self, digest: Arc<dyn Digest>) -> Self {
         self.0.digest = Some(digest);
@@ -545,6 +549,8 @@ impl<'a> Input<'a> {
     }
 
     /// The structural indexes, one for each partition.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes<'a> {
         Indexes::start(self.0, levels)

@@ -204,6 +204,8 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     }
 
     /// The setup of the backend, as far as it is done; complete when the iterator has ended.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Running { flow: Some(flow), conduct, .. } = &self.running else { return Setup::default() };

@@ -82,6 +82,8 @@ pub struct StructField {
 
 impl ColumnType {
     /// Returns the rule by which devices make a value of the column. `None` if only the host can.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {

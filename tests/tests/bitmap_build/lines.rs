@@ -174,7 +174,7 @@ fn specs_of_all_kinds(bins: &BinSpec) -> Vec<ColumnSpec> {
         } else {
             BinSpec::Quantiles(5)
         };
-        ColumnSpec { kind: *kind, ..ColumnSpec::new(name, "$.x.v") }.with_bins(bins)
+        ColumnSpec::new(name, "$.x.v").with_kind(*kind).with_bins(bins)
     };
     KINDS.iter().map(spec).collect()
 }
@@ -298,7 +298,7 @@ fn only_numbers_that_are_integers_are_integers() {
     let text: String = NUMBERS.iter().map(|(text, ..)| format!("{{\"n\":{text}}}\n")).collect();
     let path = files.write("lines", text);
     let specs = [Some(Kind::Int), Some(Kind::Float), None]
-        .map(|kind| ColumnSpec { kind, ..ColumnSpec::new(kind.map_or("any", Kind::name), "$.n") });
+        .map(|kind| ColumnSpec::new(kind.map_or("any", Kind::name), "$.n").with_kind(kind));
     let is_int =
         NUMBERS.map(|(_, value, _)| value.map_or(Row::Other, |value| Row::Value(Scalar::Int(value))));
     let is_float = NUMBERS.map(|(.., value)| Row::Value(Scalar::Float(value)));

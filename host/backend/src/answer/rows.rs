@@ -9,6 +9,8 @@ use super::{Piece, RowForm};
 
 impl RowForm {
     /// The bytes before the first row: the line of names in CSV and TSV, and nothing in other forms.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn header(self, program: &Program) -> Vec<u8> {
         self.names(program.columns().iter().map(|column| column.name.as_str()))
@@ -34,6 +36,8 @@ impl RowForm {
     }
 
     /// The offset of the end of the first `count` rows; the length of `rows` if it has fewer.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn end_of(self, rows: &[u8], count: usize) -> usize {
         let mut quoted = false;

@@ -22,6 +22,7 @@ use crate::nested::Losses;
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lost {
     /// The items whose value is JSON's `null`, in order.
     pub nulls: Vec<u32>,
@@ -55,6 +56,7 @@ impl Lost {
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The number of the item in its column.
     pub item: u32,
@@ -142,6 +144,8 @@ impl ColumnBatch {
     }
 
     /// Returns the rows of the records that have a refused value, in order. `lines` has the line of each row.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn rows_refused(&self, lines: &[LineIx]) -> Vec<u32> {
         let refused: Vec<LineIx> = self.refused().iter().map(|(_, refusal)| refusal.line).collect();
@@ -170,6 +174,7 @@ impl ColumnBatch {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// The number of rows.
     pub rows: u64,
@@ -225,6 +230,7 @@ pub struct ColumnTally {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Occurrences {
     /// The number of values.
     pub count: u64,
@@ -235,6 +241,8 @@ pub struct Occurrences {
 impl Tally {
     /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line
     /// of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
         let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
@@ -261,6 +269,8 @@ impl Tally {
 
     /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
     /// a row of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
         self.rows += rows as u64;

@@ -33,6 +33,7 @@ use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, from 0, as in `cuda:N`.
     pub number: usize,

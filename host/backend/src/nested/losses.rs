@@ -21,6 +21,7 @@
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// Rows, elements or members that have no value.
     pub missing: u64,
@@ -93,6 +94,7 @@ impl Loss {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Losses {
     /// The counts, in the order of [`NestedSchema::paths`](super::NestedSchema::paths).
     pub columns: Vec<Loss>,
@@ -100,6 +102,8 @@ pub struct Losses {
 
 impl Losses {
     /// Adds the counts of a later batch of the same schema. `row` converts its rows to those of all batches.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, later: &Self, row: impl Fn(u64) -> u64) {
         self.columns.resize(self.columns.len().max(later.columns.len()), Loss::default());
         for (total, loss) in self.columns.iter_mut().zip(&later.columns) {

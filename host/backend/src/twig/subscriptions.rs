@@ -66,6 +66,7 @@ struct Subscription {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct SubscriptionError {
     /// The line of the file, from 1; 0 for a subscription that was added without a file.
     pub line: usize,
@@ -86,6 +87,7 @@ pub struct SubscriptionError {
 /// assert_eq!((change.added, change.removed, change.errors.len()), (1, 1, 0));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileChange {
     /// The faulty lines of the file, as [`Subscriptions::add_file`] reports them.
     pub errors: Vec<SubscriptionError>,
@@ -305,6 +307,8 @@ impl Subscriptions {
     }
 
     /// The set of the subscriptions' twigs.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn set(&self) -> &TwigSet {
         &self.set
@@ -333,6 +337,8 @@ impl Subscriptions {
     }
 
     /// A matcher that evaluates all subscriptions, one document after the other.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher { subscriptions: self, matcher: self.set.matcher() }

@@ -66,6 +66,8 @@ pub struct Counter {
 
 impl Counter {
     /// A counter that keeps about `memory` bytes in memory.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(memory: usize) -> Self {
         Self { memory, values: Values::default(), next: 0, spilled: None }
@@ -76,6 +78,8 @@ impl Counter {
     ///
     /// # Errors
     /// The errors of temporary files. [`Error::Usage`] for a value of 4 GiB or more.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, key: &[u8], count: u64) -> Result<bool, Error> {
         self.next += 1;
         let hash = match self.values.find(key) {
@@ -221,6 +225,14 @@ enum From {
     Memory(Vec<u8>, vec::IntoIter<Entry>),
     /// Sorted items, whose keys follow this number of bytes.
     Sorted(Sorted, usize),
+}
+
+impl Counts {
+    /// The values with their counts: one value for each path, as JSON text. A record without a value has
+    /// `None`.
+    pub fn values(self) -> impl Iterator<Item = Result<(Vec<Option<String>>, u64), Error>> {
+        self.map(|counted| counted.map(|(key, count)| (values(&key), count)))
+    }
 }
 
 impl Iterator for Counts {

@@ -156,6 +156,7 @@ impl Extremes {
 
 /// The number of values of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kinds {
     /// `null`.
     pub nulls: u64,
@@ -184,6 +185,7 @@ impl Kinds {
 
 /// The values of a path.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// The number of records.
     pub records: u64,
@@ -261,6 +263,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Statistics of this many paths, which keep about `memory` bytes in memory.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(paths: usize, memory: usize) -> Self {
         let memory = memory / paths.max(1);
@@ -271,6 +275,8 @@ impl Statistics {
     ///
     /// # Errors
     /// The errors of temporary files.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn add(&mut self, described: &Described) -> Result<(), Error> {
         for ((summary, numbers), part) in self.paths.iter_mut().zip(&described.0) {
             summary.join(&part.summary);

@@ -50,6 +50,7 @@ use crate::engine::Engine;
 
 /// The rows of an index for which an expression is true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Matching {
     /// The matching rows. No row is in the set if the rows were only counted.
     pub rows: RowSet,
@@ -84,6 +85,8 @@ impl BitmapEngine {
     }
 
     /// A device, by its driver. The CPU checks the rows that bins leave undecided.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn on<A: Accelerator>(device: A) -> Self {
         Self { device: Some(Box::new(Resident::new(device))), ..Self::cpu() }
@@ -108,6 +111,8 @@ impl BitmapEngine {
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn on_backend(backend: &dyn Backend) -> Result<Self, Error> {
         let device = backend.forms().get::<dyn BitmapForm>().map(BitmapForm::evaluator).transpose()?;
         Ok(Self { device, ..Self::cpu() })

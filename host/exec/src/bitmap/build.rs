@@ -78,12 +78,20 @@ pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// The name that expressions use.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub name: String,
     /// The source of its values: a singular JSONPath of each record, or the name of a column of a table.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub source: String,
     /// The kind of its values. The default is described in [`value`](warpath_store::bitmap::value).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub kind: Option<Kind>,
     /// The rule that cuts values into bins.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub bins: BinSpec,
 }
 
@@ -94,10 +102,10 @@ impl ColumnSpec {
         Self { name: name.into(), source: source.into(), kind: None, bins: BinSpec::Auto }
     }
 
-    /// Sets the kind.
+    /// Sets the kind. `None` is that of most values.
     #[must_use]
-    pub fn with_kind(self, kind: Kind) -> Self {
-        Self { kind: Some(kind), ..self }
+    pub fn with_kind(self, kind: impl Into<Option<Kind>>) -> Self {
+        Self { kind: kind.into(), ..self }
     }
 
     /// Sets the rule that cuts values into bins.
@@ -109,6 +117,7 @@ impl ColumnSpec {
 
 /// The malformed records that were skipped, under [`OnError::Skip`](crate::engine::OnError::Skip).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// The number of skipped records.
     pub count: u64,

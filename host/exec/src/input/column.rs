@@ -22,6 +22,7 @@ pub enum TableFormat {
 
 /// A column of text in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextColumn {
     /// The format of the table.
     pub format: TableFormat,
@@ -43,6 +44,12 @@ impl TableFormat {
 }
 
 impl TextColumn {
+    /// The column `name` of tables in a format.
+    #[must_use]
+    pub fn new(format: TableFormat, name: impl Into<String>) -> Self {
+        Self { format, name: name.into() }
+    }
+
     /// Opens the lines of the column in a table.
     ///
     /// # Errors

@@ -142,6 +142,8 @@ impl Source {
     ///
     /// let mode = Source::output_mode(&[Source::File("secrets.ndjson".into()), Source::Stdin]);
     /// ```
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn output_mode<'a>(sources: impl IntoIterator<Item = &'a Self>) -> OutputMode {
         sources.into_iter().fold(OutputMode::default(), Self::mode_after)

@@ -114,9 +114,13 @@ pub struct SchemaPart {
     /// The malformed records that were skipped.
     pub skipped: Vec<RecordError>,
     /// The text around a malformed record's fault, and the offset of the fault in it, if the run ends there.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub faulty: Option<(Vec<u8>, usize)>,
     /// True if the run ends there, and the record is evidently the first line of a document of several lines
     /// ([`Batch::begins_document`](super::Batch::begins_document)).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub begins_document: bool,
 }
 
@@ -137,6 +141,7 @@ pub struct SchemaPart {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct InputSchema {
     /// The tree. [`Position::text`] is an index of [`sources`](Self::sources), and [`Position::line`] is
     /// counted from 0 in this input.

@@ -371,12 +371,16 @@ impl Filtered<'_> {
     }
 
     /// True if the input should be one JSON document, and is only white space.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.is_blank
     }
 
     /// True if the documents are lines.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_lines(&self) -> bool {
         self.is_lines
@@ -392,17 +396,23 @@ impl Filtered<'_> {
     ///
     /// # Errors
     /// Errors of a backend. The CPU has none.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         batch::count(self.text(), program)
     }
 
     /// Takes out the errors of [`skipped`](Self::skipped).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub fn take_skipped(&mut self) -> Vec<InputError> {
         std::mem::take(&mut self.faults)
     }
 
     /// True if the first malformed line is evidently the first line of a document of several lines. It is the
     /// first line of its input that is not blank, and [`Documents::Json`] reads the input as one document.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn begins_document(&self) -> bool {
         let is_first = self.is_lines && self.first_line == 0;
@@ -412,6 +422,8 @@ impl Filtered<'_> {
 
     /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under
     /// [`OnError::Fail`], that is the fault of the error that follows. Counts lines to find it.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
         let (line, at) = self.fault_at?;

@@ -62,6 +62,7 @@ pub const AUTO_QUANTILES: u32 = 64;
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BinSpec {
     /// By distinct values if they are few, else by quantiles.
     #[default]

@@ -28,15 +28,25 @@ use super::layout::Form;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Built {
     /// Number of rows: lines of the input, blank and malformed ones too, or rows of a table.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub rows: u64,
     /// The rows that are records; `None` if all are.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub records: Option<WahBuf>,
     /// The columns.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub columns: Vec<BuiltColumn>,
     /// The byte offset in the input of every 64th line, from line 0 on, and last the end of the last line.
     /// Empty where rows are not lines of a plain file.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub lines: Vec<u64>,
     /// The stamp of the input file, if the input was a file.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub stamp: Option<Stamp>,
 }
 

@@ -221,6 +221,8 @@ impl PackedFile {
     ///
     /// # Panics
     /// Panics if there is no group of this number.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
         let Opened { bytes, entries, trailer, .. } = &*self.0;
@@ -230,6 +232,8 @@ impl PackedFile {
     }
 
     /// Returns the text size in bytes of the longest group.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn longest_group(&self) -> u64 {
         let Opened { entries, trailer, .. } = &*self.0;
         let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
@@ -243,6 +247,8 @@ impl PackedFile {
     ///
     /// # Panics
     /// Panics if there is no group of this number.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn group(&self, number: usize) -> Result<(PackedGroup<'_>, u64), Error> {
         let (bytes, at) = self.group_bytes(number);
         Ok((PackedGroup::parse(bytes).map_err(|what| self.damaged(what))?, at))
@@ -316,6 +322,8 @@ impl PackedFile {
     ///
     /// # Errors
     /// As for [`text`](Self::text).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn lines_at(&self, range: Range<u64>) -> Result<Range<u64>, Error> {
         Ok(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
     }

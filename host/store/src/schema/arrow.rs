@@ -59,6 +59,20 @@ pub struct ArrowOptions {
     pub all_nullable: bool,
 }
 
+impl ArrowOptions {
+    /// Sets [`maps_as_json`](Self#structfield.maps_as_json).
+    #[must_use]
+    pub const fn maps_as_json(self, yes: bool) -> Self {
+        Self { maps_as_json: yes, ..self }
+    }
+
+    /// Sets [`all_nullable`](Self#structfield.all_nullable).
+    #[must_use]
+    pub const fn all_nullable(self, yes: bool) -> Self {
+        Self { all_nullable: yes, ..self }
+    }
+}
+
 /// True if a field holds JSON text.
 #[must_use]
 pub fn is_json(field: &Field) -> bool {

@@ -66,6 +66,7 @@ pub enum Change {
 /// # }
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Difference<'a> {
     /// The path.
     pub path: &'a str,

@@ -26,6 +26,7 @@ use warpath_core::time::{date, is_exact_instant};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Kind {
     /// `null`.
     Null,

@@ -67,6 +67,7 @@ pub struct Position {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct First {
     /// The position of the value.
     pub position: Position,
@@ -91,6 +92,7 @@ pub struct First {
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Text {
     /// The first bytes.
     pub bytes: Box<[u8]>,

@@ -265,6 +265,8 @@ impl SchemaTree {
     }
 
     /// Keeps the bounds, after records or another tree were added.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn settle(&mut self) {
         while self.overfull {
             let members = self.limits.members;
@@ -288,6 +290,8 @@ impl SchemaTree {
     }
 
     /// Makes the objects into maps that [look like maps](SchemaNode::looks_like_map).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn fold_maps(&mut self) {
         while self.nodes.iter().any(|node| SchemaNode { tree: self, node }.looks_like_map()) {
             self.rebuild(&|node| node.looks_like_map());
@@ -296,6 +300,8 @@ impl SchemaTree {
     }
 
     /// Replaces each position.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn relocate(&mut self, to: impl Fn(Position) -> Position) {
         for node in &mut self.nodes {
             for (_, first) in &mut node.rare.firsts {

@@ -60,7 +60,7 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
 
 /// A difference as a line.
 fn line(difference: &Difference<'_>) -> String {
-    let Difference { path, change, before, after } = difference;
+    let Difference { path, change, before, after, .. } = difference;
     let kinds = |kinds: &[Kind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     let all = |row: &SchemaRow| match row.kinds().collect::<Vec<_>>() {
         none if none.is_empty() => "null".to_owned(),

@@ -29,6 +29,7 @@ use crate::input::Source;
 
 /// The lines of a file that decide about a predicate: the result of [`BitmapEngine::lines`].
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Lines {
     /// The lines to read; `None` for all lines.
     pub rows: Option<RowSet>,

@@ -26,6 +26,7 @@ use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace};
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BitmapInfo {
     /// The version of the file format.
     pub version: u32,
@@ -67,6 +68,7 @@ pub struct BitmapInfo {
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnInfo {
     /// The column's name.
     pub name: String,
