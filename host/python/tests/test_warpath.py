@@ -234,14 +234,18 @@ def test_exceptions_are_pythons_own(tweets):
 def test_iterators_may_be_dropped(events):
     path, _ = events
     events = warpath.open(path, partition_size=2000)
+    threads = []
     for _ in range(20):
         iterator = iter(events.select({"id": "$.id"}))
-        next(iterator)
+        assert pyarrow.record_batch(next(iterator))["id"][0].as_py() == "0"
         stream = events.select({"id": "$.id"}).__arrow_c_stream__()
         reader = pyarrow.RecordBatchReader.from_stream(events.select({"id": "$.id"}))
-        reader.read_next_batch()
-        next(iter(events.query("$.id")))
+        assert reader.read_next_batch()["id"][0].as_py() == "0"
+        assert next(iter(events.query("$.id"))) == "0"
         del iterator, stream, reader
+        threads.append(len(os.listdir("/proc/self/task")))
+    # The threads of a read end with it.
+    assert threads[-1] < threads[0] + 20
 
 
 def test_threads(events):
