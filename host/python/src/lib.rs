@@ -6,6 +6,7 @@
 //! | `reading` | inputs that may be read several times, and their engines |
 //! | `matches` | the matches of a query |
 //! | `columns` | the columns of a selection, as the caller gives them |
+//! | `rows` | the rows of a selection, up to a limit and a mismatch |
 //! | `selection` | columns, given to libraries of Arrow |
 //! | `schema` | schemas of records |
 //! | `error` | errors as exceptions |
@@ -19,6 +20,7 @@ mod input;
 mod interrupt;
 mod matches;
 mod reading;
+mod rows;
 mod schema;
 mod selection;
 

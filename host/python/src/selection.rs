@@ -10,13 +10,14 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use warpath::columns::{Occurrences, RecordBatches, Tally};
+use warpath::columns::{Occurrences, Tally};
 use warpath::{Error, Plan, Stats};
 
 use crate::columns::Columns;
-use crate::error::{Mismatch, Stop, raise};
+use crate::error::{Stop, raise};
 use crate::interrupt;
 use crate::reading::Reading;
+use crate::rows::{OnMismatch, Rows};
 use crate::schema;
 
 /// The names that the Arrow PyCapsule interface gives to capsules.
@@ -39,7 +40,7 @@ pub struct Selection {
     columns: Columns,
     arrow: SchemaRef,
     limit: Option<u64>,
-    fails: bool,
+    on_mismatch: OnMismatch,
     /// The report of the read that began last.
     report: Mutex<Arc<Mutex<Report>>>,
 }
@@ -55,21 +56,20 @@ struct Report {
 }
 
 impl Selection {
-    /// Makes a selection. With `fails`, a read ends at a value that a column does not take.
-    pub fn new(reading: Reading, columns: Columns, limit: Option<u64>, fails: bool) -> Self {
+    /// Makes a selection of the first `limit` rows.
+    pub fn new(reading: Reading, columns: Columns, limit: Option<u64>, on_mismatch: OnMismatch) -> Self {
         let arrow = columns.arrow();
-        Self { reading, columns, arrow, limit, fails, report: Mutex::default() }
+        Self { reading, columns, arrow, limit, on_mismatch, report: Mutex::default() }
     }
 
     /// Begins to read.
     fn read(&self, py: Python<'_>) -> PyResult<Reader> {
-        let batches = py.detach(|| self.columns.read(&self.reading));
-        let batches = batches.map_err(|error| raise(py, error))?;
-        let report = Report { counted: batches.counted(), ..Report::default() };
+        let rows = py.detach(|| Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
+        let rows = rows.map_err(|error| raise(py, error))?;
+        let report = Report { counted: rows.counted().to_vec(), ..Report::default() };
         let report = Arc::new(Mutex::new(report));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
-        let (left, arrow) = (self.limit.unwrap_or(u64::MAX), self.arrow.clone());
-        Ok(Reader { batches: Some(batches), arrow, left, fails: self.fails, report })
+        Ok(Reader { rows: Some(rows), arrow: self.arrow.clone(), report })
     }
 
     /// Reads something from the report of the latest read.
@@ -177,12 +177,8 @@ fn place(values: &Occurrences) -> Option<String> {
 /// The batches of one read.
 struct Reader {
     /// `None` after the end.
-    batches: Option<RecordBatches<'static>>,
+    rows: Option<Rows>,
     arrow: SchemaRef,
-    /// The number of rows that are still wanted.
-    left: u64,
-    /// True if the read ends at a value that a column does not take.
-    fails: bool,
     report: Arc<Mutex<Report>>,
 }
 
@@ -197,45 +193,23 @@ impl Reader {
             Some(Err(Stop::Panic(text.unwrap_or_else(|| "a worker panicked".into()))))
         });
         if !matches!(made, Some(Ok(_))) {
-            self.batches = None;
+            self.rows = None;
         }
         made
     }
 
     fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
-        let batches = self.batches.as_mut().filter(|_| self.left > 0)?;
-        let made = batches.next();
-        let rows = match &made {
-            Some(Ok(batch)) => (batch.num_rows() as u64).min(self.left),
-            _ => 0,
-        };
-        self.left -= rows;
-        let refused = self.fails.then(|| first_refused(batches)).flatten();
-        {
-            let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-            report.rows += rows;
-            report.losses = batches.losses().clone();
-            report.stats = batches.answers().stats();
-            report.plan = batches.answers().plan().clone();
+        let rows = self.rows.as_mut()?;
+        let made = rows.next();
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(batch)) = &made {
+            report.rows += batch.num_rows() as u64;
         }
-        Some(match (made?, refused) {
-            (Err(error), _) => Err(error.into()),
-            (Ok(_), Some(refused)) => Err(Stop::Mismatch(refused)),
-            (Ok(batch), None) => Ok(batch.slice(0, rows as usize)),
-        })
+        report.losses.clone_from(rows.losses());
+        report.stats = rows.answers().stats();
+        report.plan.clone_from(rows.answers().plan());
+        made
     }
-}
-
-/// The first value that a column did not take.
-fn first_refused(batches: &RecordBatches<'static>) -> Option<Mismatch> {
-    let columns = batches.losses().columns.iter().enumerate();
-    let kinds = columns.flat_map(|(at, tally)| [(at, &tally.mismatch, false), (at, &tally.overflow, true)]);
-    kinds
-        .filter_map(|(at, refused, is_overflow)| {
-            let place = refused.first.clone()?;
-            Some(Mismatch { place, column: batches.counted().get(at)?.clone(), is_overflow })
-        })
-        .next()
 }
 
 /// The batches of one read, for a consumer that need not hold Python's lock.
@@ -246,7 +220,7 @@ impl Iterator for Stream {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Err(stop) = interrupt::check() {
-            self.0.batches = None;
+            self.0.rows = None;
             return Some(Err(stop.into()));
         }
         self.0.next().map(|made| made.map_err(ArrowError::from))

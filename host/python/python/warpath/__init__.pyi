@@ -34,7 +34,8 @@ def open(
     paths: _Path | Iterable[_Path],
     *,
     device: str = "auto",
-    format: Literal["ndjson", "json"] = "ndjson",
+    format: Literal["ndjson", "json", "parquet", "arrow"] = "ndjson",
+    column: str | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     strict: bool = False,
     time_format: str | None = None,
@@ -65,7 +66,7 @@ class Input:
         auto: bool = False,
         explode: str | None = None,
         limit: int | None = None,
-        on_mismatch: Literal["null", "fail"] = "null",
+        on_mismatch: Literal["null", "fail", "skip", "string"] = "null",
     ) -> Selection: ...
     def schema(self, limit: int | None = None) -> Schema: ...
 
@@ -132,6 +133,7 @@ class RecordError(InputError, ValueError):
 class MismatchError(Error, ValueError):
     filename: str | None
     line: int
+    byte: int | None
     column: str | None
 
 class DeviceError(Error, RuntimeError): ...
