@@ -24,8 +24,9 @@ use warpath_benches::generate::{
 struct Args {
     /// The data to write.
     ///
-    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, or sized:BYTES for records
-    /// of that many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those
+    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, bluesky, log:84 and log:242
+    /// (lines of a log of that many bytes on average; log:84:alternate has two orders of members in turns,
+    /// log:84:random has any), or sized:BYTES for records of that many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those
     /// documents; event-twigs to events; and event-patterns, the same as event-twigs in the language of
     /// quamina.
     #[arg(long)]
