@@ -13,7 +13,7 @@
 //! | [`Shape::Maps`] | a response with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
 //! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 62 B | |
 //! | [`Shape::Events`] | an event in an envelope: what happened, to whom, where and how; 48 members | 900 B | the subscriptions of [`event_twigs`] |
-//! | [`Shape::Bluesky`] | an event of a social network: a like (45 %), a follow (36 %), a post (9 %), a repost (6 %) or another | 475 B | `$.commit.collection`, `$.did` |
+//! | [`Shape::Bluesky`] | an event of a social network: a like (45 %), a follow (36 %), a post (9 %), a repost (6 %) or another | 479 B | `$.commit.collection`, `$.did` |
 //! | [`Shape::Log`] | a line of a log with 5 members, or 6 with a message; the order of the members is the same, alternates, or is random | 84 B, 242 B | `$.status`, `$.service` |
 //! | [`Shape::Sized`] | lists of small objects around a user | exactly the given size | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!

@@ -1,7 +1,7 @@
 //! Events of Bluesky's network, as its Jetstream sends them: who liked, followed, posted or reposted.
 //!
 //! Of a thousand events, 449 are of likes, 360 of follows, 91 of posts, 59 of reposts, 14 of blocks, 12 of
-//! profiles, 8 of entries of lists, 2 of gates of threads, and 5 have no commit. 950 create a record, 37
+//! profiles, 8 of entries of lists, 2 of gates of threads, and 5 have no commit. 955 create a record, 33
 //! delete one, and 7 replace a profile.
 //!
 //! All blocks draw from the same users. Among the first 444,523 likes are about 117,600 users.
@@ -18,7 +18,7 @@ const FIRST_EVENT_US: u64 = 1_732_206_349_000_000;
 /// The events of one block take less than this: 2,200 events, one each 2.85 ms.
 const BLOCK_US: u64 = 7_000_000;
 
-/// Those who act in the network.
+/// The number of users.
 const USERS: u32 = 561_000;
 
 /// Levels of activity. Of the users of each level, half belong to the next as well.
@@ -89,7 +89,7 @@ impl Feed {
         let operation = match kind {
             Kind::Profile if random.chance(600) => "update",
             Kind::Profile => "create",
-            _ if random.chance(38) => "delete",
+            _ if random.chance(33) => "delete",
             _ => "create",
         };
         // The service receives a commit some time after its client made it.
@@ -217,7 +217,7 @@ const ABOUT: &[&str] = &[
     "絵を描きます。無断転載禁止。",
     "Bibliotecária, mãe de gatos e corredora lenta. Opiniões minhas. ☕📚",
     "data, maps, transit",
-    r"Left the other place.\n\nScience \u0026 gardens \u003e everything",
+    r"Left the other network.\n\nScience \u0026 gardens \u003e everything",
     "",
 ];
 
