@@ -116,11 +116,14 @@ fn keys_of_a_tweet_stand_in_the_order_of_the_api() {
     Generator::new(Shape::Twitter, 1).record(&mut line);
     let tweet: Value = serde_json::from_slice(&line).unwrap();
     let keys: Vec<&str> = tweet.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = "\
-        created_at id id_str text source truncated in_reply_to_status_id in_reply_to_status_id_str \
-        in_reply_to_user_id in_reply_to_user_id_str in_reply_to_screen_name user geo coordinates \
-        place contributors is_quote_status retweet_count favorite_count entities favorited retweeted \
-        filter_level lang timestamp_ms";
+    let expected = concat!(
+        "created_at id id_str text source truncated in_reply_to_status_id in_reply_to_status_id_str ",
+        "in_reply_to_user_id in_reply_to_user_id_str in_reply_to_screen_name user geo coordinates ",
+        "",
+        "place",
+        " contributors is_quote_status retweet_count favorite_count entities favorited retweeted ",
+        "filter_level lang timestamp_ms",
+    );
     let found: Vec<&str> =
         keys.into_iter().filter(|key| expected.split(' ').any(|name| name == *key)).collect();
     assert_eq!(found.join(" "), expected);

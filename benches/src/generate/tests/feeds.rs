@@ -206,7 +206,7 @@ fn posts_have_escapes_and_other_characters_and_optional_members() {
         .collect();
     for (member, range) in [
         ("embed", 280..360),
-        ("facets", 100..300),
+        ("facets", 250..350),
         ("labels", 2..25),
         ("langs", 900..960),
         ("reply", 360..440),
