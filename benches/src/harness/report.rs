@@ -22,7 +22,7 @@ struct Show {
     log: bool,
 }
 
-const SHOWS: [Show; 13] = [
+const SHOWS: [Show; 18] = [
     Show { id: "queries", title: "The queries of the field", axis: None, log: false },
     Show {
         id: "sizes",
@@ -55,6 +55,36 @@ const SHOWS: [Show; 13] = [
         log: true,
     },
     Show { id: "paths", title: "Many paths in one pass", axis: Some("paths"), log: true },
+    Show {
+        id: "lengths-path",
+        title: "One path, by mean length of a record",
+        axis: Some("mean length of a record"),
+        log: true,
+    },
+    Show {
+        id: "lengths-rows",
+        title: "Rows of five fields, by mean length of a record",
+        axis: Some("mean length of a record"),
+        log: true,
+    },
+    Show {
+        id: "lengths-arrow",
+        title: "Five typed columns in Arrow, by mean length of a record",
+        axis: Some("mean length of a record"),
+        log: true,
+    },
+    Show {
+        id: "lengths-filter",
+        title: "A filter that few records pass, by mean length of a record",
+        axis: Some("mean length of a record"),
+        log: true,
+    },
+    Show {
+        id: "lengths-descendants",
+        title: "A name at any depth, by mean length of a record",
+        axis: Some("mean length of a record"),
+        log: true,
+    },
     Show { id: "components", title: "Kernels and copies", axis: None, log: false },
     Show {
         id: "components-sizes",
@@ -228,6 +258,9 @@ fn in_words(shape: &str) -> String {
         "walmart" => "products of Walmart".into(),
         "bestbuy" => "products of Best Buy".into(),
         "maps" => "directions".into(),
+        "events" => "events of services".into(),
+        "bluesky" => "events of a social network".into(),
+        "log:84" | "log:242" => "lines of a log".into(),
         _ => match shape.strip_prefix("sized:").and_then(|length| length.parse().ok()) {
             Some(length) => format!("records of {} bytes", thousands(length)),
             None => shape.into(),
@@ -423,7 +456,11 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
 /// The shape of all records, or what their shapes have in common.
 fn shape_of_all(records: &[&Record]) -> String {
     let shapes: BTreeSet<&str> = records.iter().map(|record| record.shape.as_str()).collect();
-    if shapes.len() > 1 { "records of one length".into() } else { in_words(&records[0].shape) }
+    match shapes.len() {
+        1 => in_words(&records[0].shape),
+        _ if shapes.iter().all(|shape| shape.starts_with("sized:")) => "records of one length".into(),
+        _ => "records of several shapes".into(),
+    }
 }
 
 /// A tool's name on a chart along an axis: without what changes along it.
