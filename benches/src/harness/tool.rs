@@ -280,6 +280,7 @@ pub fn shown(command: &[String], folder: &str) -> String {
 mod tests {
     use super::*;
     use crate::harness::ask;
+    use crate::harness::lengths::LENGTHS;
 
     #[test]
     fn commands_are_those_of_a_user() {
@@ -311,6 +312,31 @@ mod tests {
             duckdb.contains("count(*) FROM") && duckdb.contains("t.ndjson") && !duckdb.contains("/data"),
             "{duckdb}"
         );
+    }
+
+    #[test]
+    fn commands_have_types_conditions_and_the_strict_check() {
+        let log = &LENGTHS[0];
+        let command = |tool: Tool, ask: &Ask| shown(&tool.command(ask, "/data/t.ndjson").unwrap(), "/data/");
+        assert_eq!(
+            command(Tool::warpath_strict("cpu"), &log.filter()),
+            "warpath query --device cpu --stats --strict --where '$.status == 404' '$.service' t.ndjson"
+        );
+        assert_eq!(
+            command(Tool::warpath("cpu"), &log.arrow()),
+            "warpath select --device cpu --stats --format arrow 'time:string=$.time' 'level:string=$.level' \
+             'service:string=$.service' 'status:int64=$.status' 'ms:float64=$.ms' -- t.ndjson"
+        );
+        assert_eq!(command(Tool::Jq, &log.filter()), "jq -c 'select(.status==404)|.service' t.ndjson");
+        assert_eq!(Tool::Jq.command(&log.arrow(), "t"), None);
+        for (tool, part) in [
+            (Tool::DuckDb { count: false }, "new_stream"),
+            (Tool::Polars { count: false }, "write_ipc_stream"),
+        ] {
+            assert!(command(tool.clone(), &log.arrow()).contains(part), "{tool:?}");
+            assert!(!command(tool.clone(), &log.rows()).contains(part), "{tool:?}");
+            assert_eq!(tool.output(&log.arrow()), Output::Arrow);
+        }
     }
 
     #[test]
