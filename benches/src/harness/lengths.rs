@@ -138,7 +138,7 @@ impl Length {
     pub fn path(&self) -> Ask {
         let (_, path, of) = self.fields[self.one];
         let (jq, filter, drop) = if self.is_optional {
-            (format!(".{path} // empty"), format!("WHERE json->'$.{path}' IS NOT NULL"), ".drop_nulls()")
+            (format!(".{path} // empty"), format!("WHERE (json->'$.{path}') IS NOT NULL"), ".drop_nulls()")
         } else {
             (format!(".{path}"), String::new(), "")
         };
@@ -215,7 +215,7 @@ impl Length {
             sql: Some(Sql {
                 values: format!("json->'$.{kept}' AS v"),
                 count: None,
-                filter: format!("WHERE {sql_value} = {sql_literal}"),
+                filter: format!("WHERE ({sql_value}) = {sql_literal}"),
             }),
             polars: Some(Polars {
                 schema: format!("{{{}}}", schema(&read)),
