@@ -315,7 +315,9 @@ fn record_bytes(bytes: u64, runs: usize, tools: &[Tool]) -> Chart {
 
 /// Records of growing length, and a chart for each kind of query.
 fn lengths(bytes: u64, tools: &[Tool]) -> Vec<Chart> {
-    let charts: [(&str, fn(&Length) -> Ask); 5] = [
+    /// A query of records of a length.
+    type Make = fn(&Length) -> Ask;
+    let charts: [(&str, Make); 5] = [
         ("lengths-path", Length::path),
         ("lengths-rows", Length::rows),
         ("lengths-arrow", Length::arrow),
