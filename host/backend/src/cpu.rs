@@ -9,6 +9,7 @@ mod plan;
 mod query;
 pub(crate) mod record;
 mod scan;
+mod short;
 pub(crate) mod stages;
 mod tape;
 mod valid;

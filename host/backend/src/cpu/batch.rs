@@ -143,6 +143,28 @@ impl Batch {
         if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
     }
 
+    /// Returns whether the words of a part of the batch have odd colons.
+    #[inline(always)]
+    pub(super) fn has_odd_colons(&self, from: usize, to: usize) -> bool {
+        let after = self.outline.odd_words >> (from / WORD_BYTES & 63);
+        self.names && after << (63 - (to / WORD_BYTES - from / WORD_BYTES) & 63) != 0
+    }
+
+    /// The offset in the text of the next quote that opens or closes a string, from an offset in the batch on.
+    #[inline(always)]
+    pub(super) fn quote_from(&self, from: usize) -> Option<usize> {
+        let mut word = self.word_of(from)?;
+        let mut quotes = self.outline.quote[word + 1] & u64::MAX << (from - self.place(word));
+        while quotes == 0 {
+            word += 1;
+            if word >= self.words {
+                return None;
+            }
+            quotes = self.outline.quote[word + 1];
+        }
+        Some(self.place(word) + quotes.trailing_zeros() as usize)
+    }
+
     /// The words that have an odd colon, or in which a name of one of these lengths may end. Lengths are
     /// between the quotes and at most 63.
     #[inline(always)]
