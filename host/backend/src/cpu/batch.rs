@@ -65,6 +65,11 @@ impl Batch {
         (word < self.words).then_some(word)
     }
 
+    /// Returns whether the batch has words, and begins at `at`.
+    pub(super) fn begins_at(&self, at: usize) -> bool {
+        self.words > 0 && self.at == at
+    }
+
     /// The offset of a word in the text.
     #[inline(always)]
     pub(super) fn place(&self, word: usize) -> usize {
@@ -143,11 +148,10 @@ impl Batch {
         if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
     }
 
-    /// Returns whether the words of a part of the batch have odd colons.
+    /// Returns whether some words, from the first to the last of them, have odd colons.
     #[inline(always)]
-    pub(super) fn has_odd_colons(&self, from: usize, to: usize) -> bool {
-        let after = self.outline.odd_words >> (from / WORD_BYTES & 63);
-        self.names && after << (63 - (to / WORD_BYTES - from / WORD_BYTES) & 63) != 0
+    pub(super) fn has_odd_colons(&self, first: usize, last: usize) -> bool {
+        self.names && self.outline.odd_words >> (first & 63) << (63 - (last - first) & 63) != 0
     }
 
     /// The offset in the text of the next quote that opens or closes a string, from an offset in the batch on.

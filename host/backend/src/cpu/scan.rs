@@ -190,7 +190,6 @@ impl Scan {
     /// Forgets the batch, because another text follows, or because a line was not passed over.
     pub(super) fn clear(&mut self, plan: &Plan) {
         self.batch.clear(!plan.blocks[0].names.is_empty());
-        self.short.clear();
     }
 
     /// The values found in the last record, in the order of their ends.
@@ -211,9 +210,8 @@ impl Scan {
         if self.is_short {
             let Self { batch, walk, short, .. } = self;
             let mut looked = short.record(simd, batch, text, start, plan, &mut walk.found);
-            if matches!(looked, Looked::Beyond) {
+            if matches!(looked, Looked::Beyond) && !batch.begins_at(start) {
                 batch.begin(simd, text, start);
-                short.sweep(simd, batch);
                 looked = short.record(simd, batch, text, start, plan, &mut walk.found);
             }
             if let Looked::Ended(next) = looked {

@@ -1,10 +1,9 @@
 //! Records that lie within one batch, as log lines do, decided by their shapes.
 //!
 //! [`super::scan`] keeps a stack while the words of a record go by, and walks each word in which something
-//! happens. In a line of 84 bytes something happens in every word, and no branch on that is predicted well. So
-//! this module sweeps over the words of a batch once, whatever the lengths of its lines. The sweep gathers the
-//! line feeds, the brackets, and the colons before which a name may end. A record is then a stretch of each of
-//! these lists. Its brackets, in order, are the *shape* of the record:
+//! happens. In a line of 84 bytes something happens in every word, and few branches are predicted well. So
+//! this module gathers what a record is made of from the masks of its words, without walking them: its
+//! brackets, and the colons before which a name may end. The brackets, in order, are the *shape* of the record:
 //!
 //! ```text
 //! text     {"time":"…","user":{"id":7,"tags":["a","b"]},"ms":3}
@@ -21,7 +20,6 @@
 //! A record that this module does not decide goes to [`super::scan`].
 
 use warpath_core::simd::Simd;
-use warpath_core::simd::outline::WORDS;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
@@ -163,129 +161,23 @@ enum Names {
     Any,
 }
 
-/// What the words of a batch have, in the order of the text. Offsets are from the start of the batch.
-struct Sweep {
-    /// The offset of the batch in the text.
-    at: usize,
-    /// The line feeds.
-    lines: [u16; BYTES + 1],
-    line_count: usize,
-    /// The colons before which a name may end.
-    colons: [u16; BYTES + 1],
-    colon_count: usize,
-    /// The brackets of each word.
-    brackets: [u64; WORDS],
-    /// The number of brackets before each word.
-    before: [u16; WORDS],
-    /// For each bracket, whether it opens: one bit each.
-    opens: [u64; WORDS + 2],
-    /// For each bracket, whether it is a brace: one bit each.
-    braces: [u64; WORDS + 2],
+/// A colon before which a name may end.
+#[derive(Clone, Copy, Default)]
+struct Colon {
+    /// Its offset in the batch.
+    at: u32,
+    /// The number of brackets of the record before it.
+    rank: u32,
 }
 
-/// The bytes of a batch.
-const BYTES: usize = WORDS * WORD_BYTES;
-
-impl Sweep {
-    /// Sweeps over a batch. The lists end before the first line feed in a string.
-    #[inline(always)]
-    fn fill<S: Simd>(&mut self, simd: S, batch: &Batch, names: Names) {
-        self.at = batch.place(0);
-        let (mut lines, mut colons, mut total) = (0, 0, 0);
-        (self.opens[0], self.braces[0]) = (0, 0);
-        for word in 0..batch.words.min(WORDS) {
-            let masks = batch.brackets(word);
-            let here = masks.open | masks.close;
-            self.brackets[word] = here;
-            self.before[word] = total as u16;
-            let (slot, shift) = (total / 64 % WORDS, total % 64);
-            for (bits, list) in [(masks.open, &mut self.opens), (masks.brace, &mut self.braces)] {
-                let bits = simd.gather(bits, here);
-                list[slot] |= bits << shift;
-                list[slot + 1] = bits >> 1 >> (63 - shift);
-            }
-            total += here.count_ones() as usize;
-            let ends = match names {
-                Names::None => 0,
-                Names::Lengths(lengths) => batch.ends(word, lengths),
-                Names::Any => batch.colons(word).0,
-            };
-            colons = push(&mut self.colons, colons, word, ends);
-            let bad = masks.newline & batch.string(word);
-            let before_bad = (bad & bad.wrapping_neg()).wrapping_sub(1);
-            lines = push(&mut self.lines, lines, word, masks.newline & before_bad);
-            if bad != 0 {
-                break;
-            }
-        }
-        (self.line_count, self.colon_count) = (lines, colons);
-    }
-
-    /// The number of brackets before an offset.
-    #[inline(always)]
-    fn rank(&self, at: usize) -> usize {
-        let (word, bit) = (at / WORD_BYTES % WORDS, at % WORD_BYTES);
-        self.before[word] as usize + (self.brackets[word] & ((1 << bit) - 1)).count_ones() as usize
-    }
-
-    /// Returns whether there is a bracket at an offset.
-    #[inline(always)]
-    fn is_bracket(&self, at: usize) -> bool {
-        self.brackets[at / WORD_BYTES % WORDS] >> (at % WORD_BYTES) & 1 == 1
-    }
-
-    /// The brackets from one number on.
-    #[inline(always)]
-    fn brackets(&self, from: usize, count: usize) -> Brackets {
-        let (slot, shift) = (from / 64 % WORDS, from % 64);
-        let mask = u64::MAX.checked_shr(64 - count as u32).unwrap_or(0);
-        let cut = |list: &[u64; WORDS + 2]| {
-            // Shifts by 64 are not possible, therefore two shifts.
-            (list[slot] >> shift | list[slot + 1] << 1 << (63 - shift)) & mask
-        };
-        Brackets { opens: cut(&self.opens), braces: cut(&self.braces), count: count as u32 }
-    }
-
-    /// The offset of the bracket with this number, in or after the word of an offset before it.
-    #[inline(always)]
-    fn bracket<S: Simd>(&self, simd: S, number: usize, before: usize) -> usize {
-        let mut word = before / WORD_BYTES % WORDS;
-        while word + 1 < WORDS && self.before[word + 1] as usize <= number {
-            word += 1;
-        }
-        let bit = 1u64.checked_shl((number - self.before[word] as usize) as u32).unwrap_or(0);
-        word * WORD_BYTES + simd.scatter(bit, self.brackets[word]).trailing_zeros() as usize
-    }
-}
-
-/// Appends the positions of a word's bits to a list, which has room for all positions of a batch and one more.
-/// Most words have few, so the first two are written without a branch.
-#[inline(always)]
-fn push(list: &mut [u16; BYTES + 1], mut len: usize, word: usize, mut bits: u64) -> usize {
-    let at = (word * WORD_BYTES) as u16;
-    let count = bits.count_ones() as usize;
-    let end = len + count;
-    while let Some([one, two]) = list.get_mut(len..len + 2) {
-        *one = at + bits.trailing_zeros() as u16;
-        bits &= bits.wrapping_sub(1);
-        *two = at + bits.trailing_zeros() as u16;
-        bits &= bits.wrapping_sub(1);
-        len += 2;
-        if len >= end {
-            break;
-        }
-    }
-    end
-}
+/// The most such colons of a record.
+const COLONS: usize = 64;
 
 /// The memory of this module, reused from record to record.
 pub(super) struct Short {
     names: Names,
     shapes: Shapes,
-    sweep: Box<Sweep>,
-    /// The line feed after the last record, and the colon after it, by their places in the lists.
-    line: usize,
-    colon: usize,
+    colons: [Colon; COLONS],
     frames: Vec<Frame>,
 }
 
@@ -294,19 +186,7 @@ impl Default for Short {
         Self {
             names: Names::None,
             shapes: Shapes { kept: [Shape::NONE; KEPT], last: 0, oldest: 0 },
-            sweep: Box::new(Sweep {
-                at: 0,
-                lines: [0; BYTES + 1],
-                line_count: 0,
-                colons: [0; BYTES + 1],
-                colon_count: 0,
-                brackets: [0; WORDS],
-                before: [0; WORDS],
-                opens: [0; WORDS + 2],
-                braces: [0; WORDS + 2],
-            }),
-            line: 0,
-            colon: 0,
+            colons: [Colon::default(); COLONS],
             frames: Vec::new(),
         }
     }
@@ -328,23 +208,10 @@ impl Short {
                 }
             }
         };
-        self.clear();
     }
 
-    /// Forgets the batch.
-    pub(super) fn clear(&mut self) {
-        (self.sweep.line_count, self.line) = (0, 0);
-    }
-
-    /// Sweeps over a batch that has been filled.
-    #[inline(always)]
-    pub(super) fn sweep<S: Simd>(&mut self, simd: S, batch: &Batch) {
-        self.sweep.fill(simd, batch, self.names);
-        (self.line, self.colon) = (0, 0);
-    }
-
-    /// Looks at the record whose root container opens at `start`, in the batch that was swept over. The values
-    /// that it has go to `found`.
+    /// Looks at the record whose root container opens at `start`, in the batch. The values that it has go to
+    /// `found`.
     #[inline(always)]
     pub(super) fn record<S: Simd>(
         &mut self,
@@ -355,48 +222,74 @@ impl Short {
         plan: &Plan,
         found: &mut Vec<Found>,
     ) -> Looked {
-        let Self { sweep, shapes, frames, .. } = self;
-        // The scan may have filled the batch anew.
-        if batch.place(0) != sweep.at || start < sweep.at {
-            return Looked::Beyond;
-        }
-        let from = start - sweep.at;
-        let lines = &sweep.lines[..sweep.line_count.min(BYTES)];
-        while lines.get(self.line).is_some_and(|end| (*end as usize) < from) {
-            self.line += 1;
-        }
-        let Some(end) = lines.get(self.line).map(|end| *end as usize) else { return Looked::Beyond };
-        // Between the root's closing bracket and the line feed, there is white space alone.
-        let mut last = end - 1;
-        while !sweep.is_bracket(last) {
-            if last == from || !is_whitespace(text[sweep.at + last]) {
-                return Looked::Undecided;
+        let Self { names, shapes, colons, frames } = self;
+        let Some(first) = batch.word_of(start) else { return Looked::Beyond };
+        let mut word = first;
+        let mut keep = u64::MAX << (start - batch.place(word));
+        let mut brackets = Brackets { opens: 0, braces: 0, count: 0 };
+        let (mut colon_count, mut last) = (0, start);
+        let next = loop {
+            let masks = batch.brackets(word);
+            let end = masks.newline & keep;
+            // The bits up to the line feed, or all.
+            keep &= end ^ end.wrapping_sub(1);
+            let here = (masks.open | masks.close) & keep;
+            let mut ends = keep
+                & match *names {
+                    Names::None => 0,
+                    Names::Lengths(lengths) => batch.ends(word, lengths),
+                    Names::Any => batch.colons(word).0,
+                };
+            while ends != 0 {
+                let bit = ends & ends.wrapping_neg();
+                ends ^= bit;
+                let rank = brackets.count + (here & (bit - 1)).count_ones();
+                let at = (word * WORD_BYTES) as u32 + bit.trailing_zeros();
+                colons[colon_count % COLONS] = Colon { at, rank };
+                colon_count += 1;
             }
-            last -= 1;
-        }
-        let first = sweep.rank(from);
-        let count = sweep.rank(last) + 1 - first;
-        if count > MOST {
+            if here != 0 {
+                let count = brackets.count & 63;
+                brackets.opens |= simd.gather(masks.open, here) << count;
+                brackets.braces |= simd.gather(masks.brace, here) << count;
+                brackets.count += here.count_ones();
+                if brackets.count > MOST as u32 {
+                    return Looked::Undecided;
+                }
+                last = batch.place(word) + (63 - here.leading_zeros()) as usize;
+            }
+            if end != 0 {
+                let line_feed = end & end.wrapping_neg();
+                if batch.string(word) & line_feed != 0 || colon_count > COLONS {
+                    return Looked::Undecided;
+                }
+                break batch.place(word) + line_feed.trailing_zeros() as usize + 1;
+            }
+            word += 1;
+            keep = u64::MAX;
+            if word >= batch.words {
+                return Looked::Beyond;
+            }
+        };
+        // Between the root's closing bracket and the line feed, there is white space alone.
+        if last + 2 != next && !text[last + 1..next].iter().all(|byte| is_whitespace(*byte)) {
             return Looked::Undecided;
         }
-        let shape = shapes.of(sweep.brackets(first, count));
-        if !shape.regular || batch.has_odd_colons(from, end) {
+        let shape = shapes.of(brackets);
+        if !shape.regular || batch.has_odd_colons(first, word) {
             return Looked::Undecided;
         }
         found.clear();
-        let colons = &sweep.colons[..sweep.colon_count.min(BYTES)];
-        while colons.get(self.colon).is_some_and(|colon| (*colon as usize) < from) {
-            self.colon += 1;
-        }
-        let record = Record { text, batch, plan, sweep, shape, first };
-        if shape.brackets.braces & 1 == 1 && !record.walk(simd, colons, &mut self.colon, end, frames, found) {
+        let record = Record { text, batch, plan, shape, start };
+        let colons = &colons[..colon_count.min(COLONS)];
+        if shape.brackets.braces & 1 == 1 && !record.walk(simd, colons, frames, found) {
             return Looked::Undecided;
         }
         if plan.blocks[0].wants_value() {
-            let (start, end) = (start as PartOffset, (sweep.at + last + 1) as PartOffset);
+            let (start, end) = (start as PartOffset, last as PartOffset + 1);
             found.push(Found { block: 0, start, end, container: true });
         }
-        Looked::Ended(sweep.at + end + 1)
+        Looked::Ended(next)
     }
 }
 
@@ -405,34 +298,20 @@ struct Record<'a> {
     text: &'a [u8],
     batch: &'a Batch,
     plan: &'a Plan,
-    sweep: &'a Sweep,
     shape: &'a Shape,
-    /// The number of its first bracket in the batch.
-    first: usize,
+    start: usize,
 }
 
 impl Record<'_> {
-    /// Finds the values of the plan's names. Returns false if the record has to be scanned. `colons` are those
-    /// of the batch, `next` is the first of the record, and `end` is where the record ends.
+    /// Finds the values of the plan's names. Returns false if the record has to be scanned.
     #[inline(always)]
-    fn walk<S: Simd>(
-        &self,
-        simd: S,
-        colons: &[u16],
-        next: &mut usize,
-        end: usize,
-        frames: &mut Vec<Frame>,
-        found: &mut Vec<Found>,
-    ) -> bool {
-        let Self { text, plan, sweep, shape, .. } = *self;
+    fn walk<S: Simd>(&self, simd: S, colons: &[Colon], frames: &mut Vec<Frame>, found: &mut Vec<Found>) -> bool {
+        let Self { text, plan, shape, .. } = *self;
         frames.clear();
+        let base = self.batch.place(0);
         let mut top = Frame { block: 0, left: plan.all_names(0), depth: 1, close: shape.close[0] };
-        while let Some(colon) = colons.get(*next).map(|colon| *colon as usize) {
-            if colon >= end {
-                break;
-            }
-            *next += 1;
-            let rank = sweep.rank(colon) - self.first;
+        for Colon { at, rank } in colons {
+            let (colon, rank) = (base + *at as usize, *rank as usize);
             while rank > top.close as usize {
                 match frames.pop() {
                     Some(frame) => top = frame,
@@ -442,7 +321,7 @@ impl Record<'_> {
             if shape.depth[rank % (MOST + 1)] != top.depth {
                 continue;
             }
-            let (names, colon) = (&plan.blocks[top.block].names, sweep.at + colon);
+            let names = &plan.blocks[top.block].names;
             let mut left = top.left;
             let name = loop {
                 if left == 0 {
@@ -470,7 +349,7 @@ impl Record<'_> {
             match text.get(start) {
                 Some(open @ (b'{' | b'[')) if *open == b'{' || wanted.wants_value() => {
                     let close = shape.close[rank % MOST];
-                    let at = sweep.at + sweep.bracket(simd, self.first + close as usize, start - sweep.at);
+                    let Some(at) = self.bracket(simd, close as u32) else { return false };
                     if !matches!(text.get(skip_space(text, at + 1)), Some(b',' | b'}')) {
                         return false;
                     }
@@ -493,6 +372,24 @@ impl Record<'_> {
             }
         }
         true
+    }
+
+    /// The offset of the bracket with this number in the record.
+    #[inline(always)]
+    fn bracket<S: Simd>(&self, simd: S, mut number: u32) -> Option<usize> {
+        let mut word = self.batch.word_of(self.start)?;
+        let mut keep = u64::MAX << (self.start - self.batch.place(word));
+        while word < self.batch.words {
+            let masks = self.batch.brackets(word);
+            let here = (masks.open | masks.close) & keep;
+            let count = here.count_ones();
+            if number < count {
+                return Some(self.batch.place(word) + simd.scatter(1 << number, here).trailing_zeros() as usize);
+            }
+            number -= count;
+            (word, keep) = (word + 1, u64::MAX);
+        }
+        None
     }
 
     /// The offset after the string, the number or the literal that begins at `start`. `None` if a comma or a
