@@ -25,7 +25,7 @@ use super::needles::Needles;
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use super::tape::{Piece as TreePiece, TapeMemory};
-use crate::answer::{Answer, Limit, LineFault, Piece, Want};
+use crate::answer::{Answer, Limit, LineFault, Piece, Spare, Want};
 
 /// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
 /// L2 cache.
@@ -43,6 +43,8 @@ pub(crate) struct Scratch {
     instants: InstantMemory,
     /// The values of a predicate in one record.
     values: Vec<Option<Node>>,
+    /// Memory of the matches and records of the last text.
+    pub(super) spare: Spare,
 }
 
 /// The length of a text from which the choice of needles takes less time than it saves.
@@ -54,6 +56,8 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
         return Answer::default();
     }
     let mut sink = Collector::default();
+    let Spare { matches, records } = take(&mut scratch.spare);
+    (sink.piece.matches, sink.piece.records) = (matches, records);
     sink.begin(program, want);
     if program.needs_trees() {
         Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink });
