@@ -6,6 +6,8 @@ pub mod path;
 mod rows;
 pub mod text;
 
+use std::mem::take;
+
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
@@ -417,8 +419,10 @@ impl Piece {
         Some(self.records.partition_point(|record| *record < fault.line))
     }
 
-    /// Drops matches and records that were needed only to make other results.
-    pub(crate) fn keep(&mut self, program: &Program, want: Want) {
+    /// Takes out matches and records that were needed only to make other results. Their memory may be used
+    /// again.
+    pub(crate) fn keep(&mut self, program: &Program, want: Want) -> Spare {
+        let mut spare = Spare::default();
         if let Some(elements) = program.elements() {
             self.matches.truncate(elements);
             self.counts.truncate(elements);
@@ -427,12 +431,20 @@ impl Piece {
             }
         }
         if !want.matches {
-            self.matches = Vec::new();
+            spare.matches = take(&mut self.matches);
         }
         if !want.records {
-            self.records = Vec::new();
+            spare.records = take(&mut self.records);
         }
+        spare
     }
+}
+
+/// Memory of matches and records that are no longer needed.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    pub matches: Vec<Vec<Match>>,
+    pub records: Vec<LineIx>,
 }
 
 /// A faulty line of a piece.
