@@ -154,7 +154,8 @@ impl Batch {
         self.names && self.outline.odd_words >> (first & 63) << (63 - (last - first) & 63) != 0
     }
 
-    /// The offset in the text of the next quote that opens or closes a string, from an offset in the batch on.
+    /// The offset in the text of the next quote that opens or closes a string. The search begins at an offset
+    /// in the batch.
     #[inline(always)]
     pub(super) fn quote_from(&self, from: usize) -> Option<usize> {
         let mut word = self.word_of(from)?;

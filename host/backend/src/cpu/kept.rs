@@ -75,7 +75,7 @@ pub fn finish(answer: Answer, text: &[u8], program: &Program, want: Want) -> Res
     finish_with(answer, text, program, want, &mut Spare::default())
 }
 
-/// [`finish`]. Memory that the answer no longer needs is in `spare` afterwards.
+/// [`finish`]. Memory of matches and records that are not wanted is in `spare` afterwards.
 pub(super) fn finish_with(
     mut answer: Answer,
     text: &[u8],

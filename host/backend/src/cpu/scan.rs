@@ -223,13 +223,7 @@ impl Scan {
 
     /// [`record`](Self::record), for a record of any length.
     #[inline(always)]
-    fn scan<S: Simd>(
-        &mut self,
-        simd: S,
-        text: &[u8],
-        start: usize,
-        plan: &Plan,
-    ) -> Option<usize> {
+    fn scan<S: Simd>(&mut self, simd: S, text: &[u8], start: usize, plan: &Plan) -> Option<usize> {
         let Self { batch, walk, .. } = self;
         let brace = text[start] == b'{';
         walk.frames.clear();

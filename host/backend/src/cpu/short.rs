@@ -1,9 +1,9 @@
 //! Records that lie within one batch, as log lines do, decided by their shapes.
 //!
 //! [`super::scan`] keeps a stack while the words of a record go by, and walks each word in which something
-//! happens. In a line of 84 bytes something happens in every word, and few branches are predicted well. So
-//! this module gathers what a record is made of from the masks of its words, without walking them: its
-//! brackets, and the colons before which a name may end. The brackets, in order, are the *shape* of the record:
+//! happens. In a line of 84 bytes something happens in every word. So this module does not walk: it gathers
+//! the brackets of a record, and the colons before which a name may end, from the masks of the words. The
+//! brackets, in order, are the *shape* of the record:
 //!
 //! ```text
 //! text     {"time":"…","user":{"id":7,"tags":["a","b"]},"ms":3}
@@ -42,7 +42,7 @@ struct Shape {
     brackets: Brackets,
     /// Set if the brackets are those of one container, balanced and matching in kind.
     regular: bool,
-    /// For each number of brackets, the depth after so many.
+    /// For each number of brackets, the depth after this number.
     depth: [u8; MOST + 1],
     /// For each bracket that opens, the number of the bracket that closes its container.
     close: [u8; MOST],
@@ -195,7 +195,8 @@ impl Default for Short {
 impl Short {
     /// Prepares for the records of a program.
     pub(super) fn begin(&mut self, plan: &Plan) {
-        let mut lengths = plan.blocks.iter().flat_map(|block| &block.names).map(|name| name.quoted.len() as u32);
+        let mut lengths =
+            plan.blocks.iter().flat_map(|block| &block.names).map(|name| name.quoted.len() as u32);
         self.names = match lengths.next() {
             None => Names::None,
             Some(one) => {
@@ -305,7 +306,13 @@ struct Record<'a> {
 impl Record<'_> {
     /// Finds the values of the plan's names. Returns false if the record has to be scanned.
     #[inline(always)]
-    fn walk<S: Simd>(&self, simd: S, colons: &[Colon], frames: &mut Vec<Frame>, found: &mut Vec<Found>) -> bool {
+    fn walk<S: Simd>(
+        &self,
+        simd: S,
+        colons: &[Colon],
+        frames: &mut Vec<Frame>,
+        found: &mut Vec<Found>,
+    ) -> bool {
         let Self { text, plan, shape, .. } = *self;
         frames.clear();
         let base = self.batch.place(0);
@@ -384,7 +391,9 @@ impl Record<'_> {
             let here = (masks.open | masks.close) & keep;
             let count = here.count_ones();
             if number < count {
-                return Some(self.batch.place(word) + simd.scatter(1 << number, here).trailing_zeros() as usize);
+                return Some(
+                    self.batch.place(word) + simd.scatter(1 << number, here).trailing_zeros() as usize,
+                );
             }
             number -= count;
             (word, keep) = (word + 1, u64::MAX);
