@@ -372,7 +372,8 @@ fn short_records_are_decided_by_their_shapes() {
     let mut text = String::new();
     for _ in 0..20 {
         for line in decided.iter().map(|(line, _)| *line).chain(undecided) {
-            text = text + line + if text.len() % 3 == 0 { " \r\n" } else { "\n" };
+            text += line;
+            text += if text.len().is_multiple_of(3) { " \r\n" } else { "\n" };
         }
     }
     let wanted: Vec<&str> =
