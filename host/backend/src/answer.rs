@@ -58,6 +58,20 @@ pub struct Want {
 }
 
 /// An amount of results that is enough.
+///
+/// ```
+/// use warpath::{Engine, Limit, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.a")?])?;
+/// let want = Want::new().matches(true).limit(Limit::Matches(1));
+/// let input = Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\":2}\n");
+/// let batch = input.answers(program, want).next().unwrap()?;
+/// // There may be more than is enough.
+/// assert_eq!(batch.matches(0).next(), Some(&b"1"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// N matches of each path.
@@ -183,6 +197,20 @@ impl Want {
 ///
 /// The cell of a path that selects at most one value of a record is that value, or null. The cell of any
 /// other path is an array.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, RowForm, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let paths = [Query::compile("$.id")?, Query::compile("$.tags[*]")?];
+/// let program = Program::new(&paths)?.with_names(&["id", "tags"])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// let batch = input.answers(program, Want::new().rows(RowForm::Ndjson)).next().unwrap()?;
+/// let rows: Vec<u8> = batch.rows().flatten().copied().collect();
+/// assert_eq!(rows, b"{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
     /// A JSON object, with a member for each path. Values are copied from the input unchanged.

@@ -165,6 +165,14 @@ impl Diagnostic {
 }
 
 /// A query or an expression that was refused, with its text, so that the position can be shown.
+///
+/// ```
+/// use warpath::{Error, Query};
+///
+/// let Err(Error::Query(error)) = Query::compile("$.user lang") else { panic!("two names") };
+/// assert_eq!(error.column(), 8);
+/// println!("{}", error.render());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     text: String,

@@ -11,7 +11,28 @@ use warpath_shared::units::Level;
 use crate::diagnostic::QueryError;
 use crate::foreign::Foreign;
 
+/// The kind of a fault in a record ([`RecordError::kind`]).
+///
+/// ```
+/// use warpath::{Engine, Error, FaultKind, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"a\":\"b}\n");
+/// let Err(Error::Input(InputError::Record(error))) = input.count(&Query::compile("$.a")?) else { panic!() };
+/// assert_eq!(error.kind, FaultKind::UnclosedString);
+/// assert_eq!(error.kind.to_string(), "string is not closed by the end of the line");
+/// # Ok(())
+/// # }
+/// ```
 pub use warpath_shared::check::FaultKind;
+
+/// The reason why a record is no tree ([`TreeError::kind`]).
+///
+/// ```
+/// use warpath::TreeFaultKind;
+///
+/// assert_eq!(TreeFaultKind::NoColon.to_string(), "name without a `:` after it");
+/// ```
 pub use warpath_shared::tree::TreeFaultKind;
 
 /// An error of another library, or of the system.
@@ -28,6 +49,17 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 ///
 /// `Display` gives the message of this error alone. The error beneath it, such as that of the operating
 /// system, is its [`source`](std::error::Error::source). [`chain`](Self::chain) joins all messages.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// let count = |query| Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\"\n").count(&Query::compile(query)?);
+/// assert!(matches!(count("$.a["), Err(Error::Query(_))));
+/// match count("$.a") {
+///     Err(Error::Input(InputError::Record(record))) => assert_eq!(record.line, 2),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -103,6 +135,19 @@ impl Error {
 }
 
 /// An error of an input.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let parquet = Engine::builder().build()?.bytes(b"PAR1....").named("events");
+/// match parquet.count(&Query::compile("$.a")?) {
+///     Err(Error::Input(InputError::Foreign { name, .. })) => assert_eq!(name, "events"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -236,6 +281,17 @@ pub enum InputError {
 }
 
 /// A malformed record: `file:line:byte: reason`.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{}\n{\"a\":[1}\n").named("events");
+/// let Err(Error::Input(InputError::Record(error))) = input.count(&Query::compile("$.a")?) else { panic!() };
+/// assert_eq!((error.name.as_str(), error.line, error.byte), ("events", 2, 8));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}:{byte}: {kind}")]
 pub struct RecordError {
@@ -250,6 +306,13 @@ pub struct RecordError {
 }
 
 /// A record that is not a tree: `file:line:byte: reason`.
+///
+/// ```
+/// use warpath::{InputError, TreeError, TreeFaultKind};
+///
+/// let error = TreeError { name: "events".into(), line: 2, byte: 11, kind: TreeFaultKind::NoColon };
+/// assert!(InputError::from(error).to_string().starts_with("events:2:11: "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}:{byte}: {kind}")]
 pub struct TreeError {
@@ -319,6 +382,17 @@ fn levels(count: Level) -> String {
 }
 
 /// An error of an index.
+///
+/// ```
+/// use warpath::{Engine, Error, IndexError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let index = Engine::builder().build()?.bytes("{\"a\":{\"b\":1}}\n").index(1)?;
+/// let error = index.count(&Query::compile("$.a.b")?).unwrap_err();
+/// assert!(matches!(error, Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -395,6 +469,13 @@ pub enum IndexError {
 }
 
 /// An error of a column of compressed strings.
+///
+/// ```
+/// use warpath::{ColumnError, Error};
+///
+/// let error = Error::from(ColumnError::NotAColumn { name: "urls.wps".into() });
+/// assert_eq!(error.to_string(), "urls.wps: is not a column of strings of Warpath");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnError {
@@ -481,6 +562,21 @@ pub enum ColumnError {
 }
 
 /// An error of a device.
+///
+/// ```
+/// use warpath::{DeviceChoice, DeviceError, Engine, Error};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = match Engine::builder().device(DeviceChoice::Cuda(7000)).build() {
+///     Err(Error::Device(DeviceError::NoDriver | DeviceError::NotBuilt | DeviceError::NoDevice { .. })) => {
+///         Engine::builder().device(DeviceChoice::Cpu).build()?
+///     }
+///     other => other?,
+/// };
+/// assert!(engine.backend_name().starts_with("cpu"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A format that Warpath recognises, but does not read as JSON.
+///
+/// ```
+/// use warpath::Foreign;
+///
+/// assert_eq!(Foreign::of(b"PAR1\x15\x04\x15\x0c"), Some(Foreign::Parquet));
+/// assert_eq!(Foreign::of(b"{\"a\":1}\n"), None);
+/// assert_eq!(Foreign::Parquet.to_string(), "a Parquet file");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Foreign {

@@ -17,6 +17,16 @@ use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 use super::wah::{self, WahBuf};
 
 /// A subset of `rows` rows. Bit *i* of word *w* is row 64 *w* + *i*; bits after the last row are 0.
+///
+/// ```
+/// use warpath::bitmap::RowSet;
+///
+/// let mut rows = RowSet::none(100);
+/// rows.insert(7);
+/// rows.insert(64);
+/// rows &= &RowSet::from_words(vec![u64::MAX], 100);
+/// assert_eq!((rows.ones().collect::<Vec<_>>(), rows.count(), rows.rows()), (vec![7], 1, 100));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSet {
     words: Vec<u64>,

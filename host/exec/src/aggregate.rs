@@ -37,6 +37,18 @@ use stats::{Describe, Described, Statistics};
 use tally::{Tallied, Tally};
 
 /// The memory that an aggregate may use, unless its caller says otherwise, in bytes.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let input = Engine::builder().build()?.bytes(tweets);
+/// assert_eq!(input.distinct(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?.distinct()?, 2);
+/// # Ok(())
+/// # }
+/// ```
 pub const DEFAULT_MEMORY: usize = 1 << 30;
 
 impl Input<'_> {

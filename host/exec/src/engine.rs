@@ -28,6 +28,18 @@ use crate::stream::Plan;
 use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
+///
+/// ```
+/// use warpath::{Engine, OnError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().on_error(OnError::Skip).build()?;
+/// let mut hits = engine.bytes("{\"a\":1}\n{\"a\"\n{\"a\":3}\n").query(&Query::compile("$.a")?)?;
+/// assert_eq!(hits.by_ref().filter(Result::is_ok).count(), 2);
+/// assert_eq!(hits.stats().skipped, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {
@@ -40,6 +52,19 @@ pub enum OnError {
 }
 
 /// Evaluates queries over inputs. Cheap to clone; clones share the backend.
+///
+/// ```
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let clone = engine.clone();
+/// let count = std::thread::spawn(move || clone.bytes("{\"a\":1}\n").count(&Query::compile("$.a")?));
+/// assert_eq!(count.join().unwrap()?, 1);
+/// assert_eq!(engine.bytes("{\"b\":1}\n").count(&Query::compile("$.b")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Engine {
     backend: Backends,
@@ -150,6 +175,17 @@ impl Chosen {
 }
 
 /// Settings of an [`Engine`].
+///
+/// ```
+/// use warpath::{DeviceChoice, Engine, OnError};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let builder = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).strict(true);
+/// let engine = builder.partition_size(4 << 20).workers(2).build()?;
+/// assert_eq!(engine.partition_size(), 4 << 20);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct EngineBuilder {
     device: DeviceChoice,

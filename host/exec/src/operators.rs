@@ -109,6 +109,17 @@ impl Engine {
 
 /// Inputs that an engine is about to read. The lifetime is that of borrowed bytes
 /// ([`Engine::bytes`]); it is `'static` for all other inputs.
+///
+/// ```
+/// use warpath::{Engine, Predicate, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":20}\n").named("ids");
+/// let large = input.matching(&Predicate::parse("$.id > 9")?);
+/// assert_eq!(large.count(&Query::compile("$.id")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Input<'a>(Request<'a>);
 
 impl<'a> Input<'a> {

@@ -23,6 +23,14 @@ pub const MAX_PRECISION: u8 = 38;
 ///        | "list<" type ">"
 ///        | "struct<" name ":" type { "," name ":" type } ">"
 /// ```
+///
+/// ```
+/// use warpath::columns::ColumnType;
+///
+/// let price = "decimal(12,2)".parse::<ColumnType>();
+/// assert_eq!(price, Ok(ColumnType::Decimal { precision: 12, scale: 2 }));
+/// assert_eq!(ColumnType::List(Box::new(ColumnType::Int64)).to_string(), "list<int64>");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnType {

@@ -23,6 +23,17 @@ use crate::predicate::Predicate;
 use lower::Guard;
 
 /// A JSONPath query, parsed and compiled.
+///
+/// ```
+/// use warpath::{Engine, Find, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let query = Query::compile("$.tags[?@ != 'a']")?;
+/// assert_eq!(query.find(br#"{"tags": ["a", "b"]}"#)?.first(0).unwrap().text(), "\"b\"");
+/// assert_eq!(Engine::builder().build()?.bytes("{\"tags\": [\"c\"]}\n").count(&query)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     text: String,
@@ -158,6 +169,19 @@ impl Column {
 }
 
 /// Several queries compiled into one program, with shared prefixes, evaluated in one pass.
+///
+/// ```
+/// use warpath::{Find, Predicate, Program, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let found = program.find(br#"{"id": 7, "tags": ["a", "b"]}"#)?;
+/// assert_eq!((found.of(0).count(), found.of(1).count()), (1, 2));
+/// let only = program.matching(&Predicate::parse("$.id > 7")?.into(), false)?;
+/// assert_eq!(only.find(br#"{"id": 7, "tags": ["a", "b"]}"#)?.count(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     instrs: Vec<Instr>,

@@ -77,6 +77,25 @@ pub enum Operand {
 }
 
 /// An expression that is ready to be evaluated.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n in (5, 7)".parse()?, false)?;
+/// assert_eq!(BitmapEngine::cpu().answer(&index, &plan, false)?.count, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The bitmaps that the program reads. The program refers to them by index.

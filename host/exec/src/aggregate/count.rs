@@ -56,6 +56,20 @@ impl Counted {
 }
 
 /// Counts values by their keys.
+///
+/// ```
+/// use warpath::aggregate::{Counter, DEFAULT_MEMORY};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let lang = [Query::compile("$.lang")?];
+/// let counter: Counter = Engine::builder().build()?.bytes(tweets).count_by(&lang, DEFAULT_MEMORY)?;
+/// let most = counter.by_count(Some(1))?.values().next().unwrap()?;
+/// assert_eq!(most, (vec![Some("\"nl\"".into())], 2));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Counter {
     memory: usize,
     values: Values,
@@ -215,6 +229,21 @@ impl Counter {
 }
 
 /// Iterates over keys and their counts.
+///
+/// ```
+/// use warpath::aggregate::{Counts, DEFAULT_MEMORY};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let lang = [Query::compile("$.lang")?];
+/// let counts: Counts = Engine::builder().build()?.bytes(tweets).count_by(&lang, DEFAULT_MEMORY)?.in_order(true)?;
+/// let counts = counts.values().collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(counts[0], (vec![Some("\"nl\"".into())], 2));
+/// assert_eq!(counts[1], (vec![Some("\"en\"".into())], 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Counts {
     from: From,
     left: usize,

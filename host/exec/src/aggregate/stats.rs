@@ -155,6 +155,20 @@ impl Extremes {
 }
 
 /// The number of values of each kind.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (summary, _) = &statistics.finish(&[])?[0];
+/// assert_eq!((summary.kinds.numbers, summary.kinds.nulls, summary.kinds.all()), (2, 1, 3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kinds {
@@ -184,6 +198,21 @@ impl Kinds {
 }
 
 /// The values of a path.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (summary, _) = &statistics.finish(&[])?[0];
+/// assert_eq!((summary.records, summary.missing, summary.mean()), (4, 1, Some(20.0)));
+/// assert_eq!(summary.numbers(), Some((b"10".to_vec(), b"30".to_vec())));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
@@ -257,6 +286,20 @@ impl Summary {
 }
 
 /// Collects the values of some paths from the partitions of an input.
+///
+/// ```
+/// use warpath::aggregate::{DEFAULT_MEMORY, Statistics};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics: Statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (_, quantiles) = &statistics.finish(&["0.5".parse()?, "1".parse()?])?[0];
+/// assert_eq!(quantiles, &[10.0, 30.0]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Statistics {
     paths: Vec<(Summary, Numbers)>,
 }

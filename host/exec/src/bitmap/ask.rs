@@ -49,6 +49,26 @@ use crate::devices::{self, DeviceChoice};
 use crate::engine::Engine;
 
 /// The rows of an index for which an expression is true.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n == 6".parse()?, false)?;
+/// let found = BitmapEngine::cpu().answer(&index, &plan, true)?;
+/// assert_eq!((found.count, found.rows.get(1)), (1, true));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Matching {
@@ -66,6 +86,26 @@ pub struct Matching {
 /// expression that needs some allocates, and the bitmaps themselves. Bitmaps stay as long as expressions are
 /// over the same index or its clones. That index is kept open until another is used, or until
 /// [`forget`](Self::forget) is called.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n >= 6".parse()?, false)?;
+/// let found = BitmapEngine::of(&engine)?.answer(&index, &plan, true)?;
+/// assert_eq!(found.rows.ones().collect::<Vec<_>>(), [1, 2]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn PlanDevice>>,

@@ -75,6 +75,25 @@ pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> 
 }
 
 /// A column to be built.
+///
+/// ```
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, Kind, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let column = ColumnSpec::new("n", "$.n").with_kind(Kind::Int).with_bins("quantiles:2".parse()?);
+/// let (built, _) = build(&engine, &path, &[column])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// assert_eq!(index.info().columns[0].bins, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// The name that expressions use.
@@ -116,6 +135,23 @@ impl ColumnSpec {
 }
 
 /// The malformed records that were skipped, under [`OnError::Skip`](crate::engine::OnError::Skip).
+///
+/// ```
+/// use warpath::bitmap::{ColumnSpec, build};
+/// use warpath::{Engine, OnError};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5}\n{\"n\":\n")?;
+/// let engine = Engine::builder().on_error(OnError::Skip).build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (_, left_out) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// assert_eq!((left_out.count, left_out.first.unwrap().line), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeftOut {

@@ -22,6 +22,19 @@ use super::sequence::Sequence;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4, or
 /// [packed](crate::pack); the first bytes show it.
+///
+/// ```
+/// use warpath::{Engine, Query, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let first = Source::Bytes("memory".into(), "{\"a\":1}\n".into());
+/// let second = Source::Reader("socket".into(), Box::new(&b"{\"a\":2}\n"[..]));
+/// let mut hits = Engine::builder().build()?.input(vec![first, second]).query(&Query::compile("$.a")?)?;
+/// assert_eq!(hits.next().unwrap()?.source(), "memory");
+/// assert_eq!(hits.next().unwrap()?.source(), "socket");
+/// # Ok(())
+/// # }
+/// ```
 #[non_exhaustive]
 pub enum Source {
     /// A file.

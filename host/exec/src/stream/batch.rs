@@ -24,6 +24,19 @@ use crate::input::Text;
 pub use located::LocatedRecord;
 
 /// The result for one partition.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// let batch = input.answers(program, Want::new().matches(true)).next().unwrap()?;
+/// assert_eq!(batch.matches(0).collect::<Vec<_>>(), [b"7"]);
+/// assert_eq!(batch.matches(1).collect::<Vec<_>>(), [b"\"a\"", b"\"b\""]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Batch<'a> {
     text: Text<'a>,
     source: Arc<str>,

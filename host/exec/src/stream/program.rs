@@ -29,9 +29,39 @@ use crate::trace::Operation;
 
 /// The results of a program over inputs, one batch for each partition. See
 /// [`Input::answers`](crate::operators::Input::answers).
+///
+/// ```
+/// use warpath::{Answers, Engine, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n{\"id\":8}\n");
+/// let answers: Answers = input.answers(program, Want::new());
+/// let mut counts = [0, 0];
+/// for batch in answers {
+///     let batch = batch?;
+///     counts[0] += batch.count(0);
+///     counts[1] += batch.count(1);
+/// }
+/// assert_eq!(counts, [2, 2]);
+/// # Ok(())
+/// # }
+/// ```
 pub type Answers<'a> = Ordered<'a, Programs<Option<Batch<'a>>>>;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
+///
+/// ```
+/// use warpath::{Engine, Hits, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\":2}\n");
+/// let hits: Hits = input.query(&Query::compile("$.a")?)?;
+/// let texts: Vec<String> = hits.map(|hit| Ok(hit?.text().into_owned())).collect::<Result<_, warpath::Error>>()?;
+/// assert_eq!(texts, ["1", "2"]);
+/// # Ok(())
+/// # }
+/// ```
 pub type Hits<'a> = Ordered<'a, Programs<Matches<'a>>>;
 
 /// The records of inputs as typed columns. See [`Input::columns`](crate::operators::Input::columns).
@@ -39,6 +69,19 @@ pub type Hits<'a> = Ordered<'a, Programs<Matches<'a>>>;
 /// A batch has at least one row, and at most as many as a partition has; see
 /// [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size). Workers make batches in
 /// their own threads.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Values};
+/// use warpath::{Columns, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let mut columns: Columns = Engine::builder().build()?.bytes("{\"id\":7}\n{\"id\":8}\n").columns(&schema);
+/// let batch = columns.next().unwrap()?;
+/// assert_eq!(batch.columns[0].items.values, Values::Int64(vec![7, 8]));
+/// # Ok(())
+/// # }
+/// ```
 pub type Columns<'a> = Ordered<'a, Programs<ColumnBatches>>;
 
 /// The operator of programs. `F` is the form of the results, which is made from batches.
