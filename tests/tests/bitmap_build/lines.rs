@@ -369,7 +369,10 @@ fn what_cannot_be_built_of_lines_is_told() {
         format!("{name}:2:8: closing bracket does not match the opening one"),
         "{error:?}"
     );
-    assert!(build_ndjson(&skip, &path, &column("$.n")).is_ok());
+    let (built, left_out) = build_ndjson(&skip, &path, &column("$.n")).unwrap();
+    check(&built.columns[0], &[Row::Value(Scalar::Int(1)), Row::Missing]);
+    assert_eq!((built.rows, left_out.count), (2, 1));
+    assert_eq!(left_out.first.map(|first| (first.line, first.byte)), Some((2, 8)));
     assert_eq!(
         said(build_ndjson(&skip, &path, &column("$.n[*]"))),
         "column `n`: `$.n[*]` may find several values of a record, and a column has one; a path of names and single indexes \
