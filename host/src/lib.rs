@@ -73,6 +73,13 @@ pub mod columns {
     pub use warpath_exec::record_batches::RecordBatches;
     #[cfg(feature = "arrow")]
     pub use warpath_exec::stream::Nested;
+
+    // Columns that stay on a device.
+    pub use warpath_backend::on_device::{ArrowDevice, DeviceColumns, SyncEvent};
+    #[cfg(feature = "arrow")]
+    pub use warpath_backend::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::device_batches::DeviceBatches;
 }
 
 /// The schema of records: every path, with the kinds of its values.

@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use warpath::columns::{ColumnType, NestedSchema, RecordBatches, Schema};
+use warpath::columns::{ColumnType, DeviceBatches, NestedSchema, RecordBatches, Schema};
 use warpath::{Error, Program, Query};
 
 use crate::error::{raise, usage};
@@ -40,6 +40,16 @@ impl Columns {
             Self::Typed(schema) => reading.input()?.record_batches(schema),
             Self::Nested(schema) => reading.input_for_nested()?.nested_record_batches(schema.clone()),
         })
+    }
+
+    /// Starts to read the rows of an input to columns that stay on its device.
+    pub fn read_on_device(&self, reading: &Reading) -> Result<DeviceBatches<'static>, Error> {
+        match self {
+            Self::Typed(schema) => Ok(reading.input()?.device_columns(schema)),
+            Self::Nested(_) => Err(Error::Usage(
+                "nested columns cannot stay on a device; expected columns with paths: {\"id\": \"$.id\"}".into(),
+            )),
+        }
     }
 }
 

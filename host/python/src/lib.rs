@@ -7,6 +7,7 @@
 //! | `matches` | the matches of a query |
 //! | `columns` | the columns of a selection, as the caller gives them |
 //! | `selection` | columns, given to libraries of Arrow |
+//! | `device` | columns that stay on a CUDA device |
 //! | `schema` | schemas of records |
 //! | `error` | errors as exceptions |
 //! | `interrupt` | Ctrl-C while consumers read |
@@ -14,6 +15,7 @@
 //! Python's lock is released while the library reads or waits. Signals are handled between batches.
 
 mod columns;
+mod device;
 mod error;
 mod input;
 mod interrupt;
@@ -28,6 +30,8 @@ use pyo3::prelude::*;
 mod _warpath {
     use super::*;
 
+    #[pymodule_export]
+    use super::device::{DeviceBatch, DeviceColumn};
     #[pymodule_export]
     use super::input::{Input, from_bytes, open};
     #[pymodule_export]

@@ -10,10 +10,11 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use warpath::columns::{Occurrences, RecordBatches, Tally};
-use warpath::{Error, Plan, Stats};
+use warpath::columns::{DeviceBatches, Occurrences, RecordBatches, Tally};
+use warpath::{Answers, Error, Plan, Stats};
 
 use crate::columns::Columns;
+use crate::device::{self, DeviceBatch, DeviceBatchIterator};
 use crate::error::{Mismatch, Stop, raise};
 use crate::interrupt;
 use crate::reading::Reading;
@@ -61,15 +62,24 @@ impl Selection {
         Self { reading, columns, arrow, limit, fails, report: Mutex::default() }
     }
 
-    /// Begins to read.
-    fn read(&self, py: Python<'_>) -> PyResult<Reader> {
+    /// Begins to read to the host.
+    fn read(&self, py: Python<'_>) -> PyResult<Reader<RecordBatches<'static>>> {
         let batches = py.detach(|| self.columns.read(&self.reading));
-        let batches = batches.map_err(|error| raise(py, error))?;
+        Ok(self.reader(batches.map_err(|error| raise(py, error))?))
+    }
+
+    /// Begins to read to a device.
+    fn read_on_device(&self, py: Python<'_>) -> PyResult<Reader<DeviceBatches<'static>>> {
+        let batches = py.detach(|| self.columns.read_on_device(&self.reading));
+        Ok(self.reader(batches.map_err(|error| raise(py, error))?))
+    }
+
+    fn reader<B: Batches>(&self, batches: B) -> Reader<B> {
         let report = Report { counted: batches.counted(), ..Report::default() };
         let report = Arc::new(Mutex::new(report));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
         let (left, arrow) = (self.limit.unwrap_or(u64::MAX), self.arrow.clone());
-        Ok(Reader { batches: Some(batches), arrow, left, fails: self.fails, report })
+        Reader { batches: Some(batches), arrow, left, fails: self.fails, report }
     }
 
     /// Reads something from the report of the latest read.
@@ -114,6 +124,27 @@ impl Selection {
     /// [3]
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
         Ok(BatchIterator(Mutex::new(self.read(py)?)))
+    }
+
+    /// Reads all rows to columns that stay in the memory of the device. ``UsageError`` if the CPU evaluates
+    /// the input, if a column is a list or a struct, or if there are no rows.
+    ///
+    /// The batches of several partitions are joined by copies on the device.
+    ///
+    /// >>> tweets = warpath.open("tweets.ndjson", device="cuda:0")  # doctest: +SKIP
+    /// >>> rows = tweets.select({"id": ("$.id", "int64")})  # doctest: +SKIP
+    /// >>> rows.on_device()  # doctest: +SKIP
+    /// <warpath.DeviceBatch of 3 rows, 1 columns on cuda:0>
+    fn on_device(&self, py: Python<'_>) -> PyResult<DeviceBatch> {
+        device::all(py, self.read_on_device(py)?)
+    }
+
+    /// The batches that stay in the memory of the device, one by one: one for each partition.
+    ///
+    /// >>> [len(batch) for batch in rows.device_batches()]  # doctest: +SKIP
+    /// [3]
+    fn device_batches(&self, py: Python<'_>) -> PyResult<DeviceBatchIterator> {
+        Ok(DeviceBatchIterator::new(self.read_on_device(py)?))
     }
 
     /// The values that columns did not take, in the latest read: a dictionary for each column, with its type,
@@ -174,10 +205,59 @@ fn place(values: &Occurrences) -> Option<String> {
     values.first.as_ref().map(|(name, line)| format!("{name}:{line}"))
 }
 
+/// Batches of rows, and the values that their columns did not take.
+pub trait Batches {
+    type Batch;
+
+    /// The next batch.
+    fn advance(&mut self) -> Option<Result<Self::Batch, Stop>>;
+
+    /// The number of rows of a batch.
+    fn rows(batch: &Self::Batch) -> usize;
+
+    /// The first rows of a batch.
+    fn first(batch: Self::Batch, rows: usize) -> Self::Batch;
+
+    /// The name and the type of each column whose losses are counted.
+    fn counted(&self) -> Vec<(String, String)>;
+
+    fn losses(&self) -> &Tally;
+
+    fn answers(&self) -> &Answers<'static>;
+}
+
+impl Batches for RecordBatches<'static> {
+    type Batch = RecordBatch;
+
+    fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
+        self.next().map(|made| made.map_err(Stop::from))
+    }
+
+    fn rows(batch: &RecordBatch) -> usize {
+        batch.num_rows()
+    }
+
+    fn first(batch: RecordBatch, rows: usize) -> RecordBatch {
+        batch.slice(0, rows)
+    }
+
+    fn counted(&self) -> Vec<(String, String)> {
+        Self::counted(self)
+    }
+
+    fn losses(&self) -> &Tally {
+        Self::losses(self)
+    }
+
+    fn answers(&self) -> &Answers<'static> {
+        Self::answers(self)
+    }
+}
+
 /// The batches of one read.
-struct Reader {
+pub struct Reader<B> {
     /// `None` after the end.
-    batches: Option<RecordBatches<'static>>,
+    batches: Option<B>,
     arrow: SchemaRef,
     /// The number of rows that are still wanted.
     left: u64,
@@ -186,9 +266,9 @@ struct Reader {
     report: Arc<Mutex<Report>>,
 }
 
-impl Reader {
+impl<B: Batches> Reader<B> {
     /// The next batch. No result follows an error.
-    fn next(&mut self) -> Option<Result<RecordBatch, Stop>> {
+    pub fn next(&mut self) -> Option<Result<B::Batch, Stop>> {
         // The workers are dropped after a panic, and nothing else is changed before its end.
         let made = catch_unwind(AssertUnwindSafe(|| self.advance()));
         let made = made.unwrap_or_else(|panic| {
@@ -202,11 +282,11 @@ impl Reader {
         made
     }
 
-    fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
+    fn advance(&mut self) -> Option<Result<B::Batch, Stop>> {
         let batches = self.batches.as_mut().filter(|_| self.left > 0)?;
-        let made = batches.next();
+        let made = batches.advance();
         let rows = match &made {
-            Some(Ok(batch)) => (batch.num_rows() as u64).min(self.left),
+            Some(Ok(batch)) => (B::rows(batch) as u64).min(self.left),
             _ => 0,
         };
         self.left -= rows;
@@ -219,15 +299,15 @@ impl Reader {
             report.plan = batches.answers().plan().clone();
         }
         Some(match (made?, refused) {
-            (Err(error), _) => Err(error.into()),
+            (Err(stop), _) => Err(stop),
             (Ok(_), Some(refused)) => Err(Stop::Mismatch(refused)),
-            (Ok(batch), None) => Ok(batch.slice(0, rows as usize)),
+            (Ok(batch), None) => Ok(B::first(batch, rows as usize)),
         })
     }
 }
 
 /// The first value that a column did not take.
-fn first_refused(batches: &RecordBatches<'static>) -> Option<Mismatch> {
+fn first_refused(batches: &impl Batches) -> Option<Mismatch> {
     let columns = batches.losses().columns.iter().enumerate();
     let kinds = columns.flat_map(|(at, tally)| [(at, &tally.mismatch, false), (at, &tally.overflow, true)]);
     kinds
@@ -239,7 +319,7 @@ fn first_refused(batches: &RecordBatches<'static>) -> Option<Mismatch> {
 }
 
 /// The batches of one read, for a consumer that need not hold Python's lock.
-struct Stream(Reader);
+struct Stream(Reader<RecordBatches<'static>>);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
@@ -261,7 +341,7 @@ impl RecordBatchReader for Stream {
 
 /// An iterator over batches.
 #[pyclass(module = "warpath")]
-pub struct BatchIterator(Mutex<Reader>);
+pub struct BatchIterator(Mutex<Reader<RecordBatches<'static>>>);
 
 #[pymethods]
 impl BatchIterator {
@@ -288,6 +368,12 @@ impl BatchIterator {
 /// 3 [1, 2, 3]
 #[pyclass(frozen, module = "warpath")]
 pub struct Batch(RecordBatch);
+
+impl Batch {
+    pub fn new(rows: RecordBatch) -> Self {
+        Self(rows)
+    }
+}
 
 #[pymethods]
 impl Batch {

@@ -10,7 +10,10 @@
 //! Only the device knows the number of bytes of a column. The host copies back as many as the previous
 //! partition lets it expect. If that was too few, there is a second wait.
 
+mod kept;
+
 use std::ops::Range;
+use std::sync::Arc;
 
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::float;
@@ -22,6 +25,7 @@ use warpath_shared::kernel::{
 };
 use warpath_shared::view::View;
 
+use super::held::Held;
 use super::index::scan;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
@@ -41,11 +45,13 @@ pub(super) struct ColumnsStage<A: Accelerator> {
     together: Vec<ColumnStage<A>>,
     /// The sizes of each column in the last partition.
     last: Vec<Option<Unknown>>,
+    /// The queue of columns that stay on the device, from the first of them on.
+    held: Option<Arc<Held<A>>>,
 }
 
 impl<A: Accelerator> Default for ColumnsStage<A> {
     fn default() -> Self {
-        Self { together: Vec::new(), last: Vec::new() }
+        Self { together: Vec::new(), last: Vec::new(), held: None }
     }
 }
 
@@ -58,6 +64,14 @@ struct Unknown {
 }
 
 impl Unknown {
+    /// The sizes that the device reported: the last of the offsets, and a count. Both may be absent.
+    fn reported(offsets: &[u64], unfinished: &[u32], width: OffsetWidth) -> Result<Self, Error> {
+        let wanted = offsets.last().copied().unwrap_or(0);
+        width.check(wanted)?;
+        let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
+        Ok(Self { bytes, unfinished: unfinished.first().map_or(0, |count| *count as usize) })
+    }
+
     /// The sizes to expect of a partition if the previous one had these: somewhat more.
     fn expect(self) -> Self {
         let more = |count: usize| count + count / 8;
@@ -131,6 +145,24 @@ impl<'a, A: Accelerator> Source<'a, A> {
             0 => View::from_slice(&[]),
             total => device.view(self.found.matches.get()?, total),
         })
+    }
+
+    /// The shapes of columns over the listed records and the matches.
+    fn shapes(
+        &self,
+        asked: &[(usize, Kind, &program::Column)],
+        records: usize,
+        width: OffsetWidth,
+    ) -> Result<Vec<Shape>, Error> {
+        let shape = |(path, kind, asked): &(usize, Kind, &program::Column)| {
+            let matches = self.matches_of(*path)?;
+            if !asked.singular {
+                width.check(matches.len() as u64)?;
+            }
+            let items = if asked.singular { 0..records } else { matches };
+            Ok(Shape { path: *path, singular: asked.singular, kind: *kind, width, items })
+        };
+        asked.iter().map(shape).collect()
     }
 
     /// The range of a path's matches.
@@ -216,10 +248,7 @@ impl Arrays {
 
     /// The sizes that the device reported.
     fn unknown(&self, width: OffsetWidth) -> Result<Unknown, Error> {
-        let wanted = self.offsets.last().copied().unwrap_or(0);
-        width.check(wanted)?;
-        let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
-        Ok(Unknown { bytes, unfinished: self.unfinished_count.first().map_or(0, |count| *count as usize) })
+        Unknown::reported(&self.offsets, &self.unfinished_count, width)
     }
 
     /// The column that the arrays make.
@@ -268,15 +297,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     ) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(asked.len());
         self.last.resize(asked.len(), None);
-        let shape = |(path, kind, asked): &(usize, Kind, &program::Column)| {
-            let matches = source.matches_of(*path)?;
-            if !asked.singular {
-                width.check(matches.len() as u64)?;
-            }
-            let items = if asked.singular { 0..records } else { matches };
-            Ok(Shape { path: *path, singular: asked.singular, kind: *kind, width, items })
-        };
-        let shapes: Vec<Shape> = asked.iter().map(shape).collect::<Result<_, Error>>()?;
+        let shapes = source.shapes(asked, records, width)?;
         while columns.len() < asked.len() {
             let from = columns.len();
             let some = self.how_many(&shapes, from, source.text.len()?);
@@ -307,7 +328,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         records: usize,
         columns: &mut Vec<Column>,
     ) -> Result<(), Error> {
-        let Self { together, last } = self;
+        let Self { together, last, .. } = self;
         let last = &mut last[first..first + shapes.len()];
         together.resize_with(together.len().max(shapes.len()), ColumnStage::default);
         let mut made = Vec::with_capacity(shapes.len());

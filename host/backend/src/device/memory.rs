@@ -66,6 +66,15 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.buffer.as_ref().map(|(buffer, _)| buffer).ok_or_else(missing)
     }
 
+    /// Takes the array away. The next use makes another one.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn take(&mut self) -> Result<A::Buffer<T>, Error> {
+        let missing = || Error::Internal("a device buffer is taken before it is made".into());
+        self.buffer.take().map(|(buffer, _)| buffer).ok_or_else(missing)
+    }
+
     /// Returns the array, as [`room`](Self::room) left it, to write.
     ///
     /// # Errors
