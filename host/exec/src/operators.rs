@@ -320,8 +320,8 @@ impl<'a> Input<'a> {
     ///
     /// The first result is [`Error::Usage`] if the CPU evaluates the input, or if a column is a list or a
     /// struct ([`ColumnType::is_nested`](warpath_backend::columns::ColumnType::is_nested)).
-    /// [`DeviceError::OutOfMemory`](warpath_core::error::DeviceError::OutOfMemory) comes when the batches that
-    /// the caller keeps fill the memory of the device.
+    /// [`DeviceError::OutOfMemory`](warpath_core::error::DeviceError::OutOfMemory) comes when the batches
+    /// that the caller keeps fill the memory of the device.
     ///
     /// ```no_run
     /// use warpath::columns::{ColumnType, DeviceBatch, Schema};

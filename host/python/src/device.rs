@@ -200,8 +200,8 @@ impl DeviceColumn {
     /// The column as version 3 of the CUDA array interface describes it. Instants are nanoseconds since 1970,
     /// and dates are days. No stream has to be waited for.
     ///
-    /// ``UsageError`` for a column that has nulls: libraries do not take the mask of the interface. A default,
-    /// such as ``("$.id", "int64", 0)``, leaves no null for a missing value.
+    /// ``UsageError`` for a column that has nulls, because libraries do not take the mask of the interface. A
+    /// default, such as ``("$.id", "int64", 0)``, leaves no null for a missing value.
     ///
     /// >>> rows.on_device()["id"].__cuda_array_interface__["shape"]  # doctest: +SKIP
     /// (3,)
