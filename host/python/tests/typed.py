@@ -20,3 +20,6 @@ rows: warpath.Selection = tweets.select(
 lost: int = rows.losses["id"]["mismatch"]
 read: int = rows.stats["rows"]
 lengths: list[int] = [len(batch) for batch in rows]
+on_device: warpath.DeviceBatch = rows.on_device()
+device_lengths: list[int] = [len(batch) for batch in rows.device_batches()]
+pointer: tuple[int, bool] = on_device["id"].__cuda_array_interface__["data"]
