@@ -206,8 +206,8 @@ seen.export_chrome_trace({str(folder / "trace.json")!r})
     print("copies:", ", ".join(f"{kind} {size / 1e6:.2f} MB" for kind, size in sorted(moved.items())))
     to_host = sum(size for kind, size in moved.items() if "DtoH" in kind)
     assert moved, "the profiler saw no copy"
-    # The values have 80 MB. Counts, sizes and validity bits come to the host.
-    assert to_host < NUMBERS // 4, f"{to_host} bytes were copied to the host"
+    # The values have 80 MB. Only counts of each partition come to the host.
+    assert to_host < 100_000, f"{to_host} bytes were copied to the host"
 
 
 def main():

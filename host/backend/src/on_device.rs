@@ -3,7 +3,7 @@
 //! | part of a column | memory |
 //! |---|---|
 //! | values, strings and their offsets | the device |
-//! | validity bits, and the offsets of lists | the device, and a copy on the host |
+//! | validity bits of columns with nulls, offsets of lists | the device, and a copy on the host |
 //! | values that the type does not take | the host |
 //!
 //! The host needs its copies to count lost values, to cut batches and to join them. An array is freed when
@@ -106,7 +106,8 @@ pub(crate) trait Holder: Send + Sync {
     /// Makes an array of some parts, one after the other, and waits until it is complete.
     fn array(&self, parts: &[Part<'_>]) -> Result<Array, Error>;
 
-    /// An event that the device has reached.
+    /// An event that the device has reached, or reaches at once.
+    #[cfg(feature = "arrow")]
     fn event(&self) -> Result<Option<SyncEvent>, Error>;
 }
 
@@ -152,19 +153,13 @@ pub struct DeviceColumns {
     host: ColumnBatch,
     arrays: Vec<Arrays>,
     holder: Arc<dyn Holder>,
-    event: Option<Arc<SyncEvent>>,
 }
 
 impl DeviceColumns {
     /// Joins the parts on the host and on the device.
-    pub(crate) fn new(
-        rows: usize,
-        columns: Vec<(Column, Arrays)>,
-        holder: Arc<dyn Holder>,
-        event: Option<SyncEvent>,
-    ) -> Self {
+    pub(crate) fn new(rows: usize, columns: Vec<(Column, Arrays)>, holder: Arc<dyn Holder>) -> Self {
         let (columns, arrays) = columns.into_iter().unzip();
-        Self { host: ColumnBatch { rows, columns }, arrays, holder, event: event.map(Arc::new) }
+        Self { host: ColumnBatch { rows, columns }, arrays, holder }
     }
 
     /// The number of rows.
@@ -185,10 +180,10 @@ impl DeviceColumns {
         self.holder.device()
     }
 
-    /// The event that the device reaches when the columns are complete.
+    /// An event that the device has reached, because the columns are complete.
     #[cfg(feature = "arrow")]
-    pub(crate) fn event(&self) -> Option<&SyncEvent> {
-        self.event.as_deref()
+    pub(crate) fn event(&self) -> Result<Option<SyncEvent>, Error> {
+        self.holder.event()
     }
 
     /// The arrays of a column.

@@ -20,13 +20,13 @@ use warpath_core::float;
 use warpath_lang::program;
 use warpath_shared::column::Kind;
 use warpath_shared::kernel::{
-    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan, GATHER_TILE, Indexed,
-    ListOffsets, ListOffsetsArgs, Match, PathMatches, RecordRows, RecordRowsArgs, Rows,
+    COLUMN_COUNTS, ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan,
+    Escaped, GATHER_TILE, Indexed, ListOffsets, ListOffsetsArgs, Match, PathMatches, RecordRows,
+    RecordRowsArgs, Rows, ScanArgs, scan_tiles,
 };
 use warpath_shared::view::View;
 
 use super::held::Held;
-use super::index::scan;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
@@ -65,7 +65,7 @@ struct Unknown {
 
 impl Unknown {
     /// The sizes that the device reported: the last of the offsets, and a count. Both may be absent.
-    fn reported(offsets: &[u64], unfinished: &[u32], width: OffsetWidth) -> Result<Self, Error> {
+    fn reported(offsets: &[u64], unfinished: &[u64], width: OffsetWidth) -> Result<Self, Error> {
         let wanted = offsets.last().copied().unwrap_or(0);
         width.check(wanted)?;
         let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
@@ -100,11 +100,13 @@ impl<A: Accelerator> Default for ColumnStage<A> {
 
 /// The buffers for items: those of a column, or the text of matches.
 pub(super) struct ItemStage<A: Accelerator> {
+    /// True if the bytes stay on the device. No part of them is then copied back before it is written.
+    stays: bool,
     validity: Slot<A, u32>,
     truth: Slot<A, u32>,
     values: Slot<A, u64>,
     unfinished: Slot<A, Match>,
-    unfinished_count: Slot<A, u32>,
+    counts: Slot<A, u64>,
     offsets: Slot<A, u64>,
     narrow: Slot<A, i32>,
     length_scan: ScanScratch<A, u64>,
@@ -115,11 +117,12 @@ pub(super) struct ItemStage<A: Accelerator> {
 impl<A: Accelerator> Default for ItemStage<A> {
     fn default() -> Self {
         Self {
+            stays: false,
             validity: Slot::default(),
             truth: Slot::default(),
             values: Slot::default(),
             unfinished: Slot::default(),
-            unfinished_count: Slot::default(),
+            counts: Slot::default(),
             offsets: Slot::default(),
             narrow: Slot::default(),
             length_scan: ScanScratch::default(),
@@ -210,7 +213,7 @@ struct Arrays {
     validity: Vec<u32>,
     truth: Vec<u32>,
     values: Vec<u64>,
-    unfinished_count: Vec<u32>,
+    unfinished_count: Vec<u64>,
     unfinished: Vec<Match>,
     /// The start of each item and the end of the last; or only that end.
     offsets: Vec<u64>,
@@ -333,6 +336,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         together.resize_with(together.len().max(shapes.len()), ColumnStage::default);
         let mut made = Vec::with_capacity(shapes.len());
         for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
+            stage.items.stays = false;
             let mut expected = last[i].unwrap_or_default().expect();
             let room = stage.make(device, source, shape, records, expected.bytes)?;
             expected.bytes = expected.bytes.min(room);
@@ -395,10 +399,9 @@ impl<A: Accelerator> ColumnStage<A> {
         let listed = device.view(source.found.records.get()?, records);
         if shape.singular {
             let rows = device.view_mut(self.rows.room(device, records)?, records);
-            launch::<A, stages::Columns, RecordRows>(
-                device,
-                &RecordRowsArgs { found, records: listed, rows },
-            )?;
+            let counts = device.view_mut(self.items.counts.room(device, COLUMN_COUNTS)?, COLUMN_COUNTS);
+            let args = RecordRowsArgs { found, records: listed, rows, counts };
+            launch::<A, stages::Columns, RecordRows>(device, &args)?;
         } else {
             let large = shape.width == OffsetWidth::Large;
             let len = |yes: bool| if yes { records + 1 } else { 0 };
@@ -407,6 +410,7 @@ impl<A: Accelerator> ColumnStage<A> {
                 records: listed,
                 narrow: device.view_mut(self.narrow.room(device, len(!large))?, len(!large)),
                 wide: device.view_mut(self.wide.room(device, len(large))?, len(large)),
+                counts: device.view_mut(self.items.counts.room(device, COLUMN_COUNTS)?, COLUMN_COUNTS),
             };
             launch::<A, stages::Columns, ListOffsets>(device, &args)?;
         }
@@ -430,7 +434,7 @@ impl<A: Accelerator> ColumnStage<A> {
         downloads.add(&items.validity, 0, &mut to.validity)?;
         downloads.add(&items.truth, 0, &mut to.truth)?;
         downloads.add(&items.values, 0, &mut to.values)?;
-        downloads.add(&items.unfinished_count, 0, &mut to.unfinished_count)?;
+        downloads.add(&items.counts, 0, &mut to.unfinished_count)?;
         downloads.add(&items.unfinished, 0, &mut to.unfinished)?;
         // With narrow offsets, only the last of the wide offsets is copied: the total.
         downloads.add(&items.offsets, to.narrow.len().saturating_sub(1), &mut to.offsets)?;
@@ -443,33 +447,36 @@ impl<A: Accelerator> ColumnStage<A> {
 const NO_BOUNDS: (View<'static, u64>, usize) = (View::from_slice(&[]), 0);
 
 impl<A: Accelerator> ItemStage<A> {
-    /// Reads or measures rows, of which there is at least one.
+    /// Reads or measures rows, of which there is at least one. The counts are zero.
     fn read(&mut self, device: &A, rows: Rows<'_>, kind: Kind) -> Result<(), Error> {
         let (len, of) = (rows.len as usize, |yes: bool, len: usize| if yes { len } else { 0 });
         let (words, truths) = (len.div_ceil(32), of(kind == Kind::Boolean, len.div_ceil(32)));
-        let (values, floats) = (of(kind != Kind::Boolean, len), of(kind == Kind::Float64, len));
-        device.zero(self.unfinished_count.room(device, 1)?, 0, 1)?;
+        let values = of(kind != Kind::Boolean, len);
+        let left = of(kind == Kind::Float64 || rows.are_bytes(), len);
+        let scans = if rows.are_bytes() { scan_tiles(len) + 1 } else { 0 };
         let args = ColumnReadArgs {
             rows,
             validity: device.view_mut(self.validity.room(device, words)?, words),
             truth: device.view_mut(self.truth.room(device, truths)?, truths),
             values: device.view_mut(self.values.room(device, values)?, values),
-            unfinished: device.view_mut(self.unfinished.room_zeroed(device, floats)?, floats),
-            unfinished_count: device.view_mut(self.unfinished_count.get_mut()?, 1),
+            unfinished: device.view_mut(self.unfinished.room_zeroed(device, left)?, left),
+            counts: device.view_mut(self.counts.get_mut()?, COLUMN_COUNTS),
+            status: device.view_mut(self.length_scan.status.room(device, scans)?, scans),
         };
         launch::<A, stages::Values, ColumnRead>(device, &args)
     }
 
-    /// Computes the byte offsets of rows that have been measured.
+    /// Computes the byte offsets of rows that [`read`](Self::read) has measured.
     fn scan_lengths(&mut self, device: &A, rows: Rows<'_>) -> Result<(), Error> {
         let Self { values, offsets, length_scan, .. } = self;
-        scan::<A, stages::Values, _, _, CountScan>(
-            device,
-            values.get()?,
-            rows.len as usize,
-            offsets,
-            length_scan,
-        )
+        let len = rows.len as usize;
+        let args = ScanArgs {
+            input: device.view(values.get()?, len),
+            output: device.view_mut(offsets.room(device, len + 1)?, len + 1),
+            // `ColumnRead` has set the statuses to zero.
+            look_back: length_scan.started(device, scan_tiles(len))?,
+        };
+        launch::<A, stages::Values, CountScan>(device, &args)
     }
 
     /// Writes the bytes of rows that fit in the room. Returns the room, which is `expected` bytes or more.
@@ -483,7 +490,12 @@ impl<A: Accelerator> ItemStage<A> {
         expected: usize,
     ) -> Result<usize, Error> {
         let len = rows.len as usize;
-        self.bytes.room_zeroed(device, expected.max(1).next_multiple_of(GATHER_TILE))?;
+        let expected = expected.max(1).next_multiple_of(GATHER_TILE);
+        if self.stays {
+            self.bytes.room(device, expected)?;
+        } else {
+            self.bytes.room_zeroed(device, expected)?;
+        }
         let room = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;
         let narrow = if width == Some(OffsetWidth::Small) { len + 1 } else { 0 };
         let args = ColumnBytesArgs {
@@ -491,6 +503,10 @@ impl<A: Accelerator> ItemStage<A> {
             offsets: device.view(self.offsets.get()?, len + 1),
             bytes: device.view_mut(self.bytes.get_mut()?, room),
             narrow: device.view_mut(self.narrow.room(device, narrow)?, narrow),
+            escaped: Escaped {
+                rows: device.view(self.unfinished.get()?, len),
+                counts: device.view_mut(self.counts.get_mut()?, COLUMN_COUNTS),
+            },
             bounds,
             byte_bounds: device.view_mut(self.byte_bounds.room(device, bound_count)?, bound_count),
         };
@@ -509,6 +525,7 @@ impl<A: Accelerator> ItemStage<A> {
         (bounds, count): (&A::Buffer<u64>, usize),
     ) -> Result<Vec<u64>, Error> {
         let rows = some_rows(indexed, device.view(matches, total), 0..total, Kind::Raw)?;
+        device.zero(self.counts.room(device, COLUMN_COUNTS)?, 0, COLUMN_COUNTS)?;
         self.read(device, rows, Kind::Raw)?;
         self.scan_lengths(device, rows)?;
         let mut expected = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;

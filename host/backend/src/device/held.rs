@@ -7,7 +7,9 @@ use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 
 use super::Accelerator;
-use crate::on_device::{Array, ArrowDevice, DeviceMemory, Holder, Part, SyncEvent};
+#[cfg(feature = "arrow")]
+use crate::on_device::SyncEvent;
+use crate::on_device::{Array, ArrowDevice, DeviceMemory, Holder, Part};
 
 /// A queue that makes and copies such arrays.
 pub(super) struct Held<A: Accelerator>(Arc<A>);
@@ -75,6 +77,7 @@ impl<A: Accelerator> Holder for Held<A> {
         Ok(self.array_of(bytes))
     }
 
+    #[cfg(feature = "arrow")]
     fn event(&self) -> Result<Option<SyncEvent>, Error> {
         self.0.sync_event()
     }

@@ -283,7 +283,7 @@ fn keep_columns<A: Accelerator>(
     if piece.records.is_empty() && all.iter().any(|(column, _)| column.items.nulls() > 0) {
         piece.records = found.records(device, rows)?;
     }
-    piece.on_device = Some(DeviceColumns::new(rows, all, holder, device.sync_event()?));
+    piece.on_device = Some(DeviceColumns::new(rows, all, holder));
     piece.columns_before_fault = piece.records_before_fault();
     Ok(())
 }

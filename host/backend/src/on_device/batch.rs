@@ -78,7 +78,7 @@ impl DeviceBatch {
     /// The consumer may release the array while its own work on it is under way.
     ///
     /// # Errors
-    /// [`Error::Internal`] if the schema cannot be exported.
+    /// [`Error::Internal`] if the schema cannot be exported. [`Error::Device`] if the device has failed.
     ///
     /// ```
     /// # fn example(batch: warpath::columns::DeviceBatch) -> Result<(), warpath::Error> {
@@ -91,7 +91,7 @@ impl DeviceBatch {
     pub fn export(&self) -> Result<(ArrowDeviceArray, FFI_ArrowSchema), Error> {
         let schema: &Schema = &self.schema;
         let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| Error::Internal(error.to_string()))?;
-        Ok((export::array(Arc::new(self.columns.clone())), schema))
+        Ok((export::array(Arc::new(self.columns.clone()))?, schema))
     }
 
     /// Copies the batch to the host.

@@ -6,7 +6,9 @@ use std::fmt::{self, Debug, Formatter};
 use std::ptr;
 use std::sync::Arc;
 
-use super::{Array, ArrowDevice, DeviceColumns};
+use warpath_core::error::Error;
+
+use super::{Array, ArrowDevice, DeviceColumns, SyncEvent};
 use crate::columns::{Offsets, Values};
 
 /// The structure `ArrowArray` of the C data interface.
@@ -120,8 +122,10 @@ impl Drop for ArrowDeviceArray {
 struct Owned {
     buffers: Vec<*const c_void>,
     children: Vec<*mut ArrowArray>,
-    /// Keeps the memory on the device, and the event.
+    /// Keeps the memory on the device.
     _columns: Arc<DeviceColumns>,
+    /// The event that the structure of the whole array points to.
+    _event: Option<SyncEvent>,
 }
 
 /// Releases an array, as the C data interface defines `release`.
@@ -157,9 +161,10 @@ fn node(
     (len, nulls): (usize, usize),
     buffers: Vec<*const c_void>,
     children: Vec<ArrowArray>,
+    event: Option<SyncEvent>,
 ) -> ArrowArray {
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let mut owned = Box::new(Owned { buffers, children, _columns: columns.clone() });
+    let mut owned = Box::new(Owned { buffers, children, _columns: columns.clone(), _event: event });
     ArrowArray {
         length: len as i64,
         null_count: nulls as i64,
@@ -175,8 +180,8 @@ fn node(
 }
 
 /// Makes the array of structs of some columns.
-pub(super) fn array(columns: Arc<DeviceColumns>) -> ArrowDeviceArray {
-    let rows = columns.rows();
+pub(super) fn array(columns: Arc<DeviceColumns>) -> Result<ArrowDeviceArray, Error> {
+    let (rows, event) = (columns.rows(), columns.event()?);
     let fields = columns.on_host().columns.iter().enumerate().map(|(at, column)| {
         let (arrays, items) = (columns.arrays(at), &column.items);
         let mut buffers =
@@ -185,22 +190,22 @@ pub(super) fn array(columns: Arc<DeviceColumns>) -> ArrowDeviceArray {
             buffers.push(arrays.bytes.as_ref().map_or(ptr::null(), address));
         }
         let nulls = if arrays.validity.is_some() { items.nulls() } else { 0 };
-        let values = node(&columns, (items.len, nulls), buffers, Vec::new());
+        let values = node(&columns, (items.len, nulls), buffers, Vec::new(), None);
         match (&column.lists, &arrays.lists) {
             (Some(Offsets::Small(_) | Offsets::Large(_)), Some(lists)) => {
-                node(&columns, (rows, 0), vec![ptr::null(), address(lists)], vec![values])
+                node(&columns, (rows, 0), vec![ptr::null(), address(lists)], vec![values], None)
             }
             _ => values,
         }
     });
     let fields = fields.collect();
     let ArrowDevice { kind, number } = columns.device();
-    let sync_event = columns.event().map_or(ptr::null(), |event| event.address().cast());
-    ArrowDeviceArray {
-        array: node(&columns, (rows, 0), vec![ptr::null()], fields),
+    let sync_event = event.as_ref().map_or(ptr::null(), |event| event.address().cast());
+    Ok(ArrowDeviceArray {
+        array: node(&columns, (rows, 0), vec![ptr::null()], fields, event),
         device_id: number,
         device_type: kind,
         sync_event,
         reserved: [0; 3],
-    }
+    })
 }

@@ -37,8 +37,7 @@ impl DeviceColumns {
         let rows = batches.iter().map(|batch| batch.host.rows).sum();
         let columns = 0..first.host.columns.len();
         let joined = columns.map(|at| column(&*first.holder, batches, at)).collect::<Result<Vec<_>, _>>()?;
-        let event = first.holder.event()?;
-        Ok(Self::new(rows, joined, first.holder.clone(), event))
+        Ok(Self::new(rows, joined, first.holder.clone()))
     }
 }
 

@@ -1,16 +1,16 @@
-//! Columns whose arrays stay on the device. The host reads the validity bits, the offsets of lists, and the
-//! number of bytes of each column of strings.
+//! Columns whose arrays stay on the device. The host reads the counts of each column and the offsets of
+//! lists, and, of columns with nulls, the validity bits.
 
 use std::sync::Arc;
 
 use warpath_core::error::Error;
 use warpath_lang::program;
 use warpath_shared::column::Kind;
-use warpath_shared::kernel::Match;
+use warpath_shared::kernel::{COLUMN_COUNTS, Match};
 
 use super::{ColumnStage, ColumnsStage, NO_BOUNDS, Shape, Source, Unknown, finish_floats};
 use crate::answer::Answer;
-use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Values};
+use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Values, truncate_bits};
 use crate::device::held::Held;
 use crate::device::{Accelerator, Downloads};
 use crate::on_device::{Array, Arrays, DeviceColumns, Holder, none_of, upload};
@@ -21,9 +21,8 @@ struct Read {
     list_narrow: Vec<i32>,
     list_wide: Vec<i64>,
     validity: Vec<u32>,
-    unfinished_count: Vec<u32>,
-    /// The end of the bytes.
-    end: Vec<u64>,
+    /// The counts of the column, unless it has no items.
+    counts: Vec<u64>,
 }
 
 impl Read {
@@ -34,14 +33,21 @@ impl Read {
         Self {
             list_narrow: vec![0; of(!shape.singular && !large, records + 1)],
             list_wide: vec![0; of(!shape.singular && large, records + 1)],
-            validity: vec![0; len.div_ceil(32)],
-            unfinished_count: vec![0; of(shape.kind == Kind::Float64, len.min(1))],
-            end: vec![0; of(shape.are_bytes(), len.min(1))],
+            validity: Vec::new(),
+            counts: vec![0; of(len > 0, COLUMN_COUNTS)],
         }
     }
 
-    fn unknown(&self, width: OffsetWidth) -> Result<Unknown, Error> {
-        Unknown::reported(&self.end, &self.unfinished_count, width)
+    fn unknown(&self, shape: &Shape) -> Result<Unknown, Error> {
+        // Strings that are not finished are the device's own concern.
+        let unfinished = if shape.are_bytes() { &[] } else { self.counts.get(..1).unwrap_or_default() };
+        let end = if shape.are_bytes() { self.counts.as_slice() } else { &[] };
+        Unknown::reported(end, unfinished, shape.width)
+    }
+
+    /// The items that are null on the device.
+    fn nulls(&self) -> u64 {
+        self.counts.get(1).copied().unwrap_or(0)
     }
 }
 
@@ -67,7 +73,7 @@ impl<A: Accelerator> ColumnsStage<A> {
             let ColumnBatch { rows, columns } = std::mem::take(&mut piece.columns);
             let columns = columns.into_iter().map(|column| upload(&*held, column));
             let columns = columns.collect::<Result<_, Error>>()?;
-            let columns = DeviceColumns::new(rows, columns, held.clone(), held.event()?);
+            let columns = DeviceColumns::new(rows, columns, held.clone());
             if !records && !columns.has_nulls() {
                 piece.records = Vec::new();
             }
@@ -115,17 +121,26 @@ impl<A: Accelerator> ColumnsStage<A> {
         together.resize_with(together.len().max(shapes.len()), ColumnStage::default);
         let mut made = Vec::with_capacity(shapes.len());
         for ((stage, shape), last) in together.iter_mut().zip(shapes).zip(&*last) {
+            stage.items.stays = true;
             let room = stage.make(device, source, shape, records, last.unwrap_or_default().expect().bytes)?;
             made.push((room, Read::new(shape, records)));
         }
         let mut downloads = Downloads::new(device);
-        for (stage, (shape, (_, read))) in together.iter().zip(shapes.iter().zip(&mut made)) {
-            let ColumnStage { narrow, wide, items, .. } = stage;
-            downloads.add(narrow, 0, &mut read.list_narrow)?;
-            downloads.add(wide, 0, &mut read.list_wide)?;
-            downloads.add(&items.validity, 0, &mut read.validity)?;
-            downloads.add(&items.unfinished_count, 0, &mut read.unfinished_count)?;
-            downloads.add(&items.offsets, shape.items.len(), &mut read.end)?;
+        for (stage, (_, read)) in together.iter().zip(&mut made) {
+            downloads.add(&stage.narrow, 0, &mut read.list_narrow)?;
+            downloads.add(&stage.wide, 0, &mut read.list_wide)?;
+            downloads.add(&stage.items.counts, 0, &mut read.counts)?;
+        }
+        downloads.run()?;
+        // Validity bits come to the host only where something is null, or may become null.
+        let mut downloads = Downloads::new(device);
+        for ((stage, shape), (_, read)) in together.iter().zip(shapes).zip(&mut made) {
+            let len = shape.items.len();
+            read.validity = vec![u32::MAX; len.div_ceil(32)];
+            truncate_bits(&mut read.validity, len);
+            if read.nulls() > 0 || read.unknown(shape)?.unfinished > 0 {
+                downloads.add(&stage.items.validity, 0, &mut read.validity)?;
+            }
         }
         downloads.run()?;
 
@@ -133,7 +148,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         for ((stage, shape), ((room, read), last)) in
             together.iter_mut().zip(shapes).zip(made.iter_mut().zip(&mut *last))
         {
-            let unknown = read.unknown(shape.width)?;
+            let unknown = read.unknown(shape)?;
             if unknown.bytes > *room {
                 let rows = shape.rows(device, source, &stage.rows)?;
                 stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
