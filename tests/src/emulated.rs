@@ -261,7 +261,7 @@ impl Accelerator for Emulated {
         unsafe { ViewMut::from_raw(slice.as_mut_ptr(), slice.len()) }
     }
 
-    fn into_bytes<T: Plain>(&self, mut buffer: HostBuffer<T>) -> HostBuffer<u8> {
+    fn bytes_of<T: Plain>(&self, mut buffer: HostBuffer<T>) -> HostBuffer<u8> {
         HostBuffer {
             storage: std::mem::take(&mut buffer.storage),
             len: buffer.len * size_of::<T>(),

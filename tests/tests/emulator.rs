@@ -94,8 +94,8 @@ impl Accelerator for Recording {
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut HostBuffer<T>, len: usize) -> ViewMut<'a, T> {
         self.emulated.view_mut(buffer, len)
     }
-    fn into_bytes<T: Plain>(&self, buffer: HostBuffer<T>) -> HostBuffer<u8> {
-        self.emulated.into_bytes(buffer)
+    fn bytes_of<T: Plain>(&self, buffer: HostBuffer<T>) -> HostBuffer<u8> {
+        self.emulated.bytes_of(buffer)
     }
     fn copy(
         &self,

@@ -53,7 +53,7 @@ use warpath_shared::view::{View, ViewMut};
 /// Later work of a queue sees the effects of its earlier work. Work of different queues has no order and may
 /// run at the same time. All calls may be asynchronous. Only [`download`](Self::download),
 /// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait, and they wait for this queue alone. An
-/// array is used only by the queue that made it. An array of bytes ([`into_bytes`](Self::into_bytes)) may be
+/// array is used only by the queue that made it. An array of bytes ([`bytes_of`](Self::bytes_of)) may be
 /// copied by other queues of the device, too, when the queue that made it has been waited for.
 pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
@@ -188,7 +188,7 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     }
 
     /// Turns an array into the array of its bytes, in the same memory.
-    fn into_bytes<T: Plain>(&self, buffer: Self::Buffer<T>) -> Self::Buffer<u8>;
+    fn bytes_of<T: Plain>(&self, buffer: Self::Buffer<T>) -> Self::Buffer<u8>;
 
     /// Copies the first `len` bytes of an array to another one, from byte `at` on.
     ///

@@ -74,7 +74,8 @@ mod tests {
             for start in 0..32 {
                 for len in 0..=32 - start {
                     for second in [0u32, 0x8000_0000, 0x00f0_0d01, 0xe000_0000] {
-                        let backslash = ((1u64 << len) - 1 << start) as u32 | second;
+                        let run = ((1u64 << len) - 1) << start;
+                        let backslash = run as u32 | second;
                         let (mut want, mut escaped) = (0, pending);
                         for i in 0..32 {
                             let is_start = backslash >> i & 1 == 1 && !escaped;

@@ -405,7 +405,7 @@ impl Accelerator for Cuda {
         self.enter()?.modules.function(kernel, self.device.settings.registers).map(drop)
     }
 
-    fn into_bytes<T: Plain>(&self, buffer: CudaBuffer<T>) -> CudaBuffer<u8> {
+    fn bytes_of<T: Plain>(&self, buffer: CudaBuffer<T>) -> CudaBuffer<u8> {
         let CudaBuffer { bytes, len, element: _ } = buffer;
         CudaBuffer { bytes, len: len * size_of::<T>(), element: PhantomData }
     }

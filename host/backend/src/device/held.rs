@@ -22,7 +22,7 @@ impl<A: Accelerator> Held<A> {
 
     /// Takes over an array whose queue has been waited for.
     pub fn take<T: Plain>(&self, buffer: A::Buffer<T>) -> Array {
-        self.array_of(self.0.into_bytes(buffer))
+        self.array_of(self.0.bytes_of(buffer))
     }
 
     fn array_of(&self, bytes: A::Buffer<u8>) -> Array {
