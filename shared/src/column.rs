@@ -324,6 +324,30 @@ pub const fn is_plain(word: u32, in_string: bool) -> bool {
     ascii && !(in_string && (has_zero(word ^ (ONES * b'\\' as u32)) || has_zero(word ^ (ONES * b'"' as u32))))
 }
 
+/// Returns the length of a decoded string, as [`say`] decodes it. `plain` may return true if the
+/// [`PLAIN_BYTES`] from a position on are all plain.
+#[inline(always)]
+pub fn said_len(
+    start: PartOffset,
+    end: PartOffset,
+    byte: impl Fn(PartOffset) -> u8 + Copy,
+    plain: impl Fn(PartOffset) -> bool,
+    lenient: bool,
+) -> Option<u32> {
+    let (mut at, mut len) = (start, 0);
+    while at < end {
+        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
+            at += PLAIN_BYTES;
+            len += PLAIN_BYTES;
+        } else {
+            let said = say(at, end, byte, lenient)?;
+            len += said.len;
+            at = said.next;
+        }
+    }
+    Some(len)
+}
+
 /// Replaces the bytes of a word that lie outside `start..end` by plain ones. `at` is the offset of the word.
 #[inline(always)]
 pub const fn within(word: u32, at: PartOffset, start: PartOffset, end: PartOffset) -> u32 {

@@ -3,8 +3,8 @@
 //!
 //! The rules are those of [`warpath_shared::column`].
 //!
-//! *Threads*: one thread a row, where a row is a number or short and plain. A warp reads a string, or JSON
-//! text, that is not ([`crate::coop::strings`]). Bytes are copied by output ([`crate::coop::gather`]).
+//! *Threads*: one thread a row. A warp reads long strings and JSON, and decodes strings with escapes
+//! ([`crate::coop::strings`]). Bytes are copied by output ([`crate::coop::gather`]).
 
 use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
@@ -167,8 +167,8 @@ fn whole<'a>(rows: &Rows<'a>, start: PartOffset, end: PartOffset) -> Value<'a> {
 /// Reads the value of every row, or measures it. Lists numbers and strings that are not finished here, and
 /// counts rows without a value.
 ///
-/// *Threads*: one thread a row, one warp a word of bits. The warp measures strings and JSON that are not
-/// plain, or are long, one after the other ([`crate::coop::strings`]).
+/// *Threads*: one thread a row, one warp a word of bits. The warp measures long strings, and JSON that is not
+/// short and plain, one after the other ([`crate::coop::strings`]).
 /// *Overflow*: each row has room for a value, a length and an element among the unfinished.
 /// *Cost*: the bytes of each value, 12 bytes of its row, and 8 written; 12 more for a row that is listed.
 ///
@@ -209,8 +209,17 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
             let raw = rows.are(Kind::Raw);
             range = (start, end);
             if is_string || rows.are(Kind::Json) && !column::is_null(start, end, byte) {
-                together = !strings::is_plain(whole(&rows, start, end));
+                let it = whole(&rows, start, end);
                 value = Some((end - start) as u64 + raw as u64);
+                if !strings::is_plain(it) {
+                    together = !is_string || end - start > strings::LONGEST_ALONE;
+                    if !together {
+                        let len = strings::measure_alone(it);
+                        value = len.map(|len| len as u64 + raw as u64);
+                        // Only escapes make a string shorter.
+                        unfinished = len.is_some_and(|len| len != end - start);
+                    }
+                }
             } else if raw {
                 value = Some((end - start) as u64 + 1);
             }
@@ -230,7 +239,6 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
         };
         if lane == from {
             value = len.map(|len| len as u64 + rows.are(Kind::Raw) as u64);
-            // Only escapes make a string shorter.
             unfinished = len.is_some_and(|len| len != range.1 - range.0);
         }
         long &= long - 1;

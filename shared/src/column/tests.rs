@@ -9,6 +9,11 @@ fn rule<T>(text: &[u8], rule: impl Fn(u32, u32, &dyn Fn(u32) -> u8) -> T) -> T {
     rule(0, text.len() as u32, &|at| text[at as usize])
 }
 
+fn plain(text: &[u8], at: u32) -> bool {
+    let words = text[at as usize..][..PLAIN_BYTES as usize].chunks_exact(4);
+    words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).all(|word| is_plain(word, true))
+}
+
 /// Decodes a string as kernels do: each byte by itself, from a mask of the first bytes of escapes.
 fn said_apart(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
     let (mut pending, mut begins) = (false, Vec::new());
@@ -43,6 +48,11 @@ fn said_apart(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
 
 fn said(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
     let said = said_in_order(text, lenient);
+    for words in [true, false] {
+        let plain = |at| words && plain(text, at);
+        let len = said_len(0, text.len() as u32, |at| text[at as usize], plain, lenient);
+        assert_eq!(len, said.as_ref().map(|said| said.len() as u32), "{}", text.escape_ascii());
+    }
     assert_eq!(said_apart(text, lenient), said, "{}", text.escape_ascii());
     said
 }
