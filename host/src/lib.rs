@@ -89,6 +89,11 @@ pub mod columns {
     };
     #[cfg(feature = "arrow")]
     pub use warpath_backend::nested::{Loss, Losses, NestedBatch, NestedSchema, json_text};
+    pub use warpath_backend::on_device::ArrowDevice;
+    #[cfg(feature = "arrow")]
+    pub use warpath_backend::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::device_batches::DeviceBatches;
     #[cfg(feature = "arrow")]
     pub use warpath_exec::record_batches::RecordBatches;
     #[cfg(all(feature = "async", feature = "arrow"))]

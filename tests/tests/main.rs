@@ -28,6 +28,7 @@ mod grammar;
 mod index_files;
 mod loose;
 mod nested;
+mod on_device;
 mod oracle;
 mod packed;
 mod plain;

@@ -17,6 +17,7 @@ use warpath_shared::units::{LineIx, PartOffset};
 use cells::{Cells, Row};
 
 use crate::columns::{ColumnBatch, OffsetWidth};
+use crate::on_device::DeviceColumns;
 
 pub(crate) use columns::{column as make_column, lost};
 pub use path::Paths;
@@ -53,6 +54,9 @@ pub struct Want {
     pub rows: Option<RowForm>,
     /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
     pub columns: Option<OffsetWidth>,
+    /// Leaves the columns in the memory of the device, in place of copying them to the host. Only backends of
+    /// devices can do so ([`Abilities::keeps_columns`](crate::backend::Abilities::keeps_columns)).
+    pub on_device: bool,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
     /// to be needed: the results may end after the record that completes the amount, and inputs are read
     /// little by little at first.
@@ -90,7 +94,15 @@ impl Want {
     /// ```
     #[must_use]
     pub const fn new() -> Self {
-        Self { matches: false, records: false, text: None, rows: None, columns: None, limit: None }
+        Self {
+            matches: false,
+            records: false,
+            text: None,
+            rows: None,
+            columns: None,
+            on_device: false,
+            limit: None,
+        }
     }
 
     /// Sets [`matches`](Self#structfield.matches).
@@ -152,6 +164,16 @@ impl Want {
     #[must_use]
     pub const fn columns(self, width: OffsetWidth) -> Self {
         Self { columns: Some(width), ..self }
+    }
+
+    /// Sets [`on_device`](Self#structfield.on_device).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().on_device(true).on_device);
+    /// ```
+    #[must_use]
+    pub const fn on_device(self, yes: bool) -> Self {
+        Self { on_device: yes, ..self }
     }
 
     /// Sets the amount of results that is enough.
@@ -284,6 +306,9 @@ pub struct Piece {
     pub rows_before_fault: Option<usize>,
     /// The columns of its records, one row a record, if wanted.
     pub columns: ColumnBatch,
+    /// The columns of its records in the memory of a device, if wanted there. `columns` is then empty. If an
+    /// item is null, the records are listed too.
+    pub on_device: Option<DeviceColumns>,
     /// The number of rows of the columns that come before the first fault, if there is one and columns are
     /// wanted.
     pub columns_before_fault: Option<usize>,
@@ -433,7 +458,9 @@ impl Piece {
         if !want.matches {
             spare.matches = take(&mut self.matches);
         }
-        if !want.records {
+        // The lines of values that were lost are found by the records.
+        let of_lost = self.on_device.as_ref().is_some_and(DeviceColumns::has_nulls);
+        if !want.records && !of_lost {
             spare.records = take(&mut self.records);
         }
         spare

@@ -290,7 +290,7 @@ impl Items {
 }
 
 /// Keeps the first `len` bits, and sets the rest of the last word to 0.
-fn truncate_bits(words: &mut Vec<u32>, len: usize) {
+pub(crate) fn truncate_bits(words: &mut Vec<u32>, len: usize) {
     words.truncate(len.div_ceil(32));
     if let Some(last) = words.get_mut(len / 32) {
         *last &= (1 << (len % 32)) - 1;

@@ -18,6 +18,8 @@ use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
 
+#[cfg(feature = "arrow")]
+use crate::device_batches::DeviceBatches;
 use crate::engine::Engine;
 use crate::index_file::IndexFile;
 use crate::input::{InputBytes, Inputs, Selection, Source};
@@ -317,6 +319,38 @@ impl<'a> Input<'a> {
     pub fn record_batches(self, schema: &Schema) -> RecordBatches<'a> {
         let want = Want::new().columns(schema.width()).records(true);
         RecordBatches::typed(self.answers(schema.program().clone(), want), schema)
+    }
+
+    /// The records as typed columns whose values stay in the memory of the device that evaluates the input.
+    /// There is a batch for each partition, in order.
+    /// [`DeviceBatch::export`](warpath_backend::on_device::DeviceBatch::export) gives a batch to another
+    /// library.
+    ///
+    /// A device makes the columns of the types `bool`, `int64`, `float64`, `string` and `json`. The host
+    /// makes the columns of other types, of defaults and of elements, and copies them to the device.
+    ///
+    /// The first result is [`Error::Usage`] if the CPU evaluates the input, or if a column is a list or a
+    /// struct ([`ColumnType::is_nested`](warpath_backend::columns::ColumnType::is_nested)).
+    /// [`DeviceError::OutOfMemory`](warpath_core::error::DeviceError::OutOfMemory) comes when the batches
+    /// that the caller keeps fill the memory of the device.
+    ///
+    /// ```no_run
+    /// use warpath::columns::{ColumnType, DeviceBatch, Schema};
+    /// use warpath::{DeviceChoice, Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+    /// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+    /// let batches = engine.open("tweets.ndjson")?.device_columns(&schema).collect::<Result<Vec<_>, _>>()?;
+    /// let ids = DeviceBatch::join(&batches)?.values(0)?;
+    /// println!("{} integers at {:#x}", ids.len(), ids.address());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn device_columns(self, schema: &Schema) -> DeviceBatches<'a> {
+        DeviceBatches::start(self, schema)
     }
 
     /// The records as nested columns, as from [`nested`](Self::nested), in record batches of one schema.

@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use warpath::columns::{ColumnType, NestedSchema, Schema};
+use warpath::columns::{ColumnType, DeviceBatches, NestedSchema, Schema};
 use warpath::{Answers, Error, Program, Query};
 use warpath_backend::answer::Want;
 
@@ -67,6 +67,17 @@ impl Columns {
                 reading.input_for_nested()?.decoding(schema.clone()).answers(root, want)
             }
         })
+    }
+
+    /// Starts to read the rows of an input to columns that stay on its device.
+    pub fn read_on_device(&self, reading: &Reading) -> Result<DeviceBatches<'static>, Error> {
+        match self {
+            Self::Typed(schema) => Ok(reading.input()?.device_columns(schema)),
+            Self::Nested(_) => Err(Error::Usage(
+                "nested columns cannot stay on a device; expected columns with paths: {\"id\": \"$.id\"}"
+                    .into(),
+            )),
+        }
     }
 }
 

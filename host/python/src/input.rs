@@ -121,7 +121,7 @@ pub fn open(
     ];
     let (read, table) = choose(py, "format", format, &formats)?;
     let column = match (table, column) {
-        (Some(format), Some(name)) => Some(TextColumn { format, name }),
+        (Some(format), Some(name)) => Some(TextColumn::new(format, name)),
         (None, None) => None,
         (Some(_), None) => {
             let expected = "requires the name of a column of JSON text: column=\"NAME\"";

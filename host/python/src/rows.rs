@@ -12,6 +12,7 @@ use warpath_backend::answer::{Limit, Piece, Want};
 use crate::columns::Columns;
 use crate::error::{Mismatch, Stop};
 use crate::reading::Reading;
+use crate::selection::Batches;
 
 /// The actions at a value that the type of its column does not take.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,43 +70,6 @@ impl Rows {
             stop: None,
             losses,
         })
-    }
-
-    /// The name and the type of each column whose values [`losses`](Self::losses) counts.
-    pub fn counted(&self) -> &[(String, String)] {
-        &self.counted
-    }
-
-    /// The values that columns did not take, so far.
-    pub fn losses(&self) -> &Tally {
-        &self.losses
-    }
-
-    /// The results that are read.
-    pub fn answers(&self) -> &Answers<'static> {
-        &self.answers
-    }
-
-    /// The next batch. No result follows an error.
-    pub fn next(&mut self) -> Option<Result<RecordBatch, Stop>> {
-        loop {
-            if let Some(batch) = self.ready.pop_front() {
-                return Some(Ok(batch));
-            }
-            if let Some(refused) = self.stop.take() {
-                return Some(Err(Stop::Mismatch(refused)));
-            }
-            if self.left == 0 {
-                return None;
-            }
-            let taken = match self.answers.next()? {
-                Ok(batch) => self.take(batch),
-                Err(error) => Err(error.into()),
-            };
-            if let Err(stop) = taken {
-                return Some(Err(stop));
-            }
-        }
     }
 
     /// Takes the rows of a partition.
@@ -220,6 +184,47 @@ impl Rows {
     fn end_at(&mut self, refused: Mismatch) {
         self.stop = Some(refused);
         self.left = 0;
+    }
+}
+
+impl Batches for Rows {
+    type Batch = RecordBatch;
+
+    fn counted(&self) -> &[(String, String)] {
+        &self.counted
+    }
+
+    fn losses(&self) -> &Tally {
+        &self.losses
+    }
+
+    fn answers(&self) -> &Answers<'static> {
+        &self.answers
+    }
+
+    fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            if let Some(refused) = self.stop.take() {
+                return Some(Err(Stop::Mismatch(refused)));
+            }
+            if self.left == 0 {
+                return None;
+            }
+            let taken = match self.answers.next()? {
+                Ok(batch) => self.take(batch),
+                Err(error) => Err(error.into()),
+            };
+            if let Err(stop) = taken {
+                return Some(Err(stop));
+            }
+        }
+    }
+
+    fn rows(batch: &RecordBatch) -> usize {
+        batch.num_rows()
     }
 }
 

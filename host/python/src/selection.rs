@@ -11,9 +11,10 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use warpath::columns::{Occurrences, Tally};
-use warpath::{Error, Plan, Stats};
+use warpath::{Answers, Error, Plan, Stats};
 
 use crate::columns::Columns;
+use crate::device::{self, DeviceBatch, DeviceBatchIterator, OnDevice};
 use crate::error::{Stop, raise};
 use crate::interrupt;
 use crate::reading::Reading;
@@ -62,14 +63,23 @@ impl Selection {
         Self { reading, columns, arrow, limit, on_mismatch, report: Mutex::default() }
     }
 
-    /// Begins to read.
-    fn read(&self, py: Python<'_>) -> PyResult<Reader> {
+    /// Begins to read to the host.
+    fn read(&self, py: Python<'_>) -> PyResult<Reader<Rows>> {
         let rows = py.detach(|| Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
-        let rows = rows.map_err(|error| raise(py, error))?;
-        let report = Report { counted: rows.counted().to_vec(), ..Report::default() };
+        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+    }
+
+    /// Begins to read to a device.
+    fn read_on_device(&self, py: Python<'_>) -> PyResult<Reader<OnDevice>> {
+        let rows = py.detach(|| OnDevice::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
+        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+    }
+
+    fn reader<B: Batches>(&self, batches: B) -> Reader<B> {
+        let report = Report { counted: batches.counted().to_vec(), ..Report::default() };
         let report = Arc::new(Mutex::new(report));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
-        Ok(Reader { rows: Some(rows), arrow: self.arrow.clone(), report })
+        Reader { batches: Some(batches), arrow: self.arrow.clone(), report }
     }
 
     /// Reads something from the report of the latest read.
@@ -114,6 +124,27 @@ impl Selection {
     /// [3]
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
         Ok(BatchIterator(Mutex::new(self.read(py)?)))
+    }
+
+    /// Reads all rows to columns that stay in the memory of the device. ``UsageError`` if the CPU evaluates
+    /// the input, if a column is a list or a struct, or if there are no rows.
+    ///
+    /// The batches of several partitions are joined by copies on the device.
+    ///
+    /// >>> tweets = warpath.open("tweets.ndjson", device="cuda:0")  # doctest: +SKIP
+    /// >>> rows = tweets.select({"id": ("$.id", "int64")})  # doctest: +SKIP
+    /// >>> rows.on_device()  # doctest: +SKIP
+    /// <warpath.DeviceBatch of 3 rows, 1 columns on cuda:0>
+    fn on_device(&self, py: Python<'_>) -> PyResult<DeviceBatch> {
+        device::all(py, self.read_on_device(py)?)
+    }
+
+    /// The batches that stay in the memory of the device, one by one: one for each partition.
+    ///
+    /// >>> [len(batch) for batch in rows.device_batches()]  # doctest: +SKIP
+    /// [3]
+    fn device_batches(&self, py: Python<'_>) -> PyResult<DeviceBatchIterator> {
+        Ok(DeviceBatchIterator::new(self.read_on_device(py)?))
     }
 
     /// The values that columns did not take, in the latest read: a dictionary for each column, with its type,
@@ -174,17 +205,37 @@ fn place(values: &Occurrences) -> Option<String> {
     values.first.as_ref().map(|(name, line)| format!("{name}:{line}"))
 }
 
+/// Batches of rows, and the values that their columns did not take.
+pub trait Batches {
+    type Batch;
+
+    /// The next batch. No result follows an error.
+    fn advance(&mut self) -> Option<Result<Self::Batch, Stop>>;
+
+    /// The number of rows of a batch.
+    fn rows(batch: &Self::Batch) -> usize;
+
+    /// The name and the type of each column whose values [`losses`](Self::losses) counts.
+    fn counted(&self) -> &[(String, String)];
+
+    /// The values that columns did not take, so far.
+    fn losses(&self) -> &Tally;
+
+    /// The results that are read.
+    fn answers(&self) -> &Answers<'static>;
+}
+
 /// The batches of one read.
-struct Reader {
+pub struct Reader<B> {
     /// `None` after the end.
-    rows: Option<Rows>,
+    batches: Option<B>,
     arrow: SchemaRef,
     report: Arc<Mutex<Report>>,
 }
 
-impl Reader {
+impl<B: Batches> Reader<B> {
     /// The next batch. No result follows an error.
-    fn next(&mut self) -> Option<Result<RecordBatch, Stop>> {
+    pub fn next(&mut self) -> Option<Result<B::Batch, Stop>> {
         // The workers are dropped after a panic, and nothing else is changed before its end.
         let made = catch_unwind(AssertUnwindSafe(|| self.advance()));
         let made = made.unwrap_or_else(|panic| {
@@ -193,34 +244,34 @@ impl Reader {
             Some(Err(Stop::Panic(text.unwrap_or_else(|| "a worker panicked".into()))))
         });
         if !matches!(made, Some(Ok(_))) {
-            self.rows = None;
+            self.batches = None;
         }
         made
     }
 
-    fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
-        let rows = self.rows.as_mut()?;
-        let made = rows.next();
+    fn advance(&mut self) -> Option<Result<B::Batch, Stop>> {
+        let batches = self.batches.as_mut()?;
+        let made = batches.advance();
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Ok(batch)) = &made {
-            report.rows += batch.num_rows() as u64;
+            report.rows += B::rows(batch) as u64;
         }
-        report.losses.clone_from(rows.losses());
-        report.stats = rows.answers().stats();
-        report.plan.clone_from(rows.answers().plan());
+        report.losses.clone_from(batches.losses());
+        report.stats = batches.answers().stats();
+        report.plan.clone_from(batches.answers().plan());
         made
     }
 }
 
 /// The batches of one read, for a consumer that need not hold Python's lock.
-struct Stream(Reader);
+struct Stream(Reader<Rows>);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Err(stop) = interrupt::check() {
-            self.0.rows = None;
+            self.0.batches = None;
             return Some(Err(stop.into()));
         }
         self.0.next().map(|made| made.map_err(ArrowError::from))
@@ -235,7 +286,7 @@ impl RecordBatchReader for Stream {
 
 /// An iterator over batches.
 #[pyclass(module = "warpath")]
-pub struct BatchIterator(Mutex<Reader>);
+pub struct BatchIterator(Mutex<Reader<Rows>>);
 
 #[pymethods]
 impl BatchIterator {
@@ -262,6 +313,12 @@ impl BatchIterator {
 /// 3 [1, 2, 3]
 #[pyclass(frozen, module = "warpath")]
 pub struct Batch(RecordBatch);
+
+impl Batch {
+    pub fn new(rows: RecordBatch) -> Self {
+        Self(rows)
+    }
+}
 
 #[pymethods]
 impl Batch {

@@ -328,3 +328,14 @@ def test_interrupts(events, how):
     program = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(path), how]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+
+
+def test_columns_stay_on_no_cpu(tweets):
+    rows = warpath.open("tweets.ndjson", device="cpu").select({"id": ("$.id", "int64")})
+    for read in (rows.on_device, lambda: next(rows.device_batches())):
+        with pytest.raises(warpath.UsageError, match="cannot stay on a device, because the backend is `cpu"):
+            read()
+    # The selection is read to the host all the same.
+    assert [len(batch) for batch in rows] == [3]
+    with pytest.raises(warpath.UsageError, match="nested columns cannot stay on a device"):
+        warpath.open("tweets.ndjson", device="cpu").select().on_device()

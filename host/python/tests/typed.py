@@ -22,3 +22,6 @@ whole: warpath.Selection = some.select({"id": ("$.id", "int64")}, on_mismatch="s
 lost: int = rows.losses["id"]["mismatch"]
 read: int = rows.stats["rows"]
 lengths: list[int] = [len(batch) for batch in rows]
+on_device: warpath.DeviceBatch = rows.on_device()
+device_lengths: list[int] = [len(batch) for batch in rows.device_batches()]
+pointer: tuple[int, bool] = on_device["id"].__cuda_array_interface__["data"]

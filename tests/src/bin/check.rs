@@ -177,6 +177,7 @@ fn main() -> Result<()> {
             step("columns", || results::columns(&*pipeline))?;
             let backend: Arc<dyn Backend> = pipeline.clone();
             step("columns through streams", || results::streamed_columns(&backend, &[100, 1 << 20]))?;
+            step("columns that stay", || results::streamed_on_device(&backend, &[100, 1 << 20]))?;
             kept(pipeline)?;
         }
         if numbers.is_empty() {

@@ -145,6 +145,8 @@ pub struct Settings {
 
 /// A CUDA device. All its queues share its context and modules.
 pub(super) struct OneDevice {
+    /// Its number, from 0.
+    pub number: usize,
     pub name: String,
     /// Bytes of its memory.
     pub memory: u64,
@@ -223,7 +225,7 @@ impl OneDevice {
             .spawn(move || Opened::new(device, settings))
             .map_err(Error::Thread)?;
         let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
-        Ok(Self { name, memory, driver, settings, unlocked, opened, opening })
+        Ok(Self { number, name, memory, driver, settings, unlocked, opened, opening })
     }
 
     /// Returns the device with its context. Waits until the context is made.

@@ -11,6 +11,8 @@ use warpath_backend::columns::ColumnBatch;
 use warpath_backend::cpu::Cpu;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedBatch;
+#[cfg(feature = "arrow")]
+use warpath_backend::on_device::DeviceColumns;
 use warpath_core::error::{Error, RecordError};
 use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
@@ -193,6 +195,13 @@ impl<'a> Batch<'a> {
         self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
+    /// Takes the columns on the device out, if the caller wanted columns there: those of each piece. A second
+    /// call returns `None` for each.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn take_on_device(&mut self) -> Vec<Option<DeviceColumns>> {
+        self.answer.pieces.iter_mut().map(|piece| piece.on_device.take()).collect()
+    }
+
     /// Takes the nested columns out, if records are decoded
     /// ([`Input::decoding`](crate::operators::Input::decoding)): the columns of each piece. A second call
     /// returns none.
@@ -334,6 +343,9 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     }
     if let Some(rows) = piece.columns_before_fault.take() {
         piece.columns.truncate(rows);
+        if let Some(columns) = &mut piece.on_device {
+            columns.truncate(rows);
+        }
     }
     Some(record_error(name, first_line, &fault))
 }

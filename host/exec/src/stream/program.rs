@@ -249,6 +249,12 @@ fn start<'a>(
         None => inputs.plain_bytes(),
     };
     let mut chosen = engine.choose_for(plain_bytes, &program)?;
+    if want.on_device && !chosen.backend.abilities().keeps_columns {
+        let backend = chosen.backend.name();
+        return Err(Error::Usage(format!(
+            "columns cannot stay on a device, because the backend is `{backend}`; choose a device, such as `cuda:0`"
+        )));
+    }
     chosen.begin(operation, || inputs.names());
     #[cfg(feature = "arrow")]
     {
