@@ -148,12 +148,6 @@ impl Batch {
         if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
     }
 
-    /// Returns whether some words, from the first to the last of them, have odd colons.
-    #[inline(always)]
-    pub(super) fn has_odd_colons(&self, first: usize, last: usize) -> bool {
-        self.names && self.outline.odd_words >> (first & 63) << (63 - (last - first) & 63) != 0
-    }
-
     /// The offset in the text of the next quote that opens or closes a string. The search begins at an offset
     /// in the batch.
     #[inline(always)]

@@ -224,17 +224,17 @@ impl Short {
         found: &mut Vec<Found>,
     ) -> Looked {
         let Self { names, shapes, colons, frames } = self;
-        let Some(first) = batch.word_of(start) else { return Looked::Beyond };
-        let mut word = first;
+        let Some(mut word) = batch.word_of(start) else { return Looked::Beyond };
         let mut keep = u64::MAX << (start - batch.place(word));
         let mut brackets = Brackets { opens: 0, braces: 0, count: 0 };
-        let (mut colon_count, mut last) = (0, start);
+        let (mut colon_count, mut last, mut odd) = (0, start, 0);
         let next = loop {
             let masks = batch.brackets(word);
             let end = masks.newline & keep;
             // The bits up to the line feed, or all.
             keep &= end ^ end.wrapping_sub(1);
             let here = (masks.open | masks.close) & keep;
+            odd |= batch.colons(word).1 & keep;
             let mut ends = keep
                 & match *names {
                     Names::None => 0,
@@ -277,7 +277,7 @@ impl Short {
             return Looked::Undecided;
         }
         let shape = shapes.of(brackets);
-        if !shape.regular || batch.has_odd_colons(first, word) {
+        if !shape.regular || odd != 0 {
             return Looked::Undecided;
         }
         found.clear();
