@@ -47,7 +47,8 @@ impl Columns {
         match self {
             Self::Typed(schema) => Ok(reading.input()?.device_columns(schema)),
             Self::Nested(_) => Err(Error::Usage(
-                "nested columns cannot stay on a device; expected columns with paths: {\"id\": \"$.id\"}".into(),
+                "nested columns cannot stay on a device; expected columns with paths: {\"id\": \"$.id\"}"
+                    .into(),
             )),
         }
     }

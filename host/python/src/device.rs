@@ -120,7 +120,9 @@ impl DeviceBatch {
         let _ = requested_schema;
         for (name, value) in kwargs.into_iter().flatten() {
             if !value.is_none() {
-                return Err(PyNotImplementedError::new_err(format!("{name} is not supported; expected None")));
+                return Err(PyNotImplementedError::new_err(format!(
+                    "{name} is not supported; expected None"
+                )));
             }
         }
         let (array, _) = self.0.export().map_err(|error| raise(py, error))?;
