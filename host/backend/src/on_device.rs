@@ -96,6 +96,7 @@ impl Debug for SyncEvent {
 pub(crate) trait DeviceMemory: Send + Sync {
     /// The address of the first byte, for code outside Warpath. The memory is then freed only when all work
     /// of the device is done.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     fn address(&self) -> u64;
 
     /// Copies bytes to the host, from byte `at` on.
@@ -152,8 +153,10 @@ impl Array {
 #[derive(Clone)]
 pub(crate) struct Arrays {
     /// The offsets of lists.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     pub lists: Option<Array>,
     /// The validity bits. `None` if no item is null.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     pub validity: Option<Array>,
     /// The values, or the offsets of strings.
     pub values: Array,
