@@ -30,6 +30,13 @@ pub use batch::{DeviceBatch, DeviceValues};
 pub use export::ArrowDeviceArray;
 
 /// A device, as Arrow's C device data interface names it.
+///
+/// ```
+/// use warpath::columns::ArrowDevice;
+///
+/// assert_eq!(ArrowDevice::cuda(1), ArrowDevice { kind: 2, number: 1 });
+/// assert_ne!(ArrowDevice::cuda(1), ArrowDevice::HOST);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrowDevice {
     /// The type of the device: one of the interface's constants `ARROW_DEVICE_`.
@@ -50,6 +57,14 @@ impl ArrowDevice {
 }
 
 /// An event that a device reaches when the work before it is done.
+///
+/// ```
+/// use warpath::columns::SyncEvent;
+///
+/// // The handle of a driver's event, and the value whose drop destroys the event.
+/// let event = SyncEvent::new(0x5000, "the owner".to_owned());
+/// assert!(format!("{event:?}").starts_with("SyncEvent("));
+/// ```
 pub struct SyncEvent {
     /// The handle. It has an address of its own, because the interface points to it.
     handle: Box<usize>,
@@ -81,6 +96,7 @@ impl Debug for SyncEvent {
 pub(crate) trait DeviceMemory: Send + Sync {
     /// The address of the first byte, for code outside Warpath. The memory is then freed only when all work
     /// of the device is done.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     fn address(&self) -> u64;
 
     /// Copies bytes to the host, from byte `at` on.
@@ -137,8 +153,10 @@ impl Array {
 #[derive(Clone)]
 pub(crate) struct Arrays {
     /// The offsets of lists.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     pub lists: Option<Array>,
     /// The validity bits. `None` if no item is null.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only exports read it"))]
     pub validity: Option<Array>,
     /// The values, or the offsets of strings.
     pub values: Array,
@@ -147,6 +165,19 @@ pub(crate) struct Arrays {
 }
 
 /// The columns of a run of lines, in the memory of a device. A clone shares the arrays.
+///
+/// ```
+/// use warpath::columns::DeviceColumns;
+///
+/// # fn example(one: DeviceColumns, mut other: DeviceColumns) -> Result<(), warpath::Error> {
+/// assert_eq!(one.device(), other.device());
+/// other.truncate(10);
+/// let joined = DeviceColumns::join(&[&one, &other])?;
+/// assert_eq!(joined.to_host()?.rows, one.rows() + other.rows());
+/// assert_eq!(joined.on_host().columns.len(), one.on_host().columns.len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct DeviceColumns {
     /// The columns without their values.

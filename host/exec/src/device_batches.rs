@@ -22,10 +22,13 @@ use crate::stream::{Answers, Batch};
 /// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
 /// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
 /// let mut batches = engine.open("tweets.ndjson")?.device_columns(&schema);
+/// println!("{} from {}", batches.schema(), batches.answers().plan().backend);
 /// for batch in &mut batches {
 ///     println!("{} rows", batch?.num_rows());
 /// }
-/// println!("{} values are not integers", batches.losses().columns[0].mismatch.count);
+/// for ((name, values), lost) in batches.counted().iter().zip(&batches.losses().columns) {
+///     println!("{} values of `{name}` are no {values}", lost.mismatch.count);
+/// }
 /// # Ok(())
 /// # }
 /// ```
