@@ -57,14 +57,7 @@ impl ArrowDevice {
 }
 
 /// An event that a device reaches when the work before it is done.
-///
-/// ```
-/// use warpath::columns::SyncEvent;
-///
-/// // The handle of a driver's event, and the value whose drop destroys the event.
-/// let event = SyncEvent::new(0x5000, "the owner".to_owned());
-/// assert!(format!("{event:?}").starts_with("SyncEvent("));
-/// ```
+#[doc(hidden)]
 pub struct SyncEvent {
     /// The handle. It has an address of its own, because the interface points to it.
     handle: Box<usize>,
@@ -165,19 +158,7 @@ pub(crate) struct Arrays {
 }
 
 /// The columns of a run of lines, in the memory of a device. A clone shares the arrays.
-///
-/// ```
-/// use warpath::columns::DeviceColumns;
-///
-/// # fn example(one: DeviceColumns, mut other: DeviceColumns) -> Result<(), warpath::Error> {
-/// assert_eq!(one.device(), other.device());
-/// other.truncate(10);
-/// let joined = DeviceColumns::join(&[&one, &other])?;
-/// assert_eq!(joined.to_host()?.rows, one.rows() + other.rows());
-/// assert_eq!(joined.on_host().columns.len(), one.on_host().columns.len());
-/// # Ok(())
-/// # }
-/// ```
+#[doc(hidden)]
 #[derive(Clone)]
 pub struct DeviceColumns {
     /// The columns without their values.

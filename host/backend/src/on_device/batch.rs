@@ -17,7 +17,19 @@ use crate::columns::Values;
 /// device. If an address was given away, by [`export`](Self::export) or [`values`](Self::values), the memory
 /// is freed after all work of the device that was started before, of every library.
 ///
-/// `Input::device_columns` makes batches, and has an example.
+/// ```no_run
+/// use warpath::columns::{ColumnType, DeviceBatch, Schema};
+/// use warpath::{DeviceChoice, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+/// let batches: Vec<DeviceBatch> = engine.open("tweets.ndjson")?.device_columns(&schema).collect::<Result<_, _>>()?;
+/// let whole = DeviceBatch::join(&batches)?;
+/// println!("{} identifiers on {:?}", whole.num_rows(), whole.device());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct DeviceBatch {
     columns: DeviceColumns,
@@ -26,6 +38,7 @@ pub struct DeviceBatch {
 
 impl DeviceBatch {
     /// Makes a batch of columns and their schema.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(columns: DeviceColumns, schema: SchemaRef) -> Self {
         Self { columns, schema }
@@ -193,7 +206,20 @@ impl DeviceBatch {
 
 /// The values of a column in the memory of a device, which shares the memory with its batch.
 ///
-/// [`DeviceBatch::values`] makes it, and has an example.
+/// ```no_run
+/// use warpath::columns::{ColumnType, DeviceValues, Schema};
+/// use warpath::{DeviceChoice, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+/// for batch in engine.open("tweets.ndjson")?.device_columns(&schema) {
+///     let identifiers: DeviceValues = batch?.values(0)?;
+///     println!("{} values from {:#x} on", identifiers.len(), identifiers.address());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct DeviceValues {
     values: Array,
     len: usize,

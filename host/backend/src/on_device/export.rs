@@ -31,14 +31,18 @@ struct ArrowArray {
 /// A consumer in C takes the structure by a pointer or by its bytes, and calls its `release` once. If the
 /// structure is dropped in Rust, it is released.
 ///
-/// ```
-/// use warpath::columns::{ArrowDevice, ArrowDeviceArray};
+/// ```no_run
+/// use warpath::columns::{ArrowDeviceArray, ColumnType, Schema};
+/// use warpath::{DeviceChoice, Engine, Query};
 ///
-/// # fn example(batch: warpath::columns::DeviceBatch) -> Result<(), warpath::Error> {
-/// let (array, _schema) = batch.export()?;
-/// assert_eq!(array.device(), ArrowDevice::cuda(0));
-/// // For a consumer in C, which releases the array and leaves the box to its owner.
-/// let array: *mut ArrowDeviceArray = Box::into_raw(Box::new(array));
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+/// for batch in engine.open("tweets.ndjson")?.device_columns(&schema) {
+///     let (array, _schema) = batch?.export()?;
+///     // For a consumer in C, which releases the array and leaves the box to its owner.
+///     let array: *mut ArrowDeviceArray = Box::into_raw(Box::new(array));
+/// }
 /// # Ok(())
 /// # }
 /// ```
