@@ -59,7 +59,8 @@ fn check_joined(joined: &ColumnBatch, parts: &[&ColumnBatch]) -> Result<()> {
 }
 
 /// Checks that columns that stay on the device are those on the host, through streams as in
-/// [`super::streamed_columns`]: their batches, one by one and joined, the values that were lost, and the error.
+/// [`super::streamed_columns`]: their batches, one by one and joined, the values that were lost, and the
+/// error.
 ///
 /// # Errors
 /// A difference, or an error of the backend.
