@@ -1,7 +1,7 @@
 //! The items of a column, made on the host from one value after another, or from some values at a time.
 //!
 //! A value alone costs more than its bytes: a call, tests of its length, growing vectors. So the strings of a
-//! block of values are copied first, one behind the other, as they are in the text. One search over the copy
+//! block of values are copied first, one after the other, as they are in the text. One search over the copy
 //! then shows whether there is an escape, a quote, or a byte that is not ASCII. If there is none, the copy is
 //! the strings. Otherwise the values of the block are read one by one.
 
@@ -123,9 +123,9 @@ enum Data {
 /// The bytes that a value becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BytesForm {
-    /// Those of a string. Other values are refused.
+    /// The text of a string. Other values are refused.
     Utf8,
-    /// Those of a string, and the JSON text of other values.
+    /// The text of a string, and the JSON text of other values.
     Text,
     /// The JSON text.
     Json,

@@ -78,9 +78,9 @@ impl<'a> Inputs<'a> {
         self.given(size, size)
     }
 
-    /// The inputs. A small plain file is evaluated while the caller waits. Of bytes in memory, owned ones of at most `owned` bytes, and borrowed ones of at most
-    /// `borrowed` bytes, are evaluated while the caller waits. Longer borrowed bytes, and compressed ones,
-    /// are copied for the threads that read them.
+    /// The inputs. A small plain file is evaluated while the caller waits. So are bytes in memory: owned ones
+    /// of at most `owned` bytes, and borrowed ones of at most `borrowed` bytes. Longer borrowed bytes, and
+    /// compressed ones, are copied for the threads that read them.
     fn given(self, owned: usize, borrowed: usize) -> Result<Given<'a>, Error> {
         Ok(match self {
             Self::Borrowed(name, bytes) => {
