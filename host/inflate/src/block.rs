@@ -119,7 +119,7 @@ impl Bits<'_> {
 
     /// The number of bits to the end of the input.
     fn left(&self) -> usize {
-        8 * self.input.len() - self.at
+        (8 * self.input.len()).saturating_sub(self.at)
     }
 
     fn take(&mut self, count: u32) -> Result<u32, Short> {
@@ -141,11 +141,6 @@ impl Inflater {
     /// Begins another member, or begins at another block.
     pub fn restart(&mut self) {
         (self.state, self.is_last) = (State::Header, false);
-    }
-
-    /// True between two blocks.
-    pub fn is_between_blocks(&self) -> bool {
-        matches!(self.state, State::Header)
     }
 
     /// Decodes from bit `bit` of the input, and writes from `at` on. Both are advanced. A match may refer to

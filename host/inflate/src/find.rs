@@ -31,6 +31,15 @@ impl Start {
         }
     }
 
+    /// The position, in an input that has so many more bits before it.
+    pub fn plus(self, bits: u64) -> Self {
+        match self {
+            Self::Member(byte) => Self::Member(byte + bits / 8),
+            Self::Block(bit) => Self::Block(bit + bits),
+            Self::Stored(byte) => Self::Stored(byte + bits / 8),
+        }
+    }
+
     /// The first bit that a decoder reads, if it begins here.
     pub fn bit(self) -> u64 {
         match self {
@@ -67,13 +76,13 @@ pub fn find(input: &[u8], from: usize, to: usize) -> Option<Start> {
 /// True if the bits may be the header of a block of dynamic codes that is not the last one.
 #[inline]
 fn is_dynamic(input: &[u8], bit: usize) -> bool {
-    let Some(word) = word(input, bit) else { return false };
+    let Some(head) = word(input, bit) else { return false };
     // Not the last block; dynamic codes; at most 286 literals and lengths, and 30 distances.
-    if word & 7 != 4 || word >> 3 & 31 > 29 || word >> 8 & 31 > 29 {
+    if head & 7 != 4 || head >> 3 & 31 > 29 || head >> 8 & 31 > 29 {
         return false;
     }
     let Some(lengths) = word(input, bit + 17) else { return false };
-    let count = (word >> 13 & 15) + 4;
+    let count = (head >> 13 & 15) + 4;
     // Codes of a length of `n` take 2⁷⁻ⁿ of the 128 places.
     let mut places = 0;
     for index in 0..count {
