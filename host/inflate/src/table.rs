@@ -146,7 +146,8 @@ pub fn code_length(entry: u32) -> u32 {
 
 #[inline(always)]
 fn follow(table: &[u32], index_bits: u32, entry: u32, bits: u64) -> u32 {
-    if entry & (IS_OTHER | IS_SUBTABLE) != IS_OTHER | IS_SUBTABLE {
+    // The highest bits of an entry of literals are those of the third one.
+    if entry & (IS_OTHER | IS_SUBTABLE | IS_LITERAL) != IS_OTHER | IS_SUBTABLE {
         return entry;
     }
     let at = (bits >> index_bits & ((1 << (LONGEST - index_bits)) - 1)) as u32;
