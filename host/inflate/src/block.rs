@@ -390,7 +390,7 @@ fn fast<T: Unit>(
             }
             if entry & IS_OTHER != 0 {
                 if entry & IS_END != 0 {
-                    consume!(entry);
+                    count -= entry & CONSUMED;
                     stopped = Some(Stopped::Block);
                 } else {
                     stopped = Some(Stopped::Fault);
@@ -399,7 +399,7 @@ fn fast<T: Unit>(
             }
         }
         let length = value(entry, buffer);
-        let (before, count_before, next_before) = (buffer, count, next);
+        let (count_before, next_before) = (count, next);
         consume!(entry);
         refill!();
         let mut entry = tables.distance(buffer);
@@ -409,7 +409,7 @@ fn fast<T: Unit>(
         let distance = value(entry, buffer);
         if entry & IS_OTHER != 0 || distance > to - begin {
             // Nothing of this match has been consumed.
-            (_, count, next) = (before, count_before, next_before);
+            (count, next) = (count_before, next_before);
             stopped = Some(Stopped::Fault);
             break;
         }
