@@ -78,13 +78,13 @@ pub struct Inflater {
 enum State {
     /// Before the header of a block.
     Header,
-    /// In a stored block, with so many bytes left.
+    /// In a stored block, with this many bytes left.
     Stored(usize),
     /// In a block of codes.
     Codes,
 }
 
-/// A position in the input that is behind its end.
+/// The input ends before the bits that are needed.
 struct Short;
 
 /// A reason to stop that is found in the header of a block.

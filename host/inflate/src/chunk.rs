@@ -91,8 +91,8 @@ pub struct Found {
     pub end: End,
 }
 
-/// Searches a part for a position, and decodes from there. `None` if there is none, or if the text is too long.
-/// The second value is the memory in this case.
+/// Searches a part for a position, and decodes from there. `None` if there is none, or if the text is too
+/// long. The second value is the memory in this case.
 pub fn search(raw: &Raw, number: usize, part: &Part, mut memory: Memory) -> Result<Found, Memory> {
     let mut input = Input::new(raw, number, part.offset);
     let (mut from, to) = (0, 8 * part.bytes.len());

@@ -1,13 +1,13 @@
 //! Search for positions at which decoding can begin.
 //!
-//! A position is a header of a member, or one of a block that is not the last of its member: a block of dynamic
-//! codes, or a stored block. What is found may be no such header. A caller decodes from there, and accepts the
-//! text only if the text before it ends at exactly this position.
+//! A position is a header of a member, or one of a block that is not the last of its member: a block of
+//! dynamic codes, or a stored block. What is found may be no such header. A caller decodes from there, and
+//! accepts the text only if the text before it ends at exactly this position.
 //!
-//! A header of dynamic codes has to be almost as a compressor writes it (RFC 1951, 3.2.7), because all bits that
-//! say something are checked: the numbers of codes, the code of lengths, which has to be complete, and then the
-//! lengths themselves, with the decoder. The first two checks need two loads. They refuse all but one of about
-//! 2,000 positions.
+//! A header of dynamic codes has to be almost as a compressor writes it (RFC 1951, 3.2.7), because all bits
+//! that say something are checked: the numbers of codes, the code of lengths, which has to be complete, and
+//! then the lengths themselves, with the decoder. The first two checks need two loads. They refuse all but
+//! one of about 2,000 positions.
 
 use crate::member::header;
 
@@ -18,7 +18,8 @@ pub enum Start {
     Member(u64),
     /// The header of a block, at this bit.
     Block(u64),
-    /// The header of a stored block, whose length is at this byte. The header is one of several bits before it.
+    /// The header of a stored block, whose length is at this byte. The header is one of several bits before
+    /// it.
     Stored(u64),
 }
 
@@ -31,7 +32,7 @@ impl Start {
         }
     }
 
-    /// The position, in an input that has so many more bits before it.
+    /// The position, in an input with `bits` more bits before it.
     pub fn plus(self, bits: u64) -> Self {
         match self {
             Self::Member(byte) => Self::Member(byte + bits / 8),
@@ -83,13 +84,13 @@ fn is_dynamic(input: &[u8], bit: usize) -> bool {
     }
     let Some(lengths) = word(input, bit + 17) else { return false };
     let count = (head >> 13 & 15) + 4;
-    // Codes of a length of `n` take 2⁷⁻ⁿ of the 128 places.
-    let mut places = 0;
+    // A code of `n` bits takes 2⁷⁻ⁿ of the 128 entries of a table.
+    let mut entries = 0;
     for index in 0..count {
         let length = lengths >> (3 * index) & 7;
-        places += if length == 0 { 0 } else { 128 >> length };
+        entries += if length == 0 { 0 } else { 128 >> length };
     }
-    places == 128
+    entries == 128
 }
 
 /// At least 57 bits from a bit on.

@@ -6,13 +6,13 @@
 //!                            ^ the header that the search in part 1 found first
 //! ```
 //!
-//! Each part is searched for its first header of a block or of a member, and decoded from there, before the text
-//! ahead of it is known. Such a chunk ends at the first header in a later part. It counts only if the chunk
-//! before it ended at exactly the header that the search had found. Otherwise the part is decoded from the true
-//! end, to the found header or to the next part. Therefore no text depends on what a search finds.
+//! Each part is searched for its first header of a block or of a member, and decoded from there, before the
+//! text ahead of it is known. Such a chunk ends at the first header in a later part. It counts only if the
+//! chunk before it ended at exactly the header that the search had found. Otherwise the part is decoded from
+//! the true end, to the found header or to the next part. Therefore no text depends on what a search finds.
 //!
-//! The window of a chunk comes from the chunk before it. Only the last 32 KiB of a chunk have to be resolved for
-//! that, in order. All other text is resolved and checked by any thread.
+//! The window of a chunk comes from the chunk before it. Only the last 32 KiB of a chunk have to be resolved
+//! for that, in order. All other text is resolved and checked by any thread.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
@@ -29,8 +29,8 @@ use crate::text::{Bytes, Memory, Text};
 
 /// The text of all members of a gzip file, decoded by several threads.
 ///
-/// Text and errors are those of [`GzipReader`](crate::GzipReader). The input is read ahead, so it should not be
-/// one that waits. Memory is bounded by the number of threads: about 20 MiB for each.
+/// Text and errors are those of [`GzipReader`](crate::GzipReader). The input is read ahead, so it should not
+/// be one that waits. Memory is bounded by the number of threads: about 20 MiB for each.
 pub struct ParallelGzip {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -42,8 +42,11 @@ pub struct ParallelGzip {
     hasher: Hasher,
     size: u32,
     /// The end, after the text.
-    last: Option<Result<(), Fault>>,
+    last: Last,
 }
+
+/// The end after a text, or the fault; `None` if there is more text.
+type Last = Option<Result<(), Fault>>;
 
 struct Shared {
     raw: Raw,
@@ -69,7 +72,7 @@ struct State {
     /// The number of texts that were handed out.
     handed_out: usize,
     /// Texts that must be resolved, with their windows and their numbers.
-    unresolved: VecDeque<(usize, Text, Vec<u8>, Option<Result<(), Fault>>)>,
+    unresolved: VecDeque<Unresolved>,
     units: Vec<Vec<u16>>,
     bytes: Vec<Vec<u8>>,
     stopped: bool,
@@ -102,12 +105,21 @@ enum Search {
 struct Done {
     text: Bytes,
     checksums: Vec<u32>,
-    last: Option<Result<(), Fault>>,
+    last: Last,
 }
 
-/// What a thread does next.
+/// A text that still has markers, and whose window is known.
+struct Unresolved {
+    /// The number of the text.
+    number: usize,
+    text: Text,
+    window: Vec<u8>,
+    last: Last,
+}
+
+/// The next work of a thread.
 enum Job {
-    Resolve(usize, Text, Vec<u8>, Option<Result<(), Fault>>),
+    Resolve(Unresolved),
     Decode { part: usize, position: Position, window: Vec<u8>, target: Option<Start> },
     Search(usize),
 }
@@ -270,7 +282,7 @@ impl Shared {
         let _guard = Guard(self);
         while let Some((job, memory)) = self.next() {
             match job {
-                Job::Resolve(number, text, window, last) => self.resolve(number, text, &window, last),
+                Job::Resolve(unresolved) => self.resolve(unresolved),
                 Job::Decode { part, position, window, target } => {
                     self.decode(part, position, &window, target, memory);
                 }
@@ -311,7 +323,6 @@ impl Shared {
             None => {
                 state.no_part = true;
                 state.parts.remove(&number);
-                // The front may have waited for this search.
             }
             Some((end, found)) => {
                 let found = found.map_err(|memory| state.keep(memory)).ok();
@@ -353,8 +364,8 @@ impl Shared {
         self.advance(state);
     }
 
-    fn resolve(&self, number: usize, text: Text, window: &[u8], last: Option<Result<(), Fault>>) {
-        let (bytes, memory) = text.into_bytes(window);
+    fn resolve(&self, Unresolved { number, text, window, last }: Unresolved) {
+        let (bytes, memory) = text.into_bytes(&window);
         let done = checked(bytes, last);
         let mut state = self.lock();
         state.keep(memory);
@@ -367,7 +378,7 @@ impl Shared {
     }
 
     /// The position after a chunk, or the end of the text.
-    fn after(&self, end: End) -> (Option<Position>, Option<Result<(), Fault>>) {
+    fn after(&self, end: End) -> (Option<Position>, Last) {
         match end {
             End::At(position) => (Some(position), None),
             // The end of the data may be an error of the reader.
@@ -393,7 +404,7 @@ impl Shared {
             state.front.has_ended = position.is_none();
             state.front.position = position;
             state.texts.push_back((part, None));
-            state.unresolved.push_back((number, text, window, last));
+            state.unresolved.push_back(Unresolved { number, text, window, last });
         }
         self.raw.release(state.front.part);
         drop(state);
@@ -405,8 +416,8 @@ impl Shared {
 impl State {
     /// A job that may be done now.
     fn job(&mut self, ahead: usize) -> Option<Job> {
-        if let Some((number, text, window, last)) = self.unresolved.pop_front() {
-            return Some(Job::Resolve(number, text, window, last));
+        if let Some(unresolved) = self.unresolved.pop_front() {
+            return Some(Job::Resolve(unresolved));
         }
         if self.front.must_decode
             && self.texts.len() < ahead
@@ -432,9 +443,7 @@ impl State {
     /// The next chunk that was found by a search, if it begins at the front. Else decides how to go on.
     fn accept(&mut self) -> Option<(Box<Found>, Vec<u8>)> {
         loop {
-            let Some(position) = self.front.position.as_ref().filter(|_| !self.front.has_ended) else {
-                return None;
-            };
+            let position = self.front.position.as_ref().filter(|_| !self.front.has_ended)?;
             match self.parts.get_mut(&self.front.part) {
                 Some(Search::Running) => return None,
                 Some(Search::Done(end, found)) => {
@@ -481,7 +490,7 @@ impl State {
 }
 
 /// The checksums of a text.
-fn checked(text: Bytes, mut last: Option<Result<(), Fault>>) -> Done {
+fn checked(text: Bytes, mut last: Last) -> Done {
     if text.is_cut {
         last = Some(Err(Fault::Block));
     }

@@ -14,9 +14,10 @@ const OUTPUT_BYTES: usize = 128 << 10;
 
 /// Text of all members of a gzip file, one after the other.
 ///
-/// A read returns what the input has brought so far, and waits for more only if that is nothing. An error comes
-/// after all text before it. It is of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the input ends
-/// early, of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if it is not valid, or the error of the reader.
+/// A read returns what the input has brought so far, and waits for more only if that is nothing. An error
+/// comes after all text before it. It is of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the input
+/// ends early, of kind [`InvalidInput`](io::ErrorKind::InvalidInput) if it is not valid, or the error of the
+/// reader.
 ///
 /// ```
 /// use std::io::Read;

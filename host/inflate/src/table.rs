@@ -1,6 +1,6 @@
 //! Decoding tables of a block: prefix codes of literals, lengths and distances.
 //!
-//! An entry of 32 bits is one of these. The first two fields have the same place in all of them.
+//! An entry of 32 bits is one of these. The first two fields have the same bits in all of them.
 //!
 //! ```text
 //! literals    consumed:6 count:2 first:8 second:8 third:8       as many as fit into the index
@@ -284,8 +284,8 @@ impl Literals {
         &self.codes[from..to]
     }
 
-    /// Writes the entries of two and three literals whose codes have `length` bits together. The table's index
-    /// has this many bits.
+    /// Writes the entries of two and three literals whose codes have `length` bits together. The table's
+    /// index has this many bits.
     fn join(&self, table: &mut [u32], length: u32) {
         for first_length in (1..length).filter(|first| !self.of(*first).is_empty()) {
             let rest = length - first_length;

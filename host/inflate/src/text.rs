@@ -1,12 +1,12 @@
 //! Text that a thread has decoded, whose beginning may refer to an unknown window.
 //!
-//! A unit of such text is a byte, or a marker: the place in the window whose byte it is (pugz, Kerbiriou and
+//! A unit of such text is a byte, or a marker: the offset of that byte in the window (pugz, Kerbiriou and
 //! Chikhi 2019). Once no marker is left in a whole window, the rest is decoded to bytes.
 
 use crate::block::{Inflater, ROOM, Stopped, WINDOW};
 use crate::member::Trailer;
 
-/// The bit of a marker. The other bits are a place in the window.
+/// The bit of a marker. The other bits are an offset in the window.
 const MARKER: u16 = 1 << 15;
 /// Units by which the room for text grows.
 const GROWTH: usize = 512 << 10;
@@ -135,18 +135,18 @@ impl Text {
         window
     }
 
-    /// The bytes of the text, with the markers replaced. A marker of a place before the window ends the text;
-    /// the second value is then true.
+    /// The bytes of the text, with the markers replaced. A marker of an offset before the window ends the
+    /// text; the second value is then true.
     pub fn into_bytes(self, before: &[u8]) -> (Bytes, Memory) {
         let mut resolved = Vec::new();
         let mut is_cut = false;
         let units = self.unsettled();
         if !units.is_empty() {
             let mut table = vec![0; 1 << 16];
-            (0..=u8::MAX).zip(&mut table).for_each(|(byte, place)| *place = byte);
+            (0..=u8::MAX).zip(&mut table).for_each(|(byte, entry)| *entry = byte);
             let begin = usize::from(MARKER) + WINDOW - before.len();
             table[begin..].copy_from_slice(before);
-            // A match begins at its farthest place, so the first such marker is the beginning of a match.
+            // A match begins with its farthest byte, so the first such marker is the beginning of a match.
             let is_before = |unit: &u16| unit & MARKER != 0 && usize::from(*unit) < begin;
             let first = if before.len() < WINDOW { units.iter().position(is_before) } else { None };
             is_cut = first.is_some();
@@ -164,13 +164,13 @@ impl Text {
     }
 }
 
-/// The byte of a unit; `None` for a place before the window.
+/// The byte of a unit; `None` for an offset before the window.
 fn resolve(unit: u16, window: &[u8]) -> Option<u8> {
     if unit & MARKER == 0 {
         return Some(unit as u8);
     }
-    let place = usize::from(unit & !MARKER);
-    window.get((place + window.len()).checked_sub(WINDOW)?).copied()
+    let offset = usize::from(unit & !MARKER);
+    window.get((offset + window.len()).checked_sub(WINDOW)?).copied()
 }
 
 /// Makes room for at least [`GROWTH`] units from `end` on.
@@ -187,7 +187,7 @@ pub struct Bytes {
     known: std::ops::Range<usize>,
     /// The ends of members, as in [`Text`].
     pub members: Vec<(usize, Trailer)>,
-    /// True if a match refers to a place before its member.
+    /// True if a match refers to bytes before its member.
     pub is_cut: bool,
 }
 

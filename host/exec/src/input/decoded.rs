@@ -93,8 +93,8 @@ impl Compression {
         }
     }
 
-    /// The decompressed bytes of all members, streams or frames. If there are several decoders, the data is read
-    /// ahead, and must not wait.
+    /// The decompressed bytes of all members, streams or frames. If there are several decoders, the data is
+    /// read ahead, and must not wait.
     ///
     /// # Errors
     /// [`InputError::NotBuilt`], in an error of a reader, if the feature for the compression is off; else the
@@ -287,7 +287,7 @@ impl Read for Decoded {
     }
 }
 
-/// The number of threads that decompress so many bytes.
+/// The number of threads that decompress `len` bytes.
 fn decoders_of(len: u64, most: usize) -> usize {
     if len < SHARED_BYTES { 1 } else { most }
 }
