@@ -44,6 +44,9 @@ const XZ_MEMORY_KIB: u32 = 2 << 20;
 
 /// The fewest bytes that several threads decompress.
 const SHARED_BYTES: u64 = 1 << 20;
+/// The fewest threads that decompress together. They take twice the time of one thread in sum, and other threads
+/// evaluate (docs/performance.md).
+const FEWEST_DECODERS: usize = 3;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
 pub(super) const ENDINGS: [&str; 7] = ["gz", "zst", "zstd", "bz2", "xz", "lz4", "wpk"];
@@ -289,7 +292,7 @@ impl Read for Decoded {
 
 /// The number of threads that decompress `len` bytes.
 fn decoders_of(len: u64, most: usize) -> usize {
-    if len < SHARED_BYTES { 1 } else { most }
+    if len < SHARED_BYTES || most < FEWEST_DECODERS { 1 } else { most }
 }
 
 fn buffered(raw: impl Read) -> impl BufRead {
