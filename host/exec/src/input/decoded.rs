@@ -44,8 +44,8 @@ const XZ_MEMORY_KIB: u32 = 2 << 20;
 
 /// The fewest bytes that several threads decompress.
 const SHARED_BYTES: u64 = 1 << 20;
-/// The fewest threads that decompress together. They take twice the time of one thread in sum, and other threads
-/// evaluate (docs/performance.md).
+/// The fewest threads that decompress together. In sum they take twice the time of one thread, and other
+/// threads evaluate (docs/performance.md).
 const FEWEST_DECODERS: usize = 3;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
