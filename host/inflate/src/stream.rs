@@ -55,6 +55,8 @@ enum Place {
     Header,
     Blocks,
     Trailer,
+    /// Another member, or the end.
+    Next,
     /// An error that comes after the text before it.
     Fault(Fault),
     End,
@@ -80,8 +82,8 @@ impl<R: Read> GzipReader<R> {
         }
     }
 
-    /// Reads more input. The error is `fault` if there is none.
-    fn more(&mut self, fault: Fault) -> io::Result<()> {
+    /// Reads more input. At the end of the input, `fault` comes next.
+    fn more(&mut self, fault: Option<Fault>) -> io::Result<()> {
         if !self.ended {
             let used = self.bit / 8;
             self.input.copy_within(used..self.filled, 0);
@@ -95,7 +97,7 @@ impl<R: Read> GzipReader<R> {
             self.ended = count == 0;
             self.filled += count;
         }
-        if self.ended {
+        if let Some(fault) = fault.filter(|_| self.ended) {
             self.place = Place::Fault(fault);
         }
         Ok(())
@@ -113,7 +115,7 @@ impl<R: Read> GzipReader<R> {
                         self.inflater.restart();
                         self.place = Place::Blocks;
                     }
-                    Ok(None) => self.more(Fault::Ends)?,
+                    Ok(None) => self.more(Some(Fault::Ends))?,
                     Err(fault) => self.place = Place::Fault(fault),
                 },
                 Place::Blocks => self.blocks()?,
@@ -125,16 +127,13 @@ impl<R: Read> GzipReader<R> {
                             continue;
                         }
                         self.bit += 8 * TRAILER_BYTES;
-                        self.place = Place::Header;
-                        if self.bit == 8 * self.filled {
-                            self.more(Fault::Ends)?;
-                            if self.ended {
-                                self.place = Place::End;
-                            }
-                        }
+                        self.place = Place::Next;
                     }
-                    None => self.more(Fault::Ends)?,
+                    None => self.more(Some(Fault::Ends))?,
                 },
+                Place::Next if self.bit < 8 * self.filled => self.place = Place::Header,
+                Place::Next if self.ended => self.place = Place::End,
+                Place::Next => self.more(None)?,
                 Place::Fault(_) => {
                     if let Place::Fault(fault) = std::mem::replace(&mut self.place, Place::End) {
                         return Err(fault.into());
@@ -167,7 +166,7 @@ impl<R: Read> GzipReader<R> {
         self.hasher.update(text);
         self.size = self.size.wrapping_add(text.len() as u32);
         match stopped {
-            Stopped::Input if text.is_empty() => self.more(Fault::EndsInBlock)?,
+            Stopped::Input if text.is_empty() => self.more(Some(Fault::EndsInBlock))?,
             Stopped::Input | Stopped::Output | Stopped::Block => {}
             Stopped::Last => {
                 self.bit = self.bit.next_multiple_of(8);
