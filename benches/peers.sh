@@ -30,7 +30,7 @@ crate() {
 
 python() {
     [[ -x $root/venv/bin/python ]] || python3 -m venv "$root/venv" || return
-    "$root/venv/bin/python" -m pip install --quiet --disable-pip-version-check "duckdb==$1" "polars==$2"
+    "$root/venv/bin/python" -m pip install --quiet --disable-pip-version-check "duckdb==$1" "polars==$2" "pyarrow==$3"
 }
 
 libraries() {
@@ -42,7 +42,7 @@ libraries() {
 attempt 'qj 0.1.4' crate qj-0.1.4 qj 0.1.4
 attempt 'qj 0.3.0' crate qj-0.3.0 qj 0.3.0
 attempt 'jaq' crate jaq jaq 3.1.2
-attempt 'DuckDB and Polars' python 2.0.0 2.1.0
+attempt 'DuckDB, Polars and pyarrow' python 2.0.0 2.1.0 26.0.1
 attempt 'libraries' libraries
 attempt 'jq' command -v jq
 

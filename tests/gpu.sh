@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compares every backend with the oracles, on a machine with a GPU and without Rust.
 #
-#   tests/gpu.sh build [FOLDER]    here: builds the programs, stripped, into FOLDER (default: .gpu-programs)
+#   tests/gpu.sh build [FOLDER]    here: builds the programs, stripped, and the Python package into FOLDER
+#                                  (default: .gpu-programs)
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
 #   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
 #
@@ -16,6 +17,8 @@ bin=${2:-.gpu-programs}
 
 case $mode in
 build)
+    mkdir -p "${CARGO_TARGET_DIR:-target}"
+    target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
     cargo build --release --package warpath-cli --package warpath-tests --package warpath-benches --bins
     mkdir -p "$bin"
     for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst bench-twig; do
@@ -25,6 +28,16 @@ build)
     cust=$(cargo test --release -p warpath-cust --lib --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p')
     strip -o "$bin/cust" "$cust"
+    # The Python package, unpacked from its wheel. It needs maturin (`pip install maturin`).
+    rm -rf "$bin/python" "$target/wheel-gpu"
+    if command -v maturin >/dev/null; then
+        (cd host/python && maturin build --quiet --locked --release --compatibility linux \
+            --target-dir "$target/python" --out "$target/wheel-gpu")
+        mkdir -p "$bin/python"
+        python3 -m zipfile -e "$target"/wheel-gpu/*.whl "$bin/python"
+    else
+        echo "gpu.sh: no maturin, so tests/device.py is left out" >&2
+    fi
     ls -l "$bin"
     ;;
 run)
@@ -43,6 +56,12 @@ run)
     "$bin/warpath" devices
     "$bin/check" --device cuda "${conformance[@]}" "${files[@]}"
     "$bin/check" --device cpu --no-suite "${files[@]}"
+    # CuPy, PyTorch and, if it is there, pyarrow take columns on the device.
+    if [[ -d $bin/python ]]; then
+        tests/device.py "$bin/python"
+    else
+        echo "gpu.sh: no Python package in $bin, so tests/device.py is left out" >&2
+    fi
     ;;
 sanitize)
     set -o noglob

@@ -13,6 +13,8 @@
 //! | [`Shape::Maps`] | a response with directions: routes of legs of steps | 34 kB (10 to 60) | `$.routes[*].legs[*].steps[*].distance.text` |
 //! | [`Shape::Urls`] | a URL, for measuring how strings are compressed: no JSON | 62 B | |
 //! | [`Shape::Events`] | an event in an envelope: what happened, to whom, where and how; 48 members | 900 B | the subscriptions of [`event_twigs`] |
+//! | [`Shape::Bluesky`] | an event of a social network: a like (45 %), a follow (36 %), a post (9 %), a repost (6 %) or another | 479 B | `$.commit.collection`, `$.did` |
+//! | [`Shape::Log`] | a line of a log with 5 members, or 6 with a message; the order of the members is the same, alternates, or is random | 84 B, 242 B | `$.status`, `$.service` |
 //! | [`Shape::Sized`] | lists of small objects around a user | exactly the given size | `$.user.name`, `$.user[?@ == "mythic"]` (0.1 %), `"rare"` (1 %), `"scarce"` (10 %), `"common"` (88.9 %) |
 //!
 //! 85 % of the bytes of the tweets are in strings as a string bitmap counts them, from the opening quote up
@@ -30,10 +32,12 @@
 
 mod array;
 mod bestbuy;
+mod bluesky;
 pub mod columns;
 pub mod dblp;
 pub mod event_twigs;
 mod events;
+mod logs;
 mod maps;
 pub(crate) mod random;
 mod sized;
@@ -51,6 +55,7 @@ use std::sync::mpsc;
 use std::thread;
 
 pub use array::ArrayWriter;
+pub use logs::{Log, Order};
 use random::Random;
 
 /// The size at which a block ends: with the line that reaches it. Part of the data's definition: another size
@@ -66,7 +71,8 @@ pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
 
 /// The shape of the records.
 ///
-/// Its text is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, or `sized:BYTES`.
+/// Its text is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, `bluesky`, `log:84`, `log:242`, or
+/// `sized:BYTES`. The texts of logs may end with `:alternate` or `:random`, the order of the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
@@ -81,6 +87,10 @@ pub enum Shape {
     Urls,
     /// Events that services send to whoever has subscribed.
     Events,
+    /// Events of Bluesky's network: likes, follows, posts and others.
+    Bluesky,
+    /// Lines of the log of services.
+    Log(Log),
     /// Records of this many bytes each, newline included, of which there must be [`SIZED_BYTES`].
     Sized(u32),
 }
@@ -90,7 +100,12 @@ impl Shape {
     pub const ALL: [Shape; 4] = [Shape::Twitter, Shape::Walmart, Shape::BestBuy, Shape::Maps];
 
     /// The other shapes whose records have lengths of their own.
-    const OTHERS: [Shape; 2] = [Shape::Urls, Shape::Events];
+    const OTHERS: [Shape; 3] = [Shape::Urls, Shape::Events, Shape::Bluesky];
+
+    /// The shapes that have a name.
+    fn named() -> impl Iterator<Item = Shape> {
+        Self::ALL.into_iter().chain(Self::OTHERS).chain(Log::ALL.map(Shape::Log))
+    }
 
     /// The name by which the `generate` program knows the shape.
     pub fn name(self) -> &'static str {
@@ -101,6 +116,8 @@ impl Shape {
             Shape::Maps => "maps",
             Shape::Urls => "urls",
             Shape::Events => "events",
+            Shape::Bluesky => "bluesky",
+            Shape::Log(log) => log.name(),
             Shape::Sized(_) => "sized",
         }
     }
@@ -114,6 +131,9 @@ impl Shape {
             Shape::Maps => 3,
             Shape::Urls => 5,
             Shape::Events => 6,
+            Shape::Bluesky => 7,
+            // All orders have the same values.
+            Shape::Log(log) => 8 | u64::from(log.message) << 8,
             Shape::Sized(line_bytes) => 4 | u64::from(line_bytes) << 8,
         }
     }
@@ -131,14 +151,15 @@ impl FromStr for Shape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(shape) = Self::ALL.into_iter().chain(Self::OTHERS).find(|shape| shape.name() == text) {
+        if let Some(shape) = Self::named().find(|shape| shape.name() == text) {
             return Ok(shape);
         }
         let line_bytes = text.strip_prefix("sized:").and_then(|bytes| bytes.parse().ok());
         match line_bytes {
             Some(line_bytes) if SIZED_BYTES.contains(&line_bytes) => Ok(Shape::Sized(line_bytes)),
             _ => Err(format!(
-                "shapes are twitter, walmart, bestbuy, maps, urls, events and sized:BYTES, of {} to {} bytes a record",
+                "shapes are twitter, walmart, bestbuy, maps, urls, events, bluesky, log:84 and log:242 (or with \
+                 :alternate or :random), and sized:BYTES, of {} to {} bytes a record",
                 SIZED_BYTES.start(),
                 SIZED_BYTES.end()
             )),
@@ -174,6 +195,8 @@ enum Maker {
     Maps(maps::Directions),
     Urls(urls::Urls),
     Events(events::Events),
+    Bluesky(bluesky::Feed),
+    Log(logs::Lines),
     Sized(sized::Records),
 }
 
@@ -195,6 +218,8 @@ impl Generator {
             Shape::Maps => Maker::Maps(maps::Directions),
             Shape::Urls => Maker::Urls(urls::Urls),
             Shape::Events => Maker::Events(events::Events),
+            Shape::Bluesky => Maker::Bluesky(bluesky::Feed::new(block)),
+            Shape::Log(log) => Maker::Log(logs::Lines::new(log, shape.key(), seed, block)),
             Shape::Sized(line_bytes) => {
                 assert!(SIZED_BYTES.contains(&line_bytes), "records of {line_bytes} bytes");
                 Maker::Sized(sized::Records::new(line_bytes, block))
@@ -212,6 +237,8 @@ impl Generator {
             Maker::Maps(directions) => directions.record(&mut self.random, out),
             Maker::Urls(urls) => urls.record(&mut self.random, out),
             Maker::Events(events) => events.record(&mut self.random, out),
+            Maker::Bluesky(feed) => feed.record(&mut self.random, out),
+            Maker::Log(lines) => lines.record(&mut self.random, out),
             Maker::Sized(records) => records.record(&mut self.random, out),
         }
     }

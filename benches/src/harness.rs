@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`plan`] | the charts, their cases and tools |
 //! | [`ask`] | one query in the form of each tool |
+//! | [`lengths`] | the queries over records of growing length |
 //! | [`tool`] | the location of each tool, and its command |
 //! | [`data`] | the files that are queried |
 //! | [`values`] | the expected values, independent of their spelling |
@@ -21,6 +22,7 @@ pub mod ask;
 pub mod chart;
 pub mod components;
 pub mod data;
+pub mod lengths;
 pub mod machine;
 pub mod plan;
 pub mod process;

@@ -7,6 +7,7 @@ pub mod gather;
 pub mod lookback;
 pub mod search;
 pub mod stretch;
+pub mod strings;
 pub mod warp;
 pub mod words;
 

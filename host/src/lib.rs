@@ -16,108 +16,132 @@
 //! Every backend gives the same results for every input. The library never prints, and never panics on
 //! anything that a caller or a file can cause.
 //!
-//! This crate is the door to the layers below it. It has no code of its own: each name is defined in the
-//! crate of its layer.
+//! This crate is the door to the layers below it, and the only crate that dependents name. It has no code of
+//! its own: each name is defined in the crate of its layer. The layers have more public items, which are for
+//! each other. Those items give no promise between versions.
 //!
-//! | layer | crate | module here |
-//! |---|---|---|
-//! | inputs, partitions, results in order | `warpath-exec` | [`Engine`], [`Input`], [`IndexFile`], [`ResidentIndex`], [`dump`] |
-//! | the CPU and devices | `warpath-backend` | [`backend`], [`answer`], [`device`], [`columns`], [`strict`], [`tree`], [`twig`] |
-//! | stored forms | `warpath-store` | [`bitmap`], [`packed`], [`fsst`] |
-//! | languages | `warpath-lang` | [`Query`], [`Predicate`], [`Program`], [`jsonpath`] |
-//! | errors, sets of rows, strings of JSON, threads | `warpath-core` | [`Error`], [`diagnostic`], [`json`], [`pool`], [`time`] |
+//! | names | use |
+//! |---|---|
+//! | [`Find`], [`Match`], [`Matches`] | values in one record in memory |
+//! | [`Engine`], [`EngineBuilder`], [`Input`], [`Source`] | settings, and inputs of any kind |
+//! | [`Query`], [`Predicate`], [`Program`] | what is evaluated |
+//! | [`Hits`], [`Answers`], [`Columns`], [`Filtering`] | results in order; [`Channel`] and `AsyncResults` hand them on |
+//! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
+//! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
+//! | [`Error`] and the types in its variants | errors, by whose fault they are |
+//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`schema`], [`time`], [`twig`], `cuda` | one subject each |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub use warpath_backend::cpu::Cpu;
-#[cfg(feature = "cuda")]
-pub use warpath_backend::cuda;
-pub use warpath_backend::{answer, backend, device, strict, tree};
+pub use warpath_backend::answer::{Limit, RowForm, TextForm, Want};
+pub use warpath_backend::find::{Find, Match, Matches};
+pub use warpath_core::cancel::CancelToken;
+pub use warpath_core::diagnostic::QueryError;
 pub use warpath_core::error::{
-    ColumnError, DeviceError, Error, IndexError, InputError, RecordError, TreeError,
+    ColumnError, DeviceError, Error, FaultKind, IndexError, InputError, RecordError, TreeError, TreeFaultKind,
 };
 pub use warpath_core::foreign::Foreign;
-pub use warpath_core::temporary::{OutputMode, Unfinished, remove_unfinished};
-pub use warpath_core::{diagnostic, json, key, plain, pool, time};
+pub use warpath_core::temporary::{Unfinished, remove_unfinished};
+pub use warpath_exec::channel::Channel;
 pub use warpath_exec::devices::DeviceChoice;
-pub use warpath_exec::document::{AsOne, Format};
+pub use warpath_exec::document::Format;
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
-pub use warpath_exec::index_file::IndexFile;
+pub use warpath_exec::index_file::{DEFAULT_LEVELS, IndexFile, IndexInfo};
 pub use warpath_exec::input::{
-    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Source, TableFormat, TextColumn,
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
 };
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::resident::ResidentIndex;
+#[cfg(feature = "async")]
+pub use warpath_exec::stream::AsyncResults;
 pub use warpath_exec::stream::{
-    Answers, Batch, Columns, Digest, Filtered, Filtering, Found, FoundDocument, Hit, Hits, IndexedPartition,
-    Indexes, Plan, SchemaPart, Schemas, Setup, Stats,
+    Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, Ordered, Plan, Stats,
 };
-pub use warpath_exec::{aggregate, dump, index_file};
-pub use warpath_lang::about_record::AboutRecord;
-pub use warpath_lang::jsonpath;
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};
 
-/// Programs, and their paths as columns.
-pub mod program {
-    pub use warpath_lang::program::{Column, Program, Query};
-}
-pub use warpath_store::fsst;
-
-/// Results as typed columns, in the layout of Apache Arrow.
-pub mod columns {
-    pub use warpath_backend::columns::*;
-    #[cfg(feature = "arrow")]
-    pub use warpath_backend::nested::*;
-    #[cfg(feature = "arrow")]
-    pub use warpath_exec::record_batches::RecordBatches;
-    #[cfg(feature = "arrow")]
-    pub use warpath_exec::stream::Nested;
-}
-
-/// The schema of records: every path, with the kinds of its values.
-pub mod schema {
-    pub use warpath_exec::stream::InputSchema;
-    pub use warpath_store::schema::*;
-}
-
-/// Packed NDJSON: lines kept as codes of FSST.
-pub mod packed {
-    pub use warpath_exec::pack::{
-        DEFAULT_GROUP_BYTES, PackOptions, PackStats, pack, pack_to, pack_to_watched, pack_watched,
-    };
-    pub use warpath_exec::unpack::unpack;
-    pub use warpath_store::packed::{PackedFile, PackedGroup, PackedInfo, PackedText, VERSION};
-}
-
-/// Standing queries: twigs, sets of them, and the documents that they are evaluated over.
-pub mod twig {
-    pub use warpath_backend::twig::*;
-    pub use warpath_lang::twig::*;
+/// Aggregates of all records of an input: counts of values, distinct values and statistics.
+pub mod aggregate {
+    pub use warpath_exec::aggregate::DEFAULT_MEMORY;
+    pub use warpath_exec::aggregate::count::{Counter, Counts};
+    pub use warpath_exec::aggregate::fraction::Fraction;
+    pub use warpath_exec::aggregate::stats::{Kinds, Statistics, Summary};
 }
 
 /// Bitmap indexes: which rows have which values, a compressed bitmap a bin.
 pub mod bitmap {
-    pub use warpath_backend::bitmap::{plan, run};
-    pub use warpath_core::{rows, wah};
-    pub use warpath_exec::bitmap::{ask, build};
-    pub use warpath_store::bitmap::*;
+    pub use warpath_backend::bitmap::plan::Plan;
+    pub use warpath_core::rows::RowSet;
+    pub use warpath_exec::bitmap::ask::{BitmapEngine, Lines, Matching};
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::bitmap::build::build_arrow;
+    pub use warpath_exec::bitmap::build::{ColumnSpec, LeftOut, build};
+    pub use warpath_store::bitmap::bins::{BinSpec, Edge};
+    pub use warpath_store::bitmap::column::Kind;
+    pub use warpath_store::bitmap::{BitmapIndex, BitmapInfo, Built, ColumnInfo};
 }
 
-// Part `engine`: bytes in memory, limits of a run, channels and asynchronous streams.
-pub use warpath_backend::answer::{Limit, RowForm, TextForm, Want};
-pub use warpath_core::cancel::CancelToken;
-pub use warpath_exec::channel::Channel;
-pub use warpath_exec::input::InputBytes;
-#[cfg(all(feature = "async", feature = "arrow"))]
-pub use warpath_exec::stream::AsyncBatches;
-#[cfg(feature = "async")]
-pub use warpath_exec::stream::AsyncResults;
+/// Results as typed columns, in the layout of Apache Arrow.
+pub mod columns {
+    pub use warpath_backend::columns::{
+        Column, ColumnBatch, ColumnTally, Items, Lost, Occurrences, OffsetWidth, Offsets, Reason, Refusal,
+        Schema, Tally, Values,
+    };
+    #[cfg(feature = "arrow")]
+    pub use warpath_backend::nested::{Loss, Losses, NestedBatch, NestedSchema, json_text};
+    pub use warpath_backend::on_device::ArrowDevice;
+    #[cfg(feature = "arrow")]
+    pub use warpath_backend::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::device_batches::DeviceBatches;
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::record_batches::RecordBatches;
+    #[cfg(all(feature = "async", feature = "arrow"))]
+    pub use warpath_exec::stream::AsyncBatches;
+    #[cfg(feature = "arrow")]
+    pub use warpath_exec::stream::Nested;
+    pub use warpath_lang::column_type::{ColumnType, StructField, TypeError};
+}
 
-// Part `find`: values in one record in memory.
-pub use warpath_backend::find::{Find, Match, Matches};
+/// NVIDIA GPUs of this machine.
+#[cfg(feature = "cuda")]
+pub mod cuda {
+    pub use warpath_backend::cuda::{DeviceInfo, devices};
+}
 
-// Packages: the example in the readme compiles.
+/// Packed NDJSON: lines kept as codes of FSST.
+pub mod packed {
+    pub use warpath_exec::pack::{PackOptions, PackStats, pack, pack_to};
+    pub use warpath_exec::unpack::unpack;
+    pub use warpath_store::packed::{PackedFile, PackedInfo};
+}
+
+/// The schema of records: every path, with the kinds of its values.
+pub mod schema {
+    pub use warpath_exec::stream::{InputSchema, SchemaPart, Schemas};
+    #[cfg(feature = "arrow")]
+    pub use warpath_store::schema::arrow::ArrowOptions;
+    pub use warpath_store::schema::{
+        Change, Difference, First, Kind, Position, SchemaNode, SchemaRow, SchemaTree, Step, Text, diff,
+        json_schema, rows,
+    };
+    #[cfg(feature = "arrow")]
+    pub use warpath_store::schema::{arrow_text, create_table};
+}
+
+/// Instants, and formats of times in text and numbers.
+pub mod time {
+    pub use warpath_core::time::{Format, Instant, Unit};
+}
+
+/// Subscriptions: any number of queries that one pass over a document evaluates.
+pub mod twig {
+    pub use warpath_backend::twig::{
+        Documents, EventMatches, FileChange, Snapshot, Standing, SubscriptionError, Subscriptions,
+    };
+}
+
+// The examples in the readme compile.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

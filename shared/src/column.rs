@@ -348,25 +348,53 @@ pub fn said_len(
     Some(len)
 }
 
-/// Returns true if the bytes are UTF-8. `plain` may return true if the [`PLAIN_BYTES`] from a position on are
-/// all ASCII.
+/// Replaces the bytes of a word that lie outside `start..end` by plain ones. `at` is the offset of the word.
 #[inline(always)]
-pub fn is_utf8(
-    start: PartOffset,
+pub const fn within(word: u32, at: PartOffset, start: PartOffset, end: PartOffset) -> u32 {
+    const PLAIN: u32 = 0x2020_2020;
+    let below = start.saturating_sub(at);
+    let above = (at + 4).saturating_sub(end);
+    let below = if below > 4 { 4 } else { below };
+    let above = if above > 4 { 4 } else { above };
+    let mask = ((1u64 << (8 * (4 - above))) - 1) as u32 & !(((1u64 << (8 * below)) - 1) as u32);
+    word & mask | PLAIN & !mask
+}
+
+/// Bytes of the longest escape, `\uXXXX`. The two escapes of a pair of surrogates count one by one.
+pub const LONGEST_ESCAPE: PartOffset = 6;
+
+/// Decodes the escape at `at` for a reader that comes to each escape of a string by itself. `follows` says if
+/// another escape begins [`LONGEST_ESCAPE`] bytes before.
+///
+/// The result is that of [`say`], except for the second escape of a pair of surrogates: it has no bytes,
+/// because the first one has those of both.
+#[inline(always)]
+pub fn said_at(
+    at: PartOffset,
     end: PartOffset,
     byte: impl Fn(PartOffset) -> u8 + Copy,
-    plain: impl Fn(PartOffset) -> bool,
-) -> bool {
-    let mut at = start;
-    while at < end {
-        if at.is_multiple_of(PLAIN_BYTES) && end - at >= PLAIN_BYTES && plain(at) {
-            at += PLAIN_BYTES;
-        } else {
-            let Some(len) = utf8_len(at, end, byte) else { return false };
-            at += len;
-        }
+    lenient: bool,
+    follows: bool,
+) -> Option<Said> {
+    let said = say(at, end, byte, lenient)?;
+    if follows
+        && matches!(code_unit(at, end, byte), Some(0xdc00..0xe000))
+        && matches!(code_unit(at - LONGEST_ESCAPE, end, byte), Some(0xd800..0xdc00))
+    {
+        return Some(Said { bytes: 0, len: 0, next: at + LONGEST_ESCAPE });
     }
-    true
+    Some(said)
+}
+
+/// Returns the number of continuation bytes that the byte at `at`, which is not ASCII, promises: for a lead
+/// byte of a valid sequence those that follow, and −1, modulo 2³², for a continuation byte. `None` for any
+/// other byte.
+///
+/// A text is UTF-8 if each of its bytes beyond ASCII has a number, and their sum is 0: the continuation bytes
+/// of valid sequences are then all there are.
+#[inline(always)]
+pub fn utf8_promise(at: PartOffset, end: PartOffset, byte: impl Fn(PartOffset) -> u8) -> Option<u32> {
+    if byte(at) & 0xc0 == 0x80 { Some(u32::MAX) } else { Some(utf8_len(at, end, byte)? - 1) }
 }
 
 /// Returns the length of the UTF-8 sequence at `at` (the Unicode Standard, table 3-7), or `None` for no valid

@@ -32,8 +32,9 @@ pub use bitmap::{
     CompressAtomsArgs, CompressStarts, CompressStartsArgs,
 };
 pub use columns::{
-    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, ListOffsets, ListOffsetsArgs,
-    PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs, Rows,
+    COLUMN_COUNTS, ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, Escaped,
+    ListOffsets, ListOffsetsArgs, PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs,
+    Rows,
 };
 pub use fsst::{
     FSST_ESCAPE, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs,

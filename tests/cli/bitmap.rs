@@ -386,13 +386,16 @@ fn a_column_is_described_once() {
 #[test]
 fn lines_that_are_elsewhere_are_told_of_the_bitmap_index() {
     let folder = folder();
-    let engine = warpath::Engine::builder().on_error(warpath::OnError::Skip).build().unwrap();
-    let column = warpath::bitmap::build::ColumnSpec::new("id", "$.id");
+    let engine = warpath_exec::engine::Engine::builder()
+        .on_error(warpath_exec::engine::OnError::Skip)
+        .build()
+        .unwrap();
+    let column = warpath_exec::bitmap::build::ColumnSpec::new("id", "$.id");
     let input = folder.path("people.ndjson");
-    let (mut built, _) = warpath::bitmap::build::build(&engine, &input, &[column]).unwrap();
+    let (mut built, _) = warpath::bitmap::build(&engine, &input, &[column]).unwrap();
     built.lines[1] -= 1;
     let wrong = built.lines[1];
-    let index = warpath::bitmap::BitmapIndex::from_built(built).unwrap();
+    let index = warpath_store::bitmap::BitmapIndex::from_built(built).unwrap();
     index.write(folder.path("wrong.wpb")).unwrap();
     let said = format!(
         "error: wrong.wpb: the index does not match people.ndjson: line 65 does not begin at byte {wrong}\n  \

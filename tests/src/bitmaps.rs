@@ -3,14 +3,14 @@
 pub mod index;
 
 use anyhow::{Result, ensure};
-use warpath::bitmap::StoredValues;
-use warpath::bitmap::column::{Bin, Holds, Scalar};
-use warpath::bitmap::run::{Outputs, run};
-use warpath::bitmap::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
-use warpath::device::{Accelerator, BitmapStage, DeviceBitmaps};
+use warpath_backend::bitmap::run::{Outputs, run};
+use warpath_backend::device::{Accelerator, BitmapStage, DeviceBitmaps};
+use warpath_core::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
+use warpath_store::bitmap::StoredValues;
+use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 
 use crate::random::Rng;
 

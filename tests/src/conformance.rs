@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use warpath::answer::{Answer, Paths, Want};
-use warpath::backend::Backend;
-use warpath::diagnostic::DiagnosticKind;
-use warpath::{Cpu, Error, Program, Query};
+use warpath::{Error, Program, Query, Want};
+use warpath_backend::answer::{Answer, Paths};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_core::diagnostic::DiagnosticKind;
 
 use crate::oracle::{json, query};
 use crate::random::{self, Rng};

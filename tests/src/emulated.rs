@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
-use warpath::backend::Buffer;
-pub use warpath::device::{Accelerator, Plain};
 use warpath::{DeviceError, Error};
+use warpath_backend::backend::Buffer;
+pub use warpath_backend::device::{Accelerator, Plain};
+use warpath_backend::on_device::{ArrowDevice, SyncEvent};
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
 use warpath_shared::{for_each_kernel, for_each_rival};
@@ -258,6 +259,38 @@ impl Accelerator for Emulated {
         let slice = &mut buffer.slice_mut()[..len];
         // SAFETY: `&mut buffer` borrows the slice exclusively for the view's lifetime.
         unsafe { ViewMut::from_raw(slice.as_mut_ptr(), slice.len()) }
+    }
+
+    fn bytes_of<T: Plain>(&self, mut buffer: HostBuffer<T>) -> HostBuffer<u8> {
+        HostBuffer {
+            storage: std::mem::take(&mut buffer.storage),
+            len: buffer.len * size_of::<T>(),
+            element: PhantomData,
+            device: buffer.device.clone(),
+        }
+    }
+
+    fn copy(
+        &self,
+        to: &mut HostBuffer<u8>,
+        at: usize,
+        from: &HostBuffer<u8>,
+        len: usize,
+    ) -> Result<(), Error> {
+        to.slice_mut()[at..at + len].copy_from_slice(&from.slice()[..len]);
+        Ok(())
+    }
+
+    fn address(&self, buffer: &HostBuffer<u8>) -> u64 {
+        buffer.storage.as_ptr().addr() as u64
+    }
+
+    fn arrow_device(&self) -> ArrowDevice {
+        ArrowDevice::HOST
+    }
+
+    fn sync_event(&self) -> Result<Option<SyncEvent>, Error> {
+        Ok(None)
     }
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {

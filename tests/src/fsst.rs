@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use warpath::device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
-use warpath::fsst::Codes;
+use warpath_backend::device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
 use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
+use warpath_store::fsst::Codes;
 
 use crate::random::Rng;
 

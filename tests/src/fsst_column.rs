@@ -1,8 +1,8 @@
 //! Checks columns of compressed strings against the rule, string by string, for files of any bytes.
 
-use warpath::bitmap::rows::RowSet;
-use warpath::fsst::{Pattern, StringColumn, Strings, splits};
+use warpath::bitmap::RowSet;
 use warpath_shared::fsst::CodeFault;
+use warpath_store::fsst::{Pattern, StringColumn, Strings, splits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::random::Rng;

@@ -1,11 +1,11 @@
 //! Checks the kernel that matches compressed strings against the CPU, and against the decoded strings.
 
 use anyhow::{Context, Result, ensure};
-use warpath::device::Accelerator;
-use warpath::fsst::{CodeAutomaton, MatchError, Pattern};
+use warpath_backend::device::Accelerator;
 use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};
+use warpath_store::fsst::{CodeAutomaton, MatchError, Pattern};
 
 use crate::random::Rng;
 

@@ -4,12 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpath::answer::{Answer, Want};
-use warpath::backend::keep;
-use warpath::backend::{
-    Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker,
+use warpath::{Error, Program, Want};
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::{
+    Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker, keep,
 };
-use warpath::{Error, Program};
 
 /// Keeps the text of the last query, and reuses it as long as the text is the same.
 pub struct Resident {

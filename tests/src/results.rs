@@ -1,17 +1,22 @@
 //! Checks the text of matches and typed columns against the matches of the CPU and the values of the oracles.
 
+mod on_device;
+
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{TextForm, Want};
-use warpath::backend::Backend;
 use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Reason, Schema, Values};
-use warpath::{Cpu, Engine, InputError, OnError, Program, Query, Source};
+use warpath::{Engine, InputError, OnError, Program, Query, Source, TextForm, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
 use crate::random::{self, Rng};
 use crate::suite::compile;
+
+use on_device::check_on_device;
+pub use on_device::streamed_on_device;
 
 /// The expected text of one path: of all matches, and of those before the first faulty line.
 struct Expected {
@@ -466,6 +471,9 @@ pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
             ensure!(piece.matches.is_empty() && piece.records.is_empty(), "more than was asked for");
             ensure!(piece.columns_before_fault.is_some() != piece.faults.is_empty(), "piece {at}");
         }
+        if backend.abilities().keeps_columns {
+            check_on_device(backend, text, &schema, &answer).context("on the device").with_context(shown)?;
+        }
         let mut batches: Vec<_> = answer.pieces.iter().map(|piece| piece.columns.clone()).collect();
         compare_columns(&batches, &asked, &wanted, width, false).with_context(shown)?;
         if let Some(at) = faulty {
@@ -614,6 +622,29 @@ pub fn columns(backend: &dyn Backend) -> Result<()> {
         }
     }
     check_columns(backend, every.as_bytes(), &["$.a", "$.b"])?;
+    // Strings longer than one thread reads. Escapes and characters, good and malformed, cross the borders of
+    // the 32 bytes that a warp reads at once.
+    let mut long: Vec<u8> = Vec::new();
+    for pad in (0..33).step_by(3) {
+        let tails: [&[u8]; 9] = [
+            b"",
+            br#"\u00e9\\\""#,
+            br"\ud83d\ude00\ud83d",
+            br"\ude00\n\/",
+            "é☺😀".as_bytes(),
+            b"\xc3",
+            b"\xa9\xc3",
+            br"\x",
+            br"\u12",
+        ];
+        for tail in tails {
+            long.extend_from_slice(b"{\"a\":\"");
+            long.extend(std::iter::repeat_n(b'.', 1000 + pad));
+            long.extend_from_slice(&[tail, b" and ", tail, b"\"}\n"].concat());
+        }
+    }
+    check_columns(backend, &long, &["$.a"])?;
+    check_text(backend, &long, &["$.a"])?;
     // Thousands of values in a record, and values larger than many tiles, with escapes and without.
     check_columns(backend, format!("[{}]", vec!["7"; 9000].join(",")).as_bytes(), &["$[*]"])?;
     let huge = format!("[\"{}\",\"{}\",1]\n", "long ".repeat(20_000), "l\\u00f6ng ".repeat(10_000));
@@ -655,7 +686,7 @@ pub fn streamed_columns(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result<(
                     Err(error) => failed = Some(error),
                 }
             }
-            let faulty = matches!(failed, Some(warpath::Error::Input(InputError::Record(_))));
+            let faulty = matches!(failed, Some(warpath_core::error::Error::Input(InputError::Record(_))));
             ensure!(faulty == (on_error == OnError::Fail), "{size} bytes, {on_error:?}: {failed:?}");
             compare_columns(&batches, &asked, &wanted, schema.width(), false)
                 .with_context(|| format!("{size} bytes, {on_error:?}"))?;

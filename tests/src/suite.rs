@@ -2,9 +2,10 @@
 //! emulator, and in `check` on a GPU.
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::{self, Answer, RowForm, TextForm, Want};
-use warpath::backend::Backend;
-use warpath::{Program, Query};
+use warpath::{Program, Query, RowForm, TextForm, Want};
+use warpath_backend::answer;
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::Backend;
 use warpath_shared::units::TILE_BYTES;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
@@ -103,7 +104,7 @@ pub(crate) fn compile(paths: &[&str]) -> Result<Vec<Query>> {
     for path in paths {
         match Query::compile(path) {
             Ok(query) => queries.push(query),
-            Err(warpath::Error::Unsupported(_)) => {}
+            Err(warpath_core::error::Error::Unsupported(_)) => {}
             Err(error) => bail!("{path}: {error}"),
         }
     }
@@ -148,7 +149,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
             show(text)
         );
         if !want.not_json.is_empty() {
-            let (cpu, _) = ask(&warpath::Cpu, &program)?;
+            let (cpu, _) = ask(&warpath_backend::cpu::Cpu, &program)?;
             ensure!(*found == cpu[0], "{path} differs from the CPU on {}", show(text));
             for place in found {
                 within_reason(text, *place).with_context(|| format!("{path} on {}", show(text)))?;

@@ -1,7 +1,9 @@
 //! Subscription files and documents of any bytes. A subscription that is accepted means the same to every
 //! evaluator, and one that is not accepted is reported.
 
-use warpath::twig::{Events, Name, Subscriptions, Twig, Value, json, xml};
+use warpath::twig::Subscriptions;
+use warpath_backend::twig::{Events, Name, json, xml};
+use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::yfilter::YFilter;
 
 /// Passes events on to two receivers.

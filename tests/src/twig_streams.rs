@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use warpath::backend::Backend;
-use warpath::twig::{Documents, Standing, Subscriptions, json, xml};
+use warpath::twig::{Documents, Standing, Subscriptions};
 use warpath::{Engine, Error, OnError, Source};
+use warpath_backend::backend::Backend;
+use warpath_backend::twig::{json, xml};
 
 use crate::random::Rng;
 use crate::twigs::{Doc, Node};

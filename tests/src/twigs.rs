@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 
 use anyhow::ensure;
-use warpath::device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
-use warpath::twig::encode::{Compiled, Encoder};
-use warpath::twig::names::Names;
-use warpath::twig::{Events, Twig, TwigIx, TwigSet, json, xml};
+use warpath_backend::device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
+use warpath_backend::twig::encode::{Compiled, Encoder};
+use warpath_backend::twig::names::Names;
+use warpath_backend::twig::{Events, TwigIx, TwigSet, json, xml};
+use warpath_lang::twig::Twig;
 use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 
 use crate::random::Rng;

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, ensure};
-use warpath::device::{Accelerator, TwigXmlStage};
-use warpath::twig::encode::Compiled;
-use warpath::twig::names::Names;
-use warpath::twig::{Twig, TwigIx, TwigSet, xml};
+use warpath_backend::device::{Accelerator, TwigXmlStage};
+use warpath_backend::twig::encode::Compiled;
+use warpath_backend::twig::names::Names;
+use warpath_backend::twig::{TwigIx, TwigSet, xml};
+use warpath_lang::twig::Twig;
 
 use crate::random::Rng;
 use crate::twigs::{Doc, Node};

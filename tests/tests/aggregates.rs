@@ -6,11 +6,12 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use serde_json::Value;
-use warpath::aggregate::DEFAULT_MEMORY;
-use warpath::aggregate::count::{Counts, values};
-use warpath::aggregate::fraction::Fraction;
-use warpath::backend::Backend;
-use warpath::{Cpu, Engine, Format, Input, OnError, Predicate, Query, key};
+use warpath::aggregate::{Counts, DEFAULT_MEMORY, Fraction};
+use warpath::{Engine, Format, Input, OnError, Predicate, Query};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_core::key;
+use warpath_exec::aggregate::count::values;
 use warpath_tests::random::Rng;
 
 use crate::common::device;

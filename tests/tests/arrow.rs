@@ -6,11 +6,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType};
-use warpath::answer::Want;
-use warpath::backend::Backend;
 use warpath::columns::{ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
-use warpath::device::Pipeline;
-use warpath::{Cpu, DeviceChoice, Engine, Error, InputError, OnError, Query};
+use warpath::{DeviceChoice, Engine, Error, InputError, OnError, Query, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &[u8] = b"{\"id\":1,\"x\":2.5,\"on\":true,\"name\":\"A\\u00e9\",\"tags\":[\"a\",1,null,\"b\"]}
@@ -80,25 +80,42 @@ fn large_offsets_make_large_arrays() {
 #[test]
 fn what_is_no_column_is_refused() {
     let batch = || columns(&Cpu, &schema());
-    assert!(batch().into_arrow(&schema().to_arrow()).is_ok());
-    assert!(batch().into_arrow(&schema().with_offsets(OffsetWidth::Large).to_arrow()).is_err());
-    let one = Schema::new(&[(Query::compile("$").unwrap(), ColumnType::Json)]).unwrap();
-    assert!(batch().into_arrow(&one.to_arrow()).is_err());
+    let rows = batch().rows;
+    assert_eq!(batch().into_arrow(&schema().to_arrow()).unwrap().num_rows(), rows);
+    let of_schema = |schema: Schema| batch().into_arrow(&schema.to_arrow()).unwrap_err().to_string();
+    let large = of_schema(schema().with_offsets(OffsetWidth::Large));
+    assert!(large.contains("expected LargeUtf8 but found Utf8"), "{large}");
+    let one = of_schema(Schema::new(&[(Query::compile("$").unwrap(), ColumnType::Json)]).unwrap());
+    assert!(one.contains("number of columns"), "{one}");
     let changed = |change: fn(&mut warpath::columns::Column)| {
         let mut column = batch().columns.remove(3);
         change(&mut column);
         column.into_arrow()
     };
-    assert!(changed(|_| {}).is_ok());
-    assert!(changed(|column| column.items.len = 64).is_err());
-    assert!(changed(|column| column.items.validity.clear()).is_err());
-    assert!(changed(|column| column.items.values = Values::Int64(vec![1])).is_err());
-    let strings = |offsets: Vec<i32>| Values::Utf8(Offsets::Small(offsets), b"\xc3\xa9\xff".to_vec());
-    assert!(changed(|column| column.lists = Some(Offsets::Small(Vec::new()))).is_err());
-    for offsets in [vec![], vec![0, 2, 1, 3], vec![-1, 0, 1, 2], vec![0, 1, 2, 9], vec![0, 1, 2, 3]] {
+    let said = |change: fn(&mut warpath::columns::Column)| changed(change).unwrap_err().to_string();
+    assert_eq!(changed(|_| {}).unwrap().len(), 3);
+    let refused = "Invalid argument error: ";
+    assert_eq!(said(|column| column.items.len = 64), format!("{refused}1 words of bits for 64 items"));
+    assert_eq!(said(|column| column.items.validity.clear()), format!("{refused}0 words of bits for 3 items"));
+    let one = said(|column| column.items.values = Values::Int64(vec![1]));
+    assert!(one.contains("expected 1 got 3"), "{one}");
+    let ascend = "offsets that do not ascend";
+    let lists = said(|column| column.lists = Some(Offsets::Small(Vec::new())));
+    assert_eq!(lists, format!("{refused}{ascend}"));
+    let within = "offsets within a character, or past the end";
+    let accent = "éa".as_bytes();
+    for (offsets, bytes, why) in [
+        (vec![], accent, ascend),
+        (vec![0, 3, 2, 3], accent, ascend),
+        (vec![-1, 0, 2, 3], accent, ascend),
+        (vec![0, 2, 3, 9], accent, within),
+        (vec![0, 1, 2, 3], accent, within),
+        (vec![0, 2], accent, "a number of nulls that is not that of the strings"),
+        (vec![0, 2, 2, 3], b"\xc3\xa9\xff", "strings that are not UTF-8"),
+    ] {
         let mut column = batch().columns.remove(3);
-        column.items.values = strings(offsets);
-        assert!(column.into_arrow().is_err());
+        column.items.values = Values::Utf8(Offsets::Small(offsets), bytes.to_vec());
+        assert_eq!(column.into_arrow().unwrap_err().to_string(), format!("{refused}{why}"));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use warpath::Cpu;
-use warpath::backend::{Backend, Together};
+use warpath_backend::backend::{Backend, Together};
+use warpath_backend::cpu::Cpu;
 use warpath_tests::resident::Resident;
 use warpath_tests::suite;
 

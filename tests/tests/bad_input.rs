@@ -6,9 +6,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, RecordError};
+use warpath::{Engine, Error, InputError, OnError, Program, Query, RecordError, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_shared::check::FaultKind;
 use warpath_shared::units::{MAX_DEPTH, TILE_BYTES};
 use warpath_tests::data;
@@ -464,7 +464,8 @@ fn a_missing_second_file_loses_nothing_of_the_first() {
     let (first, second) = (folder.path().join("a"), folder.path().join("b"));
     std::fs::write(&first, "1\n2\n").unwrap();
     let engine = Engine::builder().backend(Arc::new(Cpu)).build().unwrap();
-    let input = engine.input(vec![warpath::Source::File(first), warpath::Source::File(second)]);
+    let input = engine
+        .input(vec![warpath_exec::input::Source::File(first), warpath_exec::input::Source::File(second)]);
     let all: Vec<_> = input.query(&Query::compile("$").unwrap()).unwrap().collect();
     assert_eq!(all.len(), 3);
     assert_eq!(all[1].as_ref().map(|hit| hit.text().into_owned()).ok().as_deref(), Some("2"));

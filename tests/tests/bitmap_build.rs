@@ -23,18 +23,16 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tempfile::TempDir;
-use warpath::bitmap::ask::BitmapEngine;
-use warpath::bitmap::bins::BinSpec;
-use warpath::bitmap::build::{
-    ColumnSpec, LeftOut, bitmaps_of, build, build_arrow, build_column, build_ndjson, build_table,
+use warpath::bitmap::{
+    BinSpec, BitmapEngine, BitmapIndex, Built, ColumnSpec, Kind, LeftOut, Plan, build, build_arrow,
 };
-use warpath::bitmap::column::{Bin, Holds, Kind, Scalar};
-use warpath::bitmap::plan::Plan;
-use warpath::bitmap::value::{Cell, ColumnValues};
-use warpath::bitmap::wah::WahBuf;
-use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues};
-use warpath::device::Pipeline;
 use warpath::{DeviceChoice, Engine, Error, OnError};
+use warpath_backend::device::Pipeline;
+use warpath_core::wah::WahBuf;
+use warpath_exec::bitmap::build::{bitmaps_of, build_column, build_ndjson, build_table};
+use warpath_store::bitmap::column::{Bin, Holds, Scalar};
+use warpath_store::bitmap::value::{Cell, ColumnValues};
+use warpath_store::bitmap::{BuiltColumn, StoredValues};
 use warpath_tests::bitmaps::stored;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::oracle::json::Number;

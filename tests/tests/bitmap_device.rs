@@ -6,17 +6,14 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tempfile::TempDir;
-use warpath::bitmap::ask::BitmapEngine;
-use warpath::bitmap::build::{
-    BitmapMaker, ColumnSpec, bitmaps_of, build, build_column, build_column_by, build_ndjson, build_table,
-    build_table_by,
-};
-use warpath::bitmap::plan::Plan;
-use warpath::bitmap::value::ColumnValues;
-use warpath::bitmap::wah::Bitmap;
-use warpath::bitmap::{BitmapIndex, Built};
-use warpath::device::{BitmapStage, Pipeline};
+use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, ColumnSpec, Plan, build};
 use warpath::{DeviceChoice, Engine, Error};
+use warpath_backend::device::{BitmapStage, Pipeline};
+use warpath_core::wah::Bitmap;
+use warpath_exec::bitmap::build::{
+    BitmapMaker, bitmaps_of, build_column, build_column_by, build_ndjson, build_table, build_table_by,
+};
+use warpath_store::bitmap::value::ColumnValues;
 use warpath_tests::bitmaps::index::{check_answer, check_maker, check_makers, check_questions, index};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;

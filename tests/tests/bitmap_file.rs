@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
-use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath::bitmap::rows::RowSet;
-use warpath::bitmap::wah::{OnesBuilder, WahBuf, tile_starts};
-use warpath::bitmap::{BitmapIndex, Built, BuiltColumn, Stamp, StoredValues, Values};
+use warpath::bitmap::{BitmapIndex, Built, Kind, RowSet};
 use warpath::{DeviceChoice, Engine, Error, IndexError};
+use warpath_core::wah::{OnesBuilder, WahBuf, tile_starts};
+use warpath_store::bitmap::column::{Bin, Column, Holds, Scalar};
+use warpath_store::bitmap::{BuiltColumn, Stamp, StoredValues, Values};
 use warpath_tests::bitmaps::stored;
 use warpath_tests::random::Rng;
 
@@ -115,7 +115,7 @@ fn built(rng: &mut Rng, columns: usize, rows: usize) -> Built {
 /// Everything that an index says is what was built.
 fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
     ensure!(index.rows() == built.rows && index.columns().len() == built.columns.len());
-    let bitmap = |found: warpath::bitmap::wah::Bitmap<'_>, want: &WahBuf| {
+    let bitmap = |found: warpath_core::wah::Bitmap<'_>, want: &WahBuf| {
         found.wah == want.as_wah() && found.tiles == tile_starts(want.as_wah())
     };
     let records = index.records()?;

@@ -6,17 +6,17 @@ mod plans;
 
 use expressions::expression;
 use oracle::{interpreted_by, oracle};
-use warpath::bitmap::ask::{BitmapEngine, Matching};
-use warpath::bitmap::build::build_column;
-use warpath::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
-use warpath::bitmap::plan::{Facts, Operand, Plan};
-use warpath::bitmap::run::run;
-use warpath::bitmap::value::{self, ColumnValues};
-use warpath::bitmap::{BitmapIndex, Built, BuiltColumn};
-use warpath::diagnostic::{Diagnostic, DiagnosticKind};
-use warpath::jsonpath::{LogicalExpr, parse_predicate as parse};
+use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Kind, Matching, Plan};
 use warpath::{Error, Predicate};
+use warpath_backend::bitmap::plan::{Facts, Operand};
+use warpath_backend::bitmap::run::run;
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
+use warpath_exec::bitmap::build::build_column;
+use warpath_lang::jsonpath::{LogicalExpr, parse_predicate as parse};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode};
+use warpath_store::bitmap::column::{Bin, Column, Holds, Scalar};
+use warpath_store::bitmap::value::ColumnValues;
+use warpath_store::bitmap::{BuiltColumn, value};
 use warpath_tests::bitmaps::{chunks, compressed, stored};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
@@ -278,7 +278,7 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
     }
     let count = want.iter().filter(|is| **is).count();
     for threads in [1, 3] {
-        let Matching { rows, count: counted, checked } =
+        let Matching { rows, count: counted, checked, .. } =
             BitmapEngine::cpu().with_threads(threads).answer(&table.index, &planned, true).unwrap();
         assert_eq!(rows, want.iter().copied().collect(), "{}", explained());
         assert_eq!(counted, count as u64);

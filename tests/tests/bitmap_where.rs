@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{Limit, RowForm, TextForm, Want};
-use warpath::backend::Backend;
-use warpath::bitmap::rows::RowSet;
-use warpath::bitmap::{BitmapIndex, Built, Stamp};
+use warpath::bitmap::{BitmapIndex, Built, RowSet};
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Cpu, Engine, EngineBuilder, Error, Input, OnError, Program, Query};
+use warpath::{Engine, EngineBuilder, Error, Input, Limit, OnError, Program, Query, RowForm, TextForm, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_shared::units::LineIx;
+use warpath_store::bitmap::Stamp;
 use warpath_tests::random::{self, Rng};
 
 use crate::common::device;
@@ -364,7 +364,7 @@ fn other_inputs_are_refused() -> Result<()> {
     ensure!(short == "the selection is of 199 lines; the index has 200", "{short}");
     let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, none.clone()));
     ensure!(pipe == "a bitmap index requires one plain file, not a pipe", "{pipe}");
-    let document = Engine::builder().backend(cpu()).format(warpath::Format::Json).build()?;
+    let document = Engine::builder().backend(cpu()).format(warpath_exec::document::Format::Json).build()?;
     ensure!(
         said(document.open(&case.input)?.only(&case.index, none.clone()))
             .contains("this input is one JSON document")
@@ -377,7 +377,7 @@ fn other_inputs_are_refused() -> Result<()> {
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
     ensure!(indexed.err().context("no error")?.to_string().contains("some lines are selected here"));
     let wpi = case.folder.path().join("text.wpi");
-    let file = warpath::IndexFile::build(&engine, &case.input, &wpi, 3)?;
+    let file = warpath_exec::index_file::IndexFile::build(&engine, &case.input, &wpi, 3)?;
     ensure!(
         said(open()?.with_index(&file, false)?.only(&case.index, none.clone()))
             .contains("cannot be used together")

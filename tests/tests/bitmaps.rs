@@ -2,9 +2,9 @@
 //! one `bool` per row.
 
 use proptest::prelude::*;
-use warpath::bitmap::rows::RowSet;
-use warpath::bitmap::wah::{WahBuf, tile_starts};
-use warpath::device::{BitmapStage, DeviceBitmaps};
+use warpath::bitmap::RowSet;
+use warpath_backend::device::{BitmapStage, DeviceBitmaps};
+use warpath_core::wah::{WahBuf, tile_starts};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, ProgramFault, TILE_CHUNKS, TileStart, check};
 use warpath_shared::wah::ops::Op;
@@ -232,8 +232,13 @@ fn many_columns() {
     let wide = Case::random(rng, 2049, 64);
     let bitmaps = DeviceBitmaps::new(stage.device(), &wide.bitmaps()).unwrap();
     stage.decompress(&bitmaps, Decompression::Tiles).unwrap();
-    assert!(stage.unite(2049, 2, Reduction::Roa).is_err());
-    assert!(stage.unite(2049, 2, Reduction::Hybrid { width: 64, height: 64 }).is_err());
+    for (method, why) in [
+        (Reduction::Roa, "more than the 2048 that one block spans"),
+        (Reduction::Hybrid { width: 64, height: 64 }, "a tile has 1 to 1024 threads, not 64 × 64"),
+    ] {
+        let refused = stage.unite(2049, 2, method).unwrap_err();
+        assert!(matches!(&refused, warpath::Error::Usage(said) if said.contains(why)), "{refused}");
+    }
     stage.unite(2049, 2, Reduction::for_columns(2049)).unwrap();
     let mut union = vec![false; 64];
     for column in &wide.columns {

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use warpath::answer::{Piece, TextForm, Want};
-use warpath::backend::Backend;
 use warpath::columns::{ColumnType, OffsetWidth, Schema};
-use warpath::{Cpu, Program, Query};
+use warpath::{Program, Query, TextForm, Want};
+use warpath_backend::answer::Piece;
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 
 use crate::common::emulated;
 

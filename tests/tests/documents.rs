@@ -5,9 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use warpath::answer::{Limit, TextForm, Want};
-use warpath::backend::Backend;
-use warpath::{AsOne, Cpu, Engine, Error, Foreign, Format, InputError, OnError, Program, Query, Source};
+use warpath::{
+    Engine, Error, Foreign, Format, InputError, Limit, OnError, Program, Query, Source, TextForm, Want,
+};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_exec::document::AsOne;
 use warpath_shared::check::diagnose;
 use warpath_tests::oracle;
 use warpath_tests::random::{self, Rng};

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_std::emulator::{Dim3, FaultKind, Launch, Schedule, launch};
 use cuda_std::thread;
-use warpath::answer::{TextForm, Want};
-use warpath::backend::Buffer;
 use warpath::columns::{ColumnType, Schema};
-use warpath::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
-use warpath::plain::Plain;
-use warpath::{Error, Program, Query};
+use warpath::{Error, Program, Query, TextForm, Want};
+use warpath_backend::backend::Buffer;
+use warpath_backend::device::{Accelerator, BitmapStage, FsstStage, Pipeline};
+use warpath_backend::on_device::{ArrowDevice, SyncEvent};
+use warpath_core::plain::Plain;
 use warpath_gpu::kernel;
 use warpath_rivals::copy::CopyStage;
 use warpath_shared::index::Monoid;
@@ -93,6 +93,27 @@ impl Accelerator for Recording {
     }
     fn view_mut<'a, T: Plain>(&self, buffer: &'a mut HostBuffer<T>, len: usize) -> ViewMut<'a, T> {
         self.emulated.view_mut(buffer, len)
+    }
+    fn bytes_of<T: Plain>(&self, buffer: HostBuffer<T>) -> HostBuffer<u8> {
+        self.emulated.bytes_of(buffer)
+    }
+    fn copy(
+        &self,
+        to: &mut HostBuffer<u8>,
+        at: usize,
+        from: &HostBuffer<u8>,
+        len: usize,
+    ) -> Result<(), Error> {
+        self.emulated.copy(to, at, from, len)
+    }
+    fn address(&self, buffer: &HostBuffer<u8>) -> u64 {
+        self.emulated.address(buffer)
+    }
+    fn arrow_device(&self) -> ArrowDevice {
+        self.emulated.arrow_device()
+    }
+    fn sync_event(&self) -> Result<Option<SyncEvent>, Error> {
+        self.emulated.sync_event()
     }
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         // SAFETY: the caller's contract is the same.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use warpath::answer::Want;
 use warpath::twig::{Documents, Standing, Subscriptions};
-use warpath::{Cpu, Engine, Error, Find, Format, InputError, Matches, OnError, Predicate, Program, Query};
+use warpath::{Engine, Error, Find, Format, InputError, Matches, OnError, Predicate, Program, Query, Want};
+use warpath_backend::cpu::Cpu;
 use warpath_tests::random::{self, Rng};
 use warpath_tests::twigs::{Doc, Node};
 

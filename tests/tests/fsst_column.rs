@@ -4,18 +4,17 @@ mod arrow;
 mod files;
 
 use anyhow::{Result, ensure};
-use warpath::bitmap::ask::BitmapEngine;
-use warpath::bitmap::build::build_column;
-use warpath::bitmap::plan::Plan;
-use warpath::bitmap::rows::RowSet;
-use warpath::bitmap::value::ColumnValues;
-use warpath::bitmap::wah::WahBuf;
-use warpath::bitmap::{BitmapIndex, Built};
-use warpath::device::{DeviceCodes, FsstMatchStage, FsstStage};
-use warpath::fsst::{CodeAutomaton, CodeFault, Pattern, StringColumn, StringKind, Strings, Table, splits};
+use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Plan, RowSet};
 use warpath::{ColumnError, Error};
+use warpath_backend::device::{DeviceCodes, FsstMatchStage, FsstStage};
+use warpath_core::wah::WahBuf;
+use warpath_exec::bitmap::build::build_column;
 use warpath_shared::fsst::Split;
 use warpath_shared::fsst::automaton::Verdict;
+use warpath_store::bitmap::value::ColumnValues;
+use warpath_store::fsst::{
+    CodeAutomaton, CodeFault, Pattern, StringColumn, StringKind, Strings, Table, splits,
+};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::fsst_column::{ask, layout, url};
 use warpath_tests::fsst_match::table;
@@ -208,11 +207,11 @@ fn codes_of_others_are_looked_at() -> Result<()> {
         other => panic!("{other:?}"),
     };
     ensure!(of(&[0, 1, 255, 255], &[0, 1, 4], None)?.decode()?.values == b"abc\xff");
-    ensure!(fault(of(&[0, 1, 2, 0], &[0, 1, 4], None)) == (1, CodeFault::Unknown(1)));
-    ensure!(fault(of(&[0, 255], &[0, 1, 2], None)) == (1, CodeFault::Escape(0)));
+    ensure!(fault(of(&[0, 1, 2, 0], &[0, 1, 4], None)) == (1, CodeFault::Unknown(1).to_string()));
+    ensure!(fault(of(&[0, 255], &[0, 1, 2], None)) == (1, CodeFault::Escape(0).to_string()));
     // The escape takes the next string's first code.
-    ensure!(fault(of(&[0, 0, 255, 1], &[0, 1, 3, 4], None)) == (1, CodeFault::Escape(1)));
-    ensure!(fault(of(&[255, 255, 255, 1], &[0, 3, 4], None)) == (0, CodeFault::Escape(2)));
+    ensure!(fault(of(&[0, 0, 255, 1], &[0, 1, 3, 4], None)) == (1, CodeFault::Escape(1).to_string()));
+    ensure!(fault(of(&[255, 255, 255, 1], &[0, 3, 4], None)) == (0, CodeFault::Escape(2).to_string()));
     let damaged = |found| matches!(found, Err(Error::Column(ColumnError::Damaged { .. })));
     ensure!(damaged(of(&[0, 1], &[0, 1], None)) && damaged(of(&[0, 1], &[0, 3], None)));
     ensure!(damaged(of(&[0, 1], &[1, 2], None)) && damaged(of(&[0, 1], &[], None)));
@@ -263,7 +262,7 @@ fn a_device_tells_the_first_fault_of_all_launches() -> Result<()> {
         let mut codes = vec![0_u8; 2_000];
         codes[2 * string + 1] = second;
         codes[1_999] = 77;
-        let codes = warpath::fsst::Codes {
+        let codes = warpath_store::fsst::Codes {
             table: &table,
             codes: &codes,
             splits: &[Split::new(0, false), Split::new(2_000, false)],

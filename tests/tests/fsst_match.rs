@@ -2,11 +2,11 @@
 //! and with the decoded strings.
 
 use anyhow::Result;
-use warpath::device::Accelerator;
-use warpath::fsst::{CodeAutomaton, Pattern};
+use warpath_backend::device::Accelerator;
 use warpath_shared::fsst::automaton::{MAX_LIVE, NO_FAULT, Verdict, fault_word};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs, Kernel};
 use warpath_shared::view::{View, ViewMut};
+use warpath_store::fsst::{CodeAutomaton, Pattern};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::fsst_match::{Column, check, launch, suite, table};
 

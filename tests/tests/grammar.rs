@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use warpath::diagnostic::DiagnosticKind;
-use warpath::jsonpath::{self, MAX_DEPTH};
+use warpath_core::diagnostic::DiagnosticKind;
+use warpath_lang::jsonpath;
+use warpath_lang::jsonpath::MAX_DEPTH;
 use warpath_tests::data;
 use warpath_tests::oracle::grammar;
 use warpath_tests::random::{self, Rng};

@@ -15,8 +15,9 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use chrono::{DateTime, NaiveDate};
 use serde_json::{Number, Value, json};
-use warpath::columns::{Losses, NestedSchema, is_json_text};
+use warpath::columns::{Losses, NestedSchema};
 use warpath::{DeviceChoice, Engine, OnError};
+use warpath_backend::nested::is_json_text;
 use warpath_random::Rng;
 
 use records::{Json, any, of_fields, random_fields, write, write_plain};

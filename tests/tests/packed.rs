@@ -5,11 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::Backend as _;
-use warpath::device::Pipeline;
-use warpath::packed::{PackOptions, PackedFile, PackedText, pack, pack_to, unpack};
-use warpath::{DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, Source};
+use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+use warpath::{
+    DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, RowForm, Source, TextForm,
+    Want,
+};
+use warpath_backend::backend::Backend as _;
+use warpath_backend::device::Pipeline;
+use warpath_store::packed::PackedText;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::packed::{fuzz_one, read_all, repaired};
 use warpath_tests::random::Rng;
@@ -225,14 +228,16 @@ fn what_is_damaged_is_told() {
             "test: packed data is damaged: it ends early"
         };
         assert!(said.starts_with(want), "{len} bytes: {said}");
-        assert!(from_pipe(&bytes[..len]).is_err(), "{len} bytes of a pipe");
+        let said = from_pipe(&bytes[..len]).unwrap_err().to_string();
+        assert_eq!(said, want.replace("test:", "pipe:"), "{len} bytes of a pipe");
     }
     // From the table of groups on, a reader of a pipe notices every change, and bytes after the end.
     let table = bytes.windows(8).rposition(|word| word == b"WPKTABLE").unwrap();
     for at in table..bytes.len() {
         let mut altered = bytes.clone();
         altered[at] ^= 1 << rng.below(8);
-        assert!(from_pipe(&altered).is_err(), "byte {at} of a pipe");
+        let said = from_pipe(&altered).unwrap_err().to_string();
+        assert!(said.starts_with("pipe: packed data is damaged: "), "byte {at} of a pipe: {said}");
     }
     let said = from_pipe(&[&bytes[..], &bytes[..]].concat()).unwrap_err().to_string();
     assert_eq!(said, "pipe: packed data is damaged: there are bytes after its end");

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{Answer, Limit, RowForm, TextForm, Want};
-use warpath::backend::Backend;
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Cpu, Engine, Error, Format, OnError, Predicate, Program, Query};
+use warpath::{Engine, Error, Format, Limit, OnError, Predicate, Program, Query, RowForm, TextForm, Want};
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_tests::oracle;
 use warpath_tests::random::Rng;
 
@@ -122,7 +123,7 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     let expected = Cpu.answer(alone.as_bytes(), &program, want)?;
     let records = |answer: &Answer| -> Vec<u32> {
         let mut base = 0;
-        let of_piece = |piece: &warpath::answer::Piece| {
+        let of_piece = |piece: &warpath_backend::answer::Piece| {
             let first = base;
             base += piece.lines;
             piece.records.iter().map(move |line| first + line).collect::<Vec<_>>()
@@ -246,7 +247,7 @@ fn kernels_find_the_matches_for_which_a_condition_is_true() -> Result<()> {
 #[test]
 fn a_condition_on_a_match_reads_the_record() -> Result<()> {
     let text = "{\"max\":2,\"n\":[1,2,3]}\n{\"max\":9,\"n\":[1,20]}\n";
-    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    let engine = Engine::builder().device(warpath_exec::devices::DeviceChoice::Cpu).build()?;
     for (path, condition, wanted) in [
         ("$.n[*]", "@ > $.max", "3 20"),
         ("$.n[*]", "@ > 1 and $.max == 2", "2 3"),
@@ -361,7 +362,7 @@ fn a_column_needs_an_index() -> Result<()> {
 #[test]
 fn programs_mark_records_where_results_need_that() -> Result<()> {
     let text = "{\"a\":1}\n{\"a\":2}\n{\"b\":1}\n";
-    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    let engine = Engine::builder().device(warpath_exec::devices::DeviceChoice::Cpu).build()?;
     let input = || engine.reader("text", text.as_bytes());
     let predicate = Arc::new(Predicate::parse("$.a = 2")?);
     let program = Program::new(&[Query::compile("$.a")?])?.matching(&predicate, false)?;
@@ -505,7 +506,7 @@ fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
     let reason = answers.plan().reason.clone().unwrap_or_default();
     assert!(reason.ends_with("the CPU runs instead, because the program compares instants"), "{reason}");
     // The default format is for calls that have none.
-    let twitter = warpath::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
+    let twitter = warpath_core::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
     let predicate = Predicate::parse("time($.at) < '2017-03-02' and time($.ms, 'ms') == 1488326400000")?;
     let text = "{\"at\":\"Wed Mar 01 00:00:10 +0000 2017\",\"ms\":1488326400000}\n{\"at\":\"2017-03-01\",\"ms\":1488326400000}\n";
     let input = Engine::builder().build()?.reader("text", text.as_bytes());

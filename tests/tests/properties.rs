@@ -10,10 +10,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::TestCaseResult;
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::device::Pipeline;
-use warpath::{Cpu, Engine, Error, Foreign, InputError, OnError, Program, Query, Stats};
+use warpath::{Engine, Error, Foreign, InputError, OnError, Program, Query, Stats, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
 

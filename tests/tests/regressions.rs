@@ -3,10 +3,11 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use warpath::answer::{Answer, Want};
-use warpath::backend::{Backend, StructuralIndex, Worker};
-use warpath::device::Pipeline;
-use warpath::{Cpu, DeviceChoice, Engine, Error, Program, Query};
+use warpath::{DeviceChoice, Engine, Error, Program, Query, Want};
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::{Backend, StructuralIndex, Worker};
+use warpath_backend::cpu::Cpu;
+use warpath_backend::device::Pipeline;
 use warpath_shared::ir::MAX_PATHS;
 use warpath_tests::data::file;
 use warpath_tests::emulated::Emulated;

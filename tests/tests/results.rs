@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use warpath::Cpu;
-use warpath::backend::Backend;
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
 use warpath_tests::results;
 
 use crate::common::emulated;
@@ -49,5 +49,6 @@ fn streamed_columns() -> anyhow::Result<()> {
     let cpu: Arc<dyn Backend> = Arc::new(Cpu);
     results::streamed_columns(&cpu, &[1, 300, 1 << 20])?;
     let device: Arc<dyn Backend> = Arc::new(emulated().most_cells(700));
-    results::streamed_columns(&device, &[2000, 1 << 20])
+    results::streamed_columns(&device, &[2000, 1 << 20])?;
+    results::streamed_on_device(&device, &[2000, 1 << 20])
 }

@@ -8,10 +8,12 @@ use std::io::Cursor;
 
 use anyhow::{Result, ensure};
 use insta::{Settings, assert_snapshot};
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::tree::{self, Tree, TreeFault};
-use warpath::{Cpu, Engine, Error, Program, Query, dump};
+use warpath::{Engine, Error, Program, Query, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::tree;
+use warpath_backend::tree::{Tree, TreeFault};
+use warpath_exec::dump;
 use warpath_shared::ir::{MAX_FRAMES, MAX_PATHS};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data::{self, FILES, paths_of, queries};

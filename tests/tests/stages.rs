@@ -6,16 +6,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use warpath::answer::{RowForm, TextForm, Want};
-use warpath::backend::{Backend, Evaluation, Stage};
 use warpath::columns::{ColumnType, Schema};
-use warpath::cuda::MODULES;
-use warpath::device::Pipeline;
-use warpath::device::stages::ROWS;
-use warpath::packed::{PackOptions, PackedText, pack_to};
-use warpath::twig::{Documents, Standing, Subscriptions, standing};
-use warpath::{Program, Query, Source};
+use warpath::packed::{PackOptions, pack_to};
+use warpath::twig::{Documents, Standing, Subscriptions};
+use warpath::{Program, Query, RowForm, Source, TextForm, Want};
+use warpath_backend::backend::{Backend, Evaluation, Stage};
+use warpath_backend::cuda::MODULES;
+use warpath_backend::device::Pipeline;
+use warpath_backend::device::stages::ROWS;
+use warpath_backend::twig::standing;
 use warpath_shared::kernel::KERNELS;
+use warpath_store::packed::PackedText;
 use warpath_tests::data;
 use warpath_tests::emulated::Emulated;
 

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use flate2::Compression;
-use warpath::answer::{TextForm, Want, text};
-use warpath::backend::{Backend, Together};
 use warpath::columns::{OffsetWidth, Schema};
-use warpath::{Cpu, Engine, Error, InputError, OnError, Program, Query, Source};
+use warpath::{Engine, Error, InputError, OnError, Program, Query, Source, TextForm, Want};
+use warpath_backend::answer::text;
+use warpath_backend::backend::{Backend, Together};
+use warpath_backend::cpu::Cpu;
 use warpath_tests::data::{FILES, file};
 use warpath_tests::oracle;
 use warpath_tests::results::{WantedColumn, compare_columns, every_type};

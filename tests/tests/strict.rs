@@ -12,11 +12,14 @@ use anyhow::{Context, Result, ensure};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::error::Category;
-use warpath::answer::{Limit, LineFault, RowForm, TextForm, Want};
-use warpath::backend::Backend;
 use warpath::columns::OffsetWidth;
-use warpath::tree::line_fault;
-use warpath::{Engine, Error, IndexFile, InputError, OnError, Program, Query, Source, strict};
+use warpath::{
+    Engine, Error, IndexFile, InputError, Limit, OnError, Program, Query, RowForm, Source, TextForm, Want,
+};
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::Backend;
+use warpath_backend::strict;
+use warpath_backend::tree::line_fault;
 use warpath_shared::check::{FaultKind, diagnose, trim};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data;
@@ -439,7 +442,8 @@ fn what_is_behind_a_limit_is_not_told() -> Result<()> {
             let hit = hits.next().context("a match")??;
             assert_eq!(hit.text(), want);
         }
-        assert!(hits.next().is_some_and(|hit| hit.is_err()));
+        let error = hits.next().context("an error")?.map(drop).unwrap_err().to_string();
+        assert!(error.starts_with("text:3:7: "), "{error}");
         assert!(hits.next().is_none());
         for most in 0..4 {
             let input = engine.reader("text", Cursor::new("1\n2\n03\n4\n"));

@@ -4,9 +4,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use anyhow::Result;
-use warpath::answer::Want;
-use warpath::device::Pipeline;
-use warpath::{Engine, OnError, Program, Query};
+use warpath::{Engine, OnError, Program, Query, Want};
+use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::strict;
 

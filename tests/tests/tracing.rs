@@ -66,8 +66,11 @@ impl Subscriber for Seen {
 
 fn run(operation: impl FnOnce(&Engine) -> Result<()>) -> Result<Vec<String>> {
     let seen = Seen::default();
-    let engine =
-        Engine::builder().device(warpath::DeviceChoice::Cpu).partition_size(16).workers(1).build()?;
+    let engine = Engine::builder()
+        .device(warpath_exec::devices::DeviceChoice::Cpu)
+        .partition_size(16)
+        .workers(1)
+        .build()?;
     tracing::subscriber::with_default(seen.clone(), || operation(&engine))?;
     Ok(seen.take())
 }

@@ -5,13 +5,13 @@
 //! (`gpu/src/kernel/rival/fsst_ladder.rs`). No step checks the codes.
 
 use warpath::Error;
-use warpath::device::{Accelerator, ScanScratch, Slot};
-use warpath::fsst::{Codes, SPLIT_CODES};
+use warpath_backend::device::{Accelerator, ScanScratch, Slot};
 use warpath_shared::fsst::TABLE_WORDS;
 use warpath_shared::kernel::{
     CountScan, FsstBuffered, FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords,
     ScanArgs,
 };
+use warpath_store::fsst::{Codes, SPLIT_CODES};
 
 use crate::launch;
 

@@ -22,8 +22,8 @@ pub mod unions;
 pub mod yfilter;
 
 use warpath::Error;
-use warpath::cuda::{Cuda, KernelModule, Settings};
-use warpath::device::Accelerator;
+use warpath_backend::cuda::{Cuda, KernelModule, Settings};
+use warpath_backend::device::Accelerator;
 use warpath_shared::for_each_rival;
 use warpath_shared::kernel::{self, Kernel};
 

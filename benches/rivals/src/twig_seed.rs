@@ -1,6 +1,6 @@
-//! Twigs on a device by the method of the paper, a rival of [`warpath::twig`] for structure alone: twigs and
-//! documents in the form of its kernel ([`warpath_shared::twig::seed`]), and a [stage](SeedStage) that
-//! launches it.
+//! Twigs on a device by the method of the paper, a rival of [`warpath_backend::twig`] for structure alone:
+//! twigs and documents in the form of its kernel ([`warpath_shared::twig::seed`]), and a [stage](SeedStage)
+//! that launches it.
 //!
 //! Source: Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using
 //! GPUs", EDBT 2013.
@@ -9,7 +9,8 @@ mod stage;
 
 use std::collections::HashMap;
 
-use warpath::twig::{Axis, Events, Name, NameTest, Twig, Value};
+use warpath_backend::twig::{Events, Name};
+use warpath_lang::twig::{Axis, NameTest, Twig, Value};
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 
 pub use stage::SeedStage;

@@ -13,7 +13,7 @@
 
 mod device;
 
-use warpath::bitmap::wah::{Builder, WahBuf};
+use warpath_core::wah::{Builder, WahBuf};
 use warpath_shared::wah::Wah;
 use warpath_shared::wah::ops::Op;
 

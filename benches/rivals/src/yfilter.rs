@@ -1,4 +1,4 @@
-//! YFilter, the rival of twigs on CPUs. Tests and benches compare [`warpath::twig`] with it.
+//! YFilter, the rival of twigs on CPUs. Tests and benches compare [`warpath_backend::twig`] with it.
 //!
 //! Source: Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for
 //! High-Performance XML Filtering", ACM TODS 2003.
@@ -39,8 +39,9 @@ mod runner;
 use std::collections::HashMap;
 use std::mem::take;
 
-use warpath::twig::value::ValueTest;
-use warpath::twig::{Axis, Name, NameTest, Twig};
+use warpath_backend::twig::Name;
+use warpath_lang::twig::value::ValueTest;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 
 pub use runner::Runner;
 

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::{Cpu, Program, Query, strict};
+use warpath::{Program, Query, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::strict;
 
 /// Times the CPU backend on text in memory.
 #[derive(Parser)]

@@ -27,9 +27,11 @@ use serde_json_path::JsonPath;
 use simd_json::Buffers;
 use simd_json::prelude::{ValueAsScalar, ValueObjectAccess};
 use sonic_rs::LazyValue;
-use warpath::backend::Backend;
-use warpath::twig::{Standing, Subscriptions, json};
-use warpath::{Cpu, Engine, Find, Query};
+use warpath::twig::{Standing, Subscriptions};
+use warpath::{Engine, Find, Query};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::twig::json;
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::{Generator, Shape};
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
-//!            [--packed] [--columns | --column TYPE=PATH...] [--resident] [--index FILE.wpi] FILE [PATH...]
+//!            [--packed] [--columns | --column TYPE=PATH...] [--on-device] [--resident] [--index FILE.wpi] FILE [PATH...]
 //! ```
 //!
 //! An engine is made once, and runs once before it is timed: `warpath query --stats` shows the set-up.
@@ -14,6 +14,7 @@
 //! * With `--index`, results come by an index file.
 //! * With `--columns`, files (and pinned memory) also become Arrow's typed columns: `$.user.lang` as strings,
 //!   and the same with `$.user.followers_count` as integers.
+//! * With `--on-device`, the columns of files also stay on the CUDA device, until the end of each run.
 //! * With `--column`, the columns are the named ones.
 //!
 //! Counts are checked against the CPU's. So are the rows, values and bytes of columns, and the sums of
@@ -27,13 +28,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use warpath::answer::{TextForm, Want};
-use warpath::backend::{Backend, Buffer, Together};
-use warpath::columns::{Column, ColumnBatch, ColumnType, Schema, Values};
-use warpath::cuda::Cuda;
-use warpath::device::{Accelerator, Pipeline};
-use warpath::packed::{PackOptions, PackedFile, PackedText, pack};
-use warpath::{Answers, Cpu, DeviceChoice, Engine, IndexFile, Program, Query};
+use warpath::columns::{Column, ColumnBatch, ColumnType, DeviceBatch, Schema, Values};
+use warpath::packed::{PackOptions, PackedFile, pack};
+use warpath::{Answers, DeviceChoice, Engine, IndexFile, Program, Query, TextForm, Want};
+use warpath_backend::backend::{Backend, Buffer, Together};
+use warpath_backend::cpu::Cpu;
+use warpath_backend::cuda::Cuda;
+use warpath_backend::device::{Accelerator, Pipeline};
+use warpath_store::packed::PackedText;
 
 /// Times the way from host memory and from files to matches on the host.
 #[derive(Parser)]
@@ -62,6 +64,9 @@ struct Args {
     /// Also to a column of this type (bool, int64, float64, utf8 or json); several go together.
     #[arg(long, value_name = "TYPE=PATH")]
     column: Vec<String>,
+    /// The columns also stay on the device.
+    #[arg(long)]
+    on_device: bool,
     /// Also from an index that is resident, with the levels that the paths read.
     #[arg(long)]
     resident: bool,
@@ -251,6 +256,23 @@ fn main() -> Result<()> {
             Ok(())
         })?;
         show(&format!("file in the page cache -> {}", set.name), &times, bytes);
+        if args.on_device {
+            let left = || -> Result<Vec<DeviceBatch>> {
+                Ok(engine.open(&args.file)?.device_columns(&set.schema).collect::<Result<_, _>>()?)
+            };
+            let times = time(args.runs, || {
+                let rows: usize = left()?.iter().map(DeviceBatch::num_rows).sum();
+                ensure!(rows == want.rows, "{rows} rows, the CPU has {}", want.rows);
+                Ok(())
+            })?;
+            let mut kept = left()?.into_iter();
+            for on_host in engine.open(&args.file)?.record_batches(&set.schema) {
+                let kept = kept.next().context("too few batches on the device")?;
+                ensure!(kept.to_host()? == on_host?, "columns on the device differ from those on the host");
+            }
+            ensure!(kept.next().is_none(), "too many batches on the device");
+            show(&format!("file in the page cache -> on the device, {}", set.name), &times, bytes);
+        }
     }
     if args.copy {
         pinned(&args, &text, &program, want, &sets)?;

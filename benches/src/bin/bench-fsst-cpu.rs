@@ -9,9 +9,9 @@ use std::time::Instant;
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
-use warpath::fsst::{CodeFault, Compressor, Decoder, SPLIT_CODES, Sample, Split, splits, train};
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::generate::{Shape, ndjson};
+use warpath_store::fsst::{CodeFault, Compressor, Decoder, SPLIT_CODES, Sample, Split, splits, train};
 
 /// Splits that one core decodes at a time.
 const SPLITS: usize = 64;

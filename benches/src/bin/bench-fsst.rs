@@ -15,14 +15,13 @@ use std::time::Instant;
 use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use warpath::Error;
-use warpath::cuda::Cuda;
-use warpath::device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
-use warpath::fsst::Codes;
-use warpath::fsst::{CodeAutomaton, Pattern, StringColumn, StringKind};
+use warpath_backend::cuda::Cuda;
+use warpath_backend::device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::harness::machine;
 use warpath_rivals::copy::CopyStage;
 use warpath_rivals::ladder::{LadderStage, Step};
+use warpath_store::fsst::{CodeAutomaton, Codes, Pattern, StringColumn, StringKind};
 
 /// Times string columns on a device.
 #[derive(Parser)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Parser, Subcommand};
 use warpath_benches::bitmap;
 use warpath_benches::bitmap::record::Results;
@@ -13,7 +13,7 @@ use warpath_benches::generate::Shape;
 use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
 use warpath_benches::harness::values::{self, Columns};
-use warpath_benches::harness::{data, report};
+use warpath_benches::harness::{data, process, report};
 use warpath_benches::twig;
 
 /// Measure Warpath beside its peers, check every result, and draw the figures.
@@ -60,6 +60,14 @@ enum Task {
     /// Print the expected results of queries over a file
     #[command(hide = true)]
     Reference { path: PathBuf, queries: String },
+    /// Print the digest of the rows that a command writes in Arrow's stream format
+    #[command(hide = true)]
+    ArrowDigest {
+        /// Seconds after which the command is ended
+        limit: u64,
+        #[arg(required = true, last = true)]
+        command: Vec<String>,
+    },
 }
 
 #[derive(clap::Args)]
@@ -76,7 +84,8 @@ struct Measure {
     #[arg(long, default_value = "target/peers")]
     peers: PathBuf,
 
-    /// Measure only these charts; the others keep their results
+    /// Measure only these charts; the others keep their results. The beginning of names before a hyphen
+    /// means all of these charts: lengths
     #[arg(long, value_name = "CHART", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -128,6 +137,13 @@ fn main() -> Result<()> {
             println!("{}", serde_json::to_string(&values::reference(&path, &queries)?)?);
             Ok(())
         }
+        Task::ArrowDigest { limit, command } => {
+            let limit = Duration::from_secs(limit);
+            let run = process::read(&command, limit, |stdout| values::arrow_digest(stdout));
+            let run = run.map_err(|failure| anyhow!("{}: {failure}", command[0]))?;
+            println!("{}", serde_json::to_string(&run.output)?);
+            Ok(())
+        }
     }
 }
 
@@ -140,11 +156,14 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
         (false, true) => Extent::Large,
     };
     let mut charts = plan::charts(suite, extent);
+    let names: Vec<&str> = charts.iter().map(|chart| chart.id).collect();
+    let mut only = Vec::new();
     for id in &measure.only {
-        let names: Vec<&str> = charts.iter().map(|chart| chart.id).collect();
-        ensure!(names.contains(&id.as_str()), "no chart {id:?}; there are {}", names.join(", "));
+        let chosen = chosen(&names, id);
+        ensure!(!chosen.is_empty(), "no chart {id:?}; there are {}", names.join(", "));
+        only.extend(chosen);
     }
-    charts.retain(|chart| measure.only.is_empty() || measure.only.iter().any(|id| id == chart.id));
+    charts.retain(|chart| measure.only.is_empty() || only.contains(&chart.id));
     let mut session = Session::new(Settings {
         data: measure.data.clone(),
         peers: measure.peers.clone(),
@@ -162,6 +181,15 @@ fn run(suite: Suite, measure: &Measure) -> Result<()> {
     }
     eprintln!("--- measured in {:.0} s", start.elapsed().as_secs_f64());
     plot(&measure.folder)
+}
+
+/// The chart of this name or, if there is none, those whose names begin with it and a hyphen.
+fn chosen<'a>(names: &[&'a str], id: &str) -> Vec<&'a str> {
+    let begins = |name: &str| name.strip_prefix(id).is_some_and(|rest| rest.starts_with('-'));
+    match names.iter().find(|name| **name == id) {
+        Some(name) => vec![*name],
+        None => names.iter().copied().filter(|name| begins(name)).collect(),
+    }
 }
 
 /// Rebuilds the measured programs if cargo started this program. Cargo itself builds this package alone.
@@ -197,5 +225,14 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn charts_are_chosen_by_their_names_or_the_beginning_of_these() {
+        let names = ["sizes", "sizes-more", "lengths-path", "lengths-rows", "lengthsy"];
+        assert_eq!(chosen(&names, "sizes"), ["sizes"]);
+        assert_eq!(chosen(&names, "lengths"), ["lengths-path", "lengths-rows"]);
+        assert_eq!(chosen(&names, "lengths-rows"), ["lengths-rows"]);
+        assert!(chosen(&names, "length").is_empty());
     }
 }

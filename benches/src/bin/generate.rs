@@ -24,10 +24,11 @@ use warpath_benches::generate::{
 struct Args {
     /// The data to write.
     ///
-    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, or sized:BYTES for records
-    /// of that many bytes each. XML documents, into a folder: dblp. Subscriptions: dblp-twigs to those
-    /// documents; event-twigs to events; and event-patterns, the same as event-twigs in the language of
-    /// quamina.
+    /// Lines of records: twitter, walmart, bestbuy, maps, urls (no JSON), events, bluesky, log:84, log:242,
+    /// or sized:BYTES for records of that many bytes each. Lines of a log have 84 or 242 bytes on average.
+    /// log:84:alternate has two orders of members in turns, log:84:random has any; log:242 likewise. XML
+    /// documents, into a folder: dblp. Subscriptions: dblp-twigs to those documents; event-twigs to events;
+    /// and event-patterns, the same as event-twigs in the language of quamina.
     #[arg(long)]
     shape: Form,
 

@@ -15,7 +15,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use roaring::MultiOps as _;
-use warpath::bitmap::wah::WahBuf;
+use warpath_core::wah::WahBuf;
 use warpath_rivals::unions;
 use warpath_shared::wah::ops::Op;
 use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};

@@ -23,7 +23,7 @@ mod linkage;
 mod zipf;
 
 use rayon::prelude::*;
-use warpath::bitmap::wah::{Builder, WahBuf};
+use warpath_core::wah::{Builder, WahBuf};
 use warpath_shared::wah::CHUNK_ROWS;
 
 use crate::generate::random::Random;

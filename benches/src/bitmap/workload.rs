@@ -1,6 +1,6 @@
 //! A range query: the union of some columns of a set.
 
-use warpath::bitmap::wah::WahBuf;
+use warpath_core::wah::WahBuf;
 use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 
 use super::data::Table;

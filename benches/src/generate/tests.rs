@@ -1,9 +1,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
-use warpath::twig::{self, Axis, NameTest, Subscriptions, Twig};
+use warpath::twig::Subscriptions;
+use warpath_backend::twig;
+use warpath_lang::twig::{Axis, NameTest, Twig};
 
 use super::*;
+
+mod feeds;
 
 /// Enough records for a share to be within a point or two of what it is in the long run.
 const SAMPLE_BYTES: usize = 6 << 20;
@@ -49,7 +53,7 @@ fn count(records: &[Value], holds: impl Fn(&Value) -> bool) -> usize {
 
 #[test]
 fn every_line_is_an_object() {
-    for shape in Shape::ALL.into_iter().chain([Shape::Events]) {
+    for shape in Shape::named().filter(|shape| *shape != Shape::Urls) {
         let ndjson = ndjson(shape, 1, SAMPLE_BYTES);
         assert!(records(&ndjson).iter().all(Value::is_object), "{}", shape.name());
     }
@@ -114,35 +118,17 @@ fn keys_of_a_tweet_stand_in_the_order_of_the_api() {
     Generator::new(Shape::Twitter, 1).record(&mut line);
     let tweet: Value = serde_json::from_slice(&line).unwrap();
     let keys: Vec<&str> = tweet.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = [
-        "created_at",
-        "id",
-        "id_str",
-        "text",
-        "source",
-        "truncated",
-        "in_reply_to_status_id",
-        "in_reply_to_status_id_str",
-        "in_reply_to_user_id",
-        "in_reply_to_user_id_str",
-        "in_reply_to_screen_name",
-        "user",
-        "geo",
-        "coordinates",
+    let expected = concat!(
+        "created_at id id_str text source truncated in_reply_to_status_id in_reply_to_status_id_str ",
+        "in_reply_to_user_id in_reply_to_user_id_str in_reply_to_screen_name user geo coordinates ",
+        "",
         "place",
-        "contributors",
-        "is_quote_status",
-        "retweet_count",
-        "favorite_count",
-        "entities",
-        "favorited",
-        "retweeted",
-        "filter_level",
-        "lang",
-        "timestamp_ms",
-    ];
-    let found: Vec<&str> = keys.into_iter().filter(|key| expected.contains(key)).collect();
-    assert_eq!(found, expected);
+        " contributors is_quote_status retweet_count favorite_count entities favorited retweeted ",
+        "filter_level lang timestamp_ms",
+    );
+    let found: Vec<&str> =
+        keys.into_iter().filter(|key| expected.split(' ').any(|name| name == *key)).collect();
+    assert_eq!(found.join(" "), expected);
 }
 
 #[test]
@@ -239,18 +225,29 @@ fn kinds_of_sized_records_are_as_rare_as_stated() {
 
 #[test]
 fn shapes_have_names() {
-    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS) {
+    for shape in Shape::named() {
         assert_eq!(shape.name().parse(), Ok(shape));
     }
     assert_eq!("sized:1000".parse(), Ok(Shape::Sized(1000)));
-    for bad in ["", "sized", "sized:", "sized:99", "sized:67108865", "sized:-1", "Twitter", "twitter:100"] {
+    for bad in [
+        "",
+        "sized",
+        "sized:",
+        "sized:99",
+        "sized:67108865",
+        "sized:-1",
+        "Twitter",
+        "twitter:100",
+        "log",
+        "log:85",
+    ] {
         assert!(bad.parse::<Shape>().is_err(), "{bad}");
     }
 }
 
 #[test]
 fn bytes_depend_on_the_seed_only() {
-    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS).chain([Shape::Sized(1_234)]) {
+    for shape in Shape::named().chain([Shape::Sized(1_234)]) {
         let bytes = ndjson(shape, 1, 3 << 20);
         assert!(bytes == ndjson(shape, 1, 3 << 20), "{}", shape.name());
         assert!(bytes != ndjson(shape, 2, 3 << 20), "{}", shape.name());
@@ -270,7 +267,7 @@ fn bytes_depend_on_the_seed_only() {
 
 #[test]
 fn bytes_do_not_depend_on_the_number_of_threads() {
-    for shape in Shape::ALL.into_iter().chain(Shape::OTHERS).chain([1_234, 2 << 20].map(Shape::Sized)) {
+    for shape in Shape::named().chain([1_234, 2 << 20].map(Shape::Sized)) {
         for target_bytes in [0, 1, 10_000, 1 << 20, (5 << 20) + 12_345] {
             let (bytes, stats) = with_threads(shape, target_bytes, 1);
             for count in [2, 3, 16] {

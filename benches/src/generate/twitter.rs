@@ -2,7 +2,7 @@
 
 mod text;
 mod user;
-mod words;
+pub(super) mod words;
 
 use super::random::Random;
 use super::text::{Moment, Put};

@@ -9,6 +9,8 @@ pub struct Ask {
     pub name: String,
     /// JSONPath, for the reference and Warpath.
     pub columns: Columns,
+    /// The type of each column, for rows in Arrow's stream format. Other results are JSON and have none.
+    pub types: Vec<Type>,
     /// For jq, jaq and qj.
     pub jq: Option<String>,
     /// For DuckDB, over a table `t` with a column `json`.
@@ -19,24 +21,35 @@ pub struct Ask {
     pub library: Option<&'static str>,
 }
 
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Integers of 64 bits.
+    Int64,
+    /// Floats of 64 bits.
+    Float64,
+    /// Strings.
+    String,
+}
+
 /// A query in SQL: `SELECT` without its `FROM`, and what follows that.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sql {
     /// The selected expressions for the values, in columns named as in the row, or `v`.
-    pub values: &'static str,
+    pub values: String,
     /// The selected expression for the number of values; `None` for rows.
-    pub count: Option<&'static str>,
+    pub count: Option<String>,
     /// `WHERE`, or nothing.
-    pub filter: &'static str,
+    pub filter: String,
 }
 
 /// A query in Polars' expressions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Polars {
     /// The schema of the needed columns.
-    pub schema: &'static str,
+    pub schema: String,
     /// The operation on the frame.
-    pub select: &'static str,
+    pub select: String,
     /// True if the values are counted as well as printed.
     pub counts: bool,
 }
@@ -46,7 +59,8 @@ impl Ask {
     pub fn path(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            columns: Columns(vec![(String::new(), path.into())]),
+            columns: Columns::new(vec![(String::new(), path.into())]),
+            types: Vec::new(),
             jq: None,
             sql: None,
             polars: None,
@@ -59,14 +73,27 @@ impl Ask {
         Self { jq: Some(jq.into()), ..self }
     }
 
-    /// The JSONPath of each column, separated by commas.
+    /// The JSONPath of each column, and the condition.
     pub fn text(&self) -> String {
-        if self.columns.is_plain() {
-            return self.columns.0[0].1.clone();
+        let columns = &self.columns;
+        let mut text =
+            if columns.is_plain() { columns.paths[0].1.clone() } else { self.selected().join(" ") };
+        if let Some(condition) = &columns.condition {
+            text.push_str(" where ");
+            text.push_str(condition);
         }
-        let columns: Vec<String> =
-            self.columns.0.iter().map(|(name, path)| format!("{name}={path}")).collect();
-        columns.join(" ")
+        text
+    }
+
+    /// The columns as `warpath select` takes them.
+    pub fn selected(&self) -> Vec<String> {
+        let types = self.types.iter().map(|of| match of {
+            Type::Int64 => ":int64",
+            Type::Float64 => ":float64",
+            Type::String => ":string",
+        });
+        let types = types.chain(std::iter::repeat(""));
+        self.columns.paths.iter().zip(types).map(|((name, path), of)| format!("{name}{of}={path}")).collect()
     }
 }
 
@@ -74,13 +101,13 @@ impl Ask {
 pub fn lang() -> Ask {
     Ask {
         sql: Some(Sql {
-            values: "json->'$.user.lang' AS v",
-            count: Some("count(json->'$.user.lang')"),
-            filter: "",
+            values: "json->'$.user.lang' AS v".into(),
+            count: Some("count(json->'$.user.lang')".into()),
+            filter: "".into(),
         }),
         polars: Some(Polars {
-            schema: "{'user': pl.Struct({'lang': pl.String})}",
-            select: "t.select(v=pl.col('user').struct.field('lang'))",
+            schema: "{'user': pl.Struct({'lang': pl.String})}".into(),
+            select: "t.select(v=pl.col('user').struct.field('lang'))".into(),
             counts: true,
         }),
         library: Some("lang"),
@@ -91,11 +118,15 @@ pub fn lang() -> Ask {
 /// Two fields, a row for each record.
 pub fn langs() -> Ask {
     Ask {
-        columns: Columns(vec![("a".into(), "$.user.lang".into()), ("b".into(), "$.lang".into())]),
-        sql: Some(Sql { values: "json->'$.user.lang' AS a, json->'$.lang' AS b", count: None, filter: "" }),
+        columns: Columns::new(vec![("a".into(), "$.user.lang".into()), ("b".into(), "$.lang".into())]),
+        sql: Some(Sql {
+            values: "json->'$.user.lang' AS a, json->'$.lang' AS b".into(),
+            count: None,
+            filter: "".into(),
+        }),
         polars: Some(Polars {
-            schema: "{'user': pl.Struct({'lang': pl.String}), 'lang': pl.String}",
-            select: "t.select(a=pl.col('user').struct.field('lang'), b=pl.col('lang'))",
+            schema: "{'user': pl.Struct({'lang': pl.String}), 'lang': pl.String}".into(),
+            select: "t.select(a=pl.col('user').struct.field('lang'), b=pl.col('lang'))".into(),
             counts: false,
         }),
         library: Some("langs"),
@@ -107,13 +138,13 @@ pub fn langs() -> Ask {
 pub fn hashtags() -> Ask {
     Ask {
         sql: Some(Sql {
-            values: "unnest(json->'$.entities.hashtags[*].text') AS v",
-            count: Some("sum(len(json->'$.entities.hashtags[*].text'))"),
-            filter: "",
+            values: "unnest(json->'$.entities.hashtags[*].text') AS v".into(),
+            count: Some("sum(len(json->'$.entities.hashtags[*].text'))".into()),
+            filter: "".into(),
         }),
         polars: Some(Polars {
-            schema: "{'entities': pl.Struct({'hashtags': pl.List(pl.Struct({'text': pl.String}))})}",
-            select: "t.select(v=pl.col('entities').struct.field('hashtags').explode().struct.field('text')).drop_nulls()",
+            schema: "{'entities': pl.Struct({'hashtags': pl.List(pl.Struct({'text': pl.String}))})}".into(),
+            select: "t.select(v=pl.col('entities').struct.field('hashtags').explode().struct.field('text')).drop_nulls()".into(),
             counts: true,
         }),
         library: Some("hashtags"),
@@ -136,13 +167,13 @@ pub fn numbers() -> Ask {
 pub fn filter() -> Ask {
     Ask {
         sql: Some(Sql {
-            values: "json->'$.user.lang' AS v",
-            count: Some("count(*)"),
-            filter: "WHERE json->>'$.user.lang' = 'nl'",
+            values: "json->'$.user.lang' AS v".into(),
+            count: Some("count(*)".into()),
+            filter: "WHERE json->>'$.user.lang' = 'nl'".into(),
         }),
         polars: Some(Polars {
-            schema: "{'user': pl.Struct({'lang': pl.String})}",
-            select: "t.select(v=pl.col('user').struct.field('lang')).filter(pl.col('v') == 'nl')",
+            schema: "{'user': pl.Struct({'lang': pl.String})}".into(),
+            select: "t.select(v=pl.col('user').struct.field('lang')).filter(pl.col('v') == 'nl')".into(),
             counts: true,
         }),
         library: Some("filter"),
@@ -153,18 +184,19 @@ pub fn filter() -> Ask {
 /// GpJSON's query over Walmart's products: a field that three records of ten have, and one that all have.
 pub fn walmart() -> Ask {
     Ask {
-        columns: Columns(vec![
+        columns: Columns::new(vec![
             ("a".into(), "$.bestMarketplacePrice.price".into()),
             ("b".into(), "$.name".into()),
         ]),
         sql: Some(Sql {
-            values: "json->'$.bestMarketplacePrice.price' AS a, json->'$.name' AS b",
+            values: "json->'$.bestMarketplacePrice.price' AS a, json->'$.name' AS b".into(),
             count: None,
-            filter: "",
+            filter: "".into(),
         }),
         polars: Some(Polars {
-            schema: "{'bestMarketplacePrice': pl.Struct({'price': pl.Float64}), 'name': pl.String}",
-            select: "t.select(a=pl.col('bestMarketplacePrice').struct.field('price'), b=pl.col('name'))",
+            schema: "{'bestMarketplacePrice': pl.Struct({'price': pl.Float64}), 'name': pl.String}".into(),
+            select: "t.select(a=pl.col('bestMarketplacePrice').struct.field('price'), b=pl.col('name'))"
+                .into(),
             counts: false,
         }),
         library: Some("walmart"),
@@ -176,13 +208,13 @@ pub fn walmart() -> Ask {
 pub fn bestbuy() -> Ask {
     Ask {
         sql: Some(Sql {
-            values: "unnest((json->'$.categoryPath[*].id')[2:3]) AS v",
-            count: Some("sum(len((json->'$.categoryPath[*].id')[2:3]))"),
-            filter: "",
+            values: "unnest((json->'$.categoryPath[*].id')[2:3]) AS v".into(),
+            count: Some("sum(len((json->'$.categoryPath[*].id')[2:3]))".into()),
+            filter: "".into(),
         }),
         polars: Some(Polars {
-            schema: "{'categoryPath': pl.List(pl.Struct({'id': pl.String}))}",
-            select: "t.select(v=pl.col('categoryPath').list.slice(1, 2).explode().struct.field('id')).drop_nulls()",
+            schema: "{'categoryPath': pl.List(pl.Struct({'id': pl.String}))}".into(),
+            select: "t.select(v=pl.col('categoryPath').list.slice(1, 2).explode().struct.field('id')).drop_nulls()".into(),
             counts: true,
         }),
         library: Some("bestbuy"),
@@ -262,7 +294,7 @@ pub fn fields(count: usize) -> Ask {
     ];
     let columns = PATHS[..count].iter().enumerate();
     let jq: Vec<String> = columns.clone().map(|(at, path)| format!("c{at}:.{path}")).collect();
-    let columns = Columns(columns.map(|(at, path)| (format!("c{at}"), format!("$.{path}"))).collect());
+    let columns = Columns::new(columns.map(|(at, path)| (format!("c{at}"), format!("$.{path}"))).collect());
     Ask { columns, ..Ask::path(format!("{count}"), "").with_jq(format!("{{{}}}", jq.join(","))) }
 }
 

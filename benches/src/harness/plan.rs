@@ -2,6 +2,7 @@
 
 use super::ask::{self, Ask};
 use super::data::Data;
+use super::lengths::{LENGTHS, Length};
 use super::tool::Tool;
 use crate::generate::Shape;
 
@@ -95,6 +96,9 @@ const CPU_BYTES: u64 = 419_430_400;
 /// The size of the files along an axis, unless a case needs more.
 const SWEEP_BYTES: u64 = 100_000_000;
 
+/// The size of the files along the axis of record length.
+const LENGTHS_BYTES: u64 = 200_000_000;
+
 /// The versions of `qj` that are measured.
 pub const QJ: [&str; 2] = ["0.1.4", "0.3.0"];
 
@@ -124,7 +128,11 @@ fn cpu(extent: Extent) -> Vec<Chart> {
     all.extend(libraries.into_iter().flat_map(|name| [false, true].map(|all| Tool::Library { name, all })));
     let few = [&[Tool::Cat, Tool::warpath("cpu")][..], &QJ.map(Tool::Qj)].concat();
     let with_count = [&few[..], &[Tool::warpath_count("cpu")]].concat();
-    vec![
+    let peers =
+        [&QJ.map(Tool::Qj)[..], &[Tool::Jq, Tool::DuckDb { count: false }, Tool::Polars { count: false }]];
+    let peers =
+        [&[Tool::Cat, Tool::warpath("cpu"), Tool::warpath_strict("cpu")][..], &peers.concat()].concat();
+    let mut charts = vec![
         queries(extent.bytes(CPU_BYTES), &all),
         sizes(
             extent,
@@ -135,7 +143,9 @@ fn cpu(extent: Extent) -> Vec<Chart> {
         record_bytes(extent.bytes(SWEEP_BYTES), 10, &with_count),
         selectivity(extent.bytes(SWEEP_BYTES), 10, &with_count),
         paths(extent.bytes(CPU_BYTES), 5, &few),
-    ]
+    ];
+    charts.extend(lengths(extent.bytes(LENGTHS_BYTES), &peers));
+    charts
 }
 
 fn gpu(extent: Extent) -> Vec<Chart> {
@@ -261,6 +271,7 @@ fn partitions(extent: Extent, devices: &[&'static str]) -> Chart {
                 .map(|(device, count)| Tool::Warpath {
                     device,
                     count,
+                    strict: false,
                     partition: partition.map(str::to_owned),
                 })
                 .collect(),
@@ -300,6 +311,33 @@ fn record_bytes(bytes: u64, runs: usize, tools: &[Tool]) -> Chart {
         work: Work::Tools(tools.to_vec()),
     };
     Chart { id: "record-bytes", runs, cases: lengths.into_iter().map(case).collect() }
+}
+
+/// Records of growing length, and a chart for each kind of query.
+fn lengths(bytes: u64, tools: &[Tool]) -> Vec<Chart> {
+    /// A query of records of a length.
+    type Make = fn(&Length) -> Ask;
+    let charts: [(&str, Make); 5] = [
+        ("lengths-path", Length::path),
+        ("lengths-rows", Length::rows),
+        ("lengths-arrow", Length::arrow),
+        ("lengths-filter", Length::filter),
+        ("lengths-descendants", Length::descendants),
+    ];
+    let case = |length: &Length, ask: Ask| Case {
+        label: length.label.into(),
+        x: Some(length.bytes),
+        data: Data { shape: length.shape, bytes },
+        work: Work::Tools(tools.iter().filter(|tool| tool.command(&ask, "f").is_some()).cloned().collect()),
+        ask,
+    };
+    charts
+        .map(|(id, ask)| Chart {
+            id,
+            runs: 10,
+            cases: LENGTHS.iter().map(|length| case(length, ask(length))).collect(),
+        })
+        .into()
 }
 
 /// Filters that ever more records pass.

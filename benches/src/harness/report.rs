@@ -1,5 +1,7 @@
 //! Tables in Markdown and plots in SVG, from the result files.
 
+mod show;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -12,76 +14,7 @@ use super::chart::lines::{self, Axis, Series};
 use super::chart::{Heading, MEDIANS, Spot, number, thousands};
 use super::plan::Suite;
 use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
-
-/// The presentation of a chart.
-struct Show {
-    id: &'static str,
-    title: &'static str,
-    /// The title of the axis at the bottom; `None` if cases are compared one by one.
-    axis: Option<&'static str>,
-    log: bool,
-}
-
-const SHOWS: [Show; 13] = [
-    Show { id: "queries", title: "The queries of the field", axis: None, log: false },
-    Show {
-        id: "sizes",
-        title: "$.user.lang, by size of the file",
-        axis: Some("size of the file"),
-        log: true,
-    },
-    Show {
-        id: "partitions",
-        title: "$.user.lang, by size of a partition",
-        axis: Some("size of a partition"),
-        log: false,
-    },
-    Show {
-        id: "levels",
-        title: "Paths of growing depth",
-        axis: Some("levels of the index that the path needs"),
-        log: false,
-    },
-    Show {
-        id: "record-bytes",
-        title: "$.user.name, by length of a record",
-        axis: Some("length of a record"),
-        log: true,
-    },
-    Show {
-        id: "selectivity",
-        title: "A filter, by how many records pass it",
-        axis: Some("records that pass"),
-        log: true,
-    },
-    Show { id: "paths", title: "Many paths in one pass", axis: Some("paths"), log: true },
-    Show { id: "components", title: "Kernels and copies", axis: None, log: false },
-    Show {
-        id: "components-sizes",
-        title: "Kernels, by size of the file",
-        axis: Some("size of the file"),
-        log: true,
-    },
-    Show {
-        id: "components-record-bytes",
-        title: "Kernels, by length of a record",
-        axis: Some("length of a record"),
-        log: true,
-    },
-    Show {
-        id: "components-selectivity",
-        title: "Kernels, by how many records pass a filter",
-        axis: Some("records that pass"),
-        log: true,
-    },
-    Show {
-        id: "components-levels",
-        title: "Kernels, by levels of the index",
-        axis: Some("levels"),
-        log: false,
-    },
-    Show { id: "components-trees", title: "Kernels that make trees", axis: None, log: false },
-];
+use show::{SHOWS, Show};
 
 /// The text before the tables.
 const HOW_TO_READ: &str = "\
@@ -228,6 +161,9 @@ fn in_words(shape: &str) -> String {
         "walmart" => "products of Walmart".into(),
         "bestbuy" => "products of Best Buy".into(),
         "maps" => "directions".into(),
+        "events" => "events of services".into(),
+        "bluesky" => "events of a social network".into(),
+        "log:84" | "log:242" => "lines of a log".into(),
         _ => match shape.strip_prefix("sized:").and_then(|length| length.parse().ok()) {
             Some(length) => format!("records of {} bytes", thousands(length)),
             None => shape.into(),
@@ -423,7 +359,11 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
 /// The shape of all records, or what their shapes have in common.
 fn shape_of_all(records: &[&Record]) -> String {
     let shapes: BTreeSet<&str> = records.iter().map(|record| record.shape.as_str()).collect();
-    if shapes.len() > 1 { "records of one length".into() } else { in_words(&records[0].shape) }
+    match shapes.len() {
+        1 => in_words(&records[0].shape),
+        _ if shapes.iter().all(|shape| shape.starts_with("sized:")) => "records of one length".into(),
+        _ => "records of several shapes".into(),
+    }
 }
 
 /// A tool's name on a chart along an axis: without what changes along it.
@@ -532,154 +472,4 @@ fn cell(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::plan;
-    use super::super::record::tests::record;
-    use super::*;
-
-    fn sample() -> Vec<Record> {
-        let mut records = vec![
-            record("queries", "one field", None, "cat", &[10.0, 11.0, 12.0]),
-            record("queries", "one field", None, "warpath cpu", &[20.0, 22.0, 21.0]),
-            record("queries", "one field", None, "jq", &[900.0, 1000.0]),
-            record("queries", "one field", None, "jaq|x", &[]),
-            record("queries", "two fields", None, "jq", &[]),
-        ];
-        for (x, case) in [(1e5, "100 KB"), (1e8, "100 MB")] {
-            records.push(record("sizes", case, Some(x), "warpath cuda", &[20.0, 22.0]));
-            records.push(record("sizes", case, Some(x), "qj 0.1.4", &[30.0, 32.0]));
-            records.push(record(
-                "components-sizes",
-                case,
-                Some(x),
-                "index, 3 levels: first start to last end",
-                &[1.5],
-            ));
-            records.push(record("components-sizes", case, Some(x), "line_scan", &[0.1]));
-        }
-        records
-    }
-
-    /// The CPU has one colour in all plots, kernels are named in words, and a line that another one covers is
-    /// dashed.
-    #[test]
-    fn lines_have_the_same_looks_on_every_chart() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut records = Vec::new();
-        for (x, case) in [(1e7, "10 MB"), (1e8, "100 MB")] {
-            for (chart, tool) in [
-                ("sizes", "cat"),
-                ("sizes", "warpath cuda"),
-                ("sizes", "warpath cuda, count"),
-                ("sizes", "warpath cpu"),
-                ("components-sizes", "copy kernel"),
-                ("components-sizes", "$.a: query_slots"),
-            ] {
-                records.push(record(chart, case, Some(x), tool, &[1.0]));
-            }
-        }
-        record::save(&folder.path().join("gpu.jsonl"), &records).unwrap();
-        write(folder.path()).unwrap();
-        let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
-        let names = |text: &str| -> Vec<String> {
-            let document = roxmltree::Document::parse(text).unwrap();
-            let texts =
-                document.descendants().filter(roxmltree::Node::is_text).filter_map(|node| node.text());
-            let texts = texts.filter(|text| !text.trim().is_empty());
-            texts.skip_while(|text| !CPU_NAMES.contains(text)).map(str::to_owned).collect()
-        };
-        let sizes = read("gpu-sizes.svg");
-        let expected = ["warpath cpu", "warpath cuda", "warpath cuda, count", "cat, to /dev/null"];
-        assert_eq!(names(&sizes), expected);
-        assert_eq!(sizes.matches("stroke-dasharray").count(), 1, "{sizes}");
-        let kernels = read("gpu-components-sizes.svg");
-        assert_eq!(names(&kernels), ["CPU, whole process", "copy kernel", "query: one match at most"]);
-        assert!(kernels.contains("s line is of a whole process, from file to output"), "{kernels}");
-    }
-
-    #[test]
-    fn everything_that_was_measured_is_shown() {
-        let folder = tempfile::tempdir().unwrap();
-        record::save(&folder.path().join("cpu.jsonl"), &sample()).unwrap();
-        let files = write(folder.path()).unwrap();
-        assert_eq!(
-            files,
-            [
-                "cpu-queries-one-field.svg",
-                "cpu-queries-one-field-memory.svg",
-                "cpu-queries-two-fields.svg",
-                "cpu-sizes.svg",
-                "cpu-components-sizes.svg",
-                "cpu.md",
-                "README.md"
-            ]
-        );
-        for file in files.iter().filter(|file| file.ends_with(".svg")) {
-            let text = fs::read_to_string(folder.path().join(file)).unwrap();
-            let document =
-                roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
-            assert!(said("A <machine> & more. 2026-11-21."), "{file}");
-        }
-        let plots = fs::read_to_string(folder.path().join("README.md")).unwrap();
-        for file in files.iter().filter(|file| *file != "README.md") {
-            assert!(plots.contains(&format!("]({file})")), "{file}: {plots}");
-        }
-        let page = fs::read_to_string(folder.path().join("cpu.md")).unwrap();
-        assert!(
-            page.contains(
-                "| warpath cpu | 1.0 | 21.0 (20.0–22.0) | 3 | 4.76 | 21.0 + 1.00 | 52.4 | values |\n"
-            ),
-            "{page}"
-        );
-        assert!(
-            page.contains(r"| jaq\|x | 1.0 | not run: not installed: run benches/peers.sh | | | | | |"),
-            "{page}"
-        );
-        // Every row of a table has as many cells as its head.
-        let mut cells = 0;
-        for line in page.lines().map(|line| line.replace(r"\|", "")) {
-            if line.starts_with("|---") {
-                cells = line.matches('|').count();
-            } else if line.starts_with('|') && cells > 0 {
-                assert_eq!(line.matches('|').count(), cells, "{line}");
-            } else {
-                cells = 0;
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_not_measured_is_said() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(write(&folder.path().join("new")).unwrap(), ["README.md"]);
-        let page = fs::read_to_string(folder.path().join("new/README.md")).unwrap();
-        assert_eq!(page.matches("Nothing has been measured").count(), 2);
-    }
-
-    #[test]
-    fn times_after_set_up_are_a_line_of_their_own() {
-        let mut one = record("sizes", "100 MB", Some(1e8), "warpath cuda", &[20.0]);
-        if let Outcome::Measured(measured) = &mut one.outcome {
-            measured.stats_ms = [("setup".to_owned(), vec![8.0]), ("total".to_owned(), vec![18.0])].into();
-            assert_eq!(after_setup(measured), Some(vec![10.0]));
-        }
-        let plot = along(&SHOWS[1], "size", &[&one]);
-        assert!(plot.contains(">warpath cuda, after set-up<"), "{plot}");
-    }
-
-    #[test]
-    fn every_chart_that_is_measured_is_shown() {
-        for suite in [Suite::Cpu, Suite::Gpu] {
-            for chart in plan::charts(suite, plan::Extent::Large) {
-                let show =
-                    SHOWS.iter().find(|show| show.id == chart.id).unwrap_or_else(|| panic!("{}", chart.id));
-                assert!(
-                    chart.cases.iter().all(|case| case.x.is_some() == show.axis.is_some()),
-                    "{}",
-                    chart.id
-                );
-            }
-        }
-    }
-}
+mod tests;

@@ -90,7 +90,7 @@ impl Session {
                 }
                 Work::Components { levels } => {
                     let levels = levels.iter().flat_map(|levels| ["--levels".into(), levels.to_string()]);
-                    let paths = case.ask.columns.0.iter().map(|(_, path)| path.clone());
+                    let paths = case.ask.columns.paths.iter().map(|(_, path)| path.clone());
                     vec![self.components(levels.collect(), &file, paths.collect())]
                 }
                 Work::Trees { brackets } => {
@@ -223,20 +223,23 @@ impl Session {
     ) -> Result<(Duration, Measured), String> {
         let want = want.ok_or("no reference")?;
         let limit = self.settings.limit;
+        let compare = |got: Digest| {
+            if got != *want {
+                bail!(
+                    "wrong answer: {} values, hash {}; not {}, {}",
+                    got.count,
+                    got.hash,
+                    want.count,
+                    want.hash
+                );
+            }
+            Ok((got.count, Checked::Values))
+        };
         let read = match tool.output(&case.ask) {
-            Output::Values(unwrap) => process::read(command, limit, |stdout| {
-                let got = values::digest(stdout, unwrap)?;
-                if got != *want {
-                    bail!(
-                        "wrong answer: {} values, hash {}; not {}, {}",
-                        got.count,
-                        got.hash,
-                        want.count,
-                        want.hash
-                    );
-                }
-                Ok((got.count, Checked::Values))
-            }),
+            Output::Values(unwrap) => {
+                process::read(command, limit, |stdout| compare(values::digest(stdout, unwrap)?))
+            }
+            Output::Arrow => self.check_arrow(command, compare),
             Output::Count => process::read(command, limit, |stdout| {
                 let mut text = String::new();
                 stdout.read_to_string(&mut text)?;
@@ -253,6 +256,26 @@ impl Session {
         let run = read.map_err(|failure| failure.to_string())?;
         let (count, checked) = run.output;
         Ok((run.usage.wall, Measured { count, checked, ..Measured::default() }))
+    }
+
+    /// Has a process of its own read a tool's rows in Arrow, because whole batches need memory.
+    fn check_arrow<T>(
+        &self,
+        command: &[String],
+        compare: impl FnOnce(Digest) -> Result<T>,
+    ) -> Result<process::Run<T>, process::Failure> {
+        let this = std::env::current_exe().map_err(process::Failure::NotStarted)?;
+        // That process ends the tool at the limit. Only then may it be ended itself.
+        let limit = self.settings.limit;
+        let start = [
+            this.to_string_lossy().into_owned(),
+            "arrow-digest".into(),
+            limit.as_secs().to_string(),
+            "--".into(),
+        ];
+        let command: Vec<String> = start.into_iter().chain(command.iter().cloned()).collect();
+        let limit = limit.saturating_add(Duration::from_secs(10));
+        process::read(&command, limit, |stdout| compare(serde_json::from_reader(stdout)?))
     }
 
     /// Has `bench-gpu` time what happens on a device.

@@ -19,6 +19,8 @@ pub enum Tool {
         device: &'static str,
         /// The number of matches in place of the matches.
         count: bool,
+        /// Check the records by all of RFC 8259, as most peers do.
+        strict: bool,
         /// The value of `--partition-size`.
         partition: Option<String>,
     },
@@ -54,6 +56,8 @@ pub enum Tool {
 pub enum Output {
     /// Each value or row on a line; of rows with one member, the member's name.
     Values(Option<&'static str>),
+    /// Rows in the stream format of Arrow.
+    Arrow,
     /// A number.
     Count,
     /// The file, or nothing of interest.
@@ -63,19 +67,27 @@ pub enum Output {
 impl Tool {
     /// Warpath on a device, printing what it finds.
     pub fn warpath(device: &'static str) -> Self {
-        Tool::Warpath { device, count: false, partition: None }
+        Tool::Warpath { device, count: false, strict: false, partition: None }
     }
 
     /// Warpath on a device, counting.
     pub fn warpath_count(device: &'static str) -> Self {
-        Tool::Warpath { device, count: true, partition: None }
+        Tool::Warpath { device, count: true, strict: false, partition: None }
+    }
+
+    /// Warpath on a device, printing what it finds in records that it checks.
+    pub fn warpath_strict(device: &'static str) -> Self {
+        Tool::Warpath { device, count: false, strict: true, partition: None }
     }
 
     /// Its name in results.
     pub fn name(&self) -> String {
         let counting = |count: bool| if count { ", count" } else { "" };
         match self {
-            Tool::Warpath { device, count, .. } => format!("warpath {device}{}", counting(*count)),
+            Tool::Warpath { device, count, strict, .. } => {
+                let strict = if *strict { ", strict" } else { "" };
+                format!("warpath {device}{strict}{}", counting(*count))
+            }
             Tool::Qj(version) => format!("qj {version}"),
             Tool::Jaq => "jaq".into(),
             Tool::Jq => "jq".into(),
@@ -98,6 +110,9 @@ impl Tool {
             Tool::Warpath { count: true, .. }
             | Tool::DuckDb { count: true }
             | Tool::Polars { count: true } => Output::Count,
+            Tool::Warpath { .. } | Tool::DuckDb { .. } | Tool::Polars { .. } if !ask.types.is_empty() => {
+                Output::Arrow
+            }
             Tool::DuckDb { .. } | Tool::Polars { .. } if ask.columns.is_plain() => Output::Values(Some("v")),
             Tool::Cat => Output::Nothing,
             _ => Output::Values(None),
@@ -123,31 +138,43 @@ impl Tool {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let mut command = vec![self.program()];
         match self {
-            Tool::Warpath { device, count, partition } => {
+            Tool::Warpath { device, count, strict, partition } => {
                 let partition = partition.iter().flat_map(|size| ["--partition-size", size]);
-                let flags: Vec<&str> = ["--device", device, "--stats"].into_iter().chain(partition).collect();
+                let condition = ask.columns.condition.iter().flat_map(|condition| ["--where", condition]);
+                let flags = ["--device", device, "--stats"].into_iter().chain(strict.then_some("--strict"));
+                let flags: Vec<&str> = flags.chain(partition).chain(condition).collect();
                 if ask.columns.is_plain() {
                     command.push("query".into());
                     command.extend(words(&flags));
                     command.extend(count.then(|| "--count".to_owned()));
-                    command.extend(words(&[&ask.columns.0[0].1, file]));
+                    command.extend(words(&[&ask.columns.paths[0].1, file]));
                 } else if *count {
                     return None;
                 } else {
                     command.push("select".into());
                     command.extend(words(&flags));
-                    command.extend(ask.columns.0.iter().map(|(name, path)| format!("{name}={path}")));
+                    if !ask.types.is_empty() {
+                        command.extend(words(&["--format", "arrow"]));
+                    }
+                    command.extend(ask.selected());
                     command.extend(words(&["--", file]));
                 }
             }
             Tool::Qj(_) | Tool::Jaq | Tool::Jq => command.extend(words(&["-c", ask.jq.as_ref()?, file])),
             Tool::DuckDb { count } => {
-                let sql = ask.sql?;
+                let sql = ask.sql.as_ref()?;
                 let from = format!("FROM (SELECT json FROM read_ndjson_objects('{file}')) t {}", sql.filter);
                 let script = if *count {
                     format!(
                         "{DUCKDB}print(int(duckdb.sql(\"SELECT {} {from}\").fetchall()[0][0]))",
-                        sql.count?
+                        sql.count.as_ref()?
+                    )
+                } else if !ask.types.is_empty() {
+                    format!(
+                        "{DUCKDB}import sys, pyarrow as pa\n\
+                         t = duckdb.sql(\"SELECT {} {from}\").to_arrow_table()\n\
+                         with pa.ipc.new_stream(sys.stdout.buffer, t.schema) as out: out.write_table(t)",
+                        sql.values
                     )
                 } else {
                     format!(
@@ -158,9 +185,12 @@ impl Tool {
                 command.extend(words(&["-c", &script]));
             }
             Tool::Polars { count } => {
-                let ask = ask.polars.filter(|polars| polars.counts || !count)?;
+                let to_arrow = !ask.types.is_empty();
+                let ask = ask.polars.as_ref().filter(|polars| polars.counts || !count)?;
                 let end = if *count {
                     "print(t.select(pl.len()).collect().item())"
+                } else if to_arrow {
+                    "t.collect().write_ipc_stream(sys.stdout.buffer)"
                 } else {
                     "t.collect().write_ndjson(sys.stdout.buffer)"
                 };
@@ -250,6 +280,7 @@ pub fn shown(command: &[String], folder: &str) -> String {
 mod tests {
     use super::*;
     use crate::harness::ask;
+    use crate::harness::lengths::LENGTHS;
 
     #[test]
     fn commands_are_those_of_a_user() {
@@ -262,7 +293,8 @@ mod tests {
             command(Tool::warpath("cpu"), &ask::langs()),
             "warpath select --device cpu --stats 'a=$.user.lang' 'b=$.lang' -- t.ndjson"
         );
-        let counting = Tool::Warpath { device: "cuda", count: true, partition: Some("1GiB".into()) };
+        let counting =
+            Tool::Warpath { device: "cuda", count: true, strict: false, partition: Some("1GiB".into()) };
         assert_eq!(
             command(counting, &ask::lang()),
             "warpath query --device cuda --stats --partition-size 1GiB --count '$.user.lang' t.ndjson"
@@ -280,6 +312,31 @@ mod tests {
             duckdb.contains("count(*) FROM") && duckdb.contains("t.ndjson") && !duckdb.contains("/data"),
             "{duckdb}"
         );
+    }
+
+    #[test]
+    fn commands_have_types_conditions_and_the_strict_check() {
+        let log = &LENGTHS[0];
+        let command = |tool: Tool, ask: &Ask| shown(&tool.command(ask, "/data/t.ndjson").unwrap(), "/data/");
+        assert_eq!(
+            command(Tool::warpath_strict("cpu"), &log.filter()),
+            "warpath query --device cpu --stats --strict --where '$.status == 404' '$.service' t.ndjson"
+        );
+        assert_eq!(
+            command(Tool::warpath("cpu"), &log.arrow()),
+            "warpath select --device cpu --stats --format arrow 'time:string=$.time' 'level:string=$.level' \
+             'service:string=$.service' 'status:int64=$.status' 'ms:float64=$.ms' -- t.ndjson"
+        );
+        assert_eq!(command(Tool::Jq, &log.filter()), "jq -c 'select(.status==404)|.service' t.ndjson");
+        assert_eq!(Tool::Jq.command(&log.arrow(), "t"), None);
+        for (tool, part) in [
+            (Tool::DuckDb { count: false }, "new_stream"),
+            (Tool::Polars { count: false }, "write_ipc_stream"),
+        ] {
+            assert!(command(tool.clone(), &log.arrow()).contains(part), "{tool:?}");
+            assert!(!command(tool.clone(), &log.rows()).contains(part), "{tool:?}");
+            assert_eq!(tool.output(&log.arrow()), Output::Arrow);
+        }
     }
 
     #[test]

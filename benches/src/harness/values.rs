@@ -9,7 +9,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_ipc::reader::StreamReader;
+use arrow_schema::DataType;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,12 +85,49 @@ fn shown(line: &[u8]) -> String {
 /// Columns of a result: a name and a path each. A single column without a name gives one line per match, with
 /// its value. Other columns give one row per record, null if a path matches nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Columns(pub Vec<(String, String)>);
+pub struct Columns {
+    /// The names and paths.
+    pub paths: Vec<(String, String)>,
+    /// A comparison of a path with a literal, such as `$.a == 1`. Other records have no results.
+    pub condition: Option<String>,
+}
 
 impl Columns {
+    /// The columns of all records.
+    pub fn new(paths: Vec<(String, String)>) -> Self {
+        Self { paths, condition: None }
+    }
+
     /// Returns true if each match is a line.
     pub fn is_plain(&self) -> bool {
-        matches!(&self.0[..], [(name, _)] if name.is_empty())
+        matches!(&self.paths[..], [(name, _)] if name.is_empty())
+    }
+}
+
+/// A query that the reference evaluates.
+struct Compiled<'a> {
+    columns: &'a Columns,
+    paths: Vec<(&'a str, JsonPath)>,
+    /// A filter of the elements of an array.
+    filter: Option<JsonPath>,
+}
+
+impl<'a> Compiled<'a> {
+    fn new(columns: &'a Columns) -> Result<Self> {
+        let compile = |(name, path): &'a (String, String)| {
+            let path = JsonPath::parse(path).with_context(|| format!("{name}={path}"))?;
+            anyhow::Ok((name.as_str(), path))
+        };
+        // RFC 9535 filters the children of a value, so the condition is one of the element of an array.
+        let filter = columns.condition.as_ref().map(|condition| {
+            let element = condition.replacen('$', "@", 1);
+            JsonPath::parse(&format!("$[?{element}]")).with_context(|| condition.clone())
+        });
+        Ok(Self {
+            columns,
+            paths: columns.paths.iter().map(compile).collect::<Result<_>>()?,
+            filter: filter.transpose()?,
+        })
     }
 }
 
@@ -99,15 +141,7 @@ const CHUNK_BYTES: usize = 4 << 20;
 /// A file that cannot be read, a line that is not JSON, an invalid path, or a path that matches twice in a
 /// row.
 pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
-    let paths: Vec<Vec<(&str, JsonPath)>> = queries
-        .iter()
-        .map(|query| {
-            let compile = |(name, path): &'_ (String, String)| {
-                JsonPath::parse(path).with_context(|| format!("{name}={path}"))
-            };
-            query.0.iter().map(|column| Ok((column.0.as_str(), compile(column)?))).collect()
-        })
-        .collect::<Result<_>>()?;
+    let compiled: Vec<Compiled> = queries.iter().map(Compiled::new).collect::<Result<_>>()?;
     let mut digesters: Vec<Digester> = queries.iter().map(|_| Digester::default()).collect();
     let mut file = File::open(file).with_context(|| file.display().to_string())?;
     let mut rest = Vec::new();
@@ -129,8 +163,9 @@ pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
                     let mut answers: Vec<Vec<u8>> = answers?;
                     if !line.trim_ascii().is_empty() {
                         let record: Value = serde_json::from_slice(line).with_context(|| shown(line))?;
-                        for ((query, paths), out) in queries.iter().zip(&paths).zip(&mut answers) {
-                            answer(&record, query, paths, out)?;
+                        let record = Value::Array(vec![record]);
+                        for (query, out) in compiled.iter().zip(&mut answers) {
+                            answer(&record, query, out)?;
                         }
                     }
                     anyhow::Ok(answers)
@@ -148,16 +183,20 @@ pub fn reference(file: &Path, queries: &[Columns]) -> Result<Vec<Digest>> {
     Ok(digesters.into_iter().map(Digester::finish).collect())
 }
 
-/// Appends the canonical lines of a record's results.
-fn answer(record: &Value, query: &Columns, paths: &[(&str, JsonPath)], out: &mut Vec<u8>) -> Result<()> {
-    if query.is_plain() {
-        for value in paths[0].1.query(record).all() {
+/// Appends the canonical lines of the results of a record, which is the element of an array.
+fn answer(array: &Value, query: &Compiled, out: &mut Vec<u8>) -> Result<()> {
+    if query.filter.as_ref().is_some_and(|filter| filter.query(array).is_empty()) {
+        return Ok(());
+    }
+    let record = &array[0];
+    if query.columns.is_plain() {
+        for value in query.paths[0].1.query(record).all() {
             put(value, out);
             out.push(b'\n');
         }
         return Ok(());
     }
-    for (at, (name, path)) in paths.iter().enumerate() {
+    for (at, (name, path)) in query.paths.iter().enumerate() {
         out.push(if at == 0 { b'{' } else { b',' });
         put(&Value::from(*name), out);
         out.push(b':');
@@ -165,6 +204,46 @@ fn answer(record: &Value, query: &Columns, paths: &[(&str, JsonPath)], out: &mut
     }
     out.extend_from_slice(b"}\n");
     Ok(())
+}
+
+/// The digest of rows in the stream format of Arrow: that of the same rows as JSON lines.
+///
+/// # Errors
+///
+/// If the stream is malformed, or has a column that is neither of strings, nor of 64-bit integers or floats.
+pub fn arrow_digest(stream: impl Read) -> Result<Digest> {
+    let mut digester = Digester::default();
+    let mut canonical = Vec::new();
+    for batch in StreamReader::try_new(BufReader::new(stream), None)? {
+        let batch = batch?;
+        let schema = batch.schema();
+        canonical.clear();
+        for row in 0..batch.num_rows() {
+            for (at, (field, column)) in schema.fields().iter().zip(batch.columns()).enumerate() {
+                canonical.push(if at == 0 { b'{' } else { b',' });
+                put(&Value::from(field.name().as_str()), &mut canonical);
+                canonical.push(b':');
+                put(&arrow_cell(column, row)?, &mut canonical);
+            }
+            canonical.extend_from_slice(b"}\n");
+        }
+        digester.lines(&canonical);
+    }
+    Ok(digester.finish())
+}
+
+fn arrow_cell(column: &ArrayRef, row: usize) -> Result<Value> {
+    if column.is_null(row) {
+        return Ok(Value::Null);
+    }
+    Ok(match column.data_type() {
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).into(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into(),
+        DataType::Utf8 => column.as_string::<i32>().value(row).into(),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row).into(),
+        DataType::Utf8View => column.as_string_view().value(row).into(),
+        other => bail!("a column is of type {other}"),
+    })
 }
 
 /// Appends a value in the form that all equal values have: whole numbers exactly, others as the nearest
@@ -243,8 +322,8 @@ mod tests {
     #[test]
     fn the_reference_follows_the_file() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let plain = Columns(vec![(String::new(), "$.a[*]".into())]);
-        let row = Columns(vec![("x".into(), "$.b".into()), ("y".into(), "$.c".into())]);
+        let plain = Columns::new(vec![(String::new(), "$.a[*]".into())]);
+        let row = Columns::new(vec![("x".into(), "$.b".into()), ("y".into(), "$.c".into())]);
         let (mut values, mut rows) = (String::new(), String::new());
         // More than a round of chunks.
         for line in 0..300_000 {
@@ -258,10 +337,53 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_chooses_records() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"{\"a\":1,\"b\":[1,2]}\n{\"a\":2,\"b\":[3]}\n{\"b\":[4]}\n{\"a\":1,\"b\":[5]}\n")
+            .unwrap();
+        let plain = Columns::new(vec![(String::new(), "$.b[*]".into())]);
+        let plain = Columns { condition: Some("$.a == 1".into()), ..plain };
+        let row = Columns::new(vec![("x".into(), "$.b[0]".into())]);
+        let row = Columns { condition: Some("$.a == 2".into()), ..row };
+        assert_eq!(reference(file.path(), &[plain, row]).unwrap(), [of("1\n2\n5\n"), of("{\"x\":3}\n")]);
+    }
+
+    #[test]
+    fn rows_in_arrow_have_the_digest_of_their_lines() {
+        use std::sync::Arc;
+
+        use arrow_array::{Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray};
+
+        let stream = |columns: Vec<(&str, ArrayRef)>| {
+            let batch = RecordBatch::try_from_iter_with_nullable(
+                columns.into_iter().map(|(name, column)| (name, column, true)),
+            );
+            let batch = batch.unwrap();
+            let mut stream = Vec::new();
+            let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut stream, &batch.schema()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+            stream
+        };
+        let rows = stream(vec![
+            ("n", Arc::new(Int64Array::from(vec![Some(1), None]))),
+            ("x", Arc::new(Float64Array::from(vec![2.0, 2.5]))),
+            ("s", Arc::new(StringArray::from(vec!["é", "\n"]))),
+            ("v", Arc::new(StringViewArray::from(vec![None, Some("a string of some length")]))),
+        ]);
+        let lines = "{\"n\":1,\"x\":2,\"s\":\"é\",\"v\":null}\n\
+                     {\"n\":null,\"x\":2.5,\"s\":\"\\n\",\"v\":\"a string of some length\"}\n";
+        assert_eq!(arrow_digest(&rows[..]).unwrap(), of(&lines.repeat(2)));
+        assert!(arrow_digest(&rows[..rows.len() / 2]).is_err());
+        assert!(arrow_digest(&stream(vec![("i", Arc::new(Int32Array::from(vec![1])))])[..]).is_err());
+    }
+
+    #[test]
     fn the_reference_refuses_what_is_no_json() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         writeln!(file, "{{\"a\":1}}\n{{").unwrap();
-        let plain = Columns(vec![(String::new(), "$.a".into())]);
+        let plain = Columns::new(vec![(String::new(), "$.a".into())]);
         assert!(reference(file.path(), std::slice::from_ref(&plain)).is_err());
     }
 }

@@ -3,17 +3,14 @@
 //!
 //! The rules are those of [`warpath_shared::column`].
 //!
-//! *Threads*: one thread a row; only bytes are copied by output ([`crate::coop::gather`]). One thread reads a
-//! string, or JSON text, from end to end, because escapes and UTF-8 must be checked. It checks 16 bytes at
-//! once where they are plain ASCII, and byte by byte where they are not. A column of very few and very long
-//! values is therefore slow to read, and as fast as others to copy.
+//! *Threads*: one thread a row. A warp reads long strings and JSON, and decodes strings with escapes
+//! ([`crate::coop::strings`]). Bytes are copied by output ([`crate::coop::gather`]).
 
-use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
+use cuda_std::atomic::mid::atomic_fetch_add_u64_relaxed_device;
 use cuda_std::kernel;
 use cuda_std::shared::shared_array;
-use cuda_std::thread::index_1d;
-use cuda_std::warp::warp_vote_ballot;
-use cuda_std::wide::{U32x4, load_readonly_8, load_readonly_16};
+use cuda_std::thread::{grid_dim_x, index_1d, thread_idx_x};
+use cuda_std::warp::{warp_shuffle_idx, warp_vote_ballot};
 use warpath_shared::column::{self, Float, Kind};
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::kernel::{
@@ -21,28 +18,12 @@ use warpath_shared::kernel::{
     RecordCompactArgs, RecordRowsArgs, Rows,
 };
 use warpath_shared::units::{LineIx, PartOffset};
-use warpath_shared::view::View;
+use warpath_shared::view::ViewMut;
 
 use crate::coop::gather::Gather;
+use crate::coop::strings::{self, Value, reader};
 use crate::coop::warp::ALL;
 use crate::coop::{LANES, WARPS, compact};
-
-#[inline(always)]
-fn reader(text: View<'_, u8>) -> impl Fn(PartOffset) -> u8 + Copy {
-    // SAFETY: the offset is checked, and no kernel here writes to a text.
-    move |at| unsafe { load_readonly_8(text.at(at as usize, 1)) }
-}
-
-/// Returns whether 16 bytes of the text, from a multiple of 16 on, are plain. They are read as one vector.
-#[inline(always)]
-fn plain(text: View<'_, u8>, in_string: bool) -> impl Fn(PartOffset) -> bool + Copy {
-    move |at| {
-        // SAFETY: the offset is checked, texts are 16-byte aligned, and no kernel here writes to one.
-        let U32x4([a, b, c, d]) = unsafe { load_readonly_16(text.at(at as usize, 16).cast()) };
-        let is_plain = |word| column::is_plain(word, in_string);
-        is_plain(a) && is_plain(b) && is_plain(c) && is_plain(d)
-    }
-}
 
 /// Returns whether a line is a record: it is not blank and has no fault.
 #[inline(always)]
@@ -107,6 +88,15 @@ fn first_match(found: &PathMatches<'_>, line: LineIx) -> u64 {
     low
 }
 
+/// Sets the counts of a column to zero, in the first threads of the grid.
+#[inline(always)]
+fn start_counts(counts: ViewMut<'_, u64>, this: usize) {
+    if this < counts.len() {
+        // SAFETY: `this` is the thread's number in the grid, so each count has one writer.
+        unsafe { counts.set(this, 0) };
+    }
+}
+
 /// Makes the rows of a path that has at most one match a record, by bisection of its matches.
 ///
 /// *Threads*: one thread a record.
@@ -118,6 +108,7 @@ fn first_match(found: &PathMatches<'_>, line: LineIx) -> u64 {
 #[kernel]
 pub unsafe fn record_rows(args: RecordRowsArgs<'_>) {
     let this = index_1d() as usize;
+    start_counts(args.counts, this);
     if this >= args.records.len() {
         return;
     }
@@ -141,6 +132,7 @@ pub unsafe fn record_rows(args: RecordRowsArgs<'_>) {
 #[kernel]
 pub unsafe fn list_offsets(args: ListOffsetsArgs<'_>) {
     let (this, records) = (index_1d() as usize, args.records.len());
+    start_counts(args.counts, this);
     if this > records {
         return;
     }
@@ -165,11 +157,20 @@ fn source(rows: &Rows<'_>, row: Match) -> (PartOffset, PartOffset, bool) {
     if says { (row.start + 1, row.end - 1, true) } else { (row.start, row.end, false) }
 }
 
-/// Reads the value of every row, or measures it.
+/// Returns the value of a row as a warp reads it.
+#[inline(always)]
+fn whole<'a>(rows: &Rows<'a>, start: PartOffset, end: PartOffset) -> Value<'a> {
+    let (in_string, lenient) = (!rows.are(Kind::Json), rows.are(Kind::Raw));
+    Value { text: rows.text, start, end, in_string, lenient }
+}
+
+/// Reads the value of every row, or measures it. Lists numbers and strings that are not finished here, and
+/// counts rows without a value.
 ///
-/// *Threads*: one thread a row, one warp a word of bits.
+/// *Threads*: one thread a row, one warp a word of bits. The warp measures long strings, and JSON that is not
+/// short and plain, one after the other ([`crate::coop::strings`]).
 /// *Overflow*: each row has room for a value, a length and an element among the unfinished.
-/// *Cost*: the bytes of each value, 12 bytes of its row, and 8 written.
+/// *Cost*: the bytes of each value, 12 bytes of its row, and 8 written; 12 more for a row that is listed.
 ///
 /// # Safety
 /// Launched as [`ColumnRead`](warpath_shared::kernel::ColumnRead) says, with sizes that its check accepts.
@@ -177,12 +178,18 @@ fn source(rows: &Rows<'_>, row: Match) -> (PartOffset, PartOffset, bool) {
 pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
     let (this, rows) = (index_1d() as usize, args.rows);
     let here = this < rows.len as usize;
+    if this < args.status.len() {
+        // SAFETY: `this` is the thread's number in the grid, so each status has one writer.
+        unsafe { args.status.set(this, 0) };
+    }
     let mut row = Match::default();
     if here {
         row = rows.rows.get(rows.first as usize + this);
     }
     let (start, end, byte) = (row.start, row.end, reader(rows.text));
     let mut value = None;
+    // The range of a value in the text, and whether the warp reads it together, or does not finish it.
+    let (mut range, mut together, mut unfinished) = ((start, end), false, false);
     if start < end {
         if rows.are(Kind::Boolean) {
             value = column::boolean(start, end, byte).map(u64::from);
@@ -193,27 +200,66 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
                 Float::None => None,
                 Float::Exact(value) => Some(value.to_bits()),
                 Float::Unfinished => {
-                    // SAFETY: the counter is touched only atomically, and each row is counted once.
-                    unsafe {
-                        let count = args.unfinished_count.at(0, 1);
-                        let place = atomic_fetch_add_u32_relaxed_device(count, 1);
-                        args.unfinished.set(place as usize, Match { line: this as u32, start, end });
-                    }
+                    unfinished = true;
                     Some(0)
                 }
             };
         } else {
             let (start, end, is_string) = source(&rows, row);
             let raw = rows.are(Kind::Raw);
-            if is_string {
-                value = column::said_len(start, end, byte, plain(rows.text, true), raw)
-                    .map(|len| len as u64 + raw as u64);
+            range = (start, end);
+            if is_string || rows.are(Kind::Json) && !column::is_null(start, end, byte) {
+                let it = whole(&rows, start, end);
+                value = Some((end - start) as u64 + raw as u64);
+                if !strings::is_plain(it) {
+                    together = !is_string || end - start > strings::LONGEST_ALONE;
+                    if !together {
+                        let len = strings::measure_alone(it);
+                        value = len.map(|len| len as u64 + raw as u64);
+                        // Only escapes make a string shorter.
+                        unfinished = len.is_some_and(|len| len != end - start);
+                    }
+                }
             } else if raw {
                 value = Some((end - start) as u64 + 1);
-            } else if rows.are(Kind::Json) && !column::is_null(start, end, byte) {
-                value = column::is_utf8(start, end, byte, plain(rows.text, false))
-                    .then_some((end - start) as u64);
             }
+        }
+    }
+    let lane = this as u32 % LANES;
+    // SAFETY: blocks are whole warps, no thread has returned, and the branches above have joined, so all
+    // lanes are here.
+    let mut long = unsafe { warp_vote_ballot(ALL, together) };
+    while long != 0 {
+        let from = long.trailing_zeros();
+        // SAFETY: all lanes have the same ballot, so they are here together, with the same lane to read from.
+        let len = unsafe {
+            let (start, _) = warp_shuffle_idx(ALL, range.0, from, LANES);
+            let (end, _) = warp_shuffle_idx(ALL, range.1, from, LANES);
+            strings::measure(whole(&rows, start, end), lane)
+        };
+        if lane == from {
+            value = len.map(|len| len as u64 + rows.are(Kind::Raw) as u64);
+            unfinished = len.is_some_and(|len| len != range.1 - range.0);
+        }
+        long &= long - 1;
+    }
+    // SAFETY: as for the first vote: all lanes leave the loop together.
+    let listed = unsafe { warp_vote_ballot(ALL, unfinished) };
+    if listed != 0 {
+        let mut first = 0;
+        if lane == 0 {
+            // SAFETY: the counter is touched only atomically. One lane counts the rows of its warp.
+            first = unsafe {
+                atomic_fetch_add_u64_relaxed_device(args.counts.at(0, 1), listed.count_ones() as u64)
+            };
+        }
+        // SAFETY: all lanes have the same ballot, and the branch on the lane has joined.
+        let (first, _) = unsafe { warp_shuffle_idx(ALL, first, 0, LANES) };
+        if unfinished {
+            let before = (listed & ((1 << lane) - 1)).count_ones();
+            let row = Match { line: this as u32, start: range.0, end: range.1 };
+            // SAFETY: the counter gives each row an element of its own.
+            unsafe { args.unfinished.set(first as usize + before as usize, row) };
         }
     }
     // SAFETY: blocks are whole warps, no thread has returned, and the branches above have joined, so all
@@ -223,9 +269,14 @@ pub unsafe fn column_read(args: ColumnReadArgs<'_>) {
     let truth = unsafe { warp_vote_ballot(ALL, value == Some(1)) };
     if here {
         // SAFETY: one writer an element: a row is this thread's own, and a word belongs to its warp's first
-        // lane.
+        // lane. The counter is touched only atomically.
         unsafe {
-            if this % LANES as usize == 0 {
+            if lane == 0 {
+                // The last warp may have lanes without a row.
+                let nulls = (rows.len - this as u32).min(LANES) - valid.count_ones();
+                if nulls > 0 {
+                    atomic_fetch_add_u64_relaxed_device(args.counts.at(1, 1), nulls as u64);
+                }
                 args.validity.set(this / LANES as usize, valid);
                 if rows.are(Kind::Boolean) {
                     args.truth.set(this / LANES as usize, truth);
@@ -271,10 +322,10 @@ pub unsafe fn column_gather(args: ColumnBytesArgs<'_>) {
 
 /// Decodes strings with escapes, narrows offsets, and looks up bounds.
 ///
-/// *Threads*: one thread a row.
+/// *Threads*: one thread a row, and one warp a string with escapes, in turns ([`crate::coop::strings`]).
 /// *Overflow*: a decoded string has the length that the same rule has measured. Strings that end beyond the
 /// room are left.
-/// *Cost*: 24 bytes a row, and the bytes of strings with escapes once more.
+/// *Cost*: 12 bytes a row, and the bytes of strings with escapes once more.
 ///
 /// # Safety
 /// Launched as [`ColumnFinish`](warpath_shared::kernel::ColumnFinish) says, with sizes that its check
@@ -286,36 +337,28 @@ pub unsafe fn column_finish(args: ColumnBytesArgs<'_>) {
         // SAFETY: `this` is the thread's number in the grid, so each bound has one writer.
         unsafe { args.byte_bounds.set(this, args.offsets.get(args.bounds.get(this) as usize)) };
     }
-    if this > rows.len as usize {
-        return;
-    }
-    let offset = args.offsets.get(this);
-    if !args.narrow.is_empty() {
+    if this < args.narrow.len() {
         // SAFETY: `this` is the thread's number in the grid, so each offset has one writer.
-        unsafe { args.narrow.set(this, offset as i32) };
+        unsafe { args.narrow.set(this, args.offsets.get(this) as i32) };
     }
     if this == rows.len as usize {
-        return;
+        // SAFETY: one thread has this number. No thread reads the last count.
+        unsafe { args.escaped.counts.set(2, args.offsets.get(this)) };
     }
-    let raw = rows.are(Kind::Raw);
-    let (mut at, end, is_string) = source(&rows, rows.rows.get(rows.first as usize + this));
-    let after = args.offsets.get(this + 1);
-    let len = (after - offset) as u32;
-    // Nulls have no bytes.
-    if !is_string || len == 0 || len - raw as u32 == end - at || after > args.bytes.len() as u64 {
-        return;
-    }
-    let byte = reader(rows.text);
-    let mut to = offset as usize;
-    while at < end {
-        let Some(said) = column::say(at, end, byte, raw) else { return };
-        let mut i = 0;
-        while i < said.len {
-            // SAFETY: offsets are ascending, so the bytes of a row belong to its thread alone.
-            unsafe { args.bytes.set(to, (said.bytes >> (8 * i)) as u8) };
-            to += 1;
-            i += 1;
+    // SAFETY: no thread of this launch writes the first count.
+    let count = unsafe { args.escaped.counts.at(0, 1).read() } as usize;
+    let lane = thread_idx_x() % LANES;
+    let mut at = (index_1d() / LANES) as usize;
+    while at < count {
+        let row = args.escaped.rows.get(at);
+        let (from, to) = (args.offsets.get(row.line as usize), args.offsets.get(row.line as usize + 1));
+        if to <= args.bytes.len() as u64 {
+            let value = whole(&rows, row.start, row.end);
+            // SAFETY: blocks are whole warps, all lanes of a warp have the same row, and the branches above
+            // have joined, so all lanes are here. Offsets are ascending, and each row is listed once, so the
+            // bytes of a row belong to its warp alone.
+            unsafe { strings::decode(value, lane, args.bytes, from as usize) };
         }
-        at = said.next;
+        at += grid_dim_x() as usize * WARPS;
     }
 }

@@ -6,6 +6,8 @@ pub mod path;
 mod rows;
 pub mod text;
 
+use std::mem::take;
+
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
@@ -15,6 +17,7 @@ use warpath_shared::units::{LineIx, PartOffset};
 use cells::{Cells, Row};
 
 use crate::columns::{ColumnBatch, OffsetWidth};
+use crate::on_device::DeviceColumns;
 
 pub(crate) use columns::{column as make_column, lost};
 pub use path::Paths;
@@ -51,6 +54,9 @@ pub struct Want {
     pub rows: Option<RowForm>,
     /// The records as typed columns ([`Program::with_types`]), with offsets of this width.
     pub columns: Option<OffsetWidth>,
+    /// Leaves the columns in the memory of the device, in place of copying them to the host. Only backends of
+    /// devices can do so ([`Abilities::keeps_columns`](crate::backend::Abilities::keeps_columns)).
+    pub on_device: bool,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
     /// to be needed: the results may end after the record that completes the amount, and inputs are read
     /// little by little at first.
@@ -58,6 +64,20 @@ pub struct Want {
 }
 
 /// An amount of results that is enough.
+///
+/// ```
+/// use warpath::{Engine, Limit, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.a")?])?;
+/// let want = Want::new().matches(true).limit(Limit::Matches(1));
+/// let input = Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\":2}\n");
+/// let batch = input.answers(program, want).next().unwrap()?;
+/// // There may be more than is enough.
+/// assert_eq!(batch.matches(0).next(), Some(&b"1"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// N matches of each path.
@@ -70,17 +90,25 @@ impl Want {
     /// Counts and faults alone.
     ///
     /// ```
-    /// assert_eq!(warpath::Want::new(), warpath::Want::default());
+    /// assert_eq!(warpath_backend::answer::Want::new(), warpath_backend::answer::Want::default());
     /// ```
     #[must_use]
     pub const fn new() -> Self {
-        Self { matches: false, records: false, text: None, rows: None, columns: None, limit: None }
+        Self {
+            matches: false,
+            records: false,
+            text: None,
+            rows: None,
+            columns: None,
+            on_device: false,
+            limit: None,
+        }
     }
 
     /// Sets [`matches`](Self#structfield.matches).
     ///
     /// ```
-    /// assert!(warpath::Want::new().matches(true).matches);
+    /// assert!(warpath_backend::answer::Want::new().matches(true).matches);
     /// ```
     #[must_use]
     pub const fn matches(self, yes: bool) -> Self {
@@ -90,7 +118,7 @@ impl Want {
     /// Sets [`records`](Self#structfield.records).
     ///
     /// ```
-    /// assert!(warpath::Want::new().records(true).records);
+    /// assert!(warpath_backend::answer::Want::new().records(true).records);
     /// ```
     #[must_use]
     pub const fn records(self, yes: bool) -> Self {
@@ -138,6 +166,16 @@ impl Want {
         Self { columns: Some(width), ..self }
     }
 
+    /// Sets [`on_device`](Self#structfield.on_device).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().on_device(true).on_device);
+    /// ```
+    #[must_use]
+    pub const fn on_device(self, yes: bool) -> Self {
+        Self { on_device: yes, ..self }
+    }
+
     /// Sets the amount of results that is enough.
     ///
     /// ```
@@ -171,6 +209,8 @@ impl Want {
 
     /// Returns whether these results depend on which lines are records, so that a predicate's program has to
     /// mark its records ([`Program::matching`]).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn needs_records(self) -> bool {
         self.records || self.rows.is_some() || self.columns.is_some()
@@ -181,6 +221,20 @@ impl Want {
 ///
 /// The cell of a path that selects at most one value of a record is that value, or null. The cell of any
 /// other path is an array.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, RowForm, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let paths = [Query::compile("$.id")?, Query::compile("$.tags[*]")?];
+/// let program = Program::new(&paths)?.with_names(&["id", "tags"])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// let batch = input.answers(program, Want::new().rows(RowForm::Ndjson)).next().unwrap()?;
+/// let rows: Vec<u8> = batch.rows().flatten().copied().collect();
+/// assert_eq!(rows, b"{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowForm {
     /// A JSON object, with a member for each path. Values are copied from the input unchanged.
@@ -252,6 +306,9 @@ pub struct Piece {
     pub rows_before_fault: Option<usize>,
     /// The columns of its records, one row a record, if wanted.
     pub columns: ColumnBatch,
+    /// The columns of its records in the memory of a device, if wanted there. `columns` is then empty. If an
+    /// item is null, the records are listed too.
+    pub on_device: Option<DeviceColumns>,
     /// The number of rows of the columns that come before the first fault, if there is one and columns are
     /// wanted.
     pub columns_before_fault: Option<usize>,
@@ -387,8 +444,10 @@ impl Piece {
         Some(self.records.partition_point(|record| *record < fault.line))
     }
 
-    /// Drops matches and records that were needed only to make other results.
-    pub(crate) fn keep(&mut self, program: &Program, want: Want) {
+    /// Takes out matches and records that were needed only to make other results. Their memory may be used
+    /// again.
+    pub(crate) fn keep(&mut self, program: &Program, want: Want) -> Spare {
+        let mut spare = Spare::default();
         if let Some(elements) = program.elements() {
             self.matches.truncate(elements);
             self.counts.truncate(elements);
@@ -397,12 +456,22 @@ impl Piece {
             }
         }
         if !want.matches {
-            self.matches = Vec::new();
+            spare.matches = take(&mut self.matches);
         }
-        if !want.records {
-            self.records = Vec::new();
+        // The lines of values that were lost are found by the records.
+        let of_lost = self.on_device.as_ref().is_some_and(DeviceColumns::has_nulls);
+        if !want.records && !of_lost {
+            spare.records = take(&mut self.records);
         }
+        spare
     }
+}
+
+/// Memory of matches and records that are no longer needed.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    pub matches: Vec<Vec<Match>>,
+    pub records: Vec<LineIx>,
 }
 
 /// A faulty line of a piece.

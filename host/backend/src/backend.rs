@@ -84,6 +84,8 @@ pub struct Abilities {
     pub answers_packed: bool,
     /// True if reading bitmaps from an index file is faster than making them.
     pub uses_index_files: bool,
+    /// True if workers can leave columns in the memory of a device ([`Want::on_device`]).
+    pub keeps_columns: bool,
 }
 
 /// The setup of a backend, as far as it is done.

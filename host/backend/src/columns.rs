@@ -43,6 +43,19 @@ pub use lost::{ColumnTally, Lost, Occurrences, Reason, Refusal, Tally};
 use build::check_default;
 
 /// The width of the offsets of lists and strings, the same for all columns of all batches.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, OffsetWidth, Offsets, Values};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Utf8)])?.with_offsets(OffsetWidth::Large);
+/// let batch = Engine::builder().build()?.bytes("{\"id\":\"ab\"}\n").columns(&schema).next().unwrap()?;
+/// let values = Values::Utf8(Offsets::Large(vec![0, 2]), b"ab".to_vec());
+/// assert_eq!(batch.columns[0].items.values, values);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OffsetWidth {
     /// 32 bits. This is enough for everything that a singular path finds in a partition. It is an error if a
@@ -68,6 +81,20 @@ impl OffsetWidth {
 }
 
 /// The columns of a query: their paths, types and names, and the width of their offsets.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Values};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let columns = [(Query::compile("$.id")?, ColumnType::Int64), (Query::compile("$.ok")?, ColumnType::Boolean)];
+/// let schema = Schema::new(&columns)?.with_names(&["id", "ok"])?;
+/// for batch in Engine::builder().build()?.bytes("{\"id\":7,\"ok\":true}").columns(&schema) {
+///     assert_eq!(batch?.columns[0].items.values, Values::Int64(vec![7]));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
     program: Program,
@@ -124,7 +151,24 @@ impl Schema {
 }
 
 /// Columns with the same number of rows.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// assert_eq!((batch.rows, batch.columns.len()), (2, 1));
+/// // The rows before the first value that a column does not take.
+/// let mut before = batch.clone();
+/// before.truncate(batch.refused().first().map_or(batch.rows, |(_, refusal)| refusal.row as usize));
+/// assert_eq!(before.rows, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ColumnBatch {
     /// The number of rows of every column: one for each record, or for each element ([`Program::exploding`]).
     pub rows: usize,
@@ -143,7 +187,23 @@ impl ColumnBatch {
 }
 
 /// A column: one value a row, or one list of values a row.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Offsets, Values};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id[*]")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":[1,2]}\n{\"id\":[3]}\n").columns(&schema).next().unwrap()?;
+/// // A path that can match several values gives a list for each row.
+/// let ids = &batch.columns[0];
+/// assert_eq!(ids.lists, Some(Offsets::Small(vec![0, 2, 3])));
+/// assert_eq!(ids.items.values, Values::Int64(vec![1, 2, 3]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Column {
     /// For a column of lists, the index of each row's first item, followed by the number of items. No list is
     /// null.
@@ -167,7 +227,22 @@ impl Column {
 }
 
 /// Values, some of which may be null.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// let items = &batch.columns[0].items;
+/// assert_eq!((items.len, items.nulls()), (2, 1));
+/// assert_eq!((items.is_valid(0), items.is_valid(1), items.validity[0]), (true, false, 0b01));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Items {
     /// The number of values, nulls included.
     pub len: usize,
@@ -215,7 +290,7 @@ impl Items {
 }
 
 /// Keeps the first `len` bits, and sets the rest of the last word to 0.
-fn truncate_bits(words: &mut Vec<u32>, len: usize) {
+pub(crate) fn truncate_bits(words: &mut Vec<u32>, len: usize) {
     words.truncate(len.div_ceil(32));
     if let Some(last) = words.get_mut(len / 32) {
         *last &= (1 << (len % 32)) - 1;
@@ -223,6 +298,23 @@ fn truncate_bits(words: &mut Vec<u32>, len: usize) {
 }
 
 /// The values of a column, one after another.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Offsets, Values};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Utf8)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":\"ab\"}\n{\"id\":\"c\"}\n").columns(&schema).next().unwrap()?;
+/// let Values::Utf8(Offsets::Small(offsets), bytes) = &batch.columns[0].items.values else {
+///     panic!("no strings with 32-bit offsets")
+/// };
+/// let strings: Vec<&[u8]> =
+///     offsets.windows(2).map(|ends| &bytes[ends[0] as usize..ends[1] as usize]).collect();
+/// assert_eq!(strings, [&b"ab"[..], b"c"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Values {
@@ -254,6 +346,19 @@ pub enum Values {
 }
 
 /// The start of each item, followed by the end of the last.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Offsets};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id[*]")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":[1,2]}\n{}\n{\"id\":[3]}\n").columns(&schema).next().unwrap()?;
+/// // The lists of the three rows have two items, none and one.
+/// assert_eq!(batch.columns[0].lists, Some(Offsets::Small(vec![0, 2, 2, 3])));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Offsets {
     /// Offsets of 32 bits.

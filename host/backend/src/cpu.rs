@@ -9,6 +9,7 @@ mod plan;
 mod query;
 pub(crate) mod record;
 mod scan;
+mod short;
 pub(crate) mod stages;
 mod tape;
 mod valid;
@@ -25,7 +26,7 @@ use crate::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker}
 use crate::forms::Forms;
 use crate::stage::{Evaluation, Stage};
 
-pub(crate) use kept::{HostIndex, finish};
+pub(crate) use kept::HostIndex;
 pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, valid};
 
@@ -114,6 +115,6 @@ struct CpuWorker {
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         let answer = query::answer(text, program, want.to_find(program), &mut self.scratch);
-        finish(answer, text, program, want)
+        kept::finish_with(answer, text, program, want, &mut self.scratch.spare)
     }
 }

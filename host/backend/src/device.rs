@@ -8,6 +8,7 @@ mod columns;
 mod dictionary;
 mod fsst;
 mod fsst_match;
+mod held;
 mod index;
 mod kept;
 mod lines;
@@ -43,6 +44,7 @@ pub use warpath_core::plain::Plain;
 use self::stages::{DeviceStage, Of};
 use crate::backend::Setup;
 use crate::buffer::Buffer;
+use crate::on_device::{ArrowDevice, SyncEvent};
 use warpath_core::error::Error;
 use warpath_shared::view::{View, ViewMut};
 
@@ -51,10 +53,11 @@ use warpath_shared::view::{View, ViewMut};
 /// Later work of a queue sees the effects of its earlier work. Work of different queues has no order and may
 /// run at the same time. All calls may be asynchronous. Only [`download`](Self::download),
 /// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait, and they wait for this queue alone. An
-/// array is used only by the queue that made it.
+/// array is used only by the queue that made it. An array of bytes ([`bytes_of`](Self::bytes_of)) may be
+/// copied by other queues of the device, too, when the queue that made it has been waited for.
 pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
-    type Buffer<T: Plain>: Send;
+    type Buffer<T: Plain>: Send + Sync;
 
     /// Elements of an array, and the host memory that they are copied to.
     type Download<'a>;
@@ -183,6 +186,35 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
         let _ = kernel;
         Ok(())
     }
+
+    /// Turns an array into the array of its bytes, in the same memory.
+    fn bytes_of<T: Plain>(&self, buffer: Self::Buffer<T>) -> Self::Buffer<u8>;
+
+    /// Copies the first `len` bytes of an array to another one, from byte `at` on.
+    ///
+    /// # Errors
+    /// As for [`zero`](Self::zero).
+    fn copy(
+        &self,
+        to: &mut Self::Buffer<u8>,
+        at: usize,
+        from: &Self::Buffer<u8>,
+        len: usize,
+    ) -> Result<(), Error>;
+
+    /// Returns the address of an array, for code outside Warpath. From this call on, a drop of the array
+    /// waits for all work of the device.
+    fn address(&self, buffer: &Self::Buffer<u8>) -> u64;
+
+    /// The device, as Arrow's C device data interface names it.
+    fn arrow_device(&self) -> ArrowDevice;
+
+    /// Returns an event that the device reaches when all earlier work of this queue is done. `None` if the
+    /// device has no events.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn sync_event(&self) -> Result<Option<SyncEvent>, Error>;
 
     /// Launches a kernel, after checking that its sizes agree.
     ///

@@ -9,10 +9,10 @@ use std::any::{Any, TypeId};
 /// The operators that a backend has a form of, each by its trait.
 ///
 /// ```
-/// use warpath::backend::{Backend, Forms};
-/// use warpath::twig::TwigForm;
+/// use warpath_backend::backend::{Backend, Forms};
+/// use warpath_backend::twig::TwigForm;
 ///
-/// assert!(warpath::Cpu.forms().get::<dyn TwigForm>().is_none());
+/// assert!(warpath_backend::cpu::Cpu.forms().get::<dyn TwigForm>().is_none());
 /// ```
 #[derive(Default)]
 pub struct Forms(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);

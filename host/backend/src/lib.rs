@@ -12,6 +12,7 @@
 //! | [`find`] | values found in one record in memory |
 //! | `lease` | memory that each thread keeps between such calls |
 //! | [`device`] | the stages of a partition over an `Accelerator` |
+//! | [`on_device`] | columns whose values stay in the memory of a device |
 //! | `cuda` | CUDA devices as accelerators |
 //! | [`tree`] | the tree of a document, made by scans |
 //! | [`forms`], [`kept`] | the device forms of operators; partitions that are kept |
@@ -37,6 +38,7 @@ pub mod kept;
 mod lease;
 #[cfg(feature = "arrow")]
 pub mod nested;
+pub mod on_device;
 pub mod stage;
 pub mod strict;
 pub mod tree;

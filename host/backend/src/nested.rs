@@ -72,6 +72,24 @@ pub const JSON_EXTENSION: &str = "arrow.json";
 const EXTENSION_KEY: &str = "ARROW:extension:name";
 
 /// Marks a field of strings as JSON text.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::{NestedSchema, json_text};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// // Without the mark, the column would take strings alone.
+/// let fields = vec![json_text(Field::new("any", DataType::Utf8, true))];
+/// let schema = NestedSchema::new(Arc::new(Schema::new(fields)))?;
+/// let text = "{\"any\":[1]}\n{\"any\":\"s\"}\n";
+/// let batch = Engine::builder().build()?.bytes(text).nested(Arc::new(schema)).next().unwrap()?;
+/// assert_eq!((batch.rows["any"].null_count(), batch.losses.lost()), (0, 0));
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn json_text(field: Field) -> Field {
     let mut metadata = field.metadata().clone();
@@ -86,6 +104,21 @@ pub fn is_json_text(field: &Field) -> bool {
 }
 
 /// The schema of nested columns, ready for decoding.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let user = DataType::Struct(vec![Field::new("name", DataType::Utf8, false)].into());
+/// let fields = vec![Field::new("id", DataType::Int64, true), Field::new("user", user, true)];
+/// let schema = NestedSchema::new(Arc::new(Schema::new(fields)))?;
+/// assert_eq!(schema.paths(), ["$", "$.id", "$.user", "$.user.name"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct NestedSchema {
     schema: SchemaRef,
@@ -106,7 +139,25 @@ enum Rows {
 }
 
 /// Rows of nested columns.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let fields = vec![Field::new("id", DataType::Int64, true)];
+/// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2.5}\n").nested(schema.clone()).next().unwrap()?;
+/// // A value that the type does not take is null, and counted.
+/// assert_eq!((batch.rows.num_rows(), batch.rows["id"].null_count(), batch.losses.lost()), (2, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct NestedBatch {
     /// The rows, one for each record.
     pub rows: RecordBatch,
@@ -189,6 +240,8 @@ impl NestedSchema {
 
     /// The paths of all columns, as in [`paths`](Self::paths), each with the name of its type: `int64`,
     /// `struct`.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn typed_paths(&self) -> Vec<(String, String)> {
         let mut paths = Vec::new();

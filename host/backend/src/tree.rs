@@ -4,9 +4,9 @@
 //! `docs/trees.md` draws a tree and each step.
 //!
 //! ```
-//! use warpath::tree::Tree;
+//! use warpath_backend::tree::Tree;
 //!
-//! # fn main() -> Result<(), warpath::tree::TreeFault> {
+//! # fn main() -> Result<(), warpath_backend::tree::TreeFault> {
 //! let tree = Tree::of_brackets(b"[[][[][][[]]][][]]")?;
 //! assert_eq!(tree.cells(), [4, 5, 6, 10, 11, 0, 3, 12, 13, 14, 0, 0, 0, 0, 1, 16, 0]);
 //!

@@ -8,7 +8,8 @@
 //! same [events](Events).
 //!
 //! ```
-//! use warpath::twig::{Subscriptions, xml};
+//! use warpath::twig::Subscriptions;
+//! use warpath_backend::twig::xml;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut subscriptions = Subscriptions::default();

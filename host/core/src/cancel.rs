@@ -47,7 +47,7 @@ impl CancelToken {
     /// A token that is not cancelled.
     ///
     /// ```
-    /// let token = warpath::CancelToken::new();
+    /// let token = warpath_core::cancel::CancelToken::new();
     /// assert!(!token.is_cancelled());
     /// ```
     #[must_use]
@@ -58,7 +58,7 @@ impl CancelToken {
     /// Cancels the work of this token, now and later. A second call has no effect.
     ///
     /// ```
-    /// let token = warpath::CancelToken::new();
+    /// let token = warpath_core::cancel::CancelToken::new();
     /// token.cancel();
     /// token.cancel();
     /// assert!(token.is_cancelled());
@@ -74,7 +74,7 @@ impl CancelToken {
     /// True once [`cancel`](Self::cancel) was called.
     ///
     /// ```
-    /// let token = warpath::CancelToken::new();
+    /// let token = warpath_core::cancel::CancelToken::new();
     /// token.clone().cancel();
     /// assert!(token.is_cancelled());
     /// ```

@@ -165,6 +165,14 @@ impl Diagnostic {
 }
 
 /// A query or an expression that was refused, with its text, so that the position can be shown.
+///
+/// ```
+/// use warpath::{Error, Query};
+///
+/// let Err(Error::Query(error)) = Query::compile("$.user lang") else { panic!("two names") };
+/// assert_eq!(error.column(), 8);
+/// println!("{}", error.render());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
     text: String,
@@ -173,12 +181,16 @@ pub struct QueryError {
 
 impl QueryError {
     /// The refusal of a text.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(text: &str, error: Diagnostic) -> Self {
         Self { text: text.to_owned(), error }
     }
 
     /// The mistake.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.error
@@ -188,6 +200,18 @@ impl QueryError {
     #[must_use]
     pub fn column(&self) -> usize {
         self.error.column(&self.text)
+    }
+
+    /// The mistake in words, without the text and the column.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.error.message
+    }
+
+    /// Advice for correcting the text, if there is any.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.error.help.as_deref()
     }
 
     /// The message with the query and a caret under the position.

@@ -4,13 +4,36 @@ use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use warpath_shared::check::{Fault, FaultKind};
-use warpath_shared::fsst::CodeFault;
-use warpath_shared::tree::{TreeFault, TreeFaultKind};
+use warpath_shared::check::Fault;
+use warpath_shared::tree::TreeFault;
 use warpath_shared::units::Level;
 
 use crate::diagnostic::QueryError;
 use crate::foreign::Foreign;
+
+/// The kind of a fault in a record ([`RecordError::kind`]).
+///
+/// ```
+/// use warpath::{Engine, Error, FaultKind, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"a\":\"b}\n");
+/// let Err(Error::Input(InputError::Record(error))) = input.count(&Query::compile("$.a")?) else { panic!() };
+/// assert_eq!(error.kind, FaultKind::UnclosedString);
+/// assert_eq!(error.kind.to_string(), "string is not closed by the end of the line");
+/// # Ok(())
+/// # }
+/// ```
+pub use warpath_shared::check::FaultKind;
+
+/// The reason why a record is no tree ([`TreeError::kind`]).
+///
+/// ```
+/// use warpath::TreeFaultKind;
+///
+/// assert_eq!(TreeFaultKind::NoColon.to_string(), "name without a `:` after it");
+/// ```
+pub use warpath_shared::tree::TreeFaultKind;
 
 /// An error of another library, or of the system.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -26,6 +49,17 @@ pub fn chain(error: &dyn std::error::Error) -> String {
 ///
 /// `Display` gives the message of this error alone. The error beneath it, such as that of the operating
 /// system, is its [`source`](std::error::Error::source). [`chain`](Self::chain) joins all messages.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// let count = |query| Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\"\n").count(&Query::compile(query)?);
+/// assert!(matches!(count("$.a["), Err(Error::Query(_))));
+/// match count("$.a") {
+///     Err(Error::Input(InputError::Record(record))) => assert_eq!(record.line, 2),
+///     other => panic!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -101,6 +135,19 @@ impl Error {
 }
 
 /// An error of an input.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let parquet = Engine::builder().build()?.bytes(b"PAR1....").named("events");
+/// match parquet.count(&Query::compile("$.a")?) {
+///     Err(Error::Input(InputError::Foreign { name, .. })) => assert_eq!(name, "events"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -234,6 +281,17 @@ pub enum InputError {
 }
 
 /// A malformed record: `file:line:byte: reason`.
+///
+/// ```
+/// use warpath::{Engine, Error, InputError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{}\n{\"a\":[1}\n").named("events");
+/// let Err(Error::Input(InputError::Record(error))) = input.count(&Query::compile("$.a")?) else { panic!() };
+/// assert_eq!((error.name.as_str(), error.line, error.byte), ("events", 2, 8));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}:{byte}: {kind}")]
 pub struct RecordError {
@@ -248,6 +306,13 @@ pub struct RecordError {
 }
 
 /// A record that is not a tree: `file:line:byte: reason`.
+///
+/// ```
+/// use warpath::{InputError, TreeError, TreeFaultKind};
+///
+/// let error = TreeError { name: "events".into(), line: 2, byte: 11, kind: TreeFaultKind::NoColon };
+/// assert!(InputError::from(error).to_string().starts_with("events:2:11: "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}:{byte}: {kind}")]
 pub struct TreeError {
@@ -263,18 +328,24 @@ pub struct TreeError {
 
 impl InputError {
     /// The error of a reader of tables.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn unreadable(name: &str, source: impl Into<Cause>) -> Self {
         Self::Unreadable { name: name.to_owned(), source: source.into() }
     }
 
     /// The error of a line, counted from 1, that is not a valid record.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
         RecordError { name: name.to_owned(), line, byte: fault.at as u64 + 1, kind: fault.kind }.into()
     }
 
     /// The error of an XML document. `message` is about its byte `at`.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_xml(name: &str, text: &str, at: u64, message: String) -> Self {
         let at = text.len().min(usize::try_from(at).unwrap_or(usize::MAX));
@@ -286,6 +357,8 @@ impl InputError {
 
     /// The error of a line, counted from 1, whose text is not a tree. It is a [`Record`](Self::Record) error
     /// if the fault is one of those that are always checked.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_tree(name: &str, line: u64, fault: TreeFault) -> Self {
         let (name, byte) = (name.to_owned(), fault.at as u64 + 1);
@@ -309,6 +382,17 @@ fn levels(count: Level) -> String {
 }
 
 /// An error of an index.
+///
+/// ```
+/// use warpath::{Engine, Error, IndexError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let index = Engine::builder().build()?.bytes("{\"a\":{\"b\":1}}\n").index(1)?;
+/// let error = index.count(&Query::compile("$.a.b")?).unwrap_err();
+/// assert!(matches!(error, Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
@@ -385,6 +469,13 @@ pub enum IndexError {
 }
 
 /// An error of a column of compressed strings.
+///
+/// ```
+/// use warpath::{ColumnError, Error};
+///
+/// let error = Error::from(ColumnError::NotAColumn { name: "urls.wps".into() });
+/// assert_eq!(error.to_string(), "urls.wps: is not a column of strings of Warpath");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnError {
@@ -427,8 +518,8 @@ pub enum ColumnError {
         name: String,
         /// The string, counted from 0.
         row: u64,
-        /// The fault, with its offset in the string's codes.
-        fault: CodeFault,
+        /// A description of the fault, with its offset in the string's codes.
+        fault: String,
     },
     /// The length of a string differs from the recorded one.
     #[error("{name}: string {row} ends at byte {found} of all strings; its recorded end is byte {said}")]
@@ -471,6 +562,21 @@ pub enum ColumnError {
 }
 
 /// An error of a device.
+///
+/// ```
+/// use warpath::{DeviceChoice, DeviceError, Engine, Error};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = match Engine::builder().device(DeviceChoice::Cuda(7000)).build() {
+///     Err(Error::Device(DeviceError::NoDriver | DeviceError::NotBuilt | DeviceError::NoDevice { .. })) => {
+///         Engine::builder().device(DeviceChoice::Cpu).build()?
+///     }
+///     other => other?,
+/// };
+/// assert!(engine.backend_name().starts_with("cpu"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -524,6 +630,8 @@ pub enum DeviceError {
 
 impl DeviceError {
     /// The error of a call of the driver.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn of_call(call: &'static str, source: impl Into<Cause>) -> Self {
         Self::Cuda { call, source: Arc::from(source.into()) }

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A format that Warpath recognises, but does not read as JSON.
+///
+/// ```
+/// use warpath::Foreign;
+///
+/// assert_eq!(Foreign::of(b"PAR1\x15\x04\x15\x0c"), Some(Foreign::Parquet));
+/// assert_eq!(Foreign::of(b"{\"a\":1}\n"), None);
+/// assert_eq!(Foreign::Parquet.to_string(), "a Parquet file");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -70,6 +78,8 @@ const TAR: std::ops::Range<usize> = 257..262;
 
 impl Foreign {
     /// The number of bytes that are enough to recognise any of these formats.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub const HEAD_BYTES: usize = 512;
 
     /// The format of data that begins with these bytes; `None` if it may be JSON.
@@ -100,6 +110,8 @@ impl Foreign {
 
     /// True if more bytes are needed to recognise the format of data that begins with these bytes. Tar
     /// archives are recognised only where many bytes are there.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn may_begin_with(head: &[u8]) -> bool {
         let begins = |beginning: &[u8]| head.len() < beginning.len() && beginning.starts_with(head);

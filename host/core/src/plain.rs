@@ -21,6 +21,7 @@ plain!(
     u64,
     i32,
     i64,
+    i128,
     f64,
     warpath_shared::bitmap::Instr,
     warpath_shared::bitmap::TileStart,

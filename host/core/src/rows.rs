@@ -17,6 +17,16 @@ use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 use super::wah::{self, WahBuf};
 
 /// A subset of `rows` rows. Bit *i* of word *w* is row 64 *w* + *i*; bits after the last row are 0.
+///
+/// ```
+/// use warpath::bitmap::RowSet;
+///
+/// let mut rows = RowSet::none(100);
+/// rows.insert(7);
+/// rows.insert(64);
+/// rows &= &RowSet::from_words(vec![u64::MAX], 100);
+/// assert_eq!((rows.ones().collect::<Vec<_>>(), rows.count(), rows.rows()), (vec![7], 1, 100));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowSet {
     words: Vec<u64>,
@@ -47,6 +57,8 @@ impl RowSet {
     ///
     /// # Panics
     /// As for [`Self::from_words`].
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_chunks(chunks: &[u64], rows: u64) -> Self {
         let mut words = vec![0; rows.div_ceil(64) as usize];
@@ -64,6 +76,8 @@ impl RowSet {
     }
 
     /// The rows of a compressed bitmap.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn from_wah(bitmap: Wah<'_>) -> Self {
         Self::from_chunks(&wah::chunks(bitmap), bitmap.rows())
@@ -136,6 +150,8 @@ impl RowSet {
     }
 
     /// The set as chunks of 63 rows, the first in bit 0.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn to_chunks(&self) -> Vec<u64> {
         let chunk = |at: u64| {
@@ -149,6 +165,8 @@ impl RowSet {
     }
 
     /// The set in compressed form, as in bitmap indexes.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn to_wah(&self) -> WahBuf {
         WahBuf::from_chunks(self.to_chunks(), self.rows)

@@ -129,6 +129,14 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 ///
 /// No output is begun, finished or given up while the returned value exists; threads that try to do so wait.
 /// Keep the value until the process has ended.
+///
+/// ```
+/// use warpath::remove_unfinished;
+///
+/// // In a thread that waits for signals, before the process exits:
+/// let unfinished = remove_unfinished();
+/// # drop(unfinished);
+/// ```
 #[must_use = "threads that write outputs go on when this is dropped"]
 pub fn remove_unfinished() -> Unfinished {
     let mut unfinished = unfinished();
@@ -140,6 +148,17 @@ pub fn remove_unfinished() -> Unfinished {
 }
 
 /// Blocks outputs from being begun and finished. See [`remove_unfinished`].
+///
+/// ```
+/// use warpath::{Unfinished, remove_unfinished};
+///
+/// /// Ends the process, and leaves no temporary file.
+/// fn end(code: i32) -> ! {
+///     let _unfinished: Unfinished = remove_unfinished();
+///     std::process::exit(code)
+/// }
+/// # let _ = end;
+/// ```
 pub struct Unfinished {
     _lock: MutexGuard<'static, Vec<PathBuf>>,
 }

@@ -28,6 +28,11 @@ const SAMPLE: (i64, u32) = (1_514_761_139, 123_456_789);
 ///
 /// Leap seconds have no numbers of their own: the second :60 is the first second of the next minute, as in
 /// POSIX. A part finer than nanoseconds is cut off, towards the past.
+///
+/// ```
+/// let at = warpath::time::Format::new("%Y-%m-%d").unwrap().read("1970-01-02").unwrap();
+/// assert_eq!(at.nanoseconds(), Some(86_400 * 1_000_000_000));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub i128);
 
@@ -46,6 +51,12 @@ impl Instant {
 }
 
 /// The unit of a number of time since 1970.
+///
+/// ```
+/// use warpath::time::{Format, Unit};
+///
+/// assert_eq!(Format::new("ms").unwrap().unit(), Some(Unit::Millisecond));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// `s`
@@ -74,6 +85,8 @@ impl Unit {
     }
 
     /// The power of ten by which the unit is longer than a nanosecond.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn power(self) -> u32 {
         match self {
@@ -87,6 +100,8 @@ impl Unit {
     /// The power of ten below which a number has this unit, if its unit is not known. Numbers below 10¹¹ are
     /// seconds, numbers below 10¹⁴ milliseconds, numbers below 10¹⁷ microseconds. All of these are the
     /// instants between the years 1973 and 5138, and in seconds earlier ones, too.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub const fn guessed_below(self) -> Option<u32> {
         match self {
@@ -99,6 +114,20 @@ impl Unit {
 }
 
 /// A format of instants: a unit of numbers since 1970, or a format of `strftime`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use warpath::time::Format;
+/// use warpath::{Find, Predicate};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let format = Arc::new(Format::new("%d.%m.%Y").map_err(warpath::Error::Usage)?);
+/// let late = Predicate::parse("time($.at) >= '01.02.2026'")?.with_time_format(&format);
+/// assert!(late.matches(br#"{"at": "28.02.2026"}"#)?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     text: String,

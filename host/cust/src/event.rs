@@ -12,6 +12,8 @@ bitflags::bitflags! {
     pub struct EventFlags: u32 {
         /// The event has a time, and threads that wait for it spin.
         const DEFAULT = 0;
+        /// The event has no time, and costs less.
+        const DISABLE_TIMING = 2;
     }
 }
 
@@ -47,6 +49,12 @@ impl Event {
     pub fn record(&self, stream: &Stream) -> CudaResult<()> {
         // SAFETY: event and stream are alive because they are borrowed.
         unsafe { sys::cuEventRecord(self.event, stream.as_inner()) }.result()
+    }
+
+    /// Returns the driver's handle, which is valid as long as the event.
+    #[must_use]
+    pub fn as_inner(&self) -> sys::CUevent {
+        self.event
     }
 
     /// Returns the milliseconds from another event to this one.

@@ -182,6 +182,7 @@ const fn c_name(name: &'static str) -> &'static CStr {
 
 functions! {
     cuCtxSetCurrent(context: CUcontext);
+    cuCtxSynchronize();
     cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
     cuDeviceGetAttribute(value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice);
     cuDeviceGetCount(count: *mut c_int);
@@ -226,6 +227,7 @@ functions! {
     cuMemPoolGetAttribute(pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     cuMemPoolSetAttribute(pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     cuMemPoolTrimTo(pool: CUmemoryPool, bytes_to_keep: usize);
+    cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemsetD8Async(start: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);

@@ -37,6 +37,18 @@ use stats::{Describe, Described, Statistics};
 use tally::{Tallied, Tally};
 
 /// The memory that an aggregate may use, unless its caller says otherwise, in bytes.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let input = Engine::builder().build()?.bytes(tweets);
+/// assert_eq!(input.distinct(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?.distinct()?, 2);
+/// # Ok(())
+/// # }
+/// ```
 pub const DEFAULT_MEMORY: usize = 1 << 30;
 
 impl Input<'_> {
@@ -44,7 +56,8 @@ impl Input<'_> {
     /// about `memory` bytes; more values are counted in temporary files.
     ///
     /// ```
-    /// use warpath::aggregate::{DEFAULT_MEMORY, count::values};
+    /// use warpath::aggregate::DEFAULT_MEMORY;
+    /// use warpath_exec::aggregate::count::values;
     /// use warpath::{Engine, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

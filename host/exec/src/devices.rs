@@ -9,6 +9,17 @@ use warpath_backend::cpu::Cpu;
 use warpath_core::error::{DeviceError, Error};
 
 /// The choice of a backend.
+///
+/// ```
+/// use warpath::{DeviceChoice, Engine};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().device(DeviceChoice::Cpu).build()?;
+/// assert!(engine.backend_name().starts_with("cpu"));
+/// assert_eq!("cuda:all".parse::<DeviceChoice>()?, DeviceChoice::CudaAll);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceChoice {

@@ -53,6 +53,17 @@ pub(crate) fn opening_line(text: &[u8]) -> Option<u64> {
 }
 
 /// The format of an input.
+///
+/// ```
+/// use warpath::{Engine, Format, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let document = "[\n  {\"id\": 1},\n  {\"id\": 2}\n]\n";
+/// let engine = Engine::builder().format(Format::Json).build()?;
+/// assert_eq!(engine.bytes(document).count(&Query::compile("$[*].id")?)?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {

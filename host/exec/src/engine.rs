@@ -28,6 +28,18 @@ use crate::stream::Plan;
 use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
+///
+/// ```
+/// use warpath::{Engine, OnError, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().on_error(OnError::Skip).build()?;
+/// let mut hits = engine.bytes("{\"a\":1}\n{\"a\"\n{\"a\":3}\n").query(&Query::compile("$.a")?)?;
+/// assert_eq!(hits.by_ref().filter(Result::is_ok).count(), 2);
+/// assert_eq!(hits.stats().skipped, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {
@@ -40,6 +52,19 @@ pub enum OnError {
 }
 
 /// Evaluates queries over inputs. Cheap to clone; clones share the backend.
+///
+/// ```
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let clone = engine.clone();
+/// let count = std::thread::spawn(move || clone.bytes("{\"a\":1}\n").count(&Query::compile("$.a")?));
+/// assert_eq!(count.join().unwrap()?, 1);
+/// assert_eq!(engine.bytes("{\"b\":1}\n").count(&Query::compile("$.b")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Engine {
     backend: Backends,
@@ -152,6 +177,17 @@ impl Chosen {
 }
 
 /// Settings of an [`Engine`].
+///
+/// ```
+/// use warpath::{DeviceChoice, Engine, OnError};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let builder = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).strict(true);
+/// let engine = builder.partition_size(4 << 20).workers(2).build()?;
+/// assert_eq!(engine.partition_size(), 4 << 20);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct EngineBuilder {
     device: DeviceChoice,
@@ -174,6 +210,8 @@ impl EngineBuilder {
     }
 
     /// Sets a backend of the caller's, in place of [`device`](Self::device).
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn backend(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backend = Some(backend);
@@ -319,7 +357,7 @@ impl EngineBuilder {
     ///
     /// # fn main() -> Result<(), warpath::Error> {
     /// let engine = Engine::builder().memory(1 << 20).build()?;
-    /// let hits = engine.bytes("{}").query(&warpath::Query::compile("$.a")?)?;
+    /// let hits = engine.bytes("{}").query(&warpath_lang::program::Query::compile("$.a")?)?;
     /// assert!(hits.plan().partition_size < 1 << 18);
     /// # Ok(())
     /// # }
@@ -376,12 +414,16 @@ impl Engine {
     }
 
     /// The stages in which that backend evaluates a program over plain text, for these results.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn stages(&self, program: &Program, want: Want) -> Vec<Stage> {
         self.usual().stages(&Evaluation { strict: self.strict, ..Evaluation::new(program, want) })
     }
 
     /// The steps in which that backend matches documents against subscriptions.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn twig_stages(&self, documents: Documents) -> Vec<Stage> {
         standing::stages(self.usual(), documents)
@@ -525,6 +567,8 @@ impl Engine {
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
     /// this is about the backend for an input of unknown size.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn uses_index_files(&self) -> bool {
         self.usual().abilities().uses_index_files

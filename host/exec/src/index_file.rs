@@ -36,10 +36,40 @@ pub use layout::VERSION;
 
 /// Levels of an index file by default. A path reads one level for each of its segments, including those in
 /// its filters. Deep bitmaps are mostly zeros, which are not stored.
+///
+/// ```
+/// use warpath::{DEFAULT_LEVELS, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let index = engine.bytes("{\"a\":{\"b\":1}}\n").index(DEFAULT_LEVELS)?;
+/// assert_eq!(index.count(&Query::compile("$.a.b")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub const DEFAULT_LEVELS: Level = 8;
 
 /// An open index file. Its header and its table have been checked; the sections are checked when they are
 /// read. Cheap to clone.
+///
+/// ```
+/// use warpath::{DEFAULT_LEVELS, Engine, IndexFile, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let input = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&input, "{\"id\":1}\n{\"id\":2}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # let file = folder.path().join("tweets.wpi");
+/// # #[cfg(any())]
+/// let (input, file) = ("tweets.ndjson", "tweets.wpi");
+/// IndexFile::build(&engine, &input, &file, DEFAULT_LEVELS)?;
+/// // In another process:
+/// let index = IndexFile::open(&file)?;
+/// assert_eq!(engine.open(&input)?.with_index(&index, false)?.count(&Query::compile("$.id")?)?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct IndexFile(Arc<OpenedIndex>);
 
@@ -52,7 +82,26 @@ struct OpenedIndex {
 }
 
 /// Facts about an index file.
+///
+/// ```
+/// use warpath::{DEFAULT_LEVELS, Engine, IndexFile};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let input = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&input, "{\"id\":1}\n{\"id\":2}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # let file = folder.path().join("tweets.wpi");
+/// # #[cfg(any())]
+/// let (input, file) = ("tweets.ndjson", "tweets.wpi");
+/// let info = IndexFile::build(&engine, &input, &file, DEFAULT_LEVELS)?.info();
+/// assert_eq!((info.lines, info.text_bytes, info.faulty), (2, 18, 0));
+/// assert_eq!(info.level_bytes.len(), DEFAULT_LEVELS as usize);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexInfo {
     /// The version of its format.
     pub version: u32,

@@ -15,6 +15,7 @@
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
+//! | `device_batches` | columns that stay on a device |
 //! | `table` | Parquet and Arrow files as record batches |
 //! | `limits`, `trace` | time and memory of a run; spans of `tracing` |
 //! | [`dump`] | structural indexes as text |
@@ -25,6 +26,8 @@ pub mod aggregate;
 pub mod auto;
 pub mod bitmap;
 pub mod channel;
+#[cfg(feature = "arrow")]
+pub mod device_batches;
 pub mod devices;
 pub mod document;
 pub mod dump;

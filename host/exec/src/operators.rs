@@ -18,6 +18,8 @@ use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
 
+#[cfg(feature = "arrow")]
+use crate::device_batches::DeviceBatches;
 use crate::engine::Engine;
 use crate::index_file::IndexFile;
 use crate::input::{InputBytes, Inputs, Selection, Source};
@@ -109,6 +111,17 @@ impl Engine {
 
 /// Inputs that an engine is about to read. The lifetime is that of borrowed bytes
 /// ([`Engine::bytes`]); it is `'static` for all other inputs.
+///
+/// ```
+/// use warpath::{Engine, Predicate, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":20}\n").named("ids");
+/// let large = input.matching(&Predicate::parse("$.id > 9")?);
+/// assert_eq!(large.count(&Query::compile("$.id")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Input<'a>(Request<'a>);
 
 impl<'a> Input<'a> {
@@ -308,6 +321,38 @@ impl<'a> Input<'a> {
         RecordBatches::typed(self.answers(schema.program().clone(), want), schema)
     }
 
+    /// The records as typed columns whose values stay in the memory of the device that evaluates the input.
+    /// There is a batch for each partition, in order.
+    /// [`DeviceBatch::export`](warpath_backend::on_device::DeviceBatch::export) gives a batch to another
+    /// library.
+    ///
+    /// A device makes the columns of the types `bool`, `int64`, `float64`, `string` and `json`. The host
+    /// makes the columns of other types, of defaults and of elements, and copies them to the device.
+    ///
+    /// The first result is [`Error::Usage`] if the CPU evaluates the input, or if a column is a list or a
+    /// struct ([`ColumnType::is_nested`](warpath_backend::columns::ColumnType::is_nested)).
+    /// [`DeviceError::OutOfMemory`](warpath_core::error::DeviceError::OutOfMemory) comes when the batches
+    /// that the caller keeps fill the memory of the device.
+    ///
+    /// ```no_run
+    /// use warpath::columns::{ColumnType, DeviceBatch, Schema};
+    /// use warpath::{DeviceChoice, Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+    /// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+    /// let batches = engine.open("tweets.ndjson")?.device_columns(&schema).collect::<Result<Vec<_>, _>>()?;
+    /// let ids = DeviceBatch::join(&batches)?.values(0)?;
+    /// println!("{} integers at {:#x}", ids.len(), ids.address());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "arrow")]
+    #[must_use]
+    pub fn device_columns(self, schema: &Schema) -> DeviceBatches<'a> {
+        DeviceBatches::start(self, schema)
+    }
+
     /// The records as nested columns, as from [`nested`](Self::nested), in record batches of one schema.
     ///
     /// ```
@@ -375,6 +420,8 @@ impl<'a> Input<'a> {
 
     /// Decodes the records of [`answers`](Self::answers) to nested columns too, where [`Want::records`] is
     /// set. [`Batch::take_nested`](crate::stream::Batch::take_nested) returns the columns.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn decoding(mut self, schema: Arc<NestedSchema>) -> Self {
@@ -434,8 +481,9 @@ impl<'a> Input<'a> {
     /// convert to positions in the input. A malformed line that is not selected is not noticed.
     ///
     /// ```
-    /// use warpath::bitmap::rows::RowSet;
-    /// use warpath::bitmap::{BitmapIndex, Built, Stamp};
+    /// use warpath::bitmap::RowSet;
+    /// use warpath::bitmap::{BitmapIndex, Built};
+    /// use warpath_store::bitmap::Stamp;
     /// use warpath::{Engine, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -497,6 +545,8 @@ impl<'a> Input<'a> {
 
     /// Lets workers digest the results of [`answers`](Self::answers), in place of handing them on. The caller
     /// wants the results that [`Digest::want`] names.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn digesting(mut self, digest: Arc<dyn Digest>) -> Self {
         self.0.digest = Some(digest);
@@ -544,6 +594,8 @@ impl<'a> Input<'a> {
     }
 
     /// The structural indexes, one for each partition.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn indexes(self, levels: Level) -> Indexes<'a> {
         Indexes::start(self.0, levels)

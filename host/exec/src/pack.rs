@@ -30,6 +30,20 @@ const TOGETHER: usize = 4;
 const TOGETHER_BYTES: usize = 4 << 20;
 
 /// Settings of a packed file.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, pack_to};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// // A group for each line. Small groups cost space, and less is decoded for one line.
+/// let stats = pack_to(source, &mut Vec::new(), "log.wpk", PackOptions::default().group_bytes(8))?;
+/// assert_eq!(stats.groups, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackOptions {
@@ -52,6 +66,21 @@ impl PackOptions {
 }
 
 /// Totals of a packed file.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, pack_to};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// let mut packed = Vec::new();
+/// let stats = pack_to(source, &mut packed, "log.wpk", PackOptions::default())?;
+/// assert_eq!((stats.text_bytes, stats.lines), (16, 2));
+/// assert_eq!(stats.file_bytes, packed.len() as u64);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackStats {
@@ -69,6 +98,21 @@ pub struct PackStats {
 /// pipe, it is written directly. Compressed input ([`Source`]) is decompressed first. The
 /// permissions of the file are no wider than the input's
 /// ([`OutputMode`](warpath_core::temporary::OutputMode)).
+///
+/// ```
+/// use warpath::packed::{PackOptions, pack};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let (log, packed) = (folder.path().join("log.ndjson"), folder.path().join("log.wpk"));
+/// std::fs::write(&log, "{\"a\":1}\n{\"a\":2}\n")?;
+/// pack(log.into(), &packed, PackOptions::default())?;
+/// // Packed lines are read as plain ones.
+/// assert_eq!(Engine::builder().build()?.open(&packed)?.count(&Query::compile("$.a")?)?, 2);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// [`Error::Input`] if the input cannot be read or is packed already, or if the file cannot be written.
@@ -103,6 +147,20 @@ pub fn pack_watched(
 }
 
 /// Packs an input into any writer. Messages name the writer `name`.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, PackedFile, pack_to};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// let mut packed = Vec::new();
+/// pack_to(source, &mut packed, "log.wpk", PackOptions::default())?;
+/// assert_eq!(PackedFile::from_bytes(packed, "log.wpk")?.lines(1..2)?, b"{\"a\":2}\n");
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The same as for [`pack`].

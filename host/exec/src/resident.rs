@@ -25,6 +25,20 @@ use crate::trace::Operation;
 ///
 /// Results refer to the inputs as they were read; later changes of a file have no effect. Cheap to clone;
 /// several threads may query it at once.
+///
+/// ```
+/// use warpath::{Engine, Query, ResidentIndex};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let queries = [Query::compile("$.user.lang")?, Query::compile("$.id")?];
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"user\":{\"lang\":\"nl\"}}\n");
+/// let index: ResidentIndex = input.index(2)?;
+/// for query in &queries {
+///     assert_eq!(index.count(query)?, 1);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ResidentIndex {
     partitions: Arc<Partitions>,

@@ -94,6 +94,19 @@ use workers::{Done, FromWorkers, Texts, Workers, has_any};
 ///
 /// Workers read and evaluate in their own threads while the caller consumes. They wait when they are far
 /// ahead of the caller. A drop starts no further partition, and waits until the workers have finished theirs.
+///
+/// ```
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut hits = Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\":2}\n").query(&Query::compile("$.a")?)?;
+/// assert!(hits.next().unwrap()?.line() == 1);
+/// assert_eq!(hits.by_ref().count(), 1);
+/// // The end of the results is the end of the statistics.
+/// assert_eq!((hits.stats().matches, hits.stats().bytes, hits.bytes_read()), (2, 16, 16));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Ordered<'a, O: Operator<'a>> {
     operator: O,
     running: Running<'a, O::Task>,
@@ -204,6 +217,8 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     }
 
     /// The setup of the backend, as far as it is done; complete when the iterator has ended.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Running { flow: Some(flow), conduct, .. } = &self.running else { return Setup::default() };

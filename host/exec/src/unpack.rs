@@ -13,6 +13,24 @@ use crate::input::Source;
 
 /// Writes the text of packed data, group by group. A file is decoded on all cores.
 ///
+/// ```
+/// use std::io::{Cursor, Write};
+///
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, pack_to, unpack};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// let (mut packed, mut unpacked) = (Vec::new(), Vec::new());
+/// pack_to(source, &mut packed, "log.wpk", PackOptions::default())?;
+/// let source = Source::Reader("log.wpk".into(), Box::new(Cursor::new(packed)));
+/// unpack(source, |part| unpacked.write_all(part))?;
+/// assert_eq!(unpacked, text.as_bytes());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// * [`InputError::NotPacked`] and [`InputError::PackedVersion`] if the data is not packed, or in an unknown
 ///   version.

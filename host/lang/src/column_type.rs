@@ -23,6 +23,14 @@ pub const MAX_PRECISION: u8 = 38;
 ///        | "list<" type ">"
 ///        | "struct<" name ":" type { "," name ":" type } ">"
 /// ```
+///
+/// ```
+/// use warpath::columns::ColumnType;
+///
+/// let price = "decimal(12,2)".parse::<ColumnType>();
+/// assert_eq!(price, Ok(ColumnType::Decimal { precision: 12, scale: 2 }));
+/// assert_eq!(ColumnType::List(Box::new(ColumnType::Int64)).to_string(), "list<int64>");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnType {
@@ -60,6 +68,18 @@ pub enum ColumnType {
 }
 
 /// A member of an object, in a column of structs.
+///
+/// ```
+/// use warpath::columns::{ColumnType, StructField};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let user: ColumnType = "struct<id:int64,name:string>".parse()?;
+/// let ColumnType::Struct(fields) = &user else { panic!("no struct") };
+/// assert_eq!(fields[0], StructField { name: "id".into(), values: ColumnType::Int64 });
+/// assert_eq!(user.to_string(), "struct<id:int64,name:string>");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StructField {
     /// The name of the member.
@@ -70,6 +90,8 @@ pub struct StructField {
 
 impl ColumnType {
     /// Returns the rule by which devices make a value of the column. `None` if only the host can.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {

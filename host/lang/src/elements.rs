@@ -76,6 +76,8 @@ impl Program {
     /// # Errors
     /// The reason why a document is always evaluated as one record. The reason is not a fault: the results
     /// are the same.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn over_elements(&self) -> Result<(String, Self), AsOne> {
         let split = Split::of(self)?;
         Ok((split.path.to_string(), split.elements))

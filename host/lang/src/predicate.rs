@@ -85,6 +85,8 @@ impl Predicate {
     }
 
     /// Returns a part of the predicate as a predicate. Errors of the part show the whole text.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn part(&self, expr: LogicalExpr) -> Self {
         Self { text: self.text.clone(), expr, of_value: self.of_value, cache: Cache::default() }
@@ -97,6 +99,8 @@ impl Predicate {
     }
 
     /// Returns the syntax tree.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn expr(&self) -> &LogicalExpr {
         &self.expr

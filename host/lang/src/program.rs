@@ -23,6 +23,17 @@ use crate::predicate::Predicate;
 use lower::Guard;
 
 /// A JSONPath query, parsed and compiled.
+///
+/// ```
+/// use warpath::{Engine, Find, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let query = Query::compile("$.tags[?@ != 'a']")?;
+/// assert_eq!(query.find(br#"{"tags": ["a", "b"]}"#)?.first(0).unwrap().text(), "\"b\"");
+/// assert_eq!(Engine::builder().build()?.bytes("{\"tags\": [\"c\"]}\n").count(&query)?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     text: String,
@@ -90,6 +101,8 @@ impl Query {
     }
 
     /// Returns the syntax tree.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn ast(&self) -> &Ast {
         &self.ast
     }
@@ -156,6 +169,19 @@ impl Column {
 }
 
 /// Several queries compiled into one program, with shared prefixes, evaluated in one pass.
+///
+/// ```
+/// use warpath::{Find, Predicate, Program, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let found = program.find(br#"{"id": 7, "tags": ["a", "b"]}"#)?;
+/// assert_eq!((found.of(0).count(), found.of(1).count()), (1, 2));
+/// let only = program.matching(&Predicate::parse("$.id > 7")?.into(), false)?;
+/// assert_eq!(only.find(br#"{"id": 7, "tags": ["a", "b"]}"#)?.count(), 0);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     instrs: Vec<Instr>,
@@ -274,6 +300,8 @@ impl Program {
     }
 
     /// Returns the paths as columns.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -286,6 +314,8 @@ impl Program {
 
     /// Returns true if the last path is a mark of the records for which the predicate is true. That path has
     /// no column.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn marks_records(&self) -> bool {
         self.guard.as_ref().is_some_and(|guard| guard.marks)
@@ -313,42 +343,56 @@ impl Program {
     /// not on leveled bitmaps. Such a program has a descendant segment, very deep paths, or a filter beyond
     /// singular paths and literals. A record with a token in a position that RFC 8259 does not allow is then
     /// a fault.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn needs_trees(&self) -> bool {
         self.needs_trees
     }
 
     /// Returns true if each filter has one test, for equality of a literal and a value found from the child.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn has_plain_filters(&self) -> bool {
         self.plain_filters
     }
 
     /// Returns, for each path, the instruction that has its name, if all paths are `$..name`; otherwise
     /// empty.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn names(&self) -> &[u32] {
         &self.names
     }
 
     /// Returns true if a pattern of `match` or `search` comes from the records, or if texts are compared as
     /// instants ([`has_times`](Self::has_times)). Only the CPU evaluates such a program.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_patterns_at_run(&self) -> bool {
         self.patterns_at_run
     }
 
     /// Returns true if the program compares texts as instants.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn has_times(&self) -> bool {
         !self.times.is_empty()
     }
 
     /// Returns the ranges of instants that the program compares texts with.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn times(&self) -> &Ranges {
         &self.times
     }
 
     /// Returns the program in the form for kernels and the CPU, in this address space.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn view(&self) -> ProgramView<'_> {
         ProgramView {
@@ -369,6 +413,8 @@ impl Program {
     }
 
     /// Returns the parts of the program, to copy to a device.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn parts(&self) -> (&[Instr], &[Test], &[u8], &[u16]) {
         (&self.instrs, &self.tests, &self.literals, &self.automata)
     }

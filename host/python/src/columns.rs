@@ -6,11 +6,13 @@ use arrow_schema::SchemaRef;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use warpath::columns::{ColumnType, NestedSchema, RecordBatches, Schema};
-use warpath::{Error, Program, Query};
+use warpath::columns::{ColumnType, DeviceBatches, NestedSchema, Schema};
+use warpath::{Answers, Error, Program, Query};
+use warpath_backend::answer::Want;
 
 use crate::error::{raise, usage};
 use crate::reading::Reading;
+use crate::rows::OnMismatch;
 use crate::schema;
 
 /// The types, as messages list them.
@@ -34,12 +36,48 @@ impl Columns {
         }
     }
 
+    /// The name and the type of each column whose values are counted. Nested columns are counted one by one,
+    /// and have their paths as names.
+    pub fn counted(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Typed(schema) => {
+                let columns = schema.program().columns().iter();
+                columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
+            }
+            Self::Nested(schema) => schema.typed_paths(),
+        }
+    }
+
+    /// Returns false if a record may give any number of rows.
+    pub fn has_a_row_for_each_record(&self) -> bool {
+        match self {
+            Self::Typed(schema) => schema.program().elements().is_none(),
+            Self::Nested(_) => true,
+        }
+    }
+
     /// Starts to read the rows of an input.
-    pub fn read(&self, reading: &Reading) -> Result<RecordBatches<'static>, Error> {
+    pub fn read(&self, reading: &Reading, want: Want) -> Result<Answers<'static>, Error> {
         Ok(match self {
-            Self::Typed(schema) => reading.input()?.record_batches(schema),
-            Self::Nested(schema) => reading.input_for_nested()?.nested_record_batches(schema.clone()),
+            Self::Typed(schema) => {
+                reading.input()?.answers(schema.program().clone(), want.columns(schema.width()))
+            }
+            Self::Nested(schema) => {
+                let root = Program::new(&[Query::compile("$")?])?;
+                reading.input_for_nested()?.decoding(schema.clone()).answers(root, want)
+            }
         })
+    }
+
+    /// Starts to read the rows of an input to columns that stay on its device.
+    pub fn read_on_device(&self, reading: &Reading) -> Result<DeviceBatches<'static>, Error> {
+        match self {
+            Self::Typed(schema) => Ok(reading.input()?.device_columns(schema)),
+            Self::Nested(_) => Err(Error::Usage(
+                "nested columns cannot stay on a device; expected columns with paths: {\"id\": \"$.id\"}"
+                    .into(),
+            )),
+        }
     }
 }
 
@@ -94,6 +132,7 @@ pub fn typed(
     mut known: Option<NestedSchema>,
     auto: bool,
     explode: Option<&str>,
+    on_mismatch: OnMismatch,
 ) -> PyResult<Columns> {
     let failed = |error| raise(py, error);
     if specs.is_empty() {
@@ -130,6 +169,13 @@ pub fn typed(
                 })?
             }
         });
+    }
+    if on_mismatch == OnMismatch::String {
+        // Text takes all values of all types. JSON text does, too, and keeps quotes.
+        types
+            .iter_mut()
+            .filter(|values| **values != ColumnType::Json)
+            .for_each(|values| *values = ColumnType::Text);
     }
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let defaults: Vec<Option<&str>> = specs.iter().map(|spec| spec.default.as_deref()).collect();

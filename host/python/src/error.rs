@@ -26,6 +26,8 @@ pub enum Stop {
 pub struct Mismatch {
     /// The input, and the line counted from 1.
     pub place: (String, u64),
+    /// The byte in the line, counted from 1. `None` for nested columns, of which the line alone is known.
+    pub byte: Option<u64>,
     /// The name of the column, and its type.
     pub column: (String, String),
     /// True for a number that the type does not hold.
@@ -46,13 +48,7 @@ impl From<Stop> for ArrowError {
 
 impl From<ArrowError> for Stop {
     fn from(error: ArrowError) -> Self {
-        match error {
-            ArrowError::ExternalError(source) => match source.downcast::<Error>() {
-                Ok(error) => Self::Library(*error),
-                Err(other) => Self::Library(Error::Internal(other.to_string())),
-            },
-            other => Self::Library(Error::Internal(other.to_string())),
-        }
+        Self::Library(Error::Internal(error.to_string()))
     }
 }
 
@@ -60,12 +56,13 @@ impl Display for Stop {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(error) => out.write_str(&message(error)),
-            Self::Mismatch(Mismatch { place: (name, line), column: (column, values), is_overflow }) => {
+            Self::Mismatch(Mismatch { place: (name, line), byte, column: (column, values), is_overflow }) => {
+                let byte = byte.map_or_else(String::new, |byte| format!(":{byte}"));
                 let reason = match is_overflow {
                     true => "the number is beyond the type",
                     false => "the value is not of the type",
                 };
-                write!(out, "{name}:{line}: {reason} {values}, which column `{column}` has")
+                write!(out, "{name}:{line}{byte}: {reason} {values}, which column `{column}` has")
             }
             Self::Panic(what) => write!(out, "internal error: {what}"),
             Self::Interrupted => out.write_str("interrupted"),
@@ -110,9 +107,11 @@ impl Stop {
     pub fn raise(&self, py: Python<'_>) -> PyErr {
         let made = match self {
             Self::Library(error) => library(py, error),
-            Self::Mismatch(Mismatch { place: (name, line), column: (column, _), .. }) => {
-                Exception::new(py, "MismatchError", &self.to_string())
-                    .and_then(|made| made.with("filename", name)?.with("line", line)?.with("column", column))
+            Self::Mismatch(Mismatch { place: (name, line), byte, column: (column, _), .. }) => {
+                Exception::new(py, "MismatchError", &self.to_string()).and_then(|made| {
+                    let made = made.with("filename", name)?.with("line", line)?;
+                    made.with("byte", *byte)?.with("column", column)
+                })
             }
             Self::Panic(_) => Exception::new(py, "InternalError", &self.to_string()),
             Self::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
@@ -151,6 +150,7 @@ fn library<'py>(py: Python<'py>, error: &Error) -> PyResult<Exception<'py>> {
             let made = made("RecordError")?.with("filename", &at.name)?;
             made.with("line", at.line)?.with("byte", at.byte)
         }
+        Error::Input(InputError::Table { name, .. }) => made("InputError")?.with("filename", name),
         Error::Input(_) => made("InputError"),
         _ => made("Error"),
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use warpath::{Format, OnError};
+use warpath::{Format, OnError, TableFormat, TextColumn};
 use warpath_core::time::Format as TimeFormat;
 
 use crate::columns;
 use crate::error::{raise, usage};
 use crate::matches::Matches;
 use crate::reading::{Bytes, Origin, Reading, Settings};
+use crate::rows::OnMismatch;
 use crate::schema::{self, Schema};
 use crate::selection::Selection;
 
@@ -30,7 +31,8 @@ pub struct Input(Reading);
 /// The settings that ``open`` and ``from_bytes`` share.
 struct Options {
     device: String,
-    format: String,
+    format: Format,
+    column: Option<TextColumn>,
     on_error: String,
     strict: bool,
     time_format: Option<String>,
@@ -56,12 +58,7 @@ impl Options {
         });
         let settings = Settings {
             device: self.device.parse().map_err(|error| raise(py, error))?,
-            format: choose(
-                py,
-                "format",
-                &self.format,
-                &[("ndjson", Format::Ndjson), ("json", Format::Json)],
-            )?,
+            format: self.format,
             on_error: choose(
                 py,
                 "on_error",
@@ -74,7 +71,13 @@ impl Options {
         };
         // A device that is absent is an error now, and not when an input is read.
         py.detach(|| settings.engine()).map_err(|error| raise(py, error))?;
-        Ok(Input(Reading { origin, settings, time_format: time_format.transpose()?, predicate: None }))
+        Ok(Input(Reading {
+            origin,
+            column: self.column,
+            settings,
+            time_format: time_format.transpose()?,
+            predicate: None,
+        }))
     }
 }
 
@@ -85,6 +88,8 @@ impl Options {
 ///
 /// * ``device`` is ``"auto"``, ``"cpu"``, ``"cuda:0"``, ``"cuda:0,1"`` or ``"cuda:all"``.
 /// * ``format`` is ``"ndjson"``, with a record on each line, or ``"json"``, with one document in each file.
+///   With ``"parquet"`` or ``"arrow"``, the records are the values of ``column``, a column of text in each
+///   file.
 /// * ``on_error`` is ``"fail"`` or ``"skip"``: the action at a malformed record.
 /// * ``strict`` checks all of RFC 8259, and UTF-8.
 /// * ``time_format`` is the format of instants in columns and conditions, of ``strftime`` or ``"ms"``.
@@ -93,7 +98,7 @@ impl Options {
 /// >>> warpath.open(["tweets.ndjson", "tweets.ndjson"]).query("$.id").count()
 /// 6
 #[pyfunction]
-#[pyo3(signature = (paths, *, device="auto", format="ndjson", on_error="fail", strict=false,
+#[pyo3(signature = (paths, *, device="auto", format="ndjson", column=None, on_error="fail", strict=false,
     time_format=None, workers=None, partition_size=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of a function of Python")]
 pub fn open(
@@ -101,24 +106,45 @@ pub fn open(
     paths: &Bound<'_, PyAny>,
     device: &str,
     format: &str,
+    column: Option<String>,
     on_error: &str,
     strict: bool,
     time_format: Option<String>,
     workers: Option<usize>,
     partition_size: Option<usize>,
 ) -> PyResult<Input> {
+    let formats = [
+        ("ndjson", (Format::Ndjson, None)),
+        ("json", (Format::Json, None)),
+        ("parquet", (Format::Ndjson, Some(TableFormat::Parquet))),
+        ("arrow", (Format::Ndjson, Some(TableFormat::Arrow))),
+    ];
+    let (read, table) = choose(py, "format", format, &formats)?;
+    let column = match (table, column) {
+        (Some(format), Some(name)) => Some(TextColumn::new(format, name)),
+        (None, None) => None,
+        (Some(_), None) => {
+            let expected = "requires the name of a column of JSON text: column=\"NAME\"";
+            return Err(usage(py, format!("format {format:?} {expected}")));
+        }
+        (None, Some(name)) => {
+            let expected = "requires format=\"parquet\" or format=\"arrow\"";
+            return Err(usage(py, format!("column {name:?} {expected}")));
+        }
+    };
     let names: Vec<PathBuf> = match paths.extract::<PathBuf>() {
         Ok(one) => vec![one],
         Err(_) => paths.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?,
     };
-    let origin = py.detach(|| Reading::files(&names)).map_err(|error| raise(py, error))?;
-    let (device, format, on_error) = (device.to_owned(), format.to_owned(), on_error.to_owned());
-    Options { device, format, on_error, strict, time_format, workers, partition_size }.input(py, origin)
+    let origin = py.detach(|| Reading::files(&names, table)).map_err(|error| raise(py, error))?;
+    let (device, on_error) = (device.to_owned(), on_error.to_owned());
+    Options { device, format: read, column, on_error, strict, time_format, workers, partition_size }
+        .input(py, origin)
 }
 
 /// Opens bytes in memory, which are not copied. ``name`` is the name of the input in messages.
 ///
-/// The other arguments are those of ``open``.
+/// The other arguments are those of ``open``, without ``column``.
 ///
 /// >>> list(warpath.from_bytes(b'{"n": 1}\n{"n": [2]}\n').query("$.n"))
 /// ['1', '[2]']
@@ -139,8 +165,10 @@ pub fn from_bytes(
     partition_size: Option<usize>,
 ) -> PyResult<Input> {
     let origin = Origin::Bytes(name.to_owned(), Bytes(Arc::new(data)));
-    let (device, format, on_error) = (device.to_owned(), format.to_owned(), on_error.to_owned());
-    Options { device, format, on_error, strict, time_format, workers, partition_size }.input(py, origin)
+    let format = choose(py, "format", format, &[("ndjson", Format::Ndjson), ("json", Format::Json)])?;
+    let (device, on_error) = (device.to_owned(), on_error.to_owned());
+    Options { device, format, column: None, on_error, strict, time_format, workers, partition_size }
+        .input(py, origin)
 }
 
 #[pymethods]
@@ -177,8 +205,10 @@ impl Input {
     /// * ``explode`` is the path of an array, whose elements are the rows. A path that begins with ``@`` is
     ///   one in the element.
     /// * ``limit`` is the most rows.
-    /// * ``on_mismatch`` is ``"null"`` or ``"fail"``: the action at a value that a type does not take.
-    ///   ``Selection.losses`` counts these values.
+    /// * ``on_mismatch`` is the action at a value that a type does not take. ``"null"`` makes it null,
+    ///   ``"fail"`` raises ``MismatchError`` after the rows before it, and ``"skip"`` leaves the rows of its
+    ///   record out. With ``"string"``, all columns with types, except ``json``, are ``text``, which takes
+    ///   every value. ``Selection.losses`` counts the values.
     ///
     /// >>> tweets = warpath.open("tweets.ndjson")
     /// >>> rows = tweets.select({"id": ("$.id", "int64"), "lang": ("$.user.lang", "text", "und")})
@@ -197,22 +227,32 @@ impl Input {
         limit: Option<u64>,
         on_mismatch: &str,
     ) -> PyResult<Selection> {
-        let fails = choose(py, "on_mismatch", on_mismatch, &[("null", false), ("fail", true)])?;
+        let actions = [
+            ("null", OnMismatch::Null),
+            ("fail", OnMismatch::Fail),
+            ("skip", OnMismatch::Skip),
+            ("string", OnMismatch::String),
+        ];
+        let action = choose(py, "on_mismatch", on_mismatch, &actions)?;
         let known = schema.map(schema::of_object).transpose()?;
         let columns = match columns {
             None => {
                 if explode.is_some() {
                     return Err(usage(py, "explode requires columns: `{\"sku\": \"@.sku\"}`"));
                 }
+                if matches!(action, OnMismatch::Skip | OnMismatch::String) {
+                    let expected = "requires columns: `{\"id\": (\"$.id\", \"int64\")}`";
+                    return Err(usage(py, format!("on_mismatch={on_mismatch:?} {expected}")));
+                }
                 columns::nested(py, &self.0, known)?
             }
             Some(columns) => {
                 let specs = columns::specs(columns)?;
                 let auto = auto || known.is_some();
-                columns::typed(py, &self.0, &specs, known, auto, explode)?
+                columns::typed(py, &self.0, &specs, known, auto, explode, action)?
             }
         };
-        Ok(Selection::new(self.0.clone(), columns, limit, fails))
+        Ok(Selection::new(self.0.clone(), columns, limit, action))
     }
 
     /// The schema of the records: every path, with the kinds of its values. Reads all records, or the first

@@ -6,7 +6,9 @@
 //! | `reading` | inputs that may be read several times, and their engines |
 //! | `matches` | the matches of a query |
 //! | `columns` | the columns of a selection, as the caller gives them |
+//! | `rows` | the rows of a selection, up to a limit and a mismatch |
 //! | `selection` | columns, given to libraries of Arrow |
+//! | `device` | columns that stay on a CUDA device |
 //! | `schema` | schemas of records |
 //! | `error` | errors as exceptions |
 //! | `interrupt` | Ctrl-C while consumers read |
@@ -14,11 +16,13 @@
 //! Python's lock is released while the library reads or waits. Signals are handled between batches.
 
 mod columns;
+mod device;
 mod error;
 mod input;
 mod interrupt;
 mod matches;
 mod reading;
+mod rows;
 mod schema;
 mod selection;
 
@@ -28,6 +32,8 @@ use pyo3::prelude::*;
 mod _warpath {
     use super::*;
 
+    #[pymodule_export]
+    use super::device::{DeviceBatch, DeviceColumn};
     #[pymodule_export]
     use super::input::{Input, from_bytes, open};
     #[pymodule_export]

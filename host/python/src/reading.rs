@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::pybacked::PyBackedBytes;
 use warpath::{
     Answers, DeviceChoice, Engine, Error, FolderFiles, Format, Input, InputBytes, OnError, Predicate,
-    Program, Query, Source,
+    Program, Query, Source, TableFormat, TextColumn,
 };
 use warpath_backend::answer::Want;
 use warpath_core::time::Format as TimeFormat;
@@ -84,21 +84,31 @@ impl AsRef<[u8]> for Bytes {
 #[derive(Clone)]
 pub struct Reading {
     pub origin: Origin,
+    /// The column of the files, which are tables, whose values are the records.
+    pub column: Option<TextColumn>,
     pub settings: Settings,
     pub time_format: Option<Arc<TimeFormat>>,
     pub predicate: Option<Predicate>,
 }
 
 impl Reading {
-    /// The files that names stand for: files, folders and patterns.
-    pub fn files(names: &[PathBuf]) -> Result<Origin, Error> {
+    /// The files that names stand for: files, folders and patterns. `table` is their format, if they are
+    /// tables.
+    pub fn files(names: &[PathBuf], table: Option<TableFormat>) -> Result<Origin, Error> {
+        let in_folders = match table {
+            None => FolderFiles::Json,
+            Some(TableFormat::Parquet) => FolderFiles::Parquet,
+            Some(_) => FolderFiles::Arrow,
+        };
         let mut files = Vec::new();
         for name in names {
-            for source in Source::named(name, FolderFiles::Json)? {
+            for source in Source::named(name, in_folders)? {
                 if let Source::File(path) = source {
                     // An absent file is an error now, and not when it is read.
-                    let failed =
-                        |source| warpath::InputError::Io { name: path.display().to_string(), source };
+                    let failed = |source| warpath_core::error::InputError::Io {
+                        name: path.display().to_string(),
+                        source,
+                    };
                     path.metadata().map_err(failed)?;
                     files.push(path);
                 }
@@ -122,7 +132,13 @@ impl Reading {
     fn input_with(&self, settings: &Settings) -> Result<Input<'static>, Error> {
         let engine = settings.engine()?;
         let input = match &self.origin {
-            Origin::Files(files) => engine.input(files.iter().cloned().map(Source::File).collect()),
+            Origin::Files(files) => {
+                let file = |path: &PathBuf| match &self.column {
+                    None => Source::File(path.clone()),
+                    Some(column) => Source::Column(Box::new(Source::File(path.clone())), column.clone()),
+                };
+                engine.input(files.iter().map(file).collect())
+            }
             Origin::Bytes(name, bytes) => engine.bytes(InputBytes::shared(bytes.clone())).named(name.clone()),
         };
         Ok(match &self.predicate {
@@ -165,6 +181,10 @@ impl Reading {
                 [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
                 [] => "no file".to_owned(),
             },
+        };
+        let origin = match &self.column {
+            Some(column) => format!("{origin}, column {}", column.name),
+            None => origin,
         };
         match &self.predicate {
             Some(predicate) => format!("{origin}, where {}", predicate.text()),

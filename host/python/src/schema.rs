@@ -9,9 +9,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use warpath::columns::NestedSchema;
-use warpath::schema::{InputSchema, SchemaRow, arrow_text, create_table, json_schema, rows};
+use warpath::schema::{ArrowOptions, InputSchema, SchemaRow, arrow_text, create_table, json_schema, rows};
 use warpath_core::error::Error;
-use warpath_store::schema::arrow::{self, ArrowOptions};
 use warpath_store::schema::ndjson;
 
 use crate::error::raise;
@@ -40,7 +39,7 @@ impl Schema {
     }
 
     fn to_arrow(&self) -> ArrowSchema {
-        arrow::schema(&self.0.tree, ArrowOptions::default())
+        self.0.tree.to_arrow(ArrowOptions::default())
     }
 }
 

@@ -10,13 +10,15 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
-use warpath::columns::{Occurrences, RecordBatches, Tally};
-use warpath::{Error, Plan, Stats};
+use warpath::columns::{Occurrences, Tally};
+use warpath::{Answers, Error, Plan, Stats};
 
 use crate::columns::Columns;
-use crate::error::{Mismatch, Stop, raise};
+use crate::device::{self, DeviceBatch, DeviceBatchIterator, OnDevice};
+use crate::error::{Stop, raise};
 use crate::interrupt;
 use crate::reading::Reading;
+use crate::rows::{OnMismatch, Rows};
 use crate::schema;
 
 /// The names that the Arrow PyCapsule interface gives to capsules.
@@ -39,7 +41,7 @@ pub struct Selection {
     columns: Columns,
     arrow: SchemaRef,
     limit: Option<u64>,
-    fails: bool,
+    on_mismatch: OnMismatch,
     /// The report of the read that began last.
     report: Mutex<Arc<Mutex<Report>>>,
 }
@@ -55,21 +57,29 @@ struct Report {
 }
 
 impl Selection {
-    /// Makes a selection. With `fails`, a read ends at a value that a column does not take.
-    pub fn new(reading: Reading, columns: Columns, limit: Option<u64>, fails: bool) -> Self {
+    /// Makes a selection of the first `limit` rows.
+    pub fn new(reading: Reading, columns: Columns, limit: Option<u64>, on_mismatch: OnMismatch) -> Self {
         let arrow = columns.arrow();
-        Self { reading, columns, arrow, limit, fails, report: Mutex::default() }
+        Self { reading, columns, arrow, limit, on_mismatch, report: Mutex::default() }
     }
 
-    /// Begins to read.
-    fn read(&self, py: Python<'_>) -> PyResult<Reader> {
-        let batches = py.detach(|| self.columns.read(&self.reading));
-        let batches = batches.map_err(|error| raise(py, error))?;
-        let report = Report { counted: batches.counted(), ..Report::default() };
+    /// Begins to read to the host.
+    fn read(&self, py: Python<'_>) -> PyResult<Reader<Rows>> {
+        let rows = py.detach(|| Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
+        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+    }
+
+    /// Begins to read to a device.
+    fn read_on_device(&self, py: Python<'_>) -> PyResult<Reader<OnDevice>> {
+        let rows = py.detach(|| OnDevice::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
+        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+    }
+
+    fn reader<B: Batches>(&self, batches: B) -> Reader<B> {
+        let report = Report { counted: batches.counted().to_vec(), ..Report::default() };
         let report = Arc::new(Mutex::new(report));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
-        let (left, arrow) = (self.limit.unwrap_or(u64::MAX), self.arrow.clone());
-        Ok(Reader { batches: Some(batches), arrow, left, fails: self.fails, report })
+        Reader { batches: Some(batches), arrow: self.arrow.clone(), report }
     }
 
     /// Reads something from the report of the latest read.
@@ -114,6 +124,27 @@ impl Selection {
     /// [3]
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
         Ok(BatchIterator(Mutex::new(self.read(py)?)))
+    }
+
+    /// Reads all rows to columns that stay in the memory of the device. ``UsageError`` if the CPU evaluates
+    /// the input, if a column is a list or a struct, or if there are no rows.
+    ///
+    /// The batches of several partitions are joined by copies on the device.
+    ///
+    /// >>> tweets = warpath.open("tweets.ndjson", device="cuda:0")  # doctest: +SKIP
+    /// >>> rows = tweets.select({"id": ("$.id", "int64")})  # doctest: +SKIP
+    /// >>> rows.on_device()  # doctest: +SKIP
+    /// <warpath.DeviceBatch of 3 rows, 1 columns on cuda:0>
+    fn on_device(&self, py: Python<'_>) -> PyResult<DeviceBatch> {
+        device::all(py, self.read_on_device(py)?)
+    }
+
+    /// The batches that stay in the memory of the device, one by one: one for each partition.
+    ///
+    /// >>> [len(batch) for batch in rows.device_batches()]  # doctest: +SKIP
+    /// [3]
+    fn device_batches(&self, py: Python<'_>) -> PyResult<DeviceBatchIterator> {
+        Ok(DeviceBatchIterator::new(self.read_on_device(py)?))
     }
 
     /// The values that columns did not take, in the latest read: a dictionary for each column, with its type,
@@ -174,21 +205,37 @@ fn place(values: &Occurrences) -> Option<String> {
     values.first.as_ref().map(|(name, line)| format!("{name}:{line}"))
 }
 
+/// Batches of rows, and the values that their columns did not take.
+pub trait Batches {
+    type Batch;
+
+    /// The next batch. No result follows an error.
+    fn advance(&mut self) -> Option<Result<Self::Batch, Stop>>;
+
+    /// The number of rows of a batch.
+    fn rows(batch: &Self::Batch) -> usize;
+
+    /// The name and the type of each column whose values [`losses`](Self::losses) counts.
+    fn counted(&self) -> &[(String, String)];
+
+    /// The values that columns did not take, so far.
+    fn losses(&self) -> &Tally;
+
+    /// The results that are read.
+    fn answers(&self) -> &Answers<'static>;
+}
+
 /// The batches of one read.
-struct Reader {
+pub struct Reader<B> {
     /// `None` after the end.
-    batches: Option<RecordBatches<'static>>,
+    batches: Option<B>,
     arrow: SchemaRef,
-    /// The number of rows that are still wanted.
-    left: u64,
-    /// True if the read ends at a value that a column does not take.
-    fails: bool,
     report: Arc<Mutex<Report>>,
 }
 
-impl Reader {
+impl<B: Batches> Reader<B> {
     /// The next batch. No result follows an error.
-    fn next(&mut self) -> Option<Result<RecordBatch, Stop>> {
+    pub fn next(&mut self) -> Option<Result<B::Batch, Stop>> {
         // The workers are dropped after a panic, and nothing else is changed before its end.
         let made = catch_unwind(AssertUnwindSafe(|| self.advance()));
         let made = made.unwrap_or_else(|panic| {
@@ -202,44 +249,22 @@ impl Reader {
         made
     }
 
-    fn advance(&mut self) -> Option<Result<RecordBatch, Stop>> {
-        let batches = self.batches.as_mut().filter(|_| self.left > 0)?;
-        let made = batches.next();
-        let rows = match &made {
-            Some(Ok(batch)) => (batch.num_rows() as u64).min(self.left),
-            _ => 0,
-        };
-        self.left -= rows;
-        let refused = self.fails.then(|| first_refused(batches)).flatten();
-        {
-            let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-            report.rows += rows;
-            report.losses = batches.losses().clone();
-            report.stats = batches.answers().stats();
-            report.plan = batches.answers().plan().clone();
+    fn advance(&mut self) -> Option<Result<B::Batch, Stop>> {
+        let batches = self.batches.as_mut()?;
+        let made = batches.advance();
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(batch)) = &made {
+            report.rows += B::rows(batch) as u64;
         }
-        Some(match (made?, refused) {
-            (Err(error), _) => Err(error.into()),
-            (Ok(_), Some(refused)) => Err(Stop::Mismatch(refused)),
-            (Ok(batch), None) => Ok(batch.slice(0, rows as usize)),
-        })
+        report.losses.clone_from(batches.losses());
+        report.stats = batches.answers().stats();
+        report.plan.clone_from(batches.answers().plan());
+        made
     }
 }
 
-/// The first value that a column did not take.
-fn first_refused(batches: &RecordBatches<'static>) -> Option<Mismatch> {
-    let columns = batches.losses().columns.iter().enumerate();
-    let kinds = columns.flat_map(|(at, tally)| [(at, &tally.mismatch, false), (at, &tally.overflow, true)]);
-    kinds
-        .filter_map(|(at, refused, is_overflow)| {
-            let place = refused.first.clone()?;
-            Some(Mismatch { place, column: batches.counted().get(at)?.clone(), is_overflow })
-        })
-        .next()
-}
-
 /// The batches of one read, for a consumer that need not hold Python's lock.
-struct Stream(Reader);
+struct Stream(Reader<Rows>);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
@@ -261,7 +286,7 @@ impl RecordBatchReader for Stream {
 
 /// An iterator over batches.
 #[pyclass(module = "warpath")]
-pub struct BatchIterator(Mutex<Reader>);
+pub struct BatchIterator(Mutex<Reader<Rows>>);
 
 #[pymethods]
 impl BatchIterator {
@@ -288,6 +313,12 @@ impl BatchIterator {
 /// 3 [1, 2, 3]
 #[pyclass(frozen, module = "warpath")]
 pub struct Batch(RecordBatch);
+
+impl Batch {
+    pub fn new(rows: RecordBatch) -> Self {
+        Self(rows)
+    }
+}
 
 #[pymethods]
 impl Batch {

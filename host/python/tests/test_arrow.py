@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 
 import duckdb
 import pandas
@@ -155,14 +156,27 @@ def test_libraries_agree(events):
     assert table.column("id").num_chunks > 10
     assert polars.DataFrame(rows).to_arrow().cast(table.schema).equals(table)
     assert duckdb.sql("from rows").to_arrow_table().cast(table.schema).equals(table)
-    assert pyarrow.Table.from_pandas(pandas.DataFrame.from_arrow(rows), schema=table.schema).to_pydict().keys()
+    frame = pandas.DataFrame.from_arrow(rows)
+    assert list(frame) == list(COLUMNS)
+    for name in ("id", "score", "ok"):
+        assert frame[name].tolist() == table[name].to_pylist()
+    assert [None if pandas.isna(name) else name for name in frame["name"]] == table["name"].to_pylist()
 
 
 def test_a_capsule_that_nobody_takes_is_released(events):
     path, _ = events
     rows = warpath.open(path).select(COLUMNS)
-    for _ in range(10):
-        rows.__arrow_c_stream__()
-        rows.__arrow_c_schema__()
-        next(iter(rows)).__arrow_c_array__()
-    gc.collect()
+
+    def drop(times):
+        for _ in range(times):
+            rows.__arrow_c_stream__()
+            rows.__arrow_c_schema__()
+            next(iter(rows)).__arrow_c_array__()
+        gc.collect()
+        return memory("VmRSS"), len(os.listdir("/proc/self/task"))
+
+    memory_before, threads_before = drop(10)
+    memory_after, threads_after = drop(200)
+    # Each batch has more than 300 kB, and each read has threads of its own.
+    assert memory_after - memory_before < 200 * 100_000
+    assert threads_after < threads_before + 100

@@ -207,7 +207,6 @@ def test_exceptions_are_pythons_own(tweets):
         (ValueError, lambda: tweets.select({})),
         (ValueError, lambda: tweets.select({"a": ("$.id", "int32")})),
         (ValueError, lambda: tweets.select({"a": ("$.tags[*]", "string", "x")})),
-        (ValueError, lambda: tweets.select(rows, on_mismatch="skip")),
         (ValueError, lambda: tweets.select(explode="$.tags")),
         (ValueError, lambda: warpath.open("tweets.ndjson", format="csv")),
         (ValueError, lambda: warpath.open("tweets.ndjson", workers=0)),
@@ -232,26 +231,21 @@ def test_exceptions_are_pythons_own(tweets):
     assert "\n  $.user[\n         ^" in str(query)
 
 
-def test_the_first_mismatch_may_end_a_read(tweets):
-    rows = warpath.from_bytes(b'{"a":1}\n{"a":1e400}\n').select({"a": ("$.a", "float64")}, on_mismatch="fail")
-    with pytest.raises(warpath.MismatchError) as failed:
-        list(rows)
-    assert (failed.value.filename, failed.value.line, failed.value.column) == ("<bytes>", 2, "a")
-    with pytest.raises(pyarrow.ArrowInvalid, match="<bytes>:2: the number is beyond the type float64"):
-        pyarrow.table(rows)
-
-
 def test_iterators_may_be_dropped(events):
     path, _ = events
     events = warpath.open(path, partition_size=2000)
+    threads = []
     for _ in range(20):
         iterator = iter(events.select({"id": "$.id"}))
-        next(iterator)
+        assert pyarrow.record_batch(next(iterator))["id"][0].as_py() == "0"
         stream = events.select({"id": "$.id"}).__arrow_c_stream__()
         reader = pyarrow.RecordBatchReader.from_stream(events.select({"id": "$.id"}))
-        reader.read_next_batch()
-        next(iter(events.query("$.id")))
+        assert reader.read_next_batch()["id"][0].as_py() == "0"
+        assert next(iter(events.query("$.id"))) == "0"
         del iterator, stream, reader
+        threads.append(len(os.listdir("/proc/self/task")))
+    # The threads of a read end with it.
+    assert threads[-1] < threads[0] + 20
 
 
 def test_threads(events):
@@ -334,3 +328,14 @@ def test_interrupts(events, how):
     program = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(path), how]
     done = subprocess.run(program, capture_output=True, text=True, timeout=300)
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+
+
+def test_columns_stay_on_no_cpu(tweets):
+    rows = warpath.open("tweets.ndjson", device="cpu").select({"id": ("$.id", "int64")})
+    for read in (rows.on_device, lambda: next(rows.device_batches())):
+        with pytest.raises(warpath.UsageError, match="cannot stay on a device, because the backend is `cpu"):
+            read()
+    # The selection is read to the host all the same.
+    assert [len(batch) for batch in rows] == [3]
+    with pytest.raises(warpath.UsageError, match="nested columns cannot stay on a device"):
+        warpath.open("tweets.ndjson", device="cpu").select().on_device()

@@ -13,7 +13,7 @@
 //! | [`column`](mod@column) | columns of compressed strings, in memory and in a file |
 //!
 //! ```
-//! use warpath::fsst::{Compressor, Decoder, Sample, train};
+//! use warpath_store::fsst::{train, Compressor, Decoder, Sample};
 //!
 //! let text = b"http://www.example.com/a http://www.example.com/b http://www.example.com/c";
 //! let table = train(&Sample::of_text(text));

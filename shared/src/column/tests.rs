@@ -9,21 +9,60 @@ fn rule<T>(text: &[u8], rule: impl Fn(u32, u32, &dyn Fn(u32) -> u8) -> T) -> T {
     rule(0, text.len() as u32, &|at| text[at as usize])
 }
 
-fn plain(text: &[u8], at: u32, in_string: bool) -> bool {
+fn plain(text: &[u8], at: u32) -> bool {
     let words = text[at as usize..][..PLAIN_BYTES as usize].chunks_exact(4);
-    words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).all(|word| is_plain(word, in_string))
+    words.map(|word| u32::from_le_bytes(word.try_into().unwrap())).all(|word| is_plain(word, true))
+}
+
+/// Decodes a string as kernels do: each byte by itself, from a mask of the first bytes of escapes.
+fn said_apart(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
+    let (mut pending, mut begins) = (false, Vec::new());
+    for bytes in text.chunks(32) {
+        let bits = bytes.iter().enumerate().map(|(at, byte)| u32::from(*byte == b'\\') << at).sum();
+        let starts = crate::index::escape::starts(bits, &mut pending);
+        begins.extend((0..bytes.len()).map(|at| starts >> at & 1 == 1));
+    }
+    let (mut out, mut inner, mut promised) = (Vec::new(), 0, 0u32);
+    for at in 0..text.len() {
+        let byte = |at: u32| text[at as usize];
+        if begins[at] {
+            let follows = at >= 6 && begins[at - 6];
+            let said = said_at(at as u32, text.len() as u32, byte, lenient, follows)?;
+            out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
+            inner = (said.next - at as u32).min(LONGEST_ESCAPE) - 1;
+            continue;
+        }
+        if !lenient && text[at] >= 0x80 {
+            promised = promised.wrapping_add(utf8_promise(at as u32, text.len() as u32, byte)?);
+        }
+        if inner > 0 {
+            inner -= 1;
+        } else if text[at] == b'"' && !lenient {
+            return None;
+        } else {
+            out.push(text[at]);
+        }
+    }
+    (promised == 0).then_some(out)
 }
 
 fn said(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
+    let said = said_in_order(text, lenient);
+    for words in [true, false] {
+        let plain = |at| words && plain(text, at);
+        let len = said_len(0, text.len() as u32, |at| text[at as usize], plain, lenient);
+        assert_eq!(len, said.as_ref().map(|said| said.len() as u32), "{}", text.escape_ascii());
+    }
+    assert_eq!(said_apart(text, lenient), said, "{}", text.escape_ascii());
+    said
+}
+
+fn said_in_order(text: &[u8], lenient: bool) -> Option<Vec<u8>> {
     let (mut at, mut out) = (0, Vec::new());
     while at < text.len() as u32 {
         let said = say(at, text.len() as u32, |at| text[at as usize], lenient)?;
         out.extend_from_slice(&said.bytes.to_le_bytes()[..said.len as usize]);
         at = said.next;
-    }
-    for words in [true, false] {
-        let plain = |at| words && plain(text, at, true);
-        assert_eq!(said_len(0, at, |at| text[at as usize], plain, lenient), Some(out.len() as u32));
     }
     Some(out)
 }
@@ -206,20 +245,71 @@ fn plain_words() {
             }
         }
     }
-    for text in
-        ["0123456789abcdef and more, and more", "0123456789abcdef\\n123456789abcde\\u00e90123456789abcdef"]
-    {
-        said(text.as_bytes(), false).unwrap();
-        said(text.as_bytes(), true).unwrap();
+    for (start, end) in (0..12).flat_map(|start| (start..13).map(move |end| (start, end))) {
+        let bytes: [u8; 4] = core::array::from_fn(|i| {
+            let at = 4 + i as u32;
+            if at >= start && at < end { 0xf0 + i as u8 } else { b' ' }
+        });
+        assert_eq!(
+            within(u32::from_le_bytes([0xf0, 0xf1, 0xf2, 0xf3]), 4, start, end),
+            u32::from_le_bytes(bytes)
+        );
     }
+}
+
+/// Strings of parts that begin, end or spoil escapes and characters, in any order.
+#[test]
+fn bytes_apart_are_bytes_in_order() {
+    const PARTS: [&[u8]; 22] = [
+        b"\\",
+        b"\\\\",
+        b"\\u",
+        b"\\ud83d",
+        b"\\ude00",
+        b"\\u00e9",
+        b"\\u12",
+        b"\\n",
+        b"\\\"",
+        b"\"",
+        b"d83d",
+        b"ude00",
+        b"u0041",
+        b"a",
+        b"0123456789abcdef0123456789abcdef",
+        "\u{e9}".as_bytes(),
+        "\u{263a}".as_bytes(),
+        "\u{1f600}".as_bytes(),
+        b"\xf0\x9f",
+        b"\x80",
+        b"\xff",
+        b"\\x",
+    ];
+    let mut state = 5u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    let mut good = 0;
+    for _ in 0..40_000 {
+        // Few of the parts, so that many strings are good.
+        let (some, count) = (1 + below(PARTS.len()), below(14));
+        let first = below(PARTS.len());
+        let text: Vec<u8> =
+            (0..count).flat_map(|_| PARTS[(first + below(some)) % PARTS.len()]).copied().collect();
+        good += usize::from(said(&text, false).is_some());
+        said(&text, true).unwrap();
+    }
+    assert!(good > 4000, "{good}");
 }
 
 #[test]
 fn utf8_is_what_the_standard_library_takes() {
     let is_utf8 = |text: &[u8]| {
-        let slow = rule(text, |a, b, byte| is_utf8(a, b, byte, |_| false));
-        assert_eq!(rule(text, |a, b, byte| is_utf8(a, b, byte, |at| plain(text, at, false))), slow);
-        slow
+        let promise = |at: usize| utf8_promise(at as u32, text.len() as u32, |at| text[at as usize]);
+        let promises = (0..text.len()).filter(|at| text[*at] >= 0x80).map(promise);
+        promises
+            .collect::<Option<Vec<u32>>>()
+            .is_some_and(|all| all.into_iter().fold(0, u32::wrapping_add) == 0)
     };
     for first in 0..=255u8 {
         for second in 0..=255u8 {

@@ -30,6 +30,30 @@ pub fn escaped(backslash: u64, pending: &mut bool) -> u64 {
     (even_ends & !EVEN) | (odd_ends & EVEN) | carry
 }
 
+/// Returns the backslashes that begin an escape, for the backslashes of 32 bytes: those that are not escaped
+/// themselves.
+///
+/// `pending` says on entry if the byte before begins an escape, and on return if the last byte does.
+///
+/// ```text
+/// text         a \ " b \ \ " \ \ \ "    (bit 0 at the left)
+/// backslash    . 1 . . 1 1 . 1 1 1 .
+/// starts       . 1 . . 1 . . 1 . 1 .
+/// ```
+///
+/// The subtraction borrows through each run of backslashes, and leaves every second bit of the run. The odd
+/// bits are set before it, and flipped after it, so that runs that begin at odd and at even bits come out
+/// alike. The method is simdjson's (`json_escape_scanner.h`).
+#[inline(always)]
+pub fn starts(backslash: u32, pending: &mut bool) -> u32 {
+    const ODD: u32 = 0xaaaa_aaaa;
+    // An escaped backslash begins nothing.
+    let runs = backslash & !(*pending as u32);
+    let starts = ((runs << 1 | ODD).wrapping_sub(runs) ^ ODD) & runs;
+    *pending = starts >> 31 == 1;
+    starts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +66,29 @@ mod tests {
             pending = *byte == b'\\' && !escaped;
         }
         (bits, pending)
+    }
+
+    #[test]
+    fn starts_of_runs_of_every_length_at_every_offset() {
+        for pending in [false, true] {
+            for start in 0..32 {
+                for len in 0..=32 - start {
+                    for second in [0u32, 0x8000_0000, 0x00f0_0d01, 0xe000_0000] {
+                        let run = ((1u64 << len) - 1) << start;
+                        let backslash = run as u32 | second;
+                        let (mut want, mut escaped) = (0, pending);
+                        for i in 0..32 {
+                            let is_start = backslash >> i & 1 == 1 && !escaped;
+                            want |= u32::from(is_start) << i;
+                            escaped = is_start;
+                        }
+                        let mut got = pending;
+                        assert_eq!(starts(backslash, &mut got), want, "{backslash:032b} {pending}");
+                        assert_eq!(got, escaped, "{backslash:032b} {pending}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

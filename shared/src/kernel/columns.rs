@@ -10,7 +10,7 @@ use super::query::{Indexed, Match};
 use super::results::{COMPACT_TILE, GATHER_TILE};
 use super::scan::LookBack;
 use crate::column::Kind;
-use crate::units::LineIx;
+use crate::units::{BLOCK_THREADS, LineIx};
 use crate::view::{View, ViewMut};
 
 /// Lists the lines that are records without a fault. One block per [`COMPACT_TILE`] lines.
@@ -64,6 +64,8 @@ pub struct RecordRowsArgs<'a> {
     pub records: View<'a, LineIx>,
     /// One row per record: its match, or an empty one.
     pub rows: ViewMut<'a, Match>,
+    /// The counts of the column, which the kernel sets to zero.
+    pub counts: ViewMut<'a, u64>,
 }
 
 /// The matches of one path, among those of others.
@@ -96,7 +98,8 @@ unsafe impl Kernel for RecordRows {
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         args.found.check(Self::NAME)?;
-        Sizes(Self::NAME).equal("rows = records", args.rows.len(), args.records.len())
+        Sizes(Self::NAME).equal("rows = records", args.rows.len(), args.records.len())?;
+        Sizes(Self::NAME).equal("counts = 3", args.counts.len(), COLUMN_COUNTS)
     }
 }
 
@@ -116,6 +119,8 @@ pub struct ListOffsetsArgs<'a> {
     pub narrow: ViewMut<'a, i32>,
     /// The offsets in 64 bits, if 32 bits cannot hold them. Otherwise empty.
     pub wide: ViewMut<'a, i64>,
+    /// See [`RecordRowsArgs::counts`].
+    pub counts: ViewMut<'a, u64>,
 }
 
 // SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
@@ -133,7 +138,7 @@ unsafe impl Kernel for ListOffsets {
             let want = if len == 0 { 0 } else { args.records.len() + 1 };
             sizes.equal("offsets = records + 1", len, want)?;
         }
-        Ok(())
+        sizes.equal("counts = 3", args.counts.len(), COLUMN_COUNTS)
     }
 }
 
@@ -176,6 +181,10 @@ impl Rows<'_> {
     }
 }
 
+/// The numbers that are counted of a column: its unfinished rows, its rows without a value, and the bytes of
+/// all rows. [`ColumnRead`] counts the first two, and [`ColumnFinish`] writes the last.
+pub const COLUMN_COUNTS: usize = 3;
+
 /// Reads the value of every row, or measures it. One thread per row.
 pub struct ColumnRead;
 
@@ -192,11 +201,15 @@ pub struct ColumnReadArgs<'a> {
     /// The bits of each row's value; or the number of its bytes, with 0 for no value. Empty if the rows
     /// become bits.
     pub values: ViewMut<'a, u64>,
-    /// The rows whose numbers the kernel could not finish, in any order. In place of its line, each has its
-    /// row number. Room for all rows; empty unless the rows become `f64`.
+    /// The rows that the kernel does not finish, in any order: numbers that the host rounds, and strings with
+    /// escapes, which [`ColumnFinish`] decodes. In place of its line, each has its row number. A string has
+    /// its range without the quotes. Room for all rows; empty unless the rows become `f64` or bytes.
     pub unfinished: ViewMut<'a, Match>,
-    /// The number of unfinished rows: one element. Zero before the launch.
-    pub unfinished_count: ViewMut<'a, u32>,
+    /// The [`COLUMN_COUNTS`] of the column. Zero before the launch.
+    pub counts: ViewMut<'a, u64>,
+    /// The statuses of the scan of the lengths, which the kernel sets to zero. Empty unless the rows become
+    /// bytes.
+    pub status: ViewMut<'a, u32>,
 }
 
 // SAFETY: the entry in `gpu/src/kernel/columns.rs` takes one `Args` by value. It stays within its views for
@@ -216,16 +229,31 @@ unsafe impl Kernel for ColumnRead {
         let bits = of(rows.are(Kind::Boolean), len.div_ceil(32));
         sizes.equal("32 × truth words = rows, rounded up", args.truth.len(), bits)?;
         sizes.equal("values = rows", args.values.len(), of(!rows.are(Kind::Boolean), len))?;
-        sizes.equal("unfinished = rows", args.unfinished.len(), of(rows.are(Kind::Float64), len))?;
-        sizes.equal("unfinished count = 1", args.unfinished_count.len(), 1)
+        let leaves = rows.are(Kind::Float64) || rows.are_bytes();
+        sizes.equal("unfinished = rows", args.unfinished.len(), of(leaves, len))?;
+        sizes.equal("counts = 3", args.counts.len(), COLUMN_COUNTS)?;
+        sizes.at_least("threads ≥ statuses", Self::blocks(args) as usize * BLOCK_THREADS, args.status.len())
     }
+}
+
+/// The strings with escapes that [`ColumnRead`] listed, in any order.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Escaped<'a> {
+    /// The rows, as [`ColumnReadArgs::unfinished`] lists them, with room for all rows of the column.
+    pub rows: View<'a, Match>,
+    /// The counts of the column.
+    pub counts: ViewMut<'a, u64>,
 }
 
 /// Copies the bytes of every row as they are in the text. One block per [`GATHER_TILE`] bytes.
 pub struct ColumnGather;
 
+/// The most blocks that are launched only to decode strings.
+const MOST_STRING_BLOCKS: u32 = 2048;
+
 /// Finishes the bytes of every row. Strings with escapes are decoded, over the bytes that [`ColumnGather`]
-/// copied; and offsets and bounds are narrowed. One thread per row.
+/// copied: one warp per string, in turns. Offsets and bounds are narrowed: one thread per row.
 pub struct ColumnFinish;
 
 /// Arguments of [`ColumnGather`] and [`ColumnFinish`].
@@ -242,6 +270,8 @@ pub struct ColumnBytesArgs<'a> {
     pub bytes: ViewMut<'a, u8>,
     /// A copy of `offsets` in 32 bits, if they fit. Otherwise empty.
     pub narrow: ViewMut<'a, i32>,
+    /// The strings with escapes.
+    pub escaped: Escaped<'a>,
     /// Positions of rows: the first row of some ranges, or one past the last.
     pub bounds: View<'a, u64>,
     /// The offsets of the bytes of the rows in `bounds`.
@@ -259,6 +289,8 @@ impl ColumnBytesArgs<'_> {
         sizes.equal("bytes = whole tiles", self.bytes.len() % GATHER_TILE, 0)?;
         let narrow = if self.narrow.is_empty() { 0 } else { len + 1 };
         sizes.equal("narrow = rows + 1", self.narrow.len(), narrow)?;
+        sizes.equal("escaped = rows", self.escaped.rows.len(), len)?;
+        sizes.equal("counts = 3", self.escaped.counts.len(), COLUMN_COUNTS)?;
         sizes.equal("byte bounds = bounds", self.byte_bounds.len(), self.bounds.len())
     }
 }
@@ -282,7 +314,9 @@ unsafe impl Kernel for ColumnFinish {
     type Args<'a> = ColumnBytesArgs<'a>;
     const NAME: &'static str = "column_finish";
     fn blocks(args: &Self::Args<'_>) -> u32 {
-        blocks_for((args.rows.len as usize + 1).max(args.bounds.len()))
+        // A warp for each string, up to a number of blocks that fills any card.
+        let warps = blocks_for(args.rows.len as usize * 32).min(MOST_STRING_BLOCKS);
+        blocks_for((args.rows.len as usize + 1).max(args.bounds.len())).max(warps)
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         args.check(Self::NAME)

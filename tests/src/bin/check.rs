@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
-use warpath::packed::{DEFAULT_GROUP_BYTES, PackOptions, pack};
-use warpath::{DeviceChoice, Engine, Program, Query, Source};
+use warpath::packed::{PackOptions, pack};
+use warpath::{DeviceChoice, Engine, Program, Query, Source, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
+use warpath_exec::pack::DEFAULT_GROUP_BYTES;
 use warpath_tests::fsst;
 use warpath_tests::oracle;
 use warpath_tests::random::Rng;
@@ -177,12 +177,13 @@ fn main() -> Result<()> {
             step("columns", || results::columns(&*pipeline))?;
             let backend: Arc<dyn Backend> = pipeline.clone();
             step("columns through streams", || results::streamed_columns(&backend, &[100, 1 << 20]))?;
+            step("columns that stay", || results::streamed_on_device(&backend, &[100, 1 << 20]))?;
             kept(pipeline)?;
         }
         if numbers.is_empty() {
-            whole_suite(&warpath::Cpu)?;
-            rfc_9535(&warpath::Cpu, conformance.as_deref())?;
-            kept(Arc::new(warpath::Cpu))?;
+            whole_suite(&warpath_backend::cpu::Cpu)?;
+            rfc_9535(&warpath_backend::cpu::Cpu, conformance.as_deref())?;
+            kept(Arc::new(warpath_backend::cpu::Cpu))?;
         }
     }
     for (shape, path) in &files {

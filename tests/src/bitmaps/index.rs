@@ -2,12 +2,10 @@
 //! over indexes.
 
 use anyhow::{Result, ensure};
-use warpath::bitmap::ask::BitmapEngine;
-use warpath::bitmap::build::{BitmapMaker, build_column, build_column_by};
-use warpath::bitmap::plan::Plan;
-use warpath::bitmap::value::{Cell, ColumnValues};
-use warpath::bitmap::{BitmapIndex, Built};
-use warpath::device::Accelerator;
+use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Plan};
+use warpath_backend::device::Accelerator;
+use warpath_exec::bitmap::build::{BitmapMaker, build_column, build_column_by};
+use warpath_store::bitmap::value::{Cell, ColumnValues};
 
 use super::compressed;
 use crate::random::Rng;

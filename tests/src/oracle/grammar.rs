@@ -14,7 +14,7 @@
 //!   others is compared.
 //! * White space is not allowed around the whole query.
 //!
-//! There is no limit to nesting. Warpath's limit is its own ([`warpath::jsonpath::MAX_DEPTH`]).
+//! There is no limit to nesting. Warpath's limit is its own ([`warpath_lang::jsonpath::MAX_DEPTH`]).
 
 use super::syntax::{Comparable, Logical, Operator, Query, Segment, Selector, Start};
 

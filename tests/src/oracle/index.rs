@@ -1,7 +1,7 @@
 //! The structural index, by splitting a text into lines and walking each with a stack.
 
-use warpath::answer::LineFault;
-use warpath::backend::StructuralIndex;
+use warpath_backend::answer::LineFault;
+use warpath_backend::backend::StructuralIndex;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::MAX_DEPTH;
 

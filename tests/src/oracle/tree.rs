@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use warpath::tree::{NONE, NodeKind, Tree, TreeFault, TreeFaultKind};
+use warpath::TreeFaultKind;
+use warpath_backend::tree::{NONE, NodeKind, Tree, TreeFault};
 use warpath_shared::check::FaultKind;
 use warpath_shared::units::MAX_DEPTH;
 
@@ -79,7 +80,7 @@ pub fn arrays(root: Option<&Node>) -> Arrays {
 
 /// The arrays of a tree under test.
 pub fn arrays_of(tree: &Tree) -> Arrays {
-    let node = |node: &warpath::tree::Node| {
+    let node = |node: &warpath_backend::tree::Node| {
         (node.kind(), node.start as usize, node.end as usize, node.depth as usize)
     };
     Arrays {

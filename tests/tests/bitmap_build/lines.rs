@@ -174,7 +174,7 @@ fn specs_of_all_kinds(bins: &BinSpec) -> Vec<ColumnSpec> {
         } else {
             BinSpec::Quantiles(5)
         };
-        ColumnSpec { kind: *kind, ..ColumnSpec::new(name, "$.x.v") }.with_bins(bins)
+        ColumnSpec::new(name, "$.x.v").with_kind(*kind).with_bins(bins)
     };
     KINDS.iter().map(spec).collect()
 }
@@ -298,7 +298,7 @@ fn only_numbers_that_are_integers_are_integers() {
     let text: String = NUMBERS.iter().map(|(text, ..)| format!("{{\"n\":{text}}}\n")).collect();
     let path = files.write("lines", text);
     let specs = [Some(Kind::Int), Some(Kind::Float), None]
-        .map(|kind| ColumnSpec { kind, ..ColumnSpec::new(kind.map_or("any", Kind::name), "$.n") });
+        .map(|kind| ColumnSpec::new(kind.map_or("any", Kind::name), "$.n").with_kind(kind));
     let is_int =
         NUMBERS.map(|(_, value, _)| value.map_or(Row::Other, |value| Row::Value(Scalar::Int(value))));
     let is_float = NUMBERS.map(|(.., value)| Row::Value(Scalar::Float(value)));
@@ -369,7 +369,10 @@ fn what_cannot_be_built_of_lines_is_told() {
         format!("{name}:2:8: closing bracket does not match the opening one"),
         "{error:?}"
     );
-    assert!(build_ndjson(&skip, &path, &column("$.n")).is_ok());
+    let (built, left_out) = build_ndjson(&skip, &path, &column("$.n")).unwrap();
+    check(&built.columns[0], &[Row::Value(Scalar::Int(1)), Row::Missing]);
+    assert_eq!((built.rows, left_out.count), (2, 1));
+    assert_eq!(left_out.first.map(|first| (first.line, first.byte)), Some((2, 8)));
     assert_eq!(
         said(build_ndjson(&skip, &path, &column("$.n[*]"))),
         "column `n`: `$.n[*]` may find several values of a record, and a column has one; a path of names and single indexes \
@@ -391,7 +394,7 @@ fn what_cannot_be_built_of_lines_is_told() {
     let folder = files.0.path();
     assert!(said(build_ndjson(&skip, folder, &column("$.n"))).ends_with(": is a directory"));
     assert!(said(build(&skip, &folder.join("none"), &column("$.n"))).contains("No such file"));
-    let documents = Engine::builder().format(warpath::Format::Json).build().unwrap();
+    let documents = Engine::builder().format(warpath_exec::document::Format::Json).build().unwrap();
     assert_eq!(
         said(build_ndjson(&documents, &path, &column("$.n"))),
         "a bitmap index requires NDJSON input; this input is one JSON document"

@@ -15,7 +15,7 @@ fn reader(batches: &[RecordBatch]) -> impl arrow_array::RecordBatchReader + Send
 
 /// One column of a table, of the kind that its type says.
 fn arrow(array: ArrayRef, kind: Option<Kind>, bins: &str) -> BuiltColumn {
-    let spec = ColumnSpec { kind, ..ColumnSpec::new("c", "column") }.with_bins(spec(bins));
+    let spec = ColumnSpec::new("c", "column").with_kind(kind).with_bins(spec(bins));
     let mut built = build_arrow("table", reader(&[table(vec![("column", array)])]), &[spec]).unwrap();
     assert_eq!((built.records.is_none(), built.lines.len(), built.stamp), (true, 0, None));
     assert_eq!(built.columns[0].column.source, "column");

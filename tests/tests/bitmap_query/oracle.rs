@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use warpath::bitmap::value::State;
-use warpath::jsonpath::{
+use warpath_lang::jsonpath::{
     Comparable, ComparableKind, ComparisonOp, Literal, LiteralKind, LogicalExprKind, ValueTestKind,
 };
+use warpath_store::bitmap::value::State;
 
 use super::expressions::tenths;
 use super::*;

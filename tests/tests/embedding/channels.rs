@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use anyhow::{Context as _, Result, ensure};
 use futures::{Stream, StreamExt, TryStreamExt};
-use warpath::{CancelToken, Engine, Error, Hits, Program, Query};
+use warpath::{CancelToken, Engine, Error, Hits, InputError, Program, Query};
 use warpath_backend::answer::Want;
 use warpath_backend::columns::{ColumnType, Schema};
 use warpath_exec::channel::Channel;
@@ -60,7 +60,11 @@ fn a_channel_has_all_results_in_order() -> Result<()> {
     // The error comes last.
     let engine = Engine::builder().build()?;
     let mut hits = engine.bytes("{\"a\":1}\n{]\n".to_owned()).query(&query())?.into_channel(1)?;
-    ensure!(hits.next().is_some_and(|hit| hit.is_ok()) && hits.next().is_some_and(|hit| hit.is_err()));
+    ensure!(hits.next().context("a hit")??.text() == "1");
+    match hits.next().context("an error")?.map(drop) {
+        Err(Error::Input(InputError::Record(at))) => ensure!((at.line, at.byte) == (2, 2), "{at}"),
+        other => panic!("{other:?}"),
+    }
     ensure!(hits.next().is_none() && hits.receiver().recv().is_err());
     let schema = Schema::new(&[(query(), ColumnType::Int64)])?;
     let batches = engine.bytes(text(10)).record_batches(&schema).into_channel(1)?;

@@ -72,7 +72,7 @@ fn errors_of_tables_are_sources() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("table.parquet");
     fs::write(&path, b"PAR1 this is no table PAR1")?;
-    let column = TextColumn { format: TableFormat::Parquet, name: "json".into() };
+    let column = TextColumn::new(TableFormat::Parquet, "json");
     let input = engine.input(vec![Source::Column(Box::new(path.clone().into()), column)]);
     let error = check(input.count(&Query::compile("$.a")?).unwrap_err(), 2)?;
     ensure!(error.to_string() == format!("{}: cannot be read as a table", path.display()));
@@ -101,7 +101,7 @@ fn errors_of_a_driver_are_sources() -> Result<()> {
 fn errors_without_a_source_have_none() -> Result<()> {
     let (engine, query) = (Engine::builder().build()?, Query::compile("$.a")?);
     check(Query::compile("$[").unwrap_err(), 1)?;
-    check(warpath::Predicate::parse("$.a >").unwrap_err(), 1)?;
+    check(warpath_lang::predicate::Predicate::parse("$.a >").unwrap_err(), 1)?;
     check(engine.bytes("{]").count(&query).unwrap_err(), 1)?;
     check(Engine::builder().workers(0).build().err().context("an error")?, 1)?;
     check(InputError::Directory("folder".into()).into(), 1)?;

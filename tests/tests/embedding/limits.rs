@@ -114,7 +114,7 @@ const OPERATIONS: [(&str, Operation); 9] = [
     ("index", |input| input.index(1).map(drop)),
     ("indexes", |input| input.indexes(1).try_for_each(|part| part.map(drop))),
     ("matching", |input| {
-        let only = warpath::Predicate::parse("$.a >= 1")?;
+        let only = warpath_lang::predicate::Predicate::parse("$.a >= 1")?;
         input.matching(&only).count(&query()).map(drop)
     }),
 ];

@@ -127,8 +127,8 @@ fn text_and_formats_reach_into_lists() {
     let types = [("$.a", "struct<t:text,n:list<text>>"), ("$.b", "list<time>")];
     let columns = types.map(|(path, values)| (Query::compile(path).unwrap(), values.parse().unwrap()));
     let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.into_iter().unzip();
-    let format = std::sync::Arc::new(warpath::time::Format::new("s").unwrap());
-    let program = warpath::Program::new(&queries).unwrap().with_types(&types).unwrap();
+    let format = std::sync::Arc::new(warpath_core::time::Format::new("s").unwrap());
+    let program = warpath_lang::program::Program::new(&queries).unwrap().with_types(&types).unwrap();
     let schema = Schema::of_program(program.with_time_format(&format)).unwrap();
     let text = "{\"a\":{\"t\":\"x\\n\",\"n\":[1,\"y\",{\"z\":[]},null]},\"b\":[1,1.5,\"1970-01-01\"]}\n";
     let engine = Engine::builder().device(DeviceChoice::Cpu).build().unwrap();

@@ -3,9 +3,9 @@
 use std::sync::Barrier;
 
 use warpath::DeviceChoice;
-use warpath::answer::Answer;
-use warpath::backend::{Abilities, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker};
-use warpath::device::{Accelerator, Pipeline};
+use warpath_backend::answer::Answer;
+use warpath_backend::backend::{Abilities, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker};
+use warpath_backend::device::{Accelerator, Pipeline};
 use warpath_tests::emulated::Emulated;
 
 use super::*;

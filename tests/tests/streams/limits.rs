@@ -1,6 +1,6 @@
 //! Limits: the results begin like those without one.
 
-use warpath::answer::Limit;
+use warpath::Limit;
 
 use super::*;
 

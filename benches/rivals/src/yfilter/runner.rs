@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
-use warpath::twig::value::Value;
-use warpath::twig::{Events, Name};
+use warpath_backend::twig::{Events, Name};
+use warpath_lang::twig::value::Value;
 
 use super::{Climb, Column, Join, Joined, NONE, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
 

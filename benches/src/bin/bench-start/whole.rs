@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use warpath::answer::Want;
-use warpath::backend::Backend;
-use warpath::cuda::{ArrayMemory, Cuda, Settings, TextMemory};
-use warpath::device::Pipeline;
-use warpath::{Cpu, Engine, Program, Query};
+use warpath::{Engine, Program, Query, Want};
+use warpath_backend::backend::Backend;
+use warpath_backend::cpu::Cpu;
+use warpath_backend::cuda::{ArrayMemory, Cuda, Settings, TextMemory};
+use warpath_backend::device::Pipeline;
 
 use super::{Args, Clock, Part};
 

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use warpath::device::{Accelerator as _, TwigLinesStage};
-use warpath::twig::encode::Compiled;
-use warpath::twig::names::Names;
-use warpath::twig::{Twig, TwigIx, TwigSet, json};
+use warpath_backend::device::{Accelerator as _, TwigLinesStage};
+use warpath_backend::twig::encode::Compiled;
+use warpath_backend::twig::names::Names;
+use warpath_backend::twig::{TwigIx, TwigSet, json};
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::{Shape, write_ndjson_with_threads};
 use warpath_benches::harness::machine;
+use warpath_lang::twig::Twig;
 
 use super::{Bench, shared};
 

@@ -34,7 +34,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
-use warpath::cuda::Cuda;
+use warpath_backend::cuda::Cuda;
 use warpath_benches::generate::dblp;
 use warpath_benches::generate::twigs::Twigs;
 use warpath_benches::harness::machine;

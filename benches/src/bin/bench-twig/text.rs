@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
-use warpath::device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
-use warpath::twig::encode::{Compiled, Encoder};
-use warpath::twig::names::Names;
-use warpath::twig::{Twig, TwigSet, xml};
+use warpath_backend::device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
+use warpath_backend::twig::encode::{Compiled, Encoder};
+use warpath_backend::twig::names::Names;
+use warpath_backend::twig::{TwigSet, xml};
 use warpath_benches::generate::twigs::{self, Twigs};
 use warpath_benches::harness::machine;
+use warpath_lang::twig::Twig;
 
 use super::{Bench, documents, shared};
 

@@ -1,6 +1,6 @@
 //! Users: the author of a tweet, and the others that it names.
 
-use super::words::{ADJECTIVES, EMOJI, LANGUAGES, LOCATIONS, Language, NAMES, NOUNS, SPECIALS, TIME_ZONES};
+use super::words::{ADJECTIVES, EMOJI, LOCATIONS, Language, NAMES, NOUNS, SPECIALS, TIME_ZONES};
 use super::{put_id, put_short_link, slug};
 use crate::generate::random::Random;
 use crate::generate::text::{Moment, Put};
@@ -42,13 +42,7 @@ impl Handle {
 
 impl Author {
     pub(super) fn new(random: &mut Random) -> Self {
-        let mut rest = random.below(1000);
-        let language = LANGUAGES.iter().find(|language| {
-            let found = rest < language.per_mille;
-            rest = rest.saturating_sub(language.per_mille);
-            found
-        });
-        Self { handle: Handle::new(random), language: language.unwrap_or(&LANGUAGES[0]) }
+        Self { language: Language::drawn(random), handle: Handle::new(random) }
     }
 }
 

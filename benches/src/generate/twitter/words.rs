@@ -2,22 +2,37 @@
 //!
 //! Every entry is JSON string source, with the necessary escapes.
 
+use crate::generate::random::Random;
+
 /// A language, how often users have it, and what they say in it.
 #[derive(Debug)]
-pub(super) struct Language {
+pub(in crate::generate) struct Language {
     /// Its code in `lang` and `user.lang`.
-    pub(super) code: &'static str,
+    pub(in crate::generate) code: &'static str,
     /// Its users, of a thousand.
-    pub(super) per_mille: u32,
+    pub(in crate::generate) per_mille: u32,
     /// The text between two words.
-    pub(super) space: &'static str,
+    pub(in crate::generate) space: &'static str,
     /// Its words.
-    pub(super) words: &'static [&'static str],
+    pub(in crate::generate) words: &'static [&'static str],
+}
+
+impl Language {
+    /// A language, as often as users have it.
+    pub(in crate::generate) fn drawn(random: &mut Random) -> &'static Self {
+        let mut rest = random.below(1000);
+        let language = LANGUAGES.iter().find(|language| {
+            let found = rest < language.per_mille;
+            rest = rest.saturating_sub(language.per_mille);
+            found
+        });
+        language.unwrap_or(&LANGUAGES[0])
+    }
 }
 
 /// All languages, the most frequent first; their shares add up to a thousand.
 #[rustfmt::skip]
-pub(super) const LANGUAGES: &[Language] = &[
+pub(in crate::generate) const LANGUAGES: &[Language] = &[
     Language { code: "en", per_mille: 400, space: " ", words: &[
         "the", "a", "to", "and", "of", "in", "is", "it", "you", "that", "for", "on", "was", "with", "this", "my",
         "have", "just", "not", "people", "morning", "coffee", "train", "really", "because", "never", "weather",
@@ -91,7 +106,7 @@ pub(super) const LANGUAGES: &[Language] = &[
 ];
 
 /// Emoji of one code point and of several: flags, skin tones, families joined by U+200D.
-pub(super) const EMOJI: &[&str] =
+pub(in crate::generate) const EMOJI: &[&str] =
     &["😂", "❤️", "😍", "🔥", "🙏", "🎉", "👍🏽", "🇳🇱", "🇯🇵", "👩‍👩‍👧", "☕", "🌧️", "🤷🏿‍♀️", "⚽", "✨", "𝓼𝓸"];
 
 /// Tests for a reader of strings: quotes, backslashes, structural characters, escapes of control characters.

@@ -1,5 +1,7 @@
 //! Records as rows of text: one line a record, one cell a path.
 
+use std::ops::Range;
+
 use csv_core::{WriteResult, Writer};
 use warpath_core::json;
 use warpath_lang::program::{Column, Program};
@@ -9,6 +11,8 @@ use super::{Piece, RowForm};
 
 impl RowForm {
     /// The bytes before the first row: the line of names in CSV and TSV, and nothing in other forms.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn header(self, program: &Program) -> Vec<u8> {
         self.names(program.columns().iter().map(|column| column.name.as_str()))
@@ -34,6 +38,8 @@ impl RowForm {
     }
 
     /// The offset of the end of the first `count` rows; the length of `rows` if it has fewer.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn end_of(self, rows: &[u8], count: usize) -> usize {
         let mut quoted = false;
@@ -65,7 +71,8 @@ pub(super) fn of_rows(text: &[u8], piece: &Piece, program: &Program, form: RowFo
 /// Rows of values that come from elsewhere than a program, in the same forms.
 ///
 /// ```
-/// use warpath::answer::{RowForm, RowText};
+/// use warpath::RowForm;
+/// use warpath_backend::answer::RowText;
 ///
 /// let rows = RowText::new(RowForm::Csv, &["lang", "count"]);
 /// let mut text = rows.header();
@@ -110,30 +117,69 @@ impl RowText {
         cells: impl IntoIterator<Item = &'a [u8]>,
         out: &mut Vec<u8>,
     ) {
-        std::mem::swap(writer.out(), out);
         for (i, (cell, key)) in cells.into_iter().zip(&self.keys).enumerate() {
-            writer.value(i, key, cell);
+            writer.value(i, Cell::from(key.as_bytes()), Cell::from(cell));
         }
         writer.end();
-        std::mem::swap(writer.out(), out);
+        out.extend_from_slice(writer.text());
     }
+}
+
+/// A value or a key, and the text after it as far as there is any. With the text after it, a short one is
+/// copied as [`SHORT`] bytes, whatever its length.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    text: &'a [u8],
+    len: usize,
+}
+
+/// The most bytes of a short value.
+const SHORT: usize = 32;
+
+impl<'a> Cell<'a> {
+    /// A range of a text.
+    #[inline(always)]
+    fn of(text: &'a [u8], range: Range<usize>) -> Self {
+        let len = range.len();
+        Self { text: &text[range.start..(range.start + len.max(SHORT)).min(text.len())], len }
+    }
+
+    #[inline(always)]
+    fn bytes(self) -> &'a [u8] {
+        &self.text[..self.len]
+    }
+}
+
+impl<'a> From<&'a [u8]> for Cell<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Self { text, len: text.len() }
+    }
+}
+
+/// A key, followed by as many bytes as a short copy may read.
+fn padded(key: &str) -> Vec<u8> {
+    let mut bytes = key.as_bytes().to_vec();
+    bytes.resize(key.len().max(SHORT), 0);
+    bytes
 }
 
 /// A writer of rows in one form. Columns are counted from 0. `key` is the name of a column as a key of JSON,
 /// with its colon.
 trait RowWriter {
     /// Writes the cell of a column that has one value.
-    fn value(&mut self, i: usize, key: &str, value: &[u8]);
+    fn value(&mut self, i: usize, key: Cell<'_>, value: Cell<'_>);
     /// Writes the cell of a column that has no value.
-    fn missing(&mut self, i: usize, key: &str) {
-        self.value(i, key, b"null");
+    fn missing(&mut self, i: usize, key: Cell<'_>) {
+        self.value(i, key, Cell::from(&b"null"[..]));
     }
     /// Writes the cell of a column that has an array of values.
-    fn array<'a>(&mut self, i: usize, key: &str, values: impl Iterator<Item = &'a [u8]>);
+    fn array<'a>(&mut self, i: usize, key: Cell<'_>, values: impl Iterator<Item = &'a [u8]>);
     /// Ends a row.
     fn end(&mut self);
     /// The rows written so far.
-    fn out(&mut self) -> &mut Vec<u8>;
+    fn text(&self) -> &[u8];
+    /// All rows.
+    fn into_text(self) -> Vec<u8>;
 }
 
 fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter) -> (Vec<u8>, usize) {
@@ -141,25 +187,30 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let fault = piece.faults.first().map_or(piece.lines, |fault| fault.line);
     let mut before = None;
     let mut cells: Vec<_> = (0..columns.len()).map(|path| piece.cells(program, path)).collect();
+    let keys: Vec<Vec<u8>> = columns.iter().map(|column| padded(&column.key)).collect();
     for row in piece.rows_of(program) {
         if row.line >= fault && before.is_none() {
-            before = Some(rows.out().len());
+            before = Some(rows.text().len());
         }
         for (i, (column, cells)) in columns.iter().zip(&mut cells).enumerate() {
             let found = cells.of_row(row).iter();
-            let mut values = found.map(|found| &text[found.start as usize..found.end as usize]);
-            if column.singular {
-                match or_default(values.next(), column) {
-                    Some(value) => rows.value(i, &column.key, value),
-                    None => rows.missing(i, &column.key),
-                }
-            } else {
-                rows.array(i, &column.key, values);
+            let mut values = found.map(|found| Cell::of(text, found.start as usize..found.end as usize));
+            let key = Cell::of(&keys[i], 0..column.key.len());
+            if !column.singular {
+                rows.array(i, key, values.map(Cell::bytes));
+                continue;
+            }
+            match (values.next(), &column.default) {
+                (Some(value), None) => rows.value(i, key, value),
+                (value, _) => match or_default(value.map(Cell::bytes), column) {
+                    Some(value) => rows.value(i, key, Cell::from(value)),
+                    None => rows.missing(i, key),
+                },
             }
         }
         rows.end();
     }
-    let rows = std::mem::take(rows.out());
+    let rows = rows.into_text();
     let before = before.unwrap_or(rows.len());
     (rows, before)
 }
@@ -184,7 +235,10 @@ fn append_array<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
 /// Writes each row as a JSON object.
 #[derive(Default)]
 struct Ndjson {
+    /// The rows, and room after them.
     out: Vec<u8>,
+    /// The length of the rows.
+    len: usize,
     /// True if columns without a value have no member.
     sparse: bool,
     /// True after the first member of a row.
@@ -192,40 +246,90 @@ struct Ndjson {
 }
 
 impl Ndjson {
-    fn key(&mut self, key: &str) {
-        self.out.push(if self.in_row { b',' } else { b'{' });
-        self.out.extend_from_slice(key.as_bytes());
+    /// Makes room for some bytes, and for the excess of two short copies.
+    #[inline(always)]
+    fn reserve(&mut self, len: usize) {
+        if self.out.len() - self.len < len + 2 * SHORT {
+            self.grow(len);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.out.resize((2 * self.out.len()).max(self.len + len + (4 << 10)), 0);
+    }
+
+    /// Writes one byte, for which there is room.
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        self.out[self.len] = byte;
+        self.len += 1;
+    }
+
+    /// Writes bytes, for which there is room.
+    #[inline(always)]
+    fn put(&mut self, cell: Cell<'_>) {
+        let to = &mut self.out[self.len..];
+        match (to.first_chunk_mut::<SHORT>(), cell.text.first_chunk::<SHORT>()) {
+            (Some(to), Some(from)) if cell.len <= SHORT => *to = *from,
+            _ => to[..cell.len].copy_from_slice(cell.bytes()),
+        }
+        self.len += cell.len;
+    }
+
+    #[inline(always)]
+    fn key(&mut self, key: Cell<'_>) {
+        self.byte(if self.in_row { b',' } else { b'{' });
+        self.put(key);
         self.in_row = true;
     }
 }
 
 impl RowWriter for Ndjson {
-    fn value(&mut self, _: usize, key: &str, value: &[u8]) {
+    #[inline(always)]
+    fn value(&mut self, _: usize, key: Cell<'_>, value: Cell<'_>) {
+        self.reserve(1 + key.len + value.len);
         self.key(key);
-        self.out.extend_from_slice(value);
+        self.put(value);
     }
 
-    fn missing(&mut self, i: usize, key: &str) {
+    fn missing(&mut self, i: usize, key: Cell<'_>) {
         if !self.sparse {
-            self.value(i, key, b"null");
+            self.value(i, key, Cell::from(&b"null"[..]));
         }
     }
 
-    fn array<'a>(&mut self, _: usize, key: &str, values: impl Iterator<Item = &'a [u8]>) {
+    fn array<'a>(&mut self, _: usize, key: Cell<'_>, values: impl Iterator<Item = &'a [u8]>) {
+        self.reserve(key.len + 3);
         self.key(key);
-        append_array(values, &mut self.out);
+        self.byte(b'[');
+        for (i, value) in values.enumerate() {
+            self.reserve(value.len() + 2);
+            if i > 0 {
+                self.byte(b',');
+            }
+            self.put(Cell::from(value));
+        }
+        self.byte(b']');
     }
 
     fn end(&mut self) {
+        self.reserve(3);
         if !self.in_row {
-            self.out.push(b'{');
+            self.byte(b'{');
         }
         self.in_row = false;
-        self.out.extend_from_slice(b"}\n");
+        self.byte(b'}');
+        self.byte(b'\n');
     }
 
-    fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+    fn text(&self) -> &[u8] {
+        &self.out[..self.len]
+    }
+
+    fn into_text(mut self) -> Vec<u8> {
+        self.out.truncate(self.len);
+        self.out
     }
 }
 
@@ -268,7 +372,8 @@ fn append(out: &mut Vec<u8>, most: usize, write: impl FnOnce(&mut [u8]) -> usize
 }
 
 impl RowWriter for Csv {
-    fn value(&mut self, i: usize, _: &str, value: &[u8]) {
+    fn value(&mut self, i: usize, _: Cell<'_>, value: Cell<'_>) {
+        let value = value.bytes();
         let mut field = std::mem::take(&mut self.field);
         field.clear();
         if value != b"null" {
@@ -278,7 +383,7 @@ impl RowWriter for Csv {
         self.field = field;
     }
 
-    fn array<'a>(&mut self, i: usize, _: &str, values: impl Iterator<Item = &'a [u8]>) {
+    fn array<'a>(&mut self, i: usize, _: Cell<'_>, values: impl Iterator<Item = &'a [u8]>) {
         let mut field = std::mem::take(&mut self.field);
         field.clear();
         append_array(values, &mut field);
@@ -290,8 +395,12 @@ impl RowWriter for Csv {
         Self::end(self);
     }
 
-    fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+    fn text(&self) -> &[u8] {
+        &self.out
+    }
+
+    fn into_text(self) -> Vec<u8> {
+        self.out
     }
 }
 
@@ -327,7 +436,8 @@ impl Tsv {
 }
 
 impl RowWriter for Tsv {
-    fn value(&mut self, i: usize, _: &str, value: &[u8]) {
+    fn value(&mut self, i: usize, _: Cell<'_>, value: Cell<'_>) {
+        let value = value.bytes();
         let mut field = std::mem::take(&mut self.field);
         field.clear();
         if value != b"null" {
@@ -337,7 +447,7 @@ impl RowWriter for Tsv {
         self.field = field;
     }
 
-    fn array<'a>(&mut self, i: usize, _: &str, values: impl Iterator<Item = &'a [u8]>) {
+    fn array<'a>(&mut self, i: usize, _: Cell<'_>, values: impl Iterator<Item = &'a [u8]>) {
         let mut field = std::mem::take(&mut self.field);
         field.clear();
         append_array(values, &mut field);
@@ -349,8 +459,12 @@ impl RowWriter for Tsv {
         self.out.push(b'\n');
     }
 
-    fn out(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+    fn text(&self) -> &[u8] {
+        &self.out
+    }
+
+    fn into_text(self) -> Vec<u8> {
+        self.out
     }
 }
 

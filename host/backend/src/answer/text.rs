@@ -5,6 +5,22 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 /// The form in which a match is written as text. A newline follows each match.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, TextForm, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text_as = |form| -> Result<Vec<u8>, warpath::Error> {
+///     let program = Program::new(&[Query::compile("$.a")?])?;
+///     let input = Engine::builder().build()?.bytes(r#"{"a":"x\u0079"}"#);
+///     let batch = input.answers(program, Want::new().text(form)).next().unwrap()?;
+///     Ok(batch.texts(0).flatten().copied().collect())
+/// };
+/// assert_eq!(text_as(TextForm::Json)?, b"\"x\\u0079\"\n");
+/// assert_eq!(text_as(TextForm::Raw)?, b"xy\n");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
     /// The bytes of the input, unchanged. No value contains a newline.

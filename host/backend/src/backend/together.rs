@@ -85,6 +85,7 @@ impl Backend for Together {
             checks_strictly: all(|one| one.checks_strictly),
             answers_packed: all(|one| one.answers_packed),
             uses_index_files: all(|one| one.uses_index_files),
+            keeps_columns: all(|one| one.keeps_columns),
         }
     }
 

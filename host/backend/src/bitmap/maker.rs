@@ -31,13 +31,12 @@ const MOST_BINS: usize = 4096;
 /// Both make the same bitmaps, atom by atom.
 ///
 /// ```
-/// use warpath::bitmap::build::{BitmapMaker, build_column_by};
-/// use warpath::bitmap::value::ColumnValues;
+/// use warpath_backend::bitmap::maker::BitmapMaker;
+/// use warpath_store::bitmap::bitmaps::BinNumbers;
 ///
 /// # fn main() -> Result<(), warpath::Error> {
-/// let mut maker = BitmapMaker::cpu();
-/// let built = build_column_by(&mut maker, "n", "n", ColumnValues::ints(vec![7, 3, 7]), &"distinct".parse()?)?;
-/// assert_eq!(built.bitmaps[1].as_wah().ones().collect::<Vec<_>>(), [0, 2]);
+/// let bitmaps = BitmapMaker::cpu().make(&BinNumbers::U8(vec![1, 0, 1]), 2)?;
+/// assert_eq!(bitmaps[1].as_wah().ones().collect::<Vec<_>>(), [0, 2]);
 /// # Ok(())
 /// # }
 /// ```

@@ -77,18 +77,45 @@ pub enum Operand {
 }
 
 /// An expression that is ready to be evaluated.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n in (5, 7)".parse()?, false)?;
+/// assert_eq!(BitmapEngine::cpu().answer(&index, &plan, false)?.count, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The bitmaps that the program reads. The program refers to them by index.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub bitmaps: Vec<Operand>,
     /// The program, for which [`check`](warpath_shared::bitmap::check) holds.
     ///
     /// If [`is_exact`](Self::is_exact), output 0 is the result. Otherwise, output 0 is the rows that are
     /// surely in the result, and output 1 is the rows that may be in it. Output 1 contains output 0.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub program: Vec<Instr>,
     /// The formula that decides undecided rows, if there can be any.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub check: Option<Formula>,
     /// The tests, from left to right.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub tests: Vec<PlannedTest>,
 }
 
@@ -135,6 +162,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Index`] if a bitmap is damaged. The plan must be for this index.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn operands<'a>(&self, index: &'a BitmapIndex, threads: usize) -> Result<Vec<Bitmap<'a>>, Error> {
         let none = || Error::Internal("a plan reads the bitmap of records, and the index has none".into());
         let of = |operand: &Operand| match operand {
@@ -150,6 +179,8 @@ impl Plan {
     /// # Errors
     /// [`Diagnostic`] if the expression names an unknown column, compares a column with a literal of another
     /// kind, or needs more stack than a program has.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn new(expr: &LogicalExpr, facts: &Facts<'_>, approximate: bool) -> Result<Self, Diagnostic> {
         let formula = Formula::new(expr, facts.columns)?;
         let possible = Set::new(&formula, facts, false);
@@ -176,6 +207,8 @@ impl Plan {
 
     /// The plan as text: the decision of bins about each test, the numbered bitmaps, and the program.
     /// `columns` are the columns that the plan was made for.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn explain(&self, columns: &[Column]) -> String {
         let mut text = String::from("tests\n");

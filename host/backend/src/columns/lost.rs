@@ -7,7 +7,22 @@ use super::{Column, ColumnBatch};
 use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":null}\n{\"id\":\"two\"}\n{}\n").columns(&schema).next().unwrap()?;
+/// let column = &batch.columns[0];
+/// // Three nulls, each for another reason.
+/// assert_eq!((column.lost.nulls.len(), column.lost.refused.len(), column.missing()), (1, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lost {
     /// The items whose value is JSON's `null`, in order.
     pub nulls: Vec<u32>,
@@ -25,7 +40,23 @@ impl Lost {
 }
 
 /// A value that became null.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Reason};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// let refusal = batch.columns[0].lost.refused[0];
+/// assert_eq!((refusal.row, refusal.line, refusal.reason), (1, 1, Reason::Mismatch));
+/// // The offset of `"two"`, after the nine bytes of the first line.
+/// assert_eq!(refusal.start, 9 + 6);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The number of the item in its column.
     pub item: u32,
@@ -40,6 +71,19 @@ pub struct Refusal {
 }
 
 /// The reason for which a column's type does not take a value.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Reason};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":\"two\"}\n{\"id\":9223372036854775808}\n").columns(&schema).next().unwrap()?;
+/// let reasons: Vec<Reason> = batch.columns[0].lost.refused.iter().map(|refusal| refusal.reason).collect();
+/// assert_eq!(reasons, [Reason::Mismatch, Reason::Overflow]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The value is of another type, or is malformed.
@@ -100,6 +144,8 @@ impl ColumnBatch {
     }
 
     /// Returns the rows of the records that have a refused value, in order. `lines` has the line of each row.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn rows_refused(&self, lines: &[LineIx]) -> Vec<u32> {
         let refused: Vec<LineIx> = self.refused().iter().map(|(_, refusal)| refusal.line).collect();
@@ -112,7 +158,23 @@ impl ColumnBatch {
 }
 
 /// The values that each column of a run did not take.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// assert_eq!((tally.rows, tally.columns[0].mismatch.count), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tally {
     /// The number of rows.
     pub rows: u64,
@@ -121,6 +183,23 @@ pub struct Tally {
 }
 
 /// The values that one column did not take.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// let id = &tally.columns[0];
+/// let counts = [&id.missing, &id.null, &id.mismatch, &id.overflow].map(|values| values.count);
+/// assert_eq!(counts, [0, 0, 1, 0]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnTally {
     /// The rows in which the path selected no value.
@@ -134,7 +213,24 @@ pub struct ColumnTally {
 }
 
 /// The number of values of one kind, and the line of the first.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Tally};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
+/// // Each record is a line, and each line has a row.
+/// let mut tally = Tally::default();
+/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
+/// let mismatch = &tally.columns[0].mismatch;
+/// assert_eq!((mismatch.count, mismatch.first.clone()), (1, Some(("log".into(), 2))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Occurrences {
     /// The number of values.
     pub count: u64,
@@ -145,6 +241,8 @@ pub struct Occurrences {
 impl Tally {
     /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line
     /// of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, batch: &ColumnBatch, lines: &[LineIx], place: impl Fn(LineIx) -> (String, u64)) {
         let of_row = |row: u32| lines.get(row as usize).map(|line| place(*line));
         self.rows += batch.rows as u64;
@@ -171,6 +269,8 @@ impl Tally {
 
     /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
     /// a row of the batch, counted from 1.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
         self.rows += rows as u64;

@@ -65,6 +65,11 @@ impl Batch {
         (word < self.words).then_some(word)
     }
 
+    /// Returns whether the batch has words, and begins at `at`.
+    pub(super) fn begins_at(&self, at: usize) -> bool {
+        self.words > 0 && self.at == at
+    }
+
     /// The offset of a word in the text.
     #[inline(always)]
     pub(super) fn place(&self, word: usize) -> usize {
@@ -141,6 +146,22 @@ impl Batch {
     #[inline(always)]
     pub(super) fn colons(&self, word: usize) -> (u64, u64) {
         if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
+    }
+
+    /// The offset in the text of the next quote that opens or closes a string. The search begins at an offset
+    /// in the batch.
+    #[inline(always)]
+    pub(super) fn quote_from(&self, from: usize) -> Option<usize> {
+        let mut word = self.word_of(from)?;
+        let mut quotes = self.outline.quote[word + 1] & u64::MAX << (from - self.place(word));
+        while quotes == 0 {
+            word += 1;
+            if word >= self.words {
+                return None;
+            }
+            quotes = self.outline.quote[word + 1];
+        }
+        Some(self.place(word) + quotes.trailing_zeros() as usize)
     }
 
     /// The words that have an odd colon, or in which a name of one of these lengths may end. Lengths are

@@ -7,7 +7,7 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::index::{Builder, Piece, Structure};
 use super::query::{self, Lines, Scratch, answer_indexed};
-use crate::answer::{Answer, LineFault, Want};
+use crate::answer::{Answer, LineFault, Spare, Want};
 use crate::backend::StructuralIndex;
 use crate::kept::Kept;
 
@@ -71,7 +71,18 @@ impl Kept for HostIndex {
 ///
 /// # Errors
 /// [`Error::Usage`] where columns are too long for their offsets.
-pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+pub fn finish(answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+    finish_with(answer, text, program, want, &mut Spare::default())
+}
+
+/// [`finish`]. Memory of matches and records that are not wanted is in `spare` afterwards.
+pub(super) fn finish_with(
+    mut answer: Answer,
+    text: &[u8],
+    program: &Program,
+    want: Want,
+    spare: &mut Spare,
+) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
         piece.take_marks(program);
         piece.take_elements(program);
@@ -84,7 +95,7 @@ pub fn finish(mut answer: Answer, text: &[u8], program: &Program, want: Want) ->
         if let Some(width) = want.columns {
             piece.make_columns(text, program, width)?;
         }
-        piece.keep(program, want);
+        *spare = piece.keep(program, want);
     }
     Ok(answer)
 }

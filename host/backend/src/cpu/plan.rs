@@ -153,6 +153,12 @@ impl Plan {
         Some(plan)
     }
 
+    /// The names of a block, one bit each.
+    #[inline(always)]
+    pub(super) fn all_names(&self, block: usize) -> u64 {
+        u64::MAX.checked_shr(64 - self.blocks[block].names.len() as u32).unwrap_or(0)
+    }
+
     /// Adds the values of a predicate's tests. `None` if a path has other steps than names, or is the record
     /// itself.
     fn add_guard(&mut self, program: &Program<'_>, first: u32, tests: &[usize]) -> Option<Guard> {

@@ -25,7 +25,7 @@ use super::needles::Needles;
 use super::plan::Plan;
 use super::scan::{Found, Scan};
 use super::tape::{Piece as TreePiece, TapeMemory};
-use crate::answer::{Answer, Limit, LineFault, Piece, Want};
+use crate::answer::{Answer, Limit, LineFault, Piece, Spare, Want};
 
 /// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
 /// L2 cache.
@@ -43,6 +43,8 @@ pub(crate) struct Scratch {
     instants: InstantMemory,
     /// The values of a predicate in one record.
     values: Vec<Option<Node>>,
+    /// Memory of the matches and records of the last text.
+    pub(super) spare: Spare,
 }
 
 /// The length of a text from which the choice of needles takes less time than it saves.
@@ -54,6 +56,8 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
         return Answer::default();
     }
     let mut sink = Collector::default();
+    let Spare { matches, records } = take(&mut scratch.spare);
+    (sink.piece.matches, sink.piece.records) = (matches, records);
     sink.begin(program, want);
     if program.needs_trees() {
         Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink });
@@ -61,9 +65,7 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     }
     let view = program.view();
     let needles = if text.len() < WORTH_NEEDLES { None } else { Needles::of(&view, text) };
-    let least = if needles.is_none() { least_to_stream(program) } else { LONG };
     let plan = match needles {
-        _ if !has_lines_of(text, least) => None,
         Some(_) => Some(Plan::nothing()),
         None => Plan::of(&view),
     };
@@ -159,27 +161,6 @@ fn run_lines<D: Document>(
             break;
         }
     }
-}
-
-/// The length of lines from which streaming is faster than an index of many lines, in bytes.
-///
-/// Times, fitted to lines of 45 and of 4,700 bytes: a line takes 100 ns plus 0.17 ns a byte by streaming. It
-/// takes 50 ns plus 0.27 ns a byte by an index of many lines.
-const LONG: usize = 512;
-
-/// The same length for programs with a predicate. The interpreter looks for each value of a predicate on its
-/// own, and streaming finds all of them in its one pass.
-const GUARDED: usize = 128;
-
-/// The length of lines from which a program is streamed.
-fn least_to_stream(program: &Program) -> usize {
-    if program.predicate().is_some() { GUARDED } else { LONG }
-}
-
-/// Returns whether lines have at least `least` bytes on average. The start of a text decides for all of it.
-fn has_lines_of(text: &[u8], least: usize) -> bool {
-    let head = &text[..text.len().min(8 << 10)];
-    memchr::memchr_iter(b'\n', head).count() * least <= head.len()
 }
 
 /// Returns whether a program begins with names, which are found without an index.
@@ -327,7 +308,7 @@ impl<S: Simd> Worker<'_, S> {
     /// Evaluates the program over the whole text, a record at a time. `values` is memory that is used again.
     #[inline(always)]
     fn stream(&mut self, plan: &Plan, scan: &mut Scan, values: &mut Vec<Option<Node>>) {
-        scan.clear(plan);
+        scan.begin(self.text, plan);
         let mut at = 0;
         while at < self.text.len() && !self.sink.has_enough() {
             let mut start = at;

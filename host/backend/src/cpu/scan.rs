@@ -27,6 +27,7 @@ use warpath_shared::units::{PartOffset, WORD_BYTES};
 
 use super::batch::{Batch, Brackets};
 use super::plan::{Block, Plan};
+use super::short::{Looked, Short};
 
 /// A value that was found, with the block for it.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,9 @@ struct Frame {
 pub(super) struct Scan {
     batch: Batch,
     walk: Walk,
+    short: Short,
+    /// Set if the records of the text are short.
+    is_short: bool,
 }
 
 /// The state of the pass within a record.
@@ -67,6 +71,9 @@ struct Walk {
     /// A value that is not a container and whose end has not been found yet: its block and its start.
     pending: Option<(usize, PartOffset)>,
 }
+
+/// The mean length of the records that [`Short`] looks at first, in bytes.
+const SHORT: usize = 1 << 10;
 
 /// The least value of a stack that is too high: the next four brackets might push out its height mark.
 const FULL: u64 = 1 << 59;
@@ -161,7 +168,7 @@ enum Walked {
 
 /// The offset after the white space at `at`. A line feed is not skipped.
 #[inline(always)]
-fn skip_space(text: &[u8], mut at: usize) -> usize {
+pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
     while text.get(at).is_some_and(|byte| *byte != b'\n' && is_whitespace(*byte)) {
         at += 1;
     }
@@ -169,6 +176,17 @@ fn skip_space(text: &[u8], mut at: usize) -> usize {
 }
 
 impl Scan {
+    /// Prepares for a text.
+    pub(super) fn begin(&mut self, text: &[u8], plan: &Plan) {
+        // The start of a text decides for all of it. A single record has no line feed.
+        let head = &text[..text.len().min(8 * SHORT)];
+        let lines = || memchr::memchr_iter(b'\n', head).count();
+        self.is_short =
+            memchr::memchr(b'\n', &head[..head.len().min(SHORT)]).is_some() && lines() * SHORT >= head.len();
+        self.short.begin(plan);
+        self.clear(plan);
+    }
+
     /// Forgets the batch, because another text follows, or because a line was not passed over.
     pub(super) fn clear(&mut self, plan: &Plan) {
         self.batch.clear(!plan.blocks[0].names.is_empty());
@@ -189,7 +207,24 @@ impl Scan {
         start: usize,
         plan: &Plan,
     ) -> Option<usize> {
-        let Self { batch, walk } = self;
+        if self.is_short {
+            let Self { batch, walk, short, .. } = self;
+            let mut looked = short.record(simd, batch, text, start, plan, &mut walk.found);
+            if matches!(looked, Looked::Beyond) && !batch.begins_at(start) {
+                batch.begin(simd, text, start);
+                looked = short.record(simd, batch, text, start, plan, &mut walk.found);
+            }
+            if let Looked::Ended(next) = looked {
+                return Some(next);
+            }
+        }
+        self.scan(simd, text, start, plan)
+    }
+
+    /// [`record`](Self::record), for a record of any length.
+    #[inline(always)]
+    fn scan<S: Simd>(&mut self, simd: S, text: &[u8], start: usize, plan: &Plan) -> Option<usize> {
+        let Self { batch, walk, .. } = self;
         let brace = text[start] == b'{';
         walk.frames.clear();
         walk.found.clear();
@@ -373,8 +408,7 @@ impl Walk {
 
     /// Pushes a frame for the container that opens at `start`.
     fn enter(&mut self, plan: &Plan, block: usize, start: usize, object: bool) {
-        let names = plan.blocks[block].names.len() as u32;
-        let left = if object { u64::MAX.checked_shr(64 - names).unwrap_or(0) } else { 0 };
+        let left = if object { plan.all_names(block) } else { 0 };
         self.frames.push(Frame { block, left, start: start as PartOffset });
     }
 

@@ -18,7 +18,22 @@ use super::memory::Pool;
 use super::modules::{KernelModule, LEAST_CAPABILITY, Loaded};
 
 /// A short description of a CUDA device.
+///
+/// ```no_run
+/// use warpath::cuda::DeviceInfo;
+/// use warpath::{DeviceChoice, Engine};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let has_memory = |device: &DeviceInfo| device.memory >= 8 << 30;
+/// if let Some(device) = warpath::cuda::devices()?.into_iter().find(has_memory) {
+///     println!("{} of compute capability {:?}", device.name, device.compute_capability);
+///     let engine = Engine::builder().device(DeviceChoice::Cuda(device.number)).build()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, from 0, as in `cuda:N`.
     pub number: usize,
@@ -55,6 +70,16 @@ fn compute_capability(device: SysDevice) -> CudaResult<(i32, i32)> {
 }
 
 /// The CUDA devices of this machine.
+///
+/// ```
+/// use warpath::{DeviceError, Error};
+///
+/// match warpath::cuda::devices() {
+///     Ok(devices) => assert!(devices.iter().enumerate().all(|(at, device)| device.number == at)),
+///     Err(Error::Device(DeviceError::NoDriver | DeviceError::NoDevice { .. })) => println!("no GPU"),
+///     Err(error) => panic!("{error}"),
+/// }
+/// ```
 ///
 /// # Errors
 /// [`DeviceError::NoDriver`] without a driver, [`DeviceError::NoDevice`] with a driver and no device.
@@ -120,6 +145,8 @@ pub struct Settings {
 
 /// A CUDA device. All its queues share its context and modules.
 pub(super) struct OneDevice {
+    /// Its number, from 0.
+    pub number: usize,
     pub name: String,
     /// Bytes of its memory.
     pub memory: u64,
@@ -198,7 +225,7 @@ impl OneDevice {
             .spawn(move || Opened::new(device, settings))
             .map_err(Error::Thread)?;
         let (unlocked, opened, opening) = (OnceLock::new(), OnceLock::new(), Mutex::new(Some(thread)));
-        Ok(Self { name, memory, driver, settings, unlocked, opened, opening })
+        Ok(Self { number, name, memory, driver, settings, unlocked, opened, opening })
     }
 
     /// Returns the device with its context. Waits until the context is made.

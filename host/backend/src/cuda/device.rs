@@ -22,6 +22,7 @@ use super::staging::{STAGED_ALIGNMENT, STAGED_UPLOADS, Staging, take_staged};
 use crate::backend::Setup;
 use crate::buffer::Buffer;
 use crate::device::Accelerator;
+use crate::on_device::{ArrowDevice, SyncEvent};
 
 /// The duration of one launch on the device, measured by events around it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -402,6 +403,46 @@ impl Accelerator for Cuda {
 
     fn prepare(&self, kernel: &'static str) -> Result<(), Error> {
         self.enter()?.modules.function(kernel, self.device.settings.registers).map(drop)
+    }
+
+    fn bytes_of<T: Plain>(&self, buffer: CudaBuffer<T>) -> CudaBuffer<u8> {
+        let CudaBuffer { bytes, len, element: _ } = buffer;
+        CudaBuffer { bytes, len: len * size_of::<T>(), element: PhantomData }
+    }
+
+    fn copy(
+        &self,
+        to: &mut CudaBuffer<u8>,
+        at: usize,
+        from: &CudaBuffer<u8>,
+        len: usize,
+    ) -> Result<(), Error> {
+        let (to_range, from_range) = (to.range(at, at + len)?, from.range(0, len)?);
+        if from_range.is_empty() {
+            return Ok(());
+        }
+        self.enter()?;
+        let (start, source) = (to.bytes.start() + to_range.start as u64, from.bytes.start());
+        // SAFETY: both ranges lie within their buffers, which are alive. The work of the queue that made
+        // `from` has been waited for, as the trait requires.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(start, source, len, self.stream()?.as_inner()) };
+        check("cuMemcpyDtoDAsync", result)
+    }
+
+    fn address(&self, buffer: &CudaBuffer<u8>) -> u64 {
+        buffer.bytes.lend()
+    }
+
+    fn arrow_device(&self) -> ArrowDevice {
+        ArrowDevice::cuda(self.device.number as i64)
+    }
+
+    fn sync_event(&self) -> Result<Option<SyncEvent>, Error> {
+        let context = self.enter()?.context.clone();
+        let event = Event::new(EventFlags::DISABLE_TIMING).map_err(failed("cuEventCreate"))?;
+        event.record(self.stream()?).map_err(failed("cuEventRecord"))?;
+        // The event is dropped before the context.
+        Ok(Some(SyncEvent::new(event.as_inner() as usize, (event, context))))
     }
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! Arrays in a device's memory. They come from the driver, one allocation each, or from a pool.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cust::context::{Context, CurrentContext};
 use cust::device::{Device, DeviceAttribute};
@@ -87,6 +88,8 @@ pub(super) struct DeviceBytes {
     /// The pool that the memory came from, and the stream in whose order it is used.
     of: Option<(Arc<Pool>, Arc<Stream>)>,
     context: Arc<Context>,
+    /// True if work that Warpath does not know of may use the memory.
+    is_lent: AtomicBool,
 }
 
 /// The reason why an allocation failed.
@@ -119,7 +122,7 @@ impl DeviceBytes {
         match result {
             sys::CUresult::CUDA_SUCCESS => {
                 let of = pool.map(|pool| (pool.clone(), stream.clone()));
-                Ok(Self { start, of, context: context.clone() })
+                Ok(Self { start, of, context: context.clone(), is_lent: AtomicBool::new(false) })
             }
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(NoMemory::Short),
             other => {
@@ -127,6 +130,13 @@ impl DeviceBytes {
                 Err(NoMemory::Failed(failed.into()))
             }
         }
+    }
+
+    /// The address of the first byte, for work that Warpath does not know of. The memory is then freed only
+    /// when all work of the context is done.
+    pub fn lend(&self) -> u64 {
+        self.is_lent.store(true, Ordering::Relaxed);
+        self.start
     }
 
     /// The address of the first byte, on the device.
@@ -139,9 +149,15 @@ impl Drop for DeviceBytes {
     fn drop(&mut self) {
         // The memory is freed in its own context, whichever thread drops it.
         let _ = CurrentContext::set_current(&self.context);
+        if *self.is_lent.get_mut() {
+            // The streams of other code are not known. A failed wait means that the context has failed, and
+            // that nothing runs in it.
+            // SAFETY: the call takes no arguments.
+            let _ = unsafe { sys::cuCtxSynchronize() };
+        }
         let _ = match &self.of {
-            // SAFETY: the memory came from a pool on this stream, which is its only user. The owner is being
-            // dropped, so no later work uses the memory.
+            // SAFETY: the memory came from a pool on this stream. Other streams copy it only while they wait,
+            // or were waited for above. The owner is being dropped, so no later work uses the memory.
             Some((_, stream)) => unsafe { sys::cuMemFreeAsync(self.start, stream.as_inner()) },
             // SAFETY: the memory came from `cuMemAlloc`. The call waits for the work that uses it.
             None => unsafe { sys::cuMemFree_v2(self.start) },

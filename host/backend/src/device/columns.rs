@@ -10,19 +10,23 @@
 //! Only the device knows the number of bytes of a column. The host copies back as many as the previous
 //! partition lets it expect. If that was too few, there is a second wait.
 
+mod kept;
+
 use std::ops::Range;
+use std::sync::Arc;
 
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::float;
 use warpath_lang::program;
 use warpath_shared::column::Kind;
 use warpath_shared::kernel::{
-    ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan, GATHER_TILE, Indexed,
-    ListOffsets, ListOffsetsArgs, Match, PathMatches, RecordRows, RecordRowsArgs, Rows,
+    COLUMN_COUNTS, ColumnBytesArgs, ColumnFinish, ColumnGather, ColumnRead, ColumnReadArgs, CountScan,
+    Escaped, GATHER_TILE, Indexed, ListOffsets, ListOffsetsArgs, Match, PathMatches, RecordRows,
+    RecordRowsArgs, Rows, ScanArgs, scan_tiles,
 };
 use warpath_shared::view::View;
 
-use super::index::scan;
+use super::held::Held;
 use super::lines::Lines;
 use super::results::{Bounds, ResultsStage};
 use super::{Accelerator, Downloads, ScanScratch, Slot, launch, stages};
@@ -41,11 +45,13 @@ pub(super) struct ColumnsStage<A: Accelerator> {
     together: Vec<ColumnStage<A>>,
     /// The sizes of each column in the last partition.
     last: Vec<Option<Unknown>>,
+    /// The queue of columns that stay on the device, from the first of them on.
+    held: Option<Arc<Held<A>>>,
 }
 
 impl<A: Accelerator> Default for ColumnsStage<A> {
     fn default() -> Self {
-        Self { together: Vec::new(), last: Vec::new() }
+        Self { together: Vec::new(), last: Vec::new(), held: None }
     }
 }
 
@@ -58,6 +64,14 @@ struct Unknown {
 }
 
 impl Unknown {
+    /// The sizes that the device reported: the last of the offsets, and a count. Both may be absent.
+    fn reported(offsets: &[u64], unfinished: &[u64], width: OffsetWidth) -> Result<Self, Error> {
+        let wanted = offsets.last().copied().unwrap_or(0);
+        width.check(wanted)?;
+        let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
+        Ok(Self { bytes, unfinished: unfinished.first().map_or(0, |count| *count as usize) })
+    }
+
     /// The sizes to expect of a partition if the previous one had these: somewhat more.
     fn expect(self) -> Self {
         let more = |count: usize| count + count / 8;
@@ -86,11 +100,13 @@ impl<A: Accelerator> Default for ColumnStage<A> {
 
 /// The buffers for items: those of a column, or the text of matches.
 pub(super) struct ItemStage<A: Accelerator> {
+    /// True if the bytes stay on the device. No part of them is then copied back before it is written.
+    stays: bool,
     validity: Slot<A, u32>,
     truth: Slot<A, u32>,
     values: Slot<A, u64>,
     unfinished: Slot<A, Match>,
-    unfinished_count: Slot<A, u32>,
+    counts: Slot<A, u64>,
     offsets: Slot<A, u64>,
     narrow: Slot<A, i32>,
     length_scan: ScanScratch<A, u64>,
@@ -101,11 +117,12 @@ pub(super) struct ItemStage<A: Accelerator> {
 impl<A: Accelerator> Default for ItemStage<A> {
     fn default() -> Self {
         Self {
+            stays: false,
             validity: Slot::default(),
             truth: Slot::default(),
             values: Slot::default(),
             unfinished: Slot::default(),
-            unfinished_count: Slot::default(),
+            counts: Slot::default(),
             offsets: Slot::default(),
             narrow: Slot::default(),
             length_scan: ScanScratch::default(),
@@ -131,6 +148,24 @@ impl<'a, A: Accelerator> Source<'a, A> {
             0 => View::from_slice(&[]),
             total => device.view(self.found.matches.get()?, total),
         })
+    }
+
+    /// The shapes of columns over the listed records and the matches.
+    fn shapes(
+        &self,
+        asked: &[(usize, Kind, &program::Column)],
+        records: usize,
+        width: OffsetWidth,
+    ) -> Result<Vec<Shape>, Error> {
+        let shape = |(path, kind, asked): &(usize, Kind, &program::Column)| {
+            let matches = self.matches_of(*path)?;
+            if !asked.singular {
+                width.check(matches.len() as u64)?;
+            }
+            let items = if asked.singular { 0..records } else { matches };
+            Ok(Shape { path: *path, singular: asked.singular, kind: *kind, width, items })
+        };
+        asked.iter().map(shape).collect()
     }
 
     /// The range of a path's matches.
@@ -178,7 +213,7 @@ struct Arrays {
     validity: Vec<u32>,
     truth: Vec<u32>,
     values: Vec<u64>,
-    unfinished_count: Vec<u32>,
+    unfinished_count: Vec<u64>,
     unfinished: Vec<Match>,
     /// The start of each item and the end of the last; or only that end.
     offsets: Vec<u64>,
@@ -216,10 +251,7 @@ impl Arrays {
 
     /// The sizes that the device reported.
     fn unknown(&self, width: OffsetWidth) -> Result<Unknown, Error> {
-        let wanted = self.offsets.last().copied().unwrap_or(0);
-        width.check(wanted)?;
-        let bytes = usize::try_from(wanted).map_err(|_| DeviceError::OutOfMemory { wanted, free: 0 })?;
-        Ok(Unknown { bytes, unfinished: self.unfinished_count.first().map_or(0, |count| *count as usize) })
+        Unknown::reported(&self.offsets, &self.unfinished_count, width)
     }
 
     /// The column that the arrays make.
@@ -268,15 +300,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     ) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(asked.len());
         self.last.resize(asked.len(), None);
-        let shape = |(path, kind, asked): &(usize, Kind, &program::Column)| {
-            let matches = source.matches_of(*path)?;
-            if !asked.singular {
-                width.check(matches.len() as u64)?;
-            }
-            let items = if asked.singular { 0..records } else { matches };
-            Ok(Shape { path: *path, singular: asked.singular, kind: *kind, width, items })
-        };
-        let shapes: Vec<Shape> = asked.iter().map(shape).collect::<Result<_, Error>>()?;
+        let shapes = source.shapes(asked, records, width)?;
         while columns.len() < asked.len() {
             let from = columns.len();
             let some = self.how_many(&shapes, from, source.text.len()?);
@@ -307,11 +331,12 @@ impl<A: Accelerator> ColumnsStage<A> {
         records: usize,
         columns: &mut Vec<Column>,
     ) -> Result<(), Error> {
-        let Self { together, last } = self;
+        let Self { together, last, .. } = self;
         let last = &mut last[first..first + shapes.len()];
         together.resize_with(together.len().max(shapes.len()), ColumnStage::default);
         let mut made = Vec::with_capacity(shapes.len());
         for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
+            stage.items.stays = false;
             let mut expected = last[i].unwrap_or_default().expect();
             let room = stage.make(device, source, shape, records, expected.bytes)?;
             expected.bytes = expected.bytes.min(room);
@@ -374,10 +399,9 @@ impl<A: Accelerator> ColumnStage<A> {
         let listed = device.view(source.found.records.get()?, records);
         if shape.singular {
             let rows = device.view_mut(self.rows.room(device, records)?, records);
-            launch::<A, stages::Columns, RecordRows>(
-                device,
-                &RecordRowsArgs { found, records: listed, rows },
-            )?;
+            let counts = device.view_mut(self.items.counts.room(device, COLUMN_COUNTS)?, COLUMN_COUNTS);
+            let args = RecordRowsArgs { found, records: listed, rows, counts };
+            launch::<A, stages::Columns, RecordRows>(device, &args)?;
         } else {
             let large = shape.width == OffsetWidth::Large;
             let len = |yes: bool| if yes { records + 1 } else { 0 };
@@ -386,6 +410,7 @@ impl<A: Accelerator> ColumnStage<A> {
                 records: listed,
                 narrow: device.view_mut(self.narrow.room(device, len(!large))?, len(!large)),
                 wide: device.view_mut(self.wide.room(device, len(large))?, len(large)),
+                counts: device.view_mut(self.items.counts.room(device, COLUMN_COUNTS)?, COLUMN_COUNTS),
             };
             launch::<A, stages::Columns, ListOffsets>(device, &args)?;
         }
@@ -409,7 +434,7 @@ impl<A: Accelerator> ColumnStage<A> {
         downloads.add(&items.validity, 0, &mut to.validity)?;
         downloads.add(&items.truth, 0, &mut to.truth)?;
         downloads.add(&items.values, 0, &mut to.values)?;
-        downloads.add(&items.unfinished_count, 0, &mut to.unfinished_count)?;
+        downloads.add(&items.counts, 0, &mut to.unfinished_count)?;
         downloads.add(&items.unfinished, 0, &mut to.unfinished)?;
         // With narrow offsets, only the last of the wide offsets is copied: the total.
         downloads.add(&items.offsets, to.narrow.len().saturating_sub(1), &mut to.offsets)?;
@@ -422,33 +447,36 @@ impl<A: Accelerator> ColumnStage<A> {
 const NO_BOUNDS: (View<'static, u64>, usize) = (View::from_slice(&[]), 0);
 
 impl<A: Accelerator> ItemStage<A> {
-    /// Reads or measures rows, of which there is at least one.
+    /// Reads or measures rows, of which there is at least one. The counts are zero.
     fn read(&mut self, device: &A, rows: Rows<'_>, kind: Kind) -> Result<(), Error> {
         let (len, of) = (rows.len as usize, |yes: bool, len: usize| if yes { len } else { 0 });
         let (words, truths) = (len.div_ceil(32), of(kind == Kind::Boolean, len.div_ceil(32)));
-        let (values, floats) = (of(kind != Kind::Boolean, len), of(kind == Kind::Float64, len));
-        device.zero(self.unfinished_count.room(device, 1)?, 0, 1)?;
+        let values = of(kind != Kind::Boolean, len);
+        let left = of(kind == Kind::Float64 || rows.are_bytes(), len);
+        let scans = if rows.are_bytes() { scan_tiles(len) + 1 } else { 0 };
         let args = ColumnReadArgs {
             rows,
             validity: device.view_mut(self.validity.room(device, words)?, words),
             truth: device.view_mut(self.truth.room(device, truths)?, truths),
             values: device.view_mut(self.values.room(device, values)?, values),
-            unfinished: device.view_mut(self.unfinished.room_zeroed(device, floats)?, floats),
-            unfinished_count: device.view_mut(self.unfinished_count.get_mut()?, 1),
+            unfinished: device.view_mut(self.unfinished.room_zeroed(device, left)?, left),
+            counts: device.view_mut(self.counts.get_mut()?, COLUMN_COUNTS),
+            status: device.view_mut(self.length_scan.status.room(device, scans)?, scans),
         };
         launch::<A, stages::Values, ColumnRead>(device, &args)
     }
 
-    /// Computes the byte offsets of rows that have been measured.
+    /// Computes the byte offsets of rows that [`read`](Self::read) has measured.
     fn scan_lengths(&mut self, device: &A, rows: Rows<'_>) -> Result<(), Error> {
         let Self { values, offsets, length_scan, .. } = self;
-        scan::<A, stages::Values, _, _, CountScan>(
-            device,
-            values.get()?,
-            rows.len as usize,
-            offsets,
-            length_scan,
-        )
+        let len = rows.len as usize;
+        let args = ScanArgs {
+            input: device.view(values.get()?, len),
+            output: device.view_mut(offsets.room(device, len + 1)?, len + 1),
+            // `ColumnRead` has set the statuses to zero.
+            look_back: length_scan.started(device, scan_tiles(len))?,
+        };
+        launch::<A, stages::Values, CountScan>(device, &args)
     }
 
     /// Writes the bytes of rows that fit in the room. Returns the room, which is `expected` bytes or more.
@@ -462,7 +490,12 @@ impl<A: Accelerator> ItemStage<A> {
         expected: usize,
     ) -> Result<usize, Error> {
         let len = rows.len as usize;
-        self.bytes.room_zeroed(device, expected.max(1).next_multiple_of(GATHER_TILE))?;
+        let expected = expected.max(1).next_multiple_of(GATHER_TILE);
+        if self.stays {
+            self.bytes.room(device, expected)?;
+        } else {
+            self.bytes.room_zeroed(device, expected)?;
+        }
         let room = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;
         let narrow = if width == Some(OffsetWidth::Small) { len + 1 } else { 0 };
         let args = ColumnBytesArgs {
@@ -470,6 +503,10 @@ impl<A: Accelerator> ItemStage<A> {
             offsets: device.view(self.offsets.get()?, len + 1),
             bytes: device.view_mut(self.bytes.get_mut()?, room),
             narrow: device.view_mut(self.narrow.room(device, narrow)?, narrow),
+            escaped: Escaped {
+                rows: device.view(self.unfinished.get()?, len),
+                counts: device.view_mut(self.counts.get_mut()?, COLUMN_COUNTS),
+            },
             bounds,
             byte_bounds: device.view_mut(self.byte_bounds.room(device, bound_count)?, bound_count),
         };
@@ -488,6 +525,7 @@ impl<A: Accelerator> ItemStage<A> {
         (bounds, count): (&A::Buffer<u64>, usize),
     ) -> Result<Vec<u64>, Error> {
         let rows = some_rows(indexed, device.view(matches, total), 0..total, Kind::Raw)?;
+        device.zero(self.counts.room(device, COLUMN_COUNTS)?, 0, COLUMN_COUNTS)?;
         self.read(device, rows, Kind::Raw)?;
         self.scan_lengths(device, rows)?;
         let mut expected = self.bytes.capacity() / GATHER_TILE * GATHER_TILE;

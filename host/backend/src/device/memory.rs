@@ -66,6 +66,15 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.buffer.as_ref().map(|(buffer, _)| buffer).ok_or_else(missing)
     }
 
+    /// Takes the array away. The next use makes another one.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn take(&mut self) -> Result<A::Buffer<T>, Error> {
+        let missing = || Error::Internal("a device buffer is taken before it is made".into());
+        self.buffer.take().map(|(buffer, _)| buffer).ok_or_else(missing)
+    }
+
     /// Returns the array, as [`room`](Self::room) left it, to write.
     ///
     /// # Errors
@@ -140,8 +149,17 @@ impl<A: Accelerator, T: Plain> ScanScratch<A, T> {
     pub fn start_tiles(&mut self, device: &A, tiles: usize) -> Result<LookBack<'_, T>, Error> {
         let status = self.status.room(device, tiles + 1)?;
         device.zero(status, 0, tiles + 1)?;
+        self.started(device, tiles)
+    }
+
+    /// Does the same as [`start_tiles`](Self::start_tiles), where an earlier kernel has set the statuses to
+    /// zero.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn started(&mut self, device: &A, tiles: usize) -> Result<LookBack<'_, T>, Error> {
         Ok(LookBack {
-            status: device.view_mut(status, tiles + 1),
+            status: device.view_mut(self.status.get_mut()?, tiles + 1),
             aggregate: device.view_mut(self.aggregate.room(device, tiles)?, tiles),
             inclusive: device.view_mut(self.inclusive.room(device, tiles)?, tiles),
         })

@@ -11,12 +11,13 @@ use super::columns::{ColumnsStage, ItemStage, Source};
 use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::query::{Find, QueryStage};
-use super::results::Texts;
+use super::results::{Bounds, Texts};
 use super::tree::{TreeCut, TreeStage};
 use crate::answer::{self, Answer, LineFault, Piece, Want};
 use crate::backend::Backend;
 use crate::columns::{Column, ColumnBatch, OffsetWidth};
 use crate::cpu::Cpu;
+use crate::on_device::{DeviceColumns, upload};
 use crate::stage::Evaluation;
 use crate::strict;
 use crate::tree::line_fault;
@@ -80,11 +81,17 @@ pub(super) fn answer_in_parts<A: Accelerator>(
     let Evaluation { program, want, strict, .. } = task.evaluation;
     if program.has_patterns_at_run() {
         let (mut cpu, text) = (Cpu.worker(0)?, text.bytes()?);
-        return if strict {
-            cpu.answer_strictly(text, program, want)
+        // The lines of lost values are found by the records.
+        let on_host = Want { on_device: false, records: want.records || want.on_device, ..want };
+        let mut answer = if strict {
+            cpu.answer_strictly(text, program, on_host)
         } else {
-            cpu.answer(text, program, want)
-        };
+            cpu.answer(text, program, on_host)
+        }?;
+        if want.on_device {
+            stages.columns.keep_answer(queue, &mut answer, want.records)?;
+        }
+        return Ok(answer);
     }
     let mut pieces = Vec::new();
     let _waits = Waits(queue);
@@ -193,7 +200,11 @@ impl<A: Accelerator> Part<'_, A> {
             piece.take_elements(program);
             if let Some(width) = want.columns {
                 let source = Source { text, indexed, found, bounds: &bounds };
-                make_columns(device, &mut piece, program, &source, columns, width)?;
+                if want.on_device {
+                    keep_columns(device, &mut piece, program, &source, columns, width)?;
+                } else {
+                    make_columns(device, &mut piece, program, &source, columns, width)?;
+                }
             }
         }
         if let Some(form) = want.rows {
@@ -223,37 +234,11 @@ fn make_columns<A: Accelerator>(
     columns: &mut ColumnsStage<A>,
     width: OffsetWidth,
 ) -> Result<(), Error> {
-    let Source { text, found, bounds, .. } = *source;
-    let rows = if program.elements().is_some() { piece.records.len() } else { bounds.records };
-    let asked: Vec<_> = (0..program.columns().len())
-        .filter_map(|path| Some((path, device_kind(program, path)?, &program.columns()[path])))
-        .collect();
+    let Source { text, bounds, .. } = *source;
+    let asked = asked_of_device(program);
     let mut made = columns.columns(device, source, &asked, bounds.records, width)?;
-    // The nulls that no missing value explains. The host finds their reasons.
-    let unexplained = |(path, column): (usize, &Column)| {
-        let missing =
-            if column.lists.is_some() { 0 } else { rows.saturating_sub(piece.counts[path] as usize) };
-        (column.items.nulls() > missing).then_some(path)
-    };
-    let unexplained: Vec<usize> =
-        asked.iter().map(|(path, ..)| *path).zip(&made).filter_map(unexplained).collect();
-    if !unexplained.is_empty() {
-        if piece.records.is_empty() {
-            piece.records = found.records(device, rows)?;
-        }
-        let is_read = |path: usize| unexplained.contains(&path);
-        piece.matches.resize_with(program.columns().len(), Vec::new);
-        for (path, matches) in found.matches_of(device, bounds, is_read)?.into_iter().enumerate() {
-            if is_read(path) {
-                piece.matches[path] = matches;
-            }
-        }
-        for ((path, ..), column) in asked.iter().zip(&mut made) {
-            if is_read(*path) {
-                column.lost = answer::lost(text.bytes()?, piece, program, *path, &column.items, &[]);
-            }
-        }
-    }
+    find_lost(device, piece, program, source, asked.iter().map(|(path, ..)| *path).zip(&mut made))?;
+    let rows = rows_of(piece, program, bounds);
     let mut made = made.into_iter();
     let mut all = Vec::with_capacity(program.columns().len());
     for path in 0..program.columns().len() {
@@ -264,6 +249,89 @@ fn make_columns<A: Accelerator>(
     }
     piece.columns = ColumnBatch { rows, columns: all };
     piece.columns_before_fault = piece.records_before_fault();
+    Ok(())
+}
+
+/// Makes the columns of a piece, and leaves them on the device. Those that the host makes are copied there.
+fn keep_columns<A: Accelerator>(
+    device: &A,
+    piece: &mut Piece,
+    program: &Program,
+    source: &Source<'_, A>,
+    columns: &mut ColumnsStage<A>,
+    width: OffsetWidth,
+) -> Result<(), Error> {
+    let Source { text, found, bounds, .. } = *source;
+    let asked = asked_of_device(program);
+    let holder = columns.holder(device)?;
+    let mut made = columns.kept(device, source, &asked, bounds.records, width)?;
+    let paths = asked.iter().map(|(path, ..)| *path);
+    find_lost(device, piece, program, source, paths.zip(made.iter_mut().map(|(column, _)| column)))?;
+    let rows = rows_of(piece, program, bounds);
+    let mut made = made.into_iter();
+    let mut all = Vec::with_capacity(program.columns().len());
+    for path in 0..program.columns().len() {
+        all.push(match device_kind(program, path).and_then(|_| made.next()) {
+            Some(column) => column,
+            None => {
+                let column = answer::make_column(text.bytes()?, piece, program, path, width)?;
+                upload(&*holder, column)?
+            }
+        });
+    }
+    // The caller finds the line of the first missing value by the records.
+    if piece.records.is_empty() && all.iter().any(|(column, _)| column.items.nulls() > 0) {
+        piece.records = found.records(device, rows)?;
+    }
+    piece.on_device = Some(DeviceColumns::new(rows, all, holder));
+    piece.columns_before_fault = piece.records_before_fault();
+    Ok(())
+}
+
+/// The columns that the device makes: the path of each, and its rule.
+fn asked_of_device(program: &Program) -> Vec<(usize, Kind, &warpath_lang::program::Column)> {
+    let columns = program.columns().iter().enumerate();
+    columns.filter_map(|(path, column)| Some((path, device_kind(program, path)?, column))).collect()
+}
+
+/// The number of rows of a piece: its records, or its elements.
+fn rows_of(piece: &Piece, program: &Program, bounds: &Bounds) -> usize {
+    if program.elements().is_some() { piece.records.len() } else { bounds.records }
+}
+
+/// Finds the values that columns did not take. `made` has the path of each column.
+fn find_lost<'a, A: Accelerator>(
+    device: &A,
+    piece: &mut Piece,
+    program: &Program,
+    source: &Source<'_, A>,
+    made: impl Iterator<Item = (usize, &'a mut Column)>,
+) -> Result<(), Error> {
+    let Source { text, found, bounds, .. } = *source;
+    let rows = rows_of(piece, program, bounds);
+    // The nulls that no missing value explains. The host finds their reasons.
+    let is_unexplained = |(path, column): &(usize, &mut Column)| {
+        let missing =
+            if column.lists.is_some() { 0 } else { rows.saturating_sub(piece.counts[*path] as usize) };
+        column.items.nulls() > missing
+    };
+    let unexplained: Vec<_> = made.filter(is_unexplained).collect();
+    if unexplained.is_empty() {
+        return Ok(());
+    }
+    if piece.records.is_empty() {
+        piece.records = found.records(device, rows)?;
+    }
+    let is_read = |path: usize| unexplained.iter().any(|(one, _)| *one == path);
+    piece.matches.resize_with(program.columns().len(), Vec::new);
+    for (path, matches) in found.matches_of(device, bounds, is_read)?.into_iter().enumerate() {
+        if is_read(path) {
+            piece.matches[path] = matches;
+        }
+    }
+    for (path, column) in unexplained {
+        column.lost = answer::lost(text.bytes()?, piece, program, path, &column.items, &[]);
+    }
     Ok(())
 }
 

@@ -252,7 +252,12 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { checks_strictly: true, answers_packed: true, uses_index_files: false }
+        Abilities {
+            checks_strictly: true,
+            answers_packed: true,
+            uses_index_files: false,
+            keeps_columns: true,
+        }
     }
 
     fn partition_size(&self) -> usize {

@@ -1,7 +1,27 @@
 //! Counts of the values that became null, for each cause, with the first row of each.
 
 /// The counts of one column.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let fields = vec![Field::new("id", DataType::Int64, true)];
+/// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2.5}\n").nested(schema.clone()).next().unwrap()?;
+/// let id = batch.losses.columns[1];
+/// assert_eq!((id.mismatch, id.lost()), (1, 1));
+/// // The row of the first mismatch.
+/// assert_eq!(id.first[2], Some(1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// Rows, elements or members that have no value.
     pub missing: u64,
@@ -55,7 +75,26 @@ impl Loss {
 }
 
 /// The counts of all columns, nested ones included.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let fields = vec![Field::new("id", DataType::Int64, true)];
+/// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2.5}\n").nested(schema.clone()).next().unwrap()?;
+/// // The columns are those of `paths`: the records themselves, and their members.
+/// assert_eq!(schema.paths(), ["$", "$.id"]);
+/// assert_eq!((batch.losses.columns.len(), batch.losses.lost()), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Losses {
     /// The counts, in the order of [`NestedSchema::paths`](super::NestedSchema::paths).
     pub columns: Vec<Loss>,
@@ -63,6 +102,8 @@ pub struct Losses {
 
 impl Losses {
     /// Adds the counts of a later batch of the same schema. `row` converts its rows to those of all batches.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, later: &Self, row: impl Fn(u64) -> u64) {
         self.columns.resize(self.columns.len().max(later.columns.len()), Loss::default());
         for (total, loss) in self.columns.iter_mut().zip(&later.columns) {

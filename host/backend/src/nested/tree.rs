@@ -20,8 +20,7 @@ impl NestedSchema {
         if tree.is_empty() {
             return Err(Error::Usage("there is no record, so no column has a type".into()));
         }
-        let mut options = ArrowOptions::default();
-        options.all_nullable = true;
+        let options = ArrowOptions::default().all_nullable(true);
         match arrow::data_type(tree.root(), options) {
             Some(DataType::Struct(fields)) => Self::new(Schema::new(readable(&fields)).into()),
             _ => Self::of_whole_records(&readable_field(&arrow::field("value", tree.root(), options))),

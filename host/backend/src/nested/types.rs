@@ -71,6 +71,8 @@ impl NestedSchema {
     /// The type of the values that a query selects from records of this schema. It is JSON text where values
     /// are of several types, or have a type that columns do not have: maps, and what is in JSON text. `None`
     /// if the schema has no such path.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn type_at(&self, query: &Query) -> Option<ColumnType> {
         let root = match self.rows {

@@ -10,6 +10,19 @@ use super::encode::Compiled;
 use super::names::Names;
 
 /// The subscriptions at one point in time.
+///
+/// ```
+/// use warpath::twig::{Standing, Subscriptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let standing = Standing::new(Subscriptions::default());
+/// let before = standing.current();
+/// standing.change(|subscriptions| subscriptions.add("errors", "/status[. >= 500]"))?;
+/// // A snapshot stays as it was.
+/// assert_eq!((before.len(), standing.current().len()), (0, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub(super) subscriptions: Subscriptions,

@@ -18,6 +18,24 @@ use crate::stage::Stage;
 const LINES_BYTES: usize = 256 << 10;
 
 /// The format of an input, and its division into documents.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::twig::{Documents, Standing, Subscriptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut subscriptions = Subscriptions::default();
+/// subscriptions.add("dutch", "//user[lang = 'nl']")?;
+/// let standing = Standing::new(subscriptions);
+/// let document = "<tweet>\n<user><lang>nl</lang></user>\n</tweet>\n";
+/// let mut found = 0;
+/// for batch in Engine::builder().build()?.bytes(document).filter(&standing, Documents::Xml) {
+///     found += batch?.documents().count();
+/// }
+/// assert_eq!(found, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Documents {
     /// Each line is a JSON document.

@@ -20,6 +20,20 @@ use super::set::{TwigIx, TwigSet};
 use super::{Events, Name, TwigMatcher};
 
 /// Subscriptions, in the order in which they were added.
+///
+/// ```
+/// use warpath::twig::{Standing, Subscriptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut subscriptions = Subscriptions::default();
+/// // A line of a file is an id, a tab and a twig, in XPath or JSONPath.
+/// assert!(subscriptions.add_file("dutch\t//user[lang = 'nl']\nwebby\t$.tags[?@ == 'web']\n").is_empty());
+/// subscriptions.remove("dutch");
+/// assert_eq!(subscriptions.ids().collect::<Vec<_>>(), ["webby"]);
+/// assert_eq!(Standing::new(subscriptions).matches(br#"{"tags": ["web"]}"#)?.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Subscriptions {
     set: TwigSet,
@@ -41,8 +55,18 @@ struct Subscription {
 }
 
 /// The reason why a subscription cannot be added.
+///
+/// ```
+/// use warpath::twig::Subscriptions;
+///
+/// // The other lines are added.
+/// let mut subscriptions = Subscriptions::default();
+/// let errors = subscriptions.add_file("dutch\t//user[lang = 'nl']\nbroken\t//user[\n");
+/// assert_eq!((errors.len(), errors[0].line, subscriptions.len()), (1, 2, 1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct SubscriptionError {
     /// The line of the file, from 1; 0 for a subscription that was added without a file.
     pub line: usize,
@@ -53,7 +77,17 @@ pub struct SubscriptionError {
 }
 
 /// The changes made when a subscription file was read again.
+///
+/// ```
+/// use warpath::twig::Subscriptions;
+///
+/// let mut subscriptions = Subscriptions::default();
+/// subscriptions.add_file("a\t//a\nb\t//b\n");
+/// let change = subscriptions.update_file("b\t//b\nc\t//c\n");
+/// assert_eq!((change.added, change.removed, change.errors.len()), (1, 1, 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileChange {
     /// The faulty lines of the file, as [`Subscriptions::add_file`] reports them.
     pub errors: Vec<SubscriptionError>,
@@ -273,6 +307,8 @@ impl Subscriptions {
     }
 
     /// The set of the subscriptions' twigs.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn set(&self) -> &TwigSet {
         &self.set
@@ -301,6 +337,8 @@ impl Subscriptions {
     }
 
     /// A matcher that evaluates all subscriptions, one document after the other.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn matcher(&self) -> Matcher<'_> {
         Matcher { subscriptions: self, matcher: self.set.matcher() }

@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::bitmap::ask::{BitmapEngine, Matching};
-use warpath::bitmap::bins::BinSpec;
-use warpath::bitmap::build::{self, BitmapMaker, ColumnSpec, bitmap_maker};
-use warpath::bitmap::column::{Bin, Column, Holds, Kind};
-use warpath::bitmap::plan::Plan;
-use warpath::bitmap::{BitmapIndex, BitmapInfo};
-use warpath::{OutputMode, Source};
+use warpath::Source;
+use warpath::bitmap::{BinSpec, BitmapEngine, BitmapIndex, BitmapInfo, ColumnSpec, Kind, Matching, Plan};
+use warpath_core::temporary::OutputMode;
+use warpath_exec::bitmap::build;
+use warpath_exec::bitmap::build::{BitmapMaker, bitmap_maker};
+use warpath_store::bitmap::column::{Bin, Column, Holds};
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use warpath::answer::Want;
-use warpath::{AboutRecord, Batch, Digest, Error, Found, Program, Query};
+use warpath::{Batch, Error, Program, Query, Want};
+use warpath_exec::stream::{Digest, Found};
+use warpath_lang::about_record::AboutRecord;
 
 use super::args::WhereArgs;
 use super::escape::escaped;

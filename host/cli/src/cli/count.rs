@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::aggregate::count::{Counter, Counts, append_values};
-use warpath::aggregate::tally::{Tallied, Tally};
-use warpath::answer::Want;
-use warpath::{Batch, Digest, Program, Query};
+use warpath::aggregate::{Counter, Counts};
+use warpath::{Batch, Program, Query, Want};
+use warpath_exec::aggregate::count::append_values;
+use warpath_exec::aggregate::tally::{Tallied, Tally};
+use warpath_exec::stream::Digest;
 
 use super::args::{CountByArgs, DistinctArgs, WhereArgs};
 use super::children::Watched;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::aggregate::fraction::Fraction;
-use warpath::aggregate::stats::{Describe, Described, Statistics, Summary};
-use warpath::answer::Want;
-use warpath::{Batch, Digest, Program};
+use warpath::aggregate::{Fraction, Statistics, Summary};
+use warpath::{Batch, Program, Want};
+use warpath_exec::aggregate::stats::{Describe, Described};
+use warpath_exec::stream::Digest;
 
 use super::args::{DescribeArgs, RowsFormat};
 use super::children::Watched;
@@ -142,7 +142,7 @@ fn row(
     let (first, last) = summary.strings().unzip();
     let [boolean, number, string, array, object, other] = KINDS;
     let columns = [
-        ("path", Some(warpath::json::encode(path).into_bytes())),
+        ("path", Some(warpath_core::json::encode(path).into_bytes())),
         ("records", count(summary.records)),
         ("missing", count(summary.missing)),
         ("null", count(kinds.nulls)),
@@ -169,7 +169,7 @@ fn row(
 /// The JSON text of a double.
 fn double(number: f64) -> Vec<u8> {
     let (mut key, mut text) = (Vec::new(), Vec::new());
-    warpath::key::encode(format!("{number:e}").as_bytes(), &mut key);
-    warpath::key::decode(&mut &key[..], &mut text);
+    warpath_core::key::encode(format!("{number:e}").as_bytes(), &mut key);
+    warpath_core::key::decode(&mut &key[..], &mut text);
     text
 }

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use indicatif::BinaryBytes;
-use warpath::answer::{TextForm, Want};
-use warpath::backend::Stage;
 use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, jsonpath};
+use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, TextForm, Want};
+use warpath_backend::backend::Stage;
+use warpath_lang::jsonpath;
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
 use super::escape::{escaped, escaped_lines};

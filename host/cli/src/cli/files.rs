@@ -100,7 +100,7 @@ pub fn inputs(
         return Err(Failure::usage("a table requires the name of a column of JSON text: `--column NAME`"));
     };
     let tables = sources_or_followed(args, files, follow, false, written, ui)?;
-    let column = TextColumn { format, name: name.clone() };
+    let column = TextColumn::new(format, name.clone());
     Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
 }
 

@@ -10,12 +10,13 @@ use std::time::Instant;
 
 use answers::Answers;
 use warpath::bitmap::BitmapIndex;
-use warpath::bitmap::build::build_matches;
 use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
 use warpath::{
-    Engine, Error, Filtered, Filtering, FolderFiles, InputError, OutputMode, Plan, Predicate, Query, Setup,
-    Source, Stats,
+    Engine, Error, Filtered, Filtering, FolderFiles, InputError, Plan, Predicate, Query, Source, Stats,
 };
+use warpath_core::temporary::OutputMode;
+use warpath_exec::bitmap::build::build_matches;
+use warpath_exec::stream::Setup;
 use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};

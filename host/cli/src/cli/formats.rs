@@ -1,7 +1,7 @@
 //! The formats of results: the one that an output's name means, the writer of each format of rows, and
 //! the options that fit it.
 
-use warpath::answer::RowForm;
+use warpath::RowForm;
 
 use super::args::{Ending, OutputArgs, RowFormat, RowFormatArgs, compressor};
 use super::failure::Failure;

@@ -9,7 +9,8 @@
 
 use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use warpath::answer::{TextForm, text};
+use warpath::TextForm;
+use warpath_backend::answer::text;
 
 use super::escape::escaped;
 use super::look::{HEADER, Look};

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use indicatif::BinaryBytes;
-use warpath::index_file::IndexInfo;
-use warpath::{IndexFile, Program, Query, Source, dump as text};
+use warpath::{IndexFile, IndexInfo, Program, Query, Source};
+use warpath_exec::dump as text;
 
 use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArgs, StrictArgs};
 use super::escape::escaped;

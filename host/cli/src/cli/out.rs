@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use warpath::OutputMode;
+use warpath_core::temporary::OutputMode;
 
 use super::args::OutputArgs;
 use super::failure::Failure;

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use indicatif::BinaryBytes;
 use warpath::Source;
-use warpath::packed::{PackOptions, PackedFile, pack_to_watched, pack_watched, unpack};
+use warpath::packed::{PackOptions, PackedFile, unpack};
+use warpath_exec::pack::{pack_to_watched, pack_watched};
 
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
@@ -138,7 +139,7 @@ const STDOUT: &str = "<stdout>";
 /// The failure for an error of packing. A reader that closes its end of the pipe early is no error.
 fn unread(error: warpath::Error) -> Failure {
     match error {
-        warpath::Error::Input(warpath::InputError::Io { name, source })
+        warpath_core::error::Error::Input(warpath_core::error::InputError::Io { name, source })
             if name == STDOUT && source.kind() == io::ErrorKind::BrokenPipe =>
         {
             Failure::BrokenPipe
@@ -161,10 +162,12 @@ impl std::error::Error for Failed {}
 
 /// The failure for an error of unpacking. It unwraps a [`Failed`].
 fn told(error: warpath::Error) -> Failure {
-    if let warpath::Error::Input(warpath::InputError::Io { name, source }) = error {
+    if let warpath_core::error::Error::Input(warpath_core::error::InputError::Io { name, source }) = error {
         return match source.downcast::<Failed>() {
             Ok(Failed(failure)) => failure,
-            Err(source) => warpath::Error::from(warpath::InputError::Io { name, source }).into(),
+            Err(source) => {
+                warpath_core::error::Error::from(warpath_core::error::InputError::Io { name, source }).into()
+            }
         };
     }
     error.into()

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Limit, TextForm, Want, text};
-use warpath::{Batch, Predicate, Program, Query};
+use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
+use warpath_backend::answer::text;
 
 use super::args::{HeadArgs, QueryArgs};
 use super::children::Watched;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use warpath::{Batch, InputError, OutputMode};
+use warpath::{Batch, InputError};
+use warpath_core::temporary::OutputMode;
 
 use super::args::{OutputArgs, RejectArgs};
 use super::failure::Failure;
@@ -126,7 +127,7 @@ impl Rejects {
 
 /// The number of malformed records of a batch, up to the end of the results.
 pub fn malformed(batch: &Batch, flow: Flow) -> u64 {
-    let of_piece = |(at, (_, piece)): (usize, (u64, &warpath::answer::Piece))| match flow {
+    let of_piece = |(at, (_, piece)): (usize, (u64, &warpath_backend::answer::Piece))| match flow {
         Flow::Stop { piece: last, .. } if at > last => 0,
         Flow::Stop { piece: last, line } if at == last => {
             piece.faults.partition_point(|fault| fault.line < line) as u64
@@ -167,5 +168,5 @@ fn line_of(file: &str, reject: &Reject) -> String {
 
 /// A text as a string of JSON.
 pub fn quoted(text: &str) -> String {
-    warpath::json::encode(text)
+    warpath_core::json::encode(text)
 }

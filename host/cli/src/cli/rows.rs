@@ -1,7 +1,8 @@
 //! Rows of few columns, whose cells are JSON texts.
 
-use warpath::answer::{RowForm, RowText, TextForm, text};
-use warpath::json;
+use warpath::{RowForm, TextForm};
+use warpath_backend::answer::{RowText, text};
+use warpath_core::json;
 
 use super::args::RowsFormat;
 use super::grid::Grid;

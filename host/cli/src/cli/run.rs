@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::answer::Want;
-use warpath::bitmap::BitmapIndex;
-use warpath::bitmap::ask::{BitmapEngine, Lines};
-use warpath::bitmap::rows::RowSet;
+use warpath::bitmap::{BitmapEngine, BitmapIndex, Lines, RowSet};
 use warpath::columns::NestedSchema;
 use warpath::{
-    Answers, Batch, Digest, Engine, EngineBuilder, Error, IndexFile, Input, InputError, OutputMode, Plan,
-    Predicate, Program, RecordError, Setup, Source, Stats,
+    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, Input, InputError, Plan, Predicate, Program,
+    RecordError, Source, Stats, Want,
 };
+use warpath_core::temporary::OutputMode;
+use warpath_exec::stream::{Digest, Setup};
 use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};

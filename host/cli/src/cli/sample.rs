@@ -4,9 +4,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::aggregate::sample::Sample;
-use warpath::answer::Want;
-use warpath::{Batch, Program, Query};
+use warpath::{Batch, Program, Query, Want};
+use warpath_exec::aggregate::sample::Sample;
 
 use super::args::SampleArgs;
 use super::failure::Failure;

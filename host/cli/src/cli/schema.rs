@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::Source;
-use warpath::schema::arrow::{self, ArrowOptions};
-use warpath::schema::{self, InputSchema, SchemaRow};
+use warpath::schema::{ArrowOptions, InputSchema, SchemaRow};
+use warpath::{Source, schema};
+use warpath_store::schema::ndjson;
 
 use super::args::{SchemaArgs, SchemaCommand, SchemaFormat};
 use super::failure::Failure;
@@ -53,16 +53,14 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         SchemaFormat::Tree => show::tree(&rows(&read)),
         SchemaFormat::Table => show::table(&rows(&read), ui.look(&args.output, false)),
         SchemaFormat::Ndjson => {
-            rows(&read).iter().map(|row| schema::ndjson(row) + "\n").collect::<String>().into_bytes()
+            rows(&read).iter().map(|row| ndjson(row) + "\n").collect::<String>().into_bytes()
         }
         SchemaFormat::JsonSchema => schema::json_schema(&read.tree).into_bytes(),
-        SchemaFormat::Arrow => {
-            schema::arrow_text(&arrow::schema(&read.tree, ArrowOptions::default())).into_bytes()
-        }
+        SchemaFormat::Arrow => schema::arrow_text(&read.tree.to_arrow(ArrowOptions::default())).into_bytes(),
         #[cfg(feature = "parquet")]
         SchemaFormat::Parquet => message_type(&read)?.into_bytes(),
         SchemaFormat::Sql => {
-            schema::create_table(&name, &arrow::schema(&read.tree, ArrowOptions::default())).into_bytes()
+            schema::create_table(&name, &read.tree.to_arrow(ArrowOptions::default())).into_bytes()
         }
     };
     let mut out = Out::new(&args.output).made_from(mode);
@@ -92,7 +90,7 @@ fn message_type(read: &InputSchema) -> Result<String, Failure> {
     use parquet::arrow::ArrowSchemaConverter;
     use parquet::schema::printer::print_schema;
 
-    let schema = arrow::schema(&read.tree, ArrowOptions::default());
+    let schema = read.tree.to_arrow(ArrowOptions::default());
     let types = ArrowSchemaConverter::new()
         .convert(&schema)
         .map_err(|error| Failure::usage(format!("Parquet cannot store these records: {error}")))?;

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::answer::{RowForm, RowText};
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Engine, Program, Query, Source};
+use warpath::{Engine, Program, Query, RowForm, Source};
+use warpath_backend::answer::RowText;
 
 use columns::Column;
 use named::NamePrefix;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use warpath::aggregate::order::{
+use warpath::{Batch, DeviceChoice, Engine, Program, Source, Want};
+use warpath_exec::aggregate::order::{
     FoundRow, KeyedRows, RowLocation, RowLocations, SortBy, SortRows, SortedText,
 };
-use warpath::aggregate::sorter::Sorter;
-use warpath::answer::Want;
-use warpath::{Batch, DeviceChoice, Digest, Engine, Program, Source};
+use warpath_exec::aggregate::sorter::Sorter;
+use warpath_exec::stream::Digest;
 
 use super::args::SortArgs;
 use super::failure::Failure;

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use warpath::tree::{Tree, dump};
-use warpath::{DeviceChoice, Engine, Error, IndexedPartition, InputError, Source};
+use warpath::{DeviceChoice, Engine, Error, InputError, Source};
+use warpath_backend::tree::{Tree, dump};
+use warpath_exec::stream::IndexedPartition;
 
 use super::args::{OnErrorArg, TreeArgs};
 use super::escape::escaped;

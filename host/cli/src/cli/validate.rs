@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::answer::{Piece, Want};
-use warpath::{Batch, DeviceChoice, Program, Query, RecordError};
+use warpath::{Batch, DeviceChoice, Program, Query, RecordError, Want};
+use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};

@@ -56,6 +56,20 @@ impl Counted {
 }
 
 /// Counts values by their keys.
+///
+/// ```
+/// use warpath::aggregate::{Counter, DEFAULT_MEMORY};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let lang = [Query::compile("$.lang")?];
+/// let counter: Counter = Engine::builder().build()?.bytes(tweets).count_by(&lang, DEFAULT_MEMORY)?;
+/// let most = counter.by_count(Some(1))?.values().next().unwrap()?;
+/// assert_eq!(most, (vec![Some("\"nl\"".into())], 2));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Counter {
     memory: usize,
     values: Values,
@@ -66,6 +80,8 @@ pub struct Counter {
 
 impl Counter {
     /// A counter that keeps about `memory` bytes in memory.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(memory: usize) -> Self {
         Self { memory, values: Values::default(), next: 0, spilled: None }
@@ -76,6 +92,8 @@ impl Counter {
     ///
     /// # Errors
     /// The errors of temporary files. [`Error::Usage`] for a value of 4 GiB or more.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn add(&mut self, key: &[u8], count: u64) -> Result<bool, Error> {
         self.next += 1;
         let hash = match self.values.find(key) {
@@ -211,6 +229,21 @@ impl Counter {
 }
 
 /// Iterates over keys and their counts.
+///
+/// ```
+/// use warpath::aggregate::{Counts, DEFAULT_MEMORY};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\"}\n{\"lang\":\"en\"}\n{\"lang\":\"nl\"}\n";
+/// let lang = [Query::compile("$.lang")?];
+/// let counts: Counts = Engine::builder().build()?.bytes(tweets).count_by(&lang, DEFAULT_MEMORY)?.in_order(true)?;
+/// let counts = counts.values().collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(counts[0], (vec![Some("\"nl\"".into())], 2));
+/// assert_eq!(counts[1], (vec![Some("\"en\"".into())], 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Counts {
     from: From,
     left: usize,
@@ -221,6 +254,14 @@ enum From {
     Memory(Vec<u8>, vec::IntoIter<Entry>),
     /// Sorted items, whose keys follow this number of bytes.
     Sorted(Sorted, usize),
+}
+
+impl Counts {
+    /// The values with their counts: one value for each path, as JSON text. A record without a value has
+    /// `None`.
+    pub fn values(self) -> impl Iterator<Item = Result<(Vec<Option<String>>, u64), Error>> {
+        self.map(|counted| counted.map(|(key, count)| (values(&key), count)))
+    }
 }
 
 impl Iterator for Counts {

@@ -9,7 +9,7 @@ const DIGITS: u32 = 18;
 /// A decimal fraction from 0 to 1, such as `0.99`, as a quotient of integers.
 ///
 /// ```
-/// # use warpath::aggregate::fraction::Fraction;
+/// # use warpath::aggregate::Fraction;
 /// let fraction: Fraction = "0.07".parse()?;
 /// assert_eq!(fraction.of(100), 7);
 /// assert_eq!(fraction.of(101), 8);

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 /// same seed contains the smaller one.
 ///
 /// ```
-/// use warpath::aggregate::sample::Sample;
+/// use warpath_exec::aggregate::sample::Sample;
 ///
 /// let mut sample = Sample::new(3, 42);
 /// for record in 0..1000 {

@@ -155,7 +155,22 @@ impl Extremes {
 }
 
 /// The number of values of each kind.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (summary, _) = &statistics.finish(&[])?[0];
+/// assert_eq!((summary.kinds.numbers, summary.kinds.nulls, summary.kinds.all()), (2, 1, 3));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kinds {
     /// `null`.
     pub nulls: u64,
@@ -183,7 +198,23 @@ impl Kinds {
 }
 
 /// The values of a path.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (summary, _) = &statistics.finish(&[])?[0];
+/// assert_eq!((summary.records, summary.missing, summary.mean()), (4, 1, Some(20.0)));
+/// assert_eq!(summary.numbers(), Some((b"10".to_vec(), b"30".to_vec())));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Summary {
     /// The number of records.
     pub records: u64,
@@ -255,12 +286,28 @@ impl Summary {
 }
 
 /// Collects the values of some paths from the partitions of an input.
+///
+/// ```
+/// use warpath::aggregate::{DEFAULT_MEMORY, Statistics};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let text = "{\"ms\":30}\n{\"ms\":10}\n{\"ms\":null}\n{}\n";
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics: Statistics = input.statistics(&[Query::compile("$.ms")?], DEFAULT_MEMORY)?;
+/// let (_, quantiles) = &statistics.finish(&["0.5".parse()?, "1".parse()?])?[0];
+/// assert_eq!(quantiles, &[10.0, 30.0]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Statistics {
     paths: Vec<(Summary, Numbers)>,
 }
 
 impl Statistics {
     /// Statistics of this many paths, which keep about `memory` bytes in memory.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn new(paths: usize, memory: usize) -> Self {
         let memory = memory / paths.max(1);
@@ -271,6 +318,8 @@ impl Statistics {
     ///
     /// # Errors
     /// The errors of temporary files.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn add(&mut self, described: &Described) -> Result<(), Error> {
         for ((summary, numbers), part) in self.paths.iter_mut().zip(&described.0) {
             summary.join(&part.summary);

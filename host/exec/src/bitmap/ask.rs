@@ -1,10 +1,10 @@
 //! Expressions evaluated over an index, on the CPU or a device.
 //!
 //! ```
-//! use warpath::bitmap::ask::BitmapEngine;
-//! use warpath::bitmap::build::build_column;
-//! use warpath::bitmap::plan::Plan;
-//! use warpath::bitmap::value::ColumnValues;
+//! use warpath::bitmap::BitmapEngine;
+//! use warpath_exec::bitmap::build::build_column;
+//! use warpath::bitmap::Plan;
+//! use warpath_store::bitmap::value::ColumnValues;
 //! use warpath::bitmap::{BitmapIndex, Built};
 //!
 //! # fn main() -> Result<(), warpath::Error> {
@@ -49,7 +49,28 @@ use crate::devices::{self, DeviceChoice};
 use crate::engine::Engine;
 
 /// The rows of an index for which an expression is true.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n == 6".parse()?, false)?;
+/// let found = BitmapEngine::cpu().answer(&index, &plan, true)?;
+/// assert_eq!((found.count, found.rows.get(1)), (1, true));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Matching {
     /// The matching rows. No row is in the set if the rows were only counted.
     pub rows: RowSet,
@@ -65,6 +86,26 @@ pub struct Matching {
 /// expression that needs some allocates, and the bitmaps themselves. Bitmaps stay as long as expressions are
 /// over the same index or its clones. That index is kept open until another is used, or until
 /// [`forget`](Self::forget) is called.
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, Plan, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let plan = Plan::of(&index, &"n >= 6".parse()?, false)?;
+/// let found = BitmapEngine::of(&engine)?.answer(&index, &plan, true)?;
+/// assert_eq!(found.rows.ones().collect::<Vec<_>>(), [1, 2]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct BitmapEngine {
     threads: usize,
     device: Option<Box<dyn PlanDevice>>,
@@ -84,6 +125,8 @@ impl BitmapEngine {
     }
 
     /// A device, by its driver. The CPU checks the rows that bins leave undecided.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn on<A: Accelerator>(device: A) -> Self {
         Self { device: Some(Box::new(Resident::new(device))), ..Self::cpu() }
@@ -108,6 +151,8 @@ impl BitmapEngine {
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn on_backend(backend: &dyn Backend) -> Result<Self, Error> {
         let device = backend.forms().get::<dyn BitmapForm>().map(BitmapForm::evaluator).transpose()?;
         Ok(Self { device, ..Self::cpu() })

@@ -10,8 +10,9 @@
 //! | `values` | the stored values of each bin |
 //!
 //! ```
-//! use warpath::bitmap::build::{ColumnSpec, build_column};
-//! use warpath::bitmap::value::ColumnValues;
+//! use warpath::bitmap::ColumnSpec;
+//! use warpath_exec::bitmap::build::build_column;
+//! use warpath_store::bitmap::value::ColumnValues;
 //!
 //! # fn main() -> Result<(), warpath::Error> {
 //! let values = ColumnValues::ints(vec![7, 3, 7, 9]);
@@ -74,15 +75,42 @@ pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> 
 }
 
 /// A column to be built.
+///
+/// ```
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, Kind, build};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let column = ColumnSpec::new("n", "$.n").with_kind(Kind::Int).with_bins("quantiles:2".parse()?);
+/// let (built, _) = build(&engine, &path, &[column])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// assert_eq!(index.info().columns[0].bins, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnSpec {
     /// The name that expressions use.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub name: String,
     /// The source of its values: a singular JSONPath of each record, or the name of a column of a table.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub source: String,
     /// The kind of its values. The default is described in [`value`](warpath_store::bitmap::value).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub kind: Option<Kind>,
     /// The rule that cuts values into bins.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub bins: BinSpec,
 }
 
@@ -93,10 +121,10 @@ impl ColumnSpec {
         Self { name: name.into(), source: source.into(), kind: None, bins: BinSpec::Auto }
     }
 
-    /// Sets the kind.
+    /// Sets the kind. `None` is that of most values.
     #[must_use]
-    pub fn with_kind(self, kind: Kind) -> Self {
-        Self { kind: Some(kind), ..self }
+    pub fn with_kind(self, kind: impl Into<Option<Kind>>) -> Self {
+        Self { kind: kind.into(), ..self }
     }
 
     /// Sets the rule that cuts values into bins.
@@ -107,7 +135,25 @@ impl ColumnSpec {
 }
 
 /// The malformed records that were skipped, under [`OnError::Skip`](crate::engine::OnError::Skip).
+///
+/// ```
+/// use warpath::bitmap::{ColumnSpec, build};
+/// use warpath::{Engine, OnError};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5}\n{\"n\":\n")?;
+/// let engine = Engine::builder().on_error(OnError::Skip).build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (_, left_out) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// assert_eq!((left_out.count, left_out.first.unwrap().line), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// The number of skipped records.
     pub count: u64,
@@ -119,6 +165,23 @@ pub struct LeftOut {
 /// stream. Any other file is lines of JSON, plain or compressed.
 ///
 /// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
+/// let index = BitmapIndex::open(folder.path().join("log.wpb"))?;
+/// assert_eq!((index.rows(), index.info().columns[0].bins), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The errors of [`build_ndjson`] and of `build_table`. [`InputError::NotBuilt`] for a table that this build

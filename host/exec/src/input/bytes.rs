@@ -37,7 +37,7 @@ impl<'a> InputBytes<'a> {
     /// Borrowed bytes.
     ///
     /// ```
-    /// let bytes = warpath::InputBytes::borrowed(b"{}\n");
+    /// let bytes = warpath_exec::input::InputBytes::borrowed(b"{}\n");
     /// assert_eq!(bytes.len(), 3);
     /// ```
     #[must_use]
@@ -59,7 +59,7 @@ impl<'a> InputBytes<'a> {
     ///     }
     /// }
     ///
-    /// let bytes = warpath::InputBytes::shared(Message("{\"id\":1}".into()));
+    /// let bytes = warpath_exec::input::InputBytes::shared(Message("{\"id\":1}".into()));
     /// assert_eq!(bytes.len(), 8);
     /// ```
     #[must_use]
@@ -78,7 +78,7 @@ impl<'a> InputBytes<'a> {
     /// The number of bytes.
     ///
     /// ```
-    /// assert_eq!(warpath::InputBytes::from("{}\n").len(), 3);
+    /// assert_eq!(warpath_exec::input::InputBytes::from("{}\n").len(), 3);
     /// ```
     #[must_use]
     pub fn len(&self) -> usize {
@@ -88,7 +88,7 @@ impl<'a> InputBytes<'a> {
     /// True if there are no bytes.
     ///
     /// ```
-    /// assert!(warpath::InputBytes::from("").is_empty());
+    /// assert!(warpath_exec::input::InputBytes::from("").is_empty());
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -11,6 +11,14 @@ use super::source::{Source, stdin_file};
 use crate::table::TableForm;
 
 /// The formats of tables whose columns can be read as lines.
+///
+/// ```
+/// use warpath::{Source, TableFormat, TextColumn};
+///
+/// let column = TextColumn::new(TableFormat::Arrow, "payload");
+/// let source = Source::Column(Box::new("events.arrow".into()), column);
+/// assert_eq!(source.name(), "events.arrow");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableFormat {
@@ -21,7 +29,24 @@ pub enum TableFormat {
 }
 
 /// A column of text in a table.
+///
+/// ```
+/// use warpath::{Engine, Query, Source, TableFormat, TextColumn};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let column = TextColumn::new(TableFormat::Parquet, "payload");
+/// assert_eq!(column.name, "payload");
+/// let source = Source::Column(Box::new("events.parquet".into()), column);
+/// let events = Engine::builder().build()?.input(vec![source]);
+/// # drop(events);
+/// # #[cfg(any())]
+/// println!("{}", events.count(&Query::compile("$.id")?)?);
+/// # let _ = Query::compile("$.id")?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextColumn {
     /// The format of the table.
     pub format: TableFormat,
@@ -43,6 +68,12 @@ impl TableFormat {
 }
 
 impl TextColumn {
+    /// The column `name` of tables in a format.
+    #[must_use]
+    pub fn new(format: TableFormat, name: impl Into<String>) -> Self {
+        Self { format, name: name.into() }
+    }
+
     /// Opens the lines of the column in a table.
     ///
     /// # Errors

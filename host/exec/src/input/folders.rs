@@ -10,6 +10,23 @@ use warpath_core::error::InputError;
 use super::decoded::ENDINGS as COMPRESSED;
 
 /// The files that are read of a folder, by the endings of their names.
+///
+/// ```
+/// use warpath::{FolderFiles, Source};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("tweets.ndjson"), "{}\n")?;
+/// # std::fs::write(folder.path().join("notes.txt"), "no JSON")?;
+/// # let folder = folder.path();
+/// # #[cfg(any())]
+/// let folder = Path::new("data");
+/// let sources = Source::named(folder, FolderFiles::Json)?;
+/// assert_eq!(sources.len(), 1);
+/// assert_eq!(sources[0].name(), folder.join("tweets.ndjson").display().to_string());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderFiles {

@@ -14,6 +14,25 @@ use warpath_core::error::InputError;
 use super::watch::Watch;
 
 /// The position at which a followed file is first read.
+///
+/// ```
+/// use warpath::{Engine, FollowEnd, FollowFrom, Query, Source};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"id\":1}\n{\"id\":2}\n")?;
+/// # #[cfg(any())]
+/// let path = PathBuf::from("tweets.ndjson");
+/// let end = FollowEnd::default();
+/// // The lines that the file has now are left out, and no line is added before the end.
+/// let source = Source::Followed(path, FollowFrom::End, end.clone());
+/// let mut hits = Engine::builder().build()?.input(vec![source]).query(&Query::compile("$.id")?)?;
+/// end.end();
+/// assert!(hits.next().is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FollowFrom {
@@ -26,6 +45,27 @@ pub enum FollowFrom {
 }
 
 /// Ends followed inputs. Clones end the same inputs.
+///
+/// ```
+/// use warpath::{Engine, FollowEnd, FollowFrom, Query, Source};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"id\":1}\n{\"id\":2}\n")?;
+/// # #[cfg(any())]
+/// let path = PathBuf::from("tweets.ndjson");
+/// let end = FollowEnd::default();
+/// let source = Source::Followed(path, FollowFrom::Start, end.clone());
+/// let mut hits = Engine::builder().build()?.input(vec![source]).query(&Query::compile("$.id")?)?;
+/// assert_eq!(hits.next().unwrap()?.text(), "1");
+/// // Another thread could do this at any time.
+/// end.end();
+/// assert_eq!(hits.next().unwrap()?.text(), "2");
+/// assert!(hits.next().is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FollowEnd(Arc<Shared>);
 

@@ -29,6 +29,27 @@ const PIECES: usize = 32;
 const ROUNDS: usize = 64;
 
 /// Files and folders that are followed together.
+///
+/// ```
+/// use warpath::{Engine, FollowEnd, FollowFrom, FollowedFiles, Query, Source};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"id\":1}\n{\"id\":2}\n")?;
+/// # #[cfg(any())]
+/// let folder = Path::new("logs");
+/// let end = FollowEnd::default();
+/// # let folder = folder.path();
+/// let files = FollowedFiles::new(Vec::new(), vec![folder.to_owned()], FollowFrom::Start, end.clone());
+/// let input = Engine::builder().build()?.input(vec![Source::FollowedAll(files)]);
+/// let mut hits = input.query(&Query::compile("$.id")?)?;
+/// assert_eq!(hits.next().unwrap()?.text(), "1");
+/// end.end();
+/// assert_eq!(hits.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct FollowedFiles {
     files: Vec<PathBuf>,

@@ -23,6 +23,19 @@ use super::sequence::Sequence;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4, or
 /// [packed](crate::pack); the first bytes show it.
+///
+/// ```
+/// use warpath::{Engine, Query, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let first = Source::Bytes("memory".into(), "{\"a\":1}\n".into());
+/// let second = Source::Reader("socket".into(), Box::new(&b"{\"a\":2}\n"[..]));
+/// let mut hits = Engine::builder().build()?.input(vec![first, second]).query(&Query::compile("$.a")?)?;
+/// assert_eq!(hits.next().unwrap()?.source(), "memory");
+/// assert_eq!(hits.next().unwrap()?.source(), "socket");
+/// # Ok(())
+/// # }
+/// ```
 #[non_exhaustive]
 pub enum Source {
     /// A file.
@@ -143,6 +156,8 @@ impl Source {
     ///
     /// let mode = Source::output_mode(&[Source::File("secrets.ndjson".into()), Source::Stdin]);
     /// ```
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn output_mode<'a>(sources: impl IntoIterator<Item = &'a Self>) -> OutputMode {
         sources.into_iter().fold(OutputMode::default(), Self::mode_after)

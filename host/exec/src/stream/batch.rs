@@ -11,6 +11,8 @@ use warpath_backend::columns::ColumnBatch;
 use warpath_backend::cpu::Cpu;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedBatch;
+#[cfg(feature = "arrow")]
+use warpath_backend::on_device::DeviceColumns;
 use warpath_core::error::{Error, RecordError};
 use warpath_lang::program::Program;
 use warpath_shared::check::Fault;
@@ -24,6 +26,19 @@ use crate::input::Text;
 pub use located::LocatedRecord;
 
 /// The result for one partition.
+///
+/// ```
+/// use warpath::{Engine, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n");
+/// let batch = input.answers(program, Want::new().matches(true)).next().unwrap()?;
+/// assert_eq!(batch.matches(0).collect::<Vec<_>>(), [b"7"]);
+/// assert_eq!(batch.matches(1).collect::<Vec<_>>(), [b"\"a\"", b"\"b\""]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Batch<'a> {
     text: Text<'a>,
     source: Arc<str>,
@@ -51,6 +66,8 @@ impl<'a> Batch<'a> {
     /// Takes out what the worker made of the results
     /// ([`Input::digesting`](crate::operators::Input::digesting)). `None` if the input has no digest, if its
     /// value is not a `T`, and at a second call.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn take_digest<T: 'static>(&mut self) -> Option<T> {
         self.digest.take()?.downcast().ok().map(|made| *made)
     }
@@ -61,6 +78,8 @@ impl<'a> Batch<'a> {
     }
 
     /// The piece with this number.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn piece(&self, number: usize) -> Option<&Piece> {
         self.answer.pieces.get(number)
@@ -107,6 +126,8 @@ impl<'a> Batch<'a> {
 
     /// Converts a line as [`pieces`](Self::pieces) counts it to the line of the input, counted from 0. The
     /// two differ only for selected lines.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn line(&self, line: u64) -> u64 {
         match self.text.extract() {
@@ -119,6 +140,8 @@ impl<'a> Batch<'a> {
     /// document is evaluated by the elements of an array, the elements are its lines. Selected lines
     /// ([`Input::only`](crate::operators::Input::only)) count in their batch alone; [`line`](Self::line)
     /// converts their numbers.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn pieces(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let mut line = self.first_line;
         self.answer.pieces.iter().map(move |piece| {
@@ -134,11 +157,34 @@ impl<'a> Batch<'a> {
         self.answer.pieces.iter().filter_map(|piece| piece.counts.get(path)).sum()
     }
 
+    /// The matches of a path, in order, if the caller wants matches ([`Want::matches`]). A path that does not
+    /// exist has none.
+    pub fn matches(&self, path: usize) -> impl Iterator<Item = &[u8]> {
+        self.answer.pieces.iter().flat_map(move |piece| {
+            let found = piece.matches.get(path).into_iter().flatten();
+            found.map(move |found| self.match_text(piece, found))
+        })
+    }
+
+    /// The matches of a path as text, if the caller wants text ([`Want::text`]): some matches at a time.
+    /// A newline follows each match.
+    pub fn texts(&self, path: usize) -> impl Iterator<Item = &[u8]> {
+        self.answer.pieces.iter().filter_map(move |piece| piece.texts.get(path).map(Vec::as_slice))
+    }
+
+    /// The records as rows of text, if the caller wants rows ([`Want::rows`]): some whole rows at a time. A
+    /// newline follows each row.
+    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.answer.pieces.iter().map(|piece| piece.rows.as_slice())
+    }
+
     /// Counts the matches of another program in the partition's text, one number for each path. The CPU
     /// evaluates it, in this thread. The [`text`](Self::text) is needed, so the caller must want matches.
     ///
     /// # Errors
     /// Errors of a backend. The CPU has none.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         count(self.text(), program)
     }
@@ -149,9 +195,18 @@ impl<'a> Batch<'a> {
         self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.columns)).collect()
     }
 
+    /// Takes the columns on the device out, if the caller wanted columns there: those of each piece. A second
+    /// call returns `None` for each.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn take_on_device(&mut self) -> Vec<Option<DeviceColumns>> {
+        self.answer.pieces.iter_mut().map(|piece| piece.on_device.take()).collect()
+    }
+
     /// Takes the nested columns out, if records are decoded
     /// ([`Input::decoding`](crate::operators::Input::decoding)): the columns of each piece. A second call
     /// returns none.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[cfg(feature = "arrow")]
     pub fn take_nested(&mut self) -> Vec<Vec<NestedBatch>> {
         self.answer.pieces.iter_mut().map(|piece| std::mem::take(&mut piece.nested)).collect()
@@ -175,6 +230,8 @@ impl<'a> Batch<'a> {
 
     /// True if a malformed record is evidently the first line of a document of several lines. The record is
     /// the first of its input, which [`Format::Json`](crate::document::Format::Json) reads as one document.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn begins_document(&self, error: &RecordError) -> bool {
         let is_lines = self.first_line == 0 && self.text.extract().is_none();
@@ -182,6 +239,8 @@ impl<'a> Batch<'a> {
     }
 
     /// The line in which an error of this batch is, without its newline. Counts lines to find it.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn line_of(&self, error: &RecordError) -> &[u8] {
         if let Some(Extract::Whole(whole)) = self.text.extract() {
@@ -202,6 +261,8 @@ impl<'a> Batch<'a> {
     }
 
     /// Finds the normalised paths of values of this batch, from their start offsets in [`text`](Self::text).
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn paths(&self) -> Paths<'_> {
         let paths = Paths::new(self.text());
@@ -221,6 +282,8 @@ impl<'a> Batch<'a> {
     }
 
     /// The bytes of a match of a piece.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn match_text(&self, piece: &Piece, found: &Match) -> &[u8] {
         let base = piece.base as usize;
@@ -280,6 +343,9 @@ pub(super) fn cut_at_fault(answer: &mut Answer, name: &str, mut first_line: u64)
     }
     if let Some(rows) = piece.columns_before_fault.take() {
         piece.columns.truncate(rows);
+        if let Some(columns) = &mut piece.on_device {
+            columns.truncate(rows);
+        }
     }
     Some(record_error(name, first_line, &fault))
 }

@@ -41,6 +41,18 @@ impl<'a> Iterator for Matches<'a> {
 }
 
 /// One match. Keeps its partition in memory while it lives.
+///
+/// ```
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{}\n{\"tags\":[\"a\",\"b\"]}\n").named("tweets");
+/// let hit = input.query(&Query::compile("$.tags[1]")?)?.next().unwrap()?;
+/// assert_eq!((hit.text().as_ref(), hit.path().as_str()), ("\"b\"", "$['tags'][1]"));
+/// assert_eq!((hit.source(), hit.line(), hit.offsets()), ("tweets", 2, (16, 19)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Hit<'a> {
     batch: Arc<Batch<'a>>,

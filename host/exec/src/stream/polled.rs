@@ -12,6 +12,22 @@ use super::operator::Operator;
 ///
 /// Workers evaluate in their own threads, and wake the task when a result is there. They wait when they are
 /// far ahead of it. A drop cancels the work, and waits until the workers have finished their partitions.
+///
+/// ```
+/// # #[cfg(feature = "async")]
+/// # fn main() -> Result<(), warpath::Error> {
+/// use futures::StreamExt;
+/// use warpath::{Engine, Query};
+///
+/// let engine = Engine::builder().build()?;
+/// let mut hits = engine.bytes("{\"id\":1}\n").query(&Query::compile("$.id")?)?.into_stream();
+/// assert_eq!(pollster::block_on(hits.next()).unwrap()?.text(), "1");
+/// assert_eq!(hits.results().stats().matches, 1);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "async"))]
+/// # fn main() {}
+/// ```
 pub struct AsyncResults<'a, O: Operator<'a>>(Ordered<'a, O>);
 
 // No field is ever pinned.
@@ -80,6 +96,24 @@ mod batches {
     use crate::stream::Answers;
 
     /// Record batches as a [`Stream`](futures_core::Stream). See [`RecordBatches::into_stream`].
+    ///
+    /// ```
+    /// # #[cfg(feature = "async")]
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use futures::TryStreamExt;
+    /// use warpath::columns::{ColumnType, Schema};
+    /// use warpath::{Engine, Query};
+    ///
+    /// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+    /// let input = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2}\n");
+    /// let batches: Vec<_> =
+    ///     pollster::block_on(input.record_batches(&schema).into_stream().try_collect())?;
+    /// assert_eq!(batches[0].num_rows(), 2);
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "async"))]
+    /// # fn main() {}
+    /// ```
     pub struct AsyncBatches<'a>(RecordBatches<'a>);
 
     // No field is ever pinned.

@@ -29,9 +29,39 @@ use crate::trace::Operation;
 
 /// The results of a program over inputs, one batch for each partition. See
 /// [`Input::answers`](crate::operators::Input::answers).
+///
+/// ```
+/// use warpath::{Answers, Engine, Program, Query, Want};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let program = Program::new(&[Query::compile("$.id")?, Query::compile("$.tags[*]")?])?;
+/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"tags\":[\"a\",\"b\"]}\n{\"id\":8}\n");
+/// let answers: Answers = input.answers(program, Want::new());
+/// let mut counts = [0, 0];
+/// for batch in answers {
+///     let batch = batch?;
+///     counts[0] += batch.count(0);
+///     counts[1] += batch.count(1);
+/// }
+/// assert_eq!(counts, [2, 2]);
+/// # Ok(())
+/// # }
+/// ```
 pub type Answers<'a> = Ordered<'a, Programs<Option<Batch<'a>>>>;
 
 /// The matches of one query, one at a time. See [`Input::query`](crate::operators::Input::query).
+///
+/// ```
+/// use warpath::{Engine, Hits, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let input = Engine::builder().build()?.bytes("{\"a\":1}\n{\"a\":2}\n");
+/// let hits: Hits = input.query(&Query::compile("$.a")?)?;
+/// let texts: Vec<String> = hits.map(|hit| Ok(hit?.text().into_owned())).collect::<Result<_, warpath::Error>>()?;
+/// assert_eq!(texts, ["1", "2"]);
+/// # Ok(())
+/// # }
+/// ```
 pub type Hits<'a> = Ordered<'a, Programs<Matches<'a>>>;
 
 /// The records of inputs as typed columns. See [`Input::columns`](crate::operators::Input::columns).
@@ -39,6 +69,19 @@ pub type Hits<'a> = Ordered<'a, Programs<Matches<'a>>>;
 /// A batch has at least one row, and at most as many as a partition has; see
 /// [`EngineBuilder::partition_size`](crate::engine::EngineBuilder::partition_size). Workers make batches in
 /// their own threads.
+///
+/// ```
+/// use warpath::columns::{ColumnType, Schema, Values};
+/// use warpath::{Columns, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let mut columns: Columns = Engine::builder().build()?.bytes("{\"id\":7}\n{\"id\":8}\n").columns(&schema);
+/// let batch = columns.next().unwrap()?;
+/// assert_eq!(batch.columns[0].items.values, Values::Int64(vec![7, 8]));
+/// # Ok(())
+/// # }
+/// ```
 pub type Columns<'a> = Ordered<'a, Programs<ColumnBatches>>;
 
 /// The operator of programs. `F` is the form of the results, which is made from batches.
@@ -59,6 +102,25 @@ impl From<Batch<'_>> for ColumnBatches {
 }
 
 /// The records of inputs as nested columns. See [`Input::nested`](crate::operators::Input::nested).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::NestedSchema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let fields = vec![Field::new("id", DataType::Int64, true)];
+/// let schema = Arc::new(NestedSchema::new(Arc::new(Schema::new(fields)))?);
+/// let mut batches = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2.5}\n").nested(schema);
+/// let batch = batches.next().unwrap()?;
+/// assert_eq!((batch.rows.num_rows(), batch.losses.lost()), (2, 1));
+/// assert!(batches.next().is_none());
+/// assert_eq!(batches.stats().lines, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[cfg(feature = "arrow")]
 pub type Nested<'a> = Ordered<'a, Programs<NestedBatches>>;
 
@@ -187,6 +249,12 @@ fn start<'a>(
         None => inputs.plain_bytes(),
     };
     let mut chosen = engine.choose_for(plain_bytes, &program)?;
+    if want.on_device && !chosen.backend.abilities().keeps_columns {
+        let backend = chosen.backend.name();
+        return Err(Error::Usage(format!(
+            "columns cannot stay on a device, because the backend is `{backend}`; choose a device, such as `cuda:0`"
+        )));
+    }
     chosen.begin(operation, || inputs.names());
     #[cfg(feature = "arrow")]
     {

@@ -3,6 +3,18 @@
 use std::time::Duration;
 
 /// Statistics of the work done so far.
+///
+/// ```
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut hits = Engine::builder().build()?.bytes("{\"a\":1}\n\n{}\n").query(&Query::compile("$.a")?)?;
+/// hits.by_ref().for_each(drop);
+/// let stats = hits.stats();
+/// assert_eq!((stats.matches, stats.lines, stats.bytes), (1, 3, 12));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -53,6 +65,19 @@ impl Stats {
 }
 
 /// The backend and its settings, and the reason for the choice.
+///
+/// ```
+/// use warpath::{DeviceChoice, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().device(DeviceChoice::Cpu).workers(2).build()?;
+/// let hits = engine.bytes("{\"a\":1}\n").query(&Query::compile("$.a")?)?;
+/// let plan = hits.plan();
+/// assert!(plan.backend.starts_with("cpu"));
+/// assert_eq!((plan.workers, plan.reason.as_deref(), plan.strict), (2, None, false));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plan {

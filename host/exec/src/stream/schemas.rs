@@ -32,6 +32,20 @@ use crate::request::Request;
 use crate::trace::Operation;
 
 /// The schema of inputs, one part for each text. See [`Input::schema`](crate::operators::Input::schema).
+///
+/// ```
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":2}\n").schema(None);
+/// for part in &mut parts {
+///     println!("{} records", part?.records);
+/// }
+/// // All records have been read.
+/// assert_eq!(parts.finish().tree.root().members()[0].integers(), Some((1, 2)));
+/// # Ok(())
+/// # }
+/// ```
 pub type Schemas<'a> = Ordered<'a, SchemaOperator>;
 
 /// The bits of a text's number that count the texts of one job.
@@ -78,20 +92,56 @@ pub struct SchemaOperator {
 }
 
 /// The part of a run that one text is.
+///
+/// ```
+/// use warpath::{Engine, OnError};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().on_error(OnError::Skip).build()?;
+/// let (mut records, mut skipped) = (0, 0);
+/// for part in engine.bytes("{\"id\":1}\n{]\n{}\n").schema(None) {
+///     let part = part?;
+///     records += part.records;
+///     skipped += part.skipped.len();
+/// }
+/// assert_eq!((records, skipped), (2, 1));
+/// # Ok(())
+/// # }
+/// ```
 pub struct SchemaPart {
     /// The records that were added.
     pub records: u64,
     /// The malformed records that were skipped.
     pub skipped: Vec<RecordError>,
     /// The text around a malformed record's fault, and the offset of the fault in it, if the run ends there.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub faulty: Option<(Vec<u8>, usize)>,
     /// True if the run ends there, and the record is evidently the first line of a document of several lines
     /// ([`Batch::begins_document`](super::Batch::begins_document)).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub begins_document: bool,
 }
 
 /// The schema of some inputs.
+///
+/// ```
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// assert_eq!(schema.tree.records(), 2);
+/// let id = schema.tree.root().members()[0];
+/// let second = id.first(warpath::schema::Kind::String).unwrap();
+/// assert_eq!(schema.locate(second.position), "<bytes>:2");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct InputSchema {
     /// The tree. [`Position::text`] is an index of [`sources`](Self::sources), and [`Position::line`] is
     /// counted from 0 in this input.

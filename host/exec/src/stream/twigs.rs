@@ -191,6 +191,25 @@ fn located(name: &str, text: &Text<'_>, fault: DocumentFault) -> InputError {
 /// The subscriptions that the documents of inputs match, in their order. See
 /// [`Input::filter`](crate::operators::Input::filter). In its statistics, a match is a pair of a document and
 /// a subscription.
+///
+/// ```
+/// use warpath::twig::{Documents, Standing, Subscriptions};
+/// use warpath::{Engine, Filtering};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut subscriptions = Subscriptions::default();
+/// subscriptions.add("dutch", "$[?@.lang == 'nl']")?;
+/// let standing = Standing::new(subscriptions);
+/// let input = Engine::builder().build()?.bytes("{\"user\":{\"lang\":\"en\"}}\n{\"user\":{\"lang\":\"nl\"}}\n");
+/// let mut matching: Filtering = input.filter(&standing, Documents::Ndjson);
+/// for filtered in &mut matching {
+///     let filtered = filtered?;
+///     assert_eq!(filtered.documents().map(|document| document.line()).collect::<Vec<_>>(), [Some(2)]);
+/// }
+/// assert_eq!(matching.stats().matches, 1);
+/// # Ok(())
+/// # }
+/// ```
 pub type Filtering<'a> = Ordered<'a, Subscriptions>;
 
 /// The operator of subscriptions.
@@ -297,6 +316,23 @@ impl<'a> Operator<'a> for Subscriptions {
 
 /// The subscriptions that the documents of a partition match, or those that an input matches that is one
 /// document.
+///
+/// ```
+/// use warpath::twig::{Documents, Standing, Subscriptions};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut subscriptions = Subscriptions::default();
+/// subscriptions.add("dutch", "$[?@.lang == 'nl']")?;
+/// let standing = Standing::new(subscriptions);
+/// let input = Engine::builder().build()?.bytes("{\"user\":{\"lang\":\"en\"}}\n{\"user\":{\"lang\":\"nl\"}}\n");
+/// let filtered = input.filter(&standing, Documents::Ndjson).next().unwrap()?;
+/// assert_eq!(filtered.lines(), 2);
+/// // The second line matches the subscription with the number 0.
+/// assert_eq!(filtered.pairs(), [(1, 0)]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Filtered<'a> {
     text: Text<'a>,
     source: Arc<str>,
@@ -371,12 +407,16 @@ impl Filtered<'_> {
     }
 
     /// True if the input should be one JSON document, and is only white space.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.is_blank
     }
 
     /// True if the documents are lines.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn is_lines(&self) -> bool {
         self.is_lines
@@ -392,17 +432,23 @@ impl Filtered<'_> {
     ///
     /// # Errors
     /// Errors of a backend. The CPU has none.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
         batch::count(self.text(), program)
     }
 
     /// Takes out the errors of [`skipped`](Self::skipped).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     pub fn take_skipped(&mut self) -> Vec<InputError> {
         std::mem::take(&mut self.faults)
     }
 
     /// True if the first malformed line is evidently the first line of a document of several lines. It is the
     /// first line of its input that is not blank, and [`Documents::Json`] reads the input as one document.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn begins_document(&self) -> bool {
         let is_first = self.is_lines && self.first_line == 0;
@@ -412,6 +458,8 @@ impl Filtered<'_> {
 
     /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under
     /// [`OnError::Fail`], that is the fault of the error that follows. Counts lines to find it.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
         let (line, at) = self.fault_at?;
@@ -420,6 +468,23 @@ impl Filtered<'_> {
 }
 
 /// A document that matches at least one subscription.
+///
+/// ```
+/// use warpath::twig::{Documents, Standing, Subscriptions};
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut subscriptions = Subscriptions::default();
+/// subscriptions.add("dutch", "$[?@.lang == 'nl']")?;
+/// let standing = Standing::new(subscriptions);
+/// let input = Engine::builder().build()?.bytes("{\"user\":{\"lang\":\"en\"}}\n{\"user\":{\"lang\":\"nl\"}}\n");
+/// let filtered = input.filter(&standing, Documents::Ndjson).next().unwrap()?;
+/// let document = filtered.documents().next().unwrap();
+/// assert_eq!(document.line(), Some(2));
+/// assert_eq!(document.ids().collect::<Vec<_>>(), ["dutch"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct FoundDocument<'a> {
     filtered: &'a Filtered<'a>,

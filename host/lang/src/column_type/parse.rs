@@ -23,6 +23,16 @@ const WORDS: [(&str, ColumnType); 8] = [
 ];
 
 /// A text that is not a type.
+///
+/// ```
+/// use warpath::columns::{ColumnType, TypeError};
+///
+/// let parse = |text: &str| -> Result<ColumnType, TypeError> { text.parse() };
+/// assert!(parse("int32").unwrap_err().is_unknown_word());
+/// // This was meant as a type.
+/// let error = parse("decimal(99,2)").unwrap_err();
+/// assert!(!error.is_unknown_word() && error.to_string().contains("38"), "{error}");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeError {
     message: String,

@@ -20,6 +20,8 @@ from warpath._errors import (
 )
 from warpath._warpath import (
     Batch,
+    DeviceBatch,
+    DeviceColumn,
     Input,
     Match,
     Matches,
@@ -32,6 +34,8 @@ from warpath._warpath import (
 
 __all__ = [
     "Batch",
+    "DeviceBatch",
+    "DeviceColumn",
     "DeviceError",
     "Error",
     "Input",

@@ -86,19 +86,21 @@ class RecordError(InputError, ValueError):
 
 
 class MismatchError(Error, ValueError):
-    """A value that ``column`` does not take, at ``filename`` and ``line``, with ``on_mismatch="fail"``.
+    """A value that ``column`` does not take, with ``on_mismatch="fail"``: at ``filename``, ``line`` and
+    ``byte``, which are counted from 1. ``byte`` is ``None`` for columns of all members.
 
     >>> rows = warpath.open("tweets.ndjson").select({"n": ("$.user.lang", "int64")}, on_mismatch="fail")
     >>> try:
     ...     list(rows)
     ... except warpath.MismatchError as error:
     ...     print(error)
-    tweets.ndjson:1: the value is not of the type int64, which column `n` has
+    tweets.ndjson:1:24: the value is not of the type int64, which column `n` has
     """
 
     __module__ = "warpath"
     filename = None
     line = 0
+    byte = None
     column = None
 
 

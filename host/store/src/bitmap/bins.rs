@@ -49,7 +49,20 @@ pub const AUTO_QUANTILES: u32 = 64;
 
 /// The rule by which a column is cut. Its text is `auto`, `distinct`, `edges:A,B,…`, `width:N`, `quantiles:N`
 /// or `lloyd:N`; see the [module](self).
+///
+/// ```
+/// use warpath::bitmap::{BinSpec, ColumnSpec};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let status = ColumnSpec::new("status", "$.status").with_bins("edges:200,300,400,500".parse()?);
+/// assert_eq!(status.bins.to_string(), "edges:200,300,400,500");
+/// assert_eq!(BinSpec::default(), "auto".parse()?);
+/// assert!("width:0".parse::<BinSpec>().is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BinSpec {
     /// By distinct values if they are few, else by quantiles.
     #[default]
@@ -67,6 +80,18 @@ pub enum BinSpec {
 }
 
 /// An edge between bins, as written. The column's kind decides the kind of the edge.
+///
+/// ```
+/// use warpath::bitmap::{BinSpec, Edge};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// // A text with a comma is written in quotes.
+/// let BinSpec::Edges(edges) = r#"edges:a,"b,c""#.parse()? else { panic!("no edges") };
+/// assert_eq!(edges, [Edge::Bare("a".into()), Edge::Quoted("b,c".into())]);
+/// assert_eq!(edges[1].text(), "b,c");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// Without quotes: a JSON number, an RFC 3339 instant, or a text without commas.

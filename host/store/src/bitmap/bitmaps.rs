@@ -31,7 +31,7 @@ impl BinNumber for u32 {}
 /// parallel.
 ///
 /// ```
-/// # use warpath::bitmap::build::bitmaps_of;
+/// # use warpath_store::bitmap::bitmaps::bitmaps_of;
 /// let bitmaps = bitmaps_of(&[2_u8, 0, 2, 2], 3);
 /// let rows: Vec<Vec<u64>> = bitmaps.iter().map(|bitmap| bitmap.as_wah().ones().collect()).collect();
 /// assert_eq!(rows, [vec![1], vec![], vec![0, 2, 3]]);

@@ -8,18 +8,45 @@ use super::layout::Form;
 
 /// A built bitmap index that is not stored yet ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)
 /// stores it).
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// // A build is in memory. It can be written when it is stored as an index.
+/// assert_eq!((built.rows, built.columns.len()), (2, 1));
+/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Built {
     /// Number of rows: lines of the input, blank and malformed ones too, or rows of a table.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub rows: u64,
     /// The rows that are records; `None` if all are.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub records: Option<WahBuf>,
     /// The columns.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub columns: Vec<BuiltColumn>,
     /// The byte offset in the input of every 64th line, from line 0 on, and last the end of the last line.
     /// Empty where rows are not lines of a plain file.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub lines: Vec<u64>,
     /// The stamp of the input file, if the input was a file.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub stamp: Option<Stamp>,
 }
 

@@ -5,6 +5,17 @@ use std::cmp::Ordering;
 use super::bins::{Value, float, scalar};
 
 /// The kind of a column's values.
+///
+/// ```
+/// use warpath::bitmap::{ColumnSpec, Kind};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// // Without a kind, the values of `$.at` would be texts unless all are instants.
+/// let at = ColumnSpec::new("at", "$.at").with_kind(Kind::Time);
+/// assert_eq!(at.kind, Some("time".parse()?));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Signed 64-bit integers: exact beyond 2⁵³.

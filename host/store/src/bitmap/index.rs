@@ -34,6 +34,25 @@ use super::{check, store};
 /// checksum must match, and its numbers must lead nowhere outside ([`bitmap`](Self::bitmap),
 /// [`values`](Self::values), …). So a query reads, and checks, only the parts that it needs.
 /// docs/bitmap-file.md has the format. It also describes the effects of writes to a file that is open.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// // An index belongs to one state of its input.
+/// index.check(&log)?;
+/// std::fs::write(&log, "{}\n")?;
+/// assert!(index.check(&log).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct BitmapIndex(Arc<Opened>);
 
@@ -220,6 +239,8 @@ impl BitmapIndex {
     }
 
     /// Creates an index with a decoded header and table. `name` is used in messages.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn new(name: String, image: Image, contents: Contents) -> Self {
         let checked = Checked::none(&contents);
         Self(Arc::new(Opened { name, image, contents, checked }))
@@ -239,6 +260,8 @@ impl BitmapIndex {
     ///
     /// # Errors
     /// As for [`write`](Self::write).
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn write_as(&self, path: impl AsRef<Path>, mode: OutputMode) -> Result<(), Error> {
         let path = path.as_ref();
         let failed = |source| IndexError::Io { name: path.display().to_string(), source }.into();
@@ -258,6 +281,8 @@ impl BitmapIndex {
     }
 
     /// Returns the columns.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.0.contents.columns
@@ -270,6 +295,8 @@ impl BitmapIndex {
     }
 
     /// Returns the number of atoms of a bin; 0 if there is no such bin. Reads no bitmap.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn atoms(&self, column: usize, bin: usize) -> u64 {
         let place = self.0.contents.places.get(column).and_then(|place| place.bins.get(bin));
@@ -281,6 +308,8 @@ impl BitmapIndex {
     /// # Errors
     /// [`Error::Index`] where the bitmap's checksum or form is wrong; [`Error::Usage`] where there is no such
     /// bin.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn bitmap(&self, column: usize, bin: usize) -> Result<Bitmap<'_>, Error> {
         let Opened { contents, checked, .. } = &*self.0;
         let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
@@ -295,6 +324,8 @@ impl BitmapIndex {
     ///
     /// # Errors
     /// [`Error::Index`] where the bitmap's checksum or form is wrong.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn records(&self) -> Result<Option<Bitmap<'_>>, Error> {
         let Opened { contents, checked, .. } = &*self.0;
         let of = || "the bitmap of records".to_owned();
@@ -312,6 +343,8 @@ impl BitmapIndex {
     ///
     /// # Errors
     /// As for [`values_of`](Self::values_of).
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn values(&self, column: usize, bin: usize) -> Result<Values<'_>, Error> {
         let rows =
             self.columns().get(column).and_then(|column| column.bins.get(bin)).map_or(0, |bin| bin.rows);
@@ -324,6 +357,8 @@ impl BitmapIndex {
     /// # Errors
     /// [`Error::Index`] where a checksum of the values is wrong; [`Error::Usage`] where the bin has fewer
     /// rows, or there is no such bin.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn values_of(&self, column: usize, bin: usize, rows: Range<u64>) -> Result<Values<'_>, Error> {
         let Opened { image, contents, .. } = &*self.0;
         let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
@@ -358,6 +393,8 @@ impl BitmapIndex {
     ///
     /// # Errors
     /// [`Error::Index`] where the offsets' checksum or order is wrong.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn line_offsets(&self) -> Result<Option<&[u64]>, Error> {
         self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
     }
@@ -376,6 +413,8 @@ impl BitmapIndex {
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn check_file(&self, path: &Path) -> Result<File, Error> {
         let Some(before) = &self.0.contents.stamp else {
             return Err(Error::Usage(format!("{}: was not made from a file", self.name())));
@@ -393,6 +432,8 @@ impl BitmapIndex {
     }
 
     /// Returns the error for an index whose rows cannot be read as lines.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn has_no_lines(&self) -> Error {
         IndexError::NoLines { name: self.name().to_owned() }.into()
     }
@@ -403,6 +444,8 @@ impl BitmapIndex {
     }
 
     /// Returns the error for a damaged index.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn damaged(&self, what: &str) -> Error {
         self.0.damaged(what)
     }

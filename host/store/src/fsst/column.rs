@@ -10,7 +10,8 @@
 //! without the text before that part ([`get_range`](StringColumn::get_range)).
 //!
 //! ```
-//! use warpath::fsst::{Pattern, StringColumn, StringKind};
+//! use warpath_lang::like::Pattern;
+//! use warpath_store::fsst::column::{StringColumn, StringKind};
 //!
 //! # fn main() -> Result<(), warpath::Error> {
 //! let values = b"http://a.example/1http://a.example/2ftp://b.example/";
@@ -356,7 +357,7 @@ impl StringColumn {
     }
 
     fn codes_fault(&self, row: usize, fault: CodeFault) -> ColumnError {
-        ColumnError::Codes { name: self.name.clone(), row: row as u64, fault }
+        ColumnError::Codes { name: self.name.clone(), row: row as u64, fault: fault.to_string() }
     }
 
     /// Returns the range of a string in the codes.

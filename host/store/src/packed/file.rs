@@ -23,6 +23,24 @@ use crate::fsst::Decoder;
 ///
 /// The file is mapped, so no process may write to it while it is open. A write causes errors or another text,
 /// and a signal where the file becomes shorter.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, PackedFile, pack_to};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// let mut packed = Vec::new();
+/// pack_to(source, &mut packed, "log.wpk", PackOptions::default())?;
+/// let file = PackedFile::from_bytes(packed, "log.wpk")?;
+/// // Lines, or bytes of the text, by their numbers from 0. The rest is not decoded.
+/// assert_eq!(file.lines(1..2)?, b"{\"a\":2}\n");
+/// assert_eq!(file.text(5..6)?, b"1");
+/// file.check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct PackedFile(Arc<Opened>);
 
@@ -53,6 +71,21 @@ impl Bytes {
 }
 
 /// A packed file's description of itself.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::packed::{PackOptions, PackedFile, pack_to};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let text = "{\"a\":1}\n{\"a\":2}\n";
+/// let source = Source::Reader("log".into(), Box::new(text.as_bytes()));
+/// let mut packed = Vec::new();
+/// pack_to(source, &mut packed, "log.wpk", PackOptions::default())?;
+/// let info = PackedFile::from_bytes(packed, "log.wpk")?.info();
+/// assert_eq!((info.text_bytes, info.lines, info.groups), (16, 2, 1));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PackedInfo {
@@ -188,6 +221,8 @@ impl PackedFile {
     ///
     /// # Panics
     /// Panics if there is no group of this number.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn group_bytes(&self, number: usize) -> (&[u8], u64) {
         let Opened { bytes, entries, trailer, .. } = &*self.0;
@@ -197,6 +232,8 @@ impl PackedFile {
     }
 
     /// Returns the text size in bytes of the longest group.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn longest_group(&self) -> u64 {
         let Opened { entries, trailer, .. } = &*self.0;
         let ends = entries.iter().skip(1).map(|entry| entry.text).chain([trailer.text]);
@@ -210,6 +247,8 @@ impl PackedFile {
     ///
     /// # Panics
     /// Panics if there is no group of this number.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     pub fn group(&self, number: usize) -> Result<(PackedGroup<'_>, u64), Error> {
         let (bytes, at) = self.group_bytes(number);
         Ok((PackedGroup::parse(bytes).map_err(|what| self.damaged(what))?, at))
@@ -283,6 +322,8 @@ impl PackedFile {
     ///
     /// # Errors
     /// As for [`text`](Self::text).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn lines_at(&self, range: Range<u64>) -> Result<Range<u64>, Error> {
         Ok(self.line_start(range.start)?..self.line_start(range.end.max(range.start))?)
     }

@@ -33,6 +33,23 @@ const EXTENSION: &str = "ARROW:extension:name";
 const JSON: &str = "arrow.json";
 
 /// The choices of a mapping.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::ArrowOptions;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let fields = |options| schema.tree.to_arrow(options).fields().clone();
+/// assert!(!fields(ArrowOptions::default())[0].is_nullable());
+/// let mut options = ArrowOptions::default();
+/// options.all_nullable = true;
+/// assert!(fields(options)[0].is_nullable());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct ArrowOptions {
@@ -42,20 +59,36 @@ pub struct ArrowOptions {
     pub all_nullable: bool,
 }
 
+impl ArrowOptions {
+    /// Sets [`maps_as_json`](Self#structfield.maps_as_json).
+    #[must_use]
+    pub const fn maps_as_json(self, yes: bool) -> Self {
+        Self { maps_as_json: yes, ..self }
+    }
+
+    /// Sets [`all_nullable`](Self#structfield.all_nullable).
+    #[must_use]
+    pub const fn all_nullable(self, yes: bool) -> Self {
+        Self { all_nullable: yes, ..self }
+    }
+}
+
 /// True if a field holds JSON text.
 #[must_use]
 pub fn is_json(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == JSON)
 }
 
-/// The schema of records, a field for each member. Records that are not objects, or not all of them, are one
-/// field with the name `value`.
-#[must_use]
-pub fn schema(tree: &SchemaTree, options: ArrowOptions) -> Schema {
-    let root = tree.root();
-    match data_type(root, options) {
-        Some(DataType::Struct(fields)) if !root.is_nullable() => Schema::new(fields),
-        _ => Schema::new(vec![field("value", root, options)]),
+impl SchemaTree {
+    /// The Arrow schema of the records, a field for each member. Records that are not objects, or not all of
+    /// them, are one field with the name `value`.
+    #[must_use]
+    pub fn to_arrow(&self, options: ArrowOptions) -> Schema {
+        let root = self.root();
+        match data_type(root, options) {
+            Some(DataType::Struct(fields)) if !root.is_nullable() => Schema::new(fields),
+            _ => Schema::new(vec![field("value", root, options)]),
+        }
     }
 }
 

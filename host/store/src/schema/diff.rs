@@ -6,6 +6,26 @@ use super::kind::Kind;
 use super::rows::SchemaRow;
 
 /// A difference at one path.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{Change, Kind, SchemaRow, diff, rows};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let read = |text: &'static str| -> Result<Vec<SchemaRow>, warpath::Error> {
+///     let mut parts = engine.bytes(text).schema(None);
+///     parts.by_ref().try_for_each(|part| part.map(drop))?;
+///     let schema = parts.finish();
+///     Ok(rows(&schema.tree, &|position| schema.locate(position)))
+/// };
+/// let (before, after) = (read("{\"id\":1}")?, read("{\"id\":\"x\"}\n{}\n")?);
+/// let changes: Vec<Change> = diff(&before, &after).into_iter().map(|found| found.change).collect();
+/// let types = Change::Types(vec![Kind::Int64], vec![Kind::String]);
+/// assert_eq!(changes, [types, Change::Nullable(false)]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The path exists only in the second schema.
@@ -23,7 +43,30 @@ pub enum Change {
 }
 
 /// A difference, with the rows of both schemas as far as they exist.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{SchemaRow, diff, rows};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let read = |text: &'static str| -> Result<Vec<SchemaRow>, warpath::Error> {
+///     let mut parts = engine.bytes(text).schema(None);
+///     parts.by_ref().try_for_each(|part| part.map(drop))?;
+///     let schema = parts.finish();
+///     Ok(rows(&schema.tree, &|position| schema.locate(position)))
+/// };
+/// let (before, after) = (read("{\"id\":1}")?, read("{\"name\":\"x\"}")?);
+/// for found in diff(&before, &after) {
+///     // A path that vanished has no row in the second schema, and a new one has none in the first.
+///     assert_eq!(found.before.is_some(), found.path == "$.id");
+///     assert_eq!(found.after.is_some(), found.path == "$.name");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Difference<'a> {
     /// The path.
     pub path: &'a str,
@@ -41,6 +84,26 @@ fn is_nullable(row: &SchemaRow) -> bool {
 
 /// The differences from one schema to another, in the order of the first one's paths, then of the new paths.
 /// Below a path that appeared or vanished, nothing is listed.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{Change, SchemaRow, diff, rows};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let read = |text: &'static str| -> Result<Vec<SchemaRow>, warpath::Error> {
+///     let mut parts = engine.bytes(text).schema(None);
+///     parts.by_ref().try_for_each(|part| part.map(drop))?;
+///     let schema = parts.finish();
+///     Ok(rows(&schema.tree, &|position| schema.locate(position)))
+/// };
+/// let (before, after) = (read("{\"id\":1}")?, read("{\"id\":1,\"tags\":[]}")?);
+/// let changes = diff(&before, &after);
+/// assert_eq!((changes[0].path, &changes[0].change), ("$.tags", &Change::Appeared));
+/// assert!(diff(&after, &after).is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn diff<'a>(before: &'a [SchemaRow], after: &'a [SchemaRow]) -> Vec<Difference<'a>> {
     let by_path = |rows: &'a [SchemaRow]| -> HashMap<&'a str, &'a SchemaRow> {

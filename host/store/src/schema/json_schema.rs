@@ -12,6 +12,20 @@ use super::tree::{SchemaNode, SchemaTree};
 ///
 /// It says which types a value has, which members an object always has, and what the elements of arrays and
 /// the values of maps are like. Bounds of values are not part of it, because the next input may exceed them.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::json_schema;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let text = json_schema(&schema.tree);
+/// assert!(text.contains("\"type\": \"integer\"") && !text.contains("\"required\""), "{text}");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn json_schema(tree: &SchemaTree) -> String {
     let mut out = String::from("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\"");

@@ -8,8 +8,25 @@ use warpath_core::time::{date, is_exact_instant};
 ///
 /// Integers are numbers without a fraction and an exponent, as in typed columns. All other numbers are
 /// floats: `1.0` and `1e3` too.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::Kind;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"at\":\"2026-01-31\",\"n\":1.0}").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let members = schema.tree.root().members();
+/// // A number with a fraction is a float, also if the fraction is zero.
+/// assert_eq!((members[0].kinds(), members[1].kinds()), (vec![Kind::Date], vec![Kind::Float64]));
+/// assert_eq!(Kind::Date.name(), "date");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Kind {
     /// `null`.
     Null,

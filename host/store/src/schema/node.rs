@@ -25,6 +25,22 @@ const NO_LEN: u32 = u32::MAX;
 pub const MOST_TEXT: usize = 96;
 
 /// A position in the inputs.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{Kind, Position};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let first = schema.tree.root().members()[0].first(Kind::String).unwrap();
+/// assert_eq!(first.position, Position { text: 0, line: 1, offset: 15 });
+/// // The name of the input, and the line counted from 1.
+/// assert_eq!(schema.locate(first.position), "<bytes>:2");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The text that the value is in. Numbers grow in the order of the inputs.
@@ -36,7 +52,22 @@ pub struct Position {
 }
 
 /// The first value of a kind.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{First, Kind};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let first: &First = schema.tree.root().members()[0].first(Kind::String).unwrap();
+/// assert_eq!((first.position.line, first.example.text()), (1, "\"x\"".into()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct First {
     /// The position of the value.
     pub position: Position,
@@ -45,7 +76,23 @@ pub struct First {
 }
 
 /// A text of at most [`MOST_TEXT`] bytes, and whether it was cut.
+///
+/// ```
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let record = format!("{{\"id\":\"{}\"}}", "é".repeat(100));
+/// let mut parts = Engine::builder().build()?.bytes(record.into_bytes()).schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let example = schema.tree.root().members()[0].example().unwrap();
+/// // 96 bytes are kept. The last one is half of a character, which the text leaves out.
+/// assert!(example.cut && example.text().ends_with("é"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Text {
     /// The first bytes.
     pub bytes: Box<[u8]>,
@@ -109,6 +156,21 @@ pub(super) fn is_less(a: (&[u8], f64), b: (&[u8], f64)) -> bool {
 }
 
 /// The relation of a node to its parent.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::Step;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"tags\":[\"a\"]}").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let tags = schema.tree.root().members()[0];
+/// assert_eq!(tags.step(), &Step::Name((*b"tags").into()));
+/// assert_eq!(tags.elements().unwrap().step(), &Step::Elements);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The records.

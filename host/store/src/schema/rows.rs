@@ -7,6 +7,22 @@ use super::node::{Position, Step, Text};
 use super::tree::{SchemaNode, SchemaTree};
 
 /// The schema of one path.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{Kind, rows};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let rows = rows(&schema.tree, &|position| schema.locate(position));
+/// let id = &rows[1];
+/// assert_eq!((id.path.as_str(), id.total(), id.count(Kind::Int64)), ("$.id", 2, 1));
+/// assert_eq!((id.example(), id.integers), (Some("1"), Some((1, 1))));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SchemaRow {
     /// The path as JSONPath: `$.tags[*]`. The values of a map are `.*`.
@@ -68,6 +84,21 @@ impl SchemaRow {
 
 /// The rows of a tree: parents before children, members in the order of their first values. `locate` writes a
 /// position.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::rows;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"tags\":[\"a\"]}").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let rows = rows(&schema.tree, &|position| schema.locate(position));
+/// let paths: Vec<&str> = rows.iter().map(|row| row.path.as_str()).collect();
+/// assert_eq!(paths, ["$", "$.tags", "$.tags[*]"]);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn rows(tree: &SchemaTree, locate: &dyn Fn(Position) -> String) -> Vec<SchemaRow> {
     let mut rows = Vec::new();

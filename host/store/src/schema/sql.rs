@@ -9,6 +9,20 @@ use super::arrow::is_json;
 
 /// An Arrow schema as text: a field on each line, as `name: type`, with `not null` where it holds. The fields
 /// of structs, the elements of lists and the entries of maps follow, indented by two spaces.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{ArrowOptions, arrow_text};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1,\"tags\":[\"a\"]}").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let fields = schema.tree.to_arrow(ArrowOptions::default());
+/// assert_eq!(arrow_text(&fields), "id: int64 not null\ntags: list not null\n  item: utf8 not null\n");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn arrow_text(schema: &Schema) -> String {
     let mut out = String::new();
@@ -46,6 +60,21 @@ fn add_field(field: &Field, depth: usize, out: &mut String) {
 }
 
 /// `CREATE TABLE` for a schema, in the dialect of DuckDB: `STRUCT`, lists as `T[]`, `MAP`, `JSON`.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::{ArrowOptions, create_table};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1,\"tags\":[\"a\"]}\n{\"id\":2}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let fields = schema.tree.to_arrow(ArrowOptions::default());
+/// let statement = create_table("log", &fields);
+/// assert!(statement.contains("\"id\" BIGINT NOT NULL,\n  \"tags\" VARCHAR[]\n"), "{statement}");
+/// # Ok(())
+/// # }
+/// ```
 #[must_use]
 pub fn create_table(name: &str, schema: &Schema) -> String {
     let mut out = format!("CREATE TABLE {} (\n", quoted(name));

@@ -19,6 +19,19 @@ const MORE_NODES: usize = MOST_NODES / 8;
 ///
 /// Trees form a commutative monoid under [`merge`](Self::merge), with the empty tree as its identity, as long
 /// as no tree reaches [`MOST_NODES`].
+///
+/// ```
+/// use warpath::Engine;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// // A node for the records, and one for `$.id`.
+/// assert_eq!((schema.tree.records(), schema.tree.len()), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SchemaTree {
     pub(super) nodes: Vec<Node>,
@@ -252,6 +265,8 @@ impl SchemaTree {
     }
 
     /// Keeps the bounds, after records or another tree were added.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn settle(&mut self) {
         while self.overfull {
             let members = self.limits.members;
@@ -275,6 +290,8 @@ impl SchemaTree {
     }
 
     /// Makes the objects into maps that [look like maps](SchemaNode::looks_like_map).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn fold_maps(&mut self) {
         while self.nodes.iter().any(|node| SchemaNode { tree: self, node }.looks_like_map()) {
             self.rebuild(&|node| node.looks_like_map());
@@ -283,6 +300,8 @@ impl SchemaTree {
     }
 
     /// Replaces each position.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn relocate(&mut self, to: impl Fn(Position) -> Position) {
         for node in &mut self.nodes {
             for (_, first) in &mut node.rare.firsts {
@@ -293,6 +312,21 @@ impl SchemaTree {
 }
 
 /// A node of a tree.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::schema::Kind;
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":null}\n{}\n").schema(None);
+/// parts.by_ref().try_for_each(|part| part.map(drop))?;
+/// let schema = parts.finish();
+/// let id = schema.tree.root().members()[0];
+/// assert_eq!((id.count(Kind::Int64), id.count(Kind::Null), id.missing()), (1, 1, 1));
+/// assert!(id.is_nullable());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaNode<'a> {
     tree: &'a SchemaTree,

@@ -4,7 +4,9 @@ use warpath_lang::program::Query as Path;
 use warpath_random::Rng;
 
 use super::*;
+use crate::cpu::batch::Batch;
 use crate::cpu::needles;
+use crate::cpu::short::{Looked, Short};
 
 /// Names as texts spell them: plain, escaped, long, and with equal ends.
 const NAMES: [&str; 16] = [
@@ -313,6 +315,79 @@ fn the_rarest_needles_are_chosen() {
     assert_eq!(needles_of(r#"$.kind != "a""#), None);
     assert_eq!(needles_of(r#"$.kind == "a" || !$.status"#), None);
     assert_eq!(needles_of(r#"$.url == "a/b" && $.status"#), chosen(r#""url""#));
+}
+
+/// Short regular records are decided by their shapes: many lines of one shape, and lines of changing shapes.
+#[test]
+fn short_records_are_decided_by_their_shapes() {
+    struct Looks<'a>(&'a [u8], &'a Plan);
+    impl Work for Looks<'_> {
+        type Output = (usize, Vec<(usize, String)>);
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> Self::Output {
+            let Self(text, plan) = self;
+            let (mut batch, mut short) = (Batch::default(), Short::default());
+            let (mut at, mut ended, mut values) = (0, 0, Vec::new());
+            batch.clear(true);
+            short.begin(plan);
+            while at < text.len() {
+                batch.begin(simd, text, at);
+                let mut found = Vec::new();
+                let Looked::Ended(next) = short.record(simd, &batch, text, at, plan, &mut found) else {
+                    at = line_end(text, at);
+                    continue;
+                };
+                let text =
+                    |found: &Found| String::from_utf8_lossy(&text[found.start as usize..found.end as usize]);
+                values.extend(found.iter().map(|found| (found.block, text(found).into_owned())));
+                (ended, at) = (ended + 1, next);
+            }
+            (ended, values)
+        }
+    }
+    let paths = ["$.user.lang", "$.lang", "$.tags"].map(|path| Path::compile(path).unwrap());
+    let program = Program::new(&paths).unwrap();
+    let plan = Plan::of(&program.view()).unwrap();
+    let decided: [(&str, &[&str]); 8] = [
+        (r#"{"id":1,"user":{"id":2,"lang":"en"},"lang":"nl"}"#, &[r#""en""#, r#""nl""#]),
+        (r#"{"id": 1, "lang": 7 , "user": {"lang": "en" }}"#, &["7", r#""en""#]),
+        (r#"{"text":"\u00e9 \"user\": {","user":{"lang":"\/"},"lang":-1.5e3}"#, &[r#""\/""#, "-1.5e3"]),
+        (
+            r#"{"lang":[{"lang":1}],"tags":[[1],{"lang":2}],"user":{}}"#,
+            &[r#"[{"lang":1}]"#, r#"[[1],{"lang":2}]"#],
+        ),
+        (r#"{"x":{"lang":1,"user":{"lang":2}},"user":[{"lang":3}]}"#, &[]),
+        (r#"{"lang":1,"lang":2}"#, &["1"]),
+        (r#"[{"lang":1}]"#, &[]),
+        (r#"{}"#, &[]),
+    ];
+    let undecided = [
+        r#"{"lang" : 1}"#,
+        r#"{"l\u0061ng":1}"#,
+        r#"{"lang":1]"#,
+        r#"{"lang":1}}"#,
+        r#"{"lang":1"#,
+        r#"{"lang":"#,
+    ];
+    let mut text = String::new();
+    for _ in 0..20 {
+        for line in decided.iter().map(|(line, _)| *line).chain(undecided) {
+            text += line;
+            text += if text.len().is_multiple_of(3) { " \r\n" } else { "\n" };
+        }
+    }
+    let wanted: Vec<&str> =
+        (0..20).flat_map(|_| decided.iter().flat_map(|(_, values)| *values)).copied().collect();
+    for isa in Isa::all() {
+        let (ended, values) = isa.run(Looks(text.as_bytes(), &plan));
+        assert_eq!(ended, 20 * decided.len(), "{}", isa.name());
+        assert_eq!(
+            values.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(),
+            wanted,
+            "{}",
+            isa.name()
+        );
+    }
 }
 
 /// Regular records stream, whatever their white space.

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use warpath::aggregate::DEFAULT_MEMORY;
-use warpath::aggregate::fraction::Fraction;
+use warpath::aggregate::{DEFAULT_MEMORY, Fraction};
 
 use super::endings::Ending;
 use super::options::{

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, value_parser};
-use warpath::index_file::DEFAULT_LEVELS;
+use warpath::DEFAULT_LEVELS;
 use warpath_shared::units::MAX_DEPTH;
 
 use super::options::{EngineArgs, FileArgs, NewFileArgs, OutputArgs, ProgressArgs, StrictArgs};

@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use warpath::bitmap::column::{Bin, Holds, Scalar};
-use warpath::pool;
 use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
+use warpath_core::pool;
+use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 
 use super::super::args::{FilterArgs, IdsFormatArg};
 use super::super::escape::{escaped, quoted};

@@ -86,7 +86,7 @@ fn read_again(path: &Path, standing: &Standing, ui: &Ui) {
         Ok(text) => text,
         Err(failure) => return failure.report(ui),
     };
-    let FileChange { errors, added, removed } =
+    let FileChange { errors, added, removed, .. } =
         standing.change(|subscriptions| subscriptions.update_file(&text));
     tell(path, &errors, ui);
     let count = standing.current().len();

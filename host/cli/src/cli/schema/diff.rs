@@ -60,7 +60,7 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
 
 /// A difference as a line.
 fn line(difference: &Difference<'_>) -> String {
-    let Difference { path, change, before, after } = difference;
+    let Difference { path, change, before, after, .. } = difference;
     let kinds = |kinds: &[Kind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     let all = |row: &SchemaRow| match row.kinds().collect::<Vec<_>>() {
         none if none.is_empty() => "null".to_owned(),
@@ -115,7 +115,7 @@ pub fn saved(path: &Path) -> Result<Vec<SchemaRow>, Failure> {
     let queries = queries.collect::<Result<Vec<_>, Error>>()?;
     let names: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
     let schema = Schema::new(&queries)?.with_names(&names)?;
-    let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;
+    let engine = Engine::builder().device(warpath_exec::devices::DeviceChoice::Cpu).build()?;
     let mut rows = Vec::new();
     let arrow = schema.to_arrow();
     for columns in engine.input(vec![Source::File(path.to_owned())]).columns(&schema) {

@@ -11,10 +11,9 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::SchemaRef;
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use warpath::answer::Want;
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
-use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn};
+use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
 
 use super::columns::{self, Column};
 use super::rows::{Cut, Rest};

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use warpath::columns::ColumnType;
-use warpath::{Error, Query, strict};
+use warpath::{Error, Query};
+use warpath_backend::strict;
 
 use super::super::args::WhereArgs;
 use super::super::failure::Failure;

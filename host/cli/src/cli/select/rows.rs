@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use warpath::Batch;
-use warpath::answer::{Limit, Piece, RowForm, Want};
+use warpath::{Batch, Limit, RowForm, Want};
+use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
 
 use super::super::failure::Failure;

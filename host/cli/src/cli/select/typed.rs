@@ -3,9 +3,9 @@
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
-use warpath::answer::{Piece, Want};
 use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
-use warpath::{Batch, Error};
+use warpath::{Batch, Error, Want};
+use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
 
 use super::super::args::OnMismatchArg;

@@ -24,7 +24,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use warpath::pool;
+use warpath_core::pool;
 
 /// The bytes of rows that wait to be encoded together. They are enough work for several cores, and few in
 /// comparison with a row group.

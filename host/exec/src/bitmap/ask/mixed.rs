@@ -28,7 +28,33 @@ use crate::engine::{Engine, OnError};
 use crate::input::Source;
 
 /// The lines of a file that decide about a predicate: the result of [`BitmapEngine::lines`].
+///
+/// ```
+/// use warpath::bitmap::{BitmapEngine, BitmapIndex, ColumnSpec, build};
+/// use warpath::{Engine, Predicate, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tweets.ndjson");
+/// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let path = Path::new("tweets.ndjson");
+/// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// // The index decides about `n`, and the text about `$.id`.
+/// let predicate = Predicate::parse("n >= 6 && $.id < 3")?;
+/// let lines = BitmapEngine::cpu().lines(&index, &engine, path.as_ref(), &predicate, false)?;
+/// let mut input = engine.open(&path)?.only(&index, lines.rows.unwrap())?;
+/// if let Some(rest) = &lines.rest {
+///     input = input.matching(rest);
+/// }
+/// assert_eq!(input.query(&Query::compile("$.id")?)?.next().unwrap()?.text(), "2");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Lines {
     /// The lines to read; `None` for all lines.
     pub rows: Option<RowSet>,

@@ -36,6 +36,22 @@ use super::{ColumnSpec, build_parts, check_names};
 /// If a column of floats is read as [`Kind::Int`], the integers within the range are its values. If a column
 /// of texts is read as [`Kind::Time`], the instants of RFC 3339 are its values.
 ///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{Int64Array, RecordBatch, RecordBatchIterator};
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build_arrow};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let column = Arc::new(Int64Array::from(vec![5, 6, 7])) as _;
+/// let batch = RecordBatch::try_from_iter([("n", column)])?;
+/// let batches = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+/// let built = build_arrow("numbers", batches, &[ColumnSpec::new("n", "n")])?;
+/// assert_eq!(BitmapIndex::from_built(built)?.rows(), 3);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// * [`Error::Usage`] for a column that the table does not have, for equal names, and for values that cannot
 ///   be cut as wanted.

@@ -21,6 +21,8 @@ pub struct LocatedRecord<'a> {
 impl Batch<'_> {
     /// Returns the line in the input, counted from 1, of a line of a piece whose first line is `first`. `at`
     /// is the offset of a byte of that line in the piece.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn line_at(&self, piece: &Piece, first: u64, line: LineIx, at: PartOffset) -> u64 {
         match self.text.extract() {
@@ -31,6 +33,8 @@ impl Batch<'_> {
 
     /// Returns the record with a byte at offset `at` of a piece, which is in line `line` of the piece. The
     /// first line of the piece is `first`. The caller wanted records, so that the batch has its text.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
     #[must_use]
     pub fn record_at(&self, piece: &Piece, first: u64, line: LineIx, at: PartOffset) -> LocatedRecord<'_> {
         let (text, at_text) = (self.text(), piece.base as usize + at as usize);
@@ -49,6 +53,8 @@ impl Batch<'_> {
     }
 
     /// Returns the malformed records that were skipped, in order, with their texts without newlines.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     #[must_use]
     pub fn skipped_records(&self) -> Vec<(RecordError, &[u8])> {
         let mut skipped = Vec::new();

@@ -146,7 +146,10 @@ fn valid() {
         "$.\u{80}\u{7ff}\u{ffff}\u{10ffff}",
         "$ \t\r\n.a",
     ] {
-        parsed(query);
+        // What is shown is read as the same query.
+        let shown = parsed(query).to_string();
+        assert_eq!(parsed(&shown).to_string(), shown, "{query}");
+        assert_eq!(shown.contains("?"), query.contains("?"), "{shown}");
     }
 }
 

@@ -8,7 +8,25 @@ use crate::bitmap::layout;
 use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace};
 
 /// A bitmap index's description of itself.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// let info = BitmapIndex::from_built(built)?.info();
+/// assert_eq!((info.rows, info.columns.len()), (2, 1));
+/// assert_eq!(info.input.map(|(bytes, _)| bytes), Some(log.metadata()?.len()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BitmapInfo {
     /// The version of the file format.
     pub version: u32,
@@ -30,7 +48,27 @@ pub struct BitmapInfo {
 }
 
 /// A bitmap index's description of a column.
+///
+/// ```
+/// use warpath::Engine;
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, Kind, build};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let log = folder.path().join("log.ndjson");
+/// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let status = ColumnSpec::new("status", "$.status");
+/// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
+/// let info = BitmapIndex::from_built(built)?.info();
+/// let status = &info.columns[0];
+/// assert_eq!((status.name.as_str(), status.kind, status.bins), ("status", Kind::Int, 2));
+/// // Two bitmaps of two rows, in whole bytes.
+/// assert_eq!(status.plain_bytes, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ColumnInfo {
     /// The column's name.
     pub name: String,

@@ -223,7 +223,8 @@ impl StringColumn {
             } else {
                 CodeFault::Unknown(at)
             };
-            return Err(ColumnError::Codes { name: NAME.into(), row: row as u64, fault }.into());
+            let (name, fault) = (NAME.into(), fault.to_string());
+            return Err(ColumnError::Codes { name, row: row as u64, fault }.into());
         }
         let len = codes.len();
         let image = Image::Owned(codes, 0..len);

@@ -1,0 +1,417 @@
+//! Records that lie within one batch, as log lines do, decided by their shapes.
+//!
+//! [`super::scan`] keeps a stack while the words of a record go by, and walks each word in which something
+//! happens. In a line of 84 bytes something happens in every word. So this module does not walk: it gathers
+//! the brackets of a record, and the colons before which a name may end, from the masks of the words. The
+//! brackets, in order, are the *shape* of the record:
+//!
+//! ```text
+//! text     {"time":"…","user":{"id":7,"tags":["a","b"]},"ms":3}
+//! shape    {                  {             [        ]}       }      6 brackets: opens 1 1 1 0 0 0
+//!                                                                                braces 1 1 0 0 1 1
+//! ```
+//!
+//! Lines of one program have few shapes, because their members come in the same order. The depths and the
+//! ends of containers are found once for a shape, and looked up for each record that has it. The idea is that
+//! of Mison's pattern trees: Li, Katsipoulakis, Chandramouli, Goldstein, Kossmann, "Mison: A Fast JSON Parser
+//! for Data Analytics", VLDB 2017. Here a shape only says what the brackets of this record say anyway. The
+//! positions of names are not guessed. So a record of a new shape costs more, and is never wrong.
+//!
+//! A record that this module does not decide goes to [`super::scan`].
+
+use warpath_core::simd::Simd;
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::units::{PartOffset, WORD_BYTES};
+
+use super::batch::Batch;
+use super::plan::Plan;
+use super::scan::{Found, skip_space};
+
+/// The most brackets of a record, which have one bit each.
+const MOST: usize = 64;
+
+/// The most containers that may be open at a time. The scan gives up deeper records.
+const DEEPEST: usize = 58;
+
+/// The number of shapes that are kept.
+const KEPT: usize = 8;
+
+/// The brackets of a record, in order, and what follows from them.
+#[derive(Clone, Copy)]
+struct Shape {
+    brackets: Brackets,
+    /// Set if the brackets are those of one container, balanced and matching in kind.
+    regular: bool,
+    /// For each number of brackets, the depth after this number.
+    depth: [u8; MOST + 1],
+    /// For each bracket that opens, the number of the bracket that closes its container.
+    close: [u8; MOST],
+}
+
+/// Some brackets, the first lowest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Brackets {
+    opens: u64,
+    braces: u64,
+    count: u32,
+}
+
+impl Shape {
+    const NONE: Self = Self {
+        brackets: Brackets { opens: 0, braces: 0, count: 0 },
+        regular: false,
+        depth: [0; MOST + 1],
+        close: [0; MOST],
+    };
+
+    fn new(brackets: Brackets) -> Self {
+        let mut shape = Self { brackets, regular: true, ..Self::NONE };
+        let (mut open, mut depth) = ([0; DEEPEST + 1], 0);
+        for at in 0..(brackets.count as usize).min(MOST) {
+            if brackets.opens >> at & 1 == 1 {
+                open[depth] = at;
+                depth += 1;
+            } else if depth == 0 {
+                shape.regular = false;
+            } else {
+                depth -= 1;
+                shape.close[open[depth]] = at as u8;
+                // A bracket and its closing bracket are of the same kind.
+                shape.regular &= (brackets.braces >> at ^ brackets.braces >> open[depth]) & 1 == 0;
+                // The root's closing bracket is the last one.
+                shape.regular &= depth > 0 || at + 1 == brackets.count as usize;
+            }
+            shape.depth[at + 1] = depth as u8;
+            if depth > DEEPEST || !shape.regular {
+                return Self { regular: false, ..shape };
+            }
+        }
+        shape.regular &= depth == 0 && brackets.count > 0;
+        shape
+    }
+}
+
+/// The shapes of the last records.
+struct Shapes {
+    kept: [Shape; KEPT],
+    /// The shape of the last record.
+    last: usize,
+    /// The shape that is given up next.
+    oldest: usize,
+}
+
+impl Shapes {
+    #[inline(always)]
+    fn of(&mut self, brackets: Brackets) -> &Shape {
+        if self.kept[self.last % KEPT].brackets != brackets {
+            self.find(brackets);
+        }
+        &self.kept[self.last % KEPT]
+    }
+
+    fn find(&mut self, brackets: Brackets) {
+        self.last = match self.kept.iter().position(|shape| shape.brackets == brackets) {
+            Some(at) => at,
+            None => {
+                self.kept[self.oldest] = Shape::new(brackets);
+                let at = self.oldest;
+                self.oldest = (at + 1) % KEPT;
+                at
+            }
+        };
+    }
+}
+
+/// An open container whose members are looked for.
+#[derive(Clone, Copy)]
+struct Frame {
+    block: usize,
+    /// The names that are still to be found, one bit a name.
+    left: u64,
+    /// The depth of its members.
+    depth: u8,
+    /// The number of its closing bracket.
+    close: u8,
+}
+
+/// Returns whether a byte may be part of a number or a literal.
+#[inline(always)]
+fn is_of_scalar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
+}
+
+/// The result of looking at a record.
+pub(super) enum Looked {
+    /// The record is regular, and the next line begins here.
+    Ended(usize),
+    /// The record does not end in the batch.
+    Beyond,
+    /// The record has to be scanned.
+    Undecided,
+}
+
+/// The colons that names may end before.
+#[derive(Clone, Copy)]
+enum Names {
+    /// No name is looked for.
+    None,
+    /// Names of these lengths, with their quotes.
+    Lengths([u32; 2]),
+    /// Names of more than two lengths, or long ones.
+    Any,
+}
+
+/// A colon before which a name may end.
+#[derive(Clone, Copy, Default)]
+struct Colon {
+    /// Its offset in the batch.
+    at: u32,
+    /// The number of brackets of the record before it.
+    rank: u32,
+}
+
+/// The most such colons of a record.
+const COLONS: usize = 64;
+
+/// The memory of this module, reused from record to record.
+pub(super) struct Short {
+    names: Names,
+    shapes: Shapes,
+    colons: [Colon; COLONS],
+    frames: Vec<Frame>,
+}
+
+impl Default for Short {
+    fn default() -> Self {
+        Self {
+            names: Names::None,
+            shapes: Shapes { kept: [Shape::NONE; KEPT], last: 0, oldest: 0 },
+            colons: [Colon::default(); COLONS],
+            frames: Vec::new(),
+        }
+    }
+}
+
+impl Short {
+    /// Prepares for the records of a program.
+    pub(super) fn begin(&mut self, plan: &Plan) {
+        let mut lengths =
+            plan.blocks.iter().flat_map(|block| &block.names).map(|name| name.quoted.len() as u32);
+        self.names = match lengths.next() {
+            None => Names::None,
+            Some(one) => {
+                let two = lengths.clone().find(|length| *length != one).unwrap_or(one);
+                let longest = one.max(two).max(lengths.clone().max().unwrap_or(0));
+                if longest < WORD_BYTES as u32 && lengths.all(|length| length == one || length == two) {
+                    Names::Lengths([one, two])
+                } else {
+                    Names::Any
+                }
+            }
+        };
+    }
+
+    /// Looks at the record whose root container opens at `start`, in the batch. The values that it has go to
+    /// `found`.
+    #[inline(always)]
+    pub(super) fn record<S: Simd>(
+        &mut self,
+        simd: S,
+        batch: &Batch,
+        text: &[u8],
+        start: usize,
+        plan: &Plan,
+        found: &mut Vec<Found>,
+    ) -> Looked {
+        let Self { names, shapes, colons, frames } = self;
+        let Some(mut word) = batch.word_of(start) else { return Looked::Beyond };
+        let mut keep = u64::MAX << (start - batch.place(word));
+        let mut brackets = Brackets { opens: 0, braces: 0, count: 0 };
+        let (mut colon_count, mut last, mut odd) = (0, start, 0);
+        let next = loop {
+            let masks = batch.brackets(word);
+            let end = masks.newline & keep;
+            // The bits up to the line feed, or all.
+            keep &= end ^ end.wrapping_sub(1);
+            let here = (masks.open | masks.close) & keep;
+            odd |= batch.colons(word).1 & keep;
+            let mut ends = keep
+                & match *names {
+                    Names::None => 0,
+                    Names::Lengths(lengths) => batch.ends(word, lengths),
+                    Names::Any => batch.colons(word).0,
+                };
+            while ends != 0 {
+                let bit = ends & ends.wrapping_neg();
+                ends ^= bit;
+                let rank = brackets.count + (here & (bit - 1)).count_ones();
+                let at = (word * WORD_BYTES) as u32 + bit.trailing_zeros();
+                colons[colon_count % COLONS] = Colon { at, rank };
+                colon_count += 1;
+            }
+            if here != 0 {
+                let count = brackets.count & 63;
+                brackets.opens |= simd.gather(masks.open, here) << count;
+                brackets.braces |= simd.gather(masks.brace, here) << count;
+                brackets.count += here.count_ones();
+                if brackets.count > MOST as u32 {
+                    return Looked::Undecided;
+                }
+                last = batch.place(word) + (63 - here.leading_zeros()) as usize;
+            }
+            if end != 0 {
+                let line_feed = end & end.wrapping_neg();
+                if batch.string(word) & line_feed != 0 || colon_count > COLONS {
+                    return Looked::Undecided;
+                }
+                break batch.place(word) + line_feed.trailing_zeros() as usize + 1;
+            }
+            word += 1;
+            keep = u64::MAX;
+            if word >= batch.words {
+                return Looked::Beyond;
+            }
+        };
+        // Between the root's closing bracket and the line feed, there is white space alone.
+        if last + 2 != next && !text[last + 1..next].iter().all(|byte| is_whitespace(*byte)) {
+            return Looked::Undecided;
+        }
+        let shape = shapes.of(brackets);
+        if !shape.regular || odd != 0 {
+            return Looked::Undecided;
+        }
+        found.clear();
+        let record = Record { text, batch, plan, shape, start };
+        let colons = &colons[..colon_count.min(COLONS)];
+        if shape.brackets.braces & 1 == 1 && !record.walk(simd, colons, frames, found) {
+            return Looked::Undecided;
+        }
+        if plan.blocks[0].wants_value() {
+            let (start, end) = (start as PartOffset, last as PartOffset + 1);
+            found.push(Found { block: 0, start, end, container: true });
+        }
+        Looked::Ended(next)
+    }
+}
+
+/// A record, while it is looked at.
+struct Record<'a> {
+    text: &'a [u8],
+    batch: &'a Batch,
+    plan: &'a Plan,
+    shape: &'a Shape,
+    start: usize,
+}
+
+impl Record<'_> {
+    /// Finds the values of the plan's names. Returns false if the record has to be scanned.
+    #[inline(always)]
+    fn walk<S: Simd>(
+        &self,
+        simd: S,
+        colons: &[Colon],
+        frames: &mut Vec<Frame>,
+        found: &mut Vec<Found>,
+    ) -> bool {
+        let Self { text, plan, shape, .. } = *self;
+        frames.clear();
+        let base = self.batch.place(0);
+        let mut top = Frame { block: 0, left: plan.all_names(0), depth: 1, close: shape.close[0] };
+        for Colon { at, rank } in colons {
+            let (colon, rank) = (base + *at as usize, *rank as usize);
+            while rank > top.close as usize {
+                match frames.pop() {
+                    Some(frame) => top = frame,
+                    None => return false,
+                }
+            }
+            if shape.depth[rank % (MOST + 1)] != top.depth {
+                continue;
+            }
+            let names = &plan.blocks[top.block].names;
+            let mut left = top.left;
+            let name = loop {
+                if left == 0 {
+                    break None;
+                }
+                let name = left.trailing_zeros() as usize;
+                if names[name].ends_at(text, colon) {
+                    break Some(name);
+                }
+                left &= left - 1;
+            };
+            let Some(name) = name else { continue };
+            let mut before = colon - names[name].quoted.len();
+            while before > 0 && is_whitespace(text[before - 1]) {
+                before -= 1;
+            }
+            if before == 0 || !matches!(text[before - 1], b',' | b'{') {
+                return false;
+            }
+            top.left &= !(1 << name);
+            let block = names[name].block;
+            let wanted = &plan.blocks[block];
+            let start = skip_space(text, colon + 1);
+            let from = start as PartOffset;
+            match text.get(start) {
+                Some(open @ (b'{' | b'[')) if *open == b'{' || wanted.wants_value() => {
+                    let close = shape.close[rank % MOST];
+                    let Some(at) = self.bracket(simd, close as u32) else { return false };
+                    if !matches!(text.get(skip_space(text, at + 1)), Some(b',' | b'}')) {
+                        return false;
+                    }
+                    if wanted.wants_value() {
+                        found.push(Found { block, start: from, end: at as PartOffset + 1, container: true });
+                    }
+                    if *open == b'{' && !wanted.names.is_empty() {
+                        frames.push(top);
+                        let depth = shape.depth[rank % MOST + 1];
+                        top = Frame { block, left: plan.all_names(block), depth, close };
+                    }
+                }
+                Some(b'[') => {}
+                Some(b',' | b':' | b'}' | b']' | b'\n') | None => return false,
+                Some(_) if wanted.wants_scalar() => {
+                    let Some(end) = self.scalar_end(start) else { return false };
+                    found.push(Found { block, start: from, end: end as PartOffset, container: false });
+                }
+                Some(_) => {}
+            }
+        }
+        true
+    }
+
+    /// The offset of the bracket with this number in the record.
+    #[inline(always)]
+    fn bracket<S: Simd>(&self, simd: S, mut number: u32) -> Option<usize> {
+        let mut word = self.batch.word_of(self.start)?;
+        let mut keep = u64::MAX << (self.start - self.batch.place(word));
+        while word < self.batch.words {
+            let masks = self.batch.brackets(word);
+            let here = (masks.open | masks.close) & keep;
+            let count = here.count_ones();
+            if number < count {
+                return Some(
+                    self.batch.place(word) + simd.scatter(1 << number, here).trailing_zeros() as usize,
+                );
+            }
+            number -= count;
+            (word, keep) = (word + 1, u64::MAX);
+        }
+        None
+    }
+
+    /// The offset after the string, the number or the literal that begins at `start`. `None` if a comma or a
+    /// closing brace does not follow it, perhaps after white space.
+    #[inline(always)]
+    fn scalar_end(&self, start: usize) -> Option<usize> {
+        let text = self.text;
+        let end = if text[start] == b'"' {
+            self.batch.quote_from(start + 1)? + 1
+        } else {
+            let rest = &text[start..];
+            start + rest.iter().position(|byte| !is_of_scalar(*byte))?
+        };
+        matches!(text.get(skip_space(text, end)), Some(b',' | b'}')).then_some(end)
+    }
+}

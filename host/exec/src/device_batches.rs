@@ -1,0 +1,125 @@
+//! Columns of inputs that stay on a device, with the values that the columns did not take.
+
+use std::collections::VecDeque;
+
+use arrow_schema::SchemaRef;
+use warpath_backend::answer::Want;
+use warpath_backend::columns::{Schema, Tally};
+use warpath_backend::on_device::DeviceBatch;
+use warpath_core::error::Error;
+
+use crate::operators::Input;
+use crate::stream::{Answers, Batch};
+
+/// Columns of inputs that stay on a device, in order, all of one schema. See
+/// [`Input::device_columns`](crate::operators::Input::device_columns).
+///
+/// ```no_run
+/// use warpath::columns::{ColumnType, Schema};
+/// use warpath::{DeviceChoice, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
+/// let engine = Engine::builder().device(DeviceChoice::Cuda(0)).build()?;
+/// let mut batches = engine.open("tweets.ndjson")?.device_columns(&schema);
+/// println!("{} from {}", batches.schema(), batches.answers().plan().backend);
+/// for batch in &mut batches {
+///     println!("{} rows", batch?.num_rows());
+/// }
+/// for ((name, values), lost) in batches.counted().iter().zip(&batches.losses().columns) {
+///     println!("{} values of `{name}` are no {values}", lost.mismatch.count);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct DeviceBatches<'a> {
+    answers: Answers<'a>,
+    schema: SchemaRef,
+    /// The name and the type of each column.
+    counted: Vec<(String, String)>,
+    /// The batches of the last partition that were not yielded yet.
+    ready: VecDeque<DeviceBatch>,
+    losses: Tally,
+}
+
+impl<'a> DeviceBatches<'a> {
+    /// Starts the results, unless a column is of a type that stays on no device.
+    pub(crate) fn start(input: Input<'a>, schema: &Schema) -> Self {
+        let mut columns = schema.program().columns().iter();
+        let answers = match columns.find(|column| column.values.is_nested()) {
+            None => {
+                let want = Want::new().columns(schema.width()).on_device(true);
+                input.answers(schema.program().clone(), want)
+            }
+            Some(column) => Answers::failed(Error::Usage(format!(
+                "column `{}` is a {}, which cannot stay on a device; expected no column of a type `list<>` or \
+                 `struct<>`: select it to the host",
+                column.name, column.values
+            ))),
+        };
+        Self::new(answers, schema)
+    }
+
+    /// Makes the batches of results that have the columns of a schema.
+    fn new(answers: Answers<'a>, schema: &Schema) -> Self {
+        let columns = schema.program().columns().iter();
+        let counted = columns.map(|column| (column.name.clone(), column.values.to_string()));
+        let counted: Vec<_> = counted.collect();
+        let mut losses = Tally::default();
+        losses.columns.resize_with(counted.len(), Default::default);
+        Self { answers, schema: schema.to_arrow(), counted, ready: VecDeque::new(), losses }
+    }
+
+    /// The schema of all batches.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The underlying iterator, for its statistics and its plan.
+    #[must_use]
+    pub fn answers(&self) -> &Answers<'a> {
+        &self.answers
+    }
+
+    /// The values that columns did not take, in the partitions so far; complete when the iterator has ended.
+    #[must_use]
+    pub fn losses(&self) -> &Tally {
+        &self.losses
+    }
+
+    /// The name and the type of each column whose values [`losses`](Self::losses) counts.
+    #[must_use]
+    pub fn counted(&self) -> &[(String, String)] {
+        &self.counted
+    }
+
+    /// Takes the columns of a partition.
+    fn take(&mut self, mut batch: Batch<'_>) {
+        let made = batch.take_on_device();
+        for ((first, piece), columns) in batch.pieces().zip(made) {
+            let Some(columns) = columns else { continue };
+            let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
+            self.losses.add(columns.on_host(), &piece.records, place);
+            if columns.rows() > 0 {
+                self.ready.push_back(DeviceBatch::new(columns, self.schema.clone()));
+            }
+        }
+    }
+}
+
+impl Iterator for DeviceBatches<'_> {
+    type Item = Result<DeviceBatch, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Some(Ok(batch));
+            }
+            match self.answers.next()? {
+                Ok(batch) => self.take(batch),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
