@@ -132,12 +132,14 @@ impl Bits<'_> {
     }
 }
 
-impl Inflater {
+impl Default for Inflater {
     /// Before the first block.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { state: State::Header, is_last: false, is_fixed: false, tables: Box::new(Tables::new()) }
     }
+}
 
+impl Inflater {
     /// Begins another member, or begins at another block.
     pub fn restart(&mut self) {
         (self.state, self.is_last) = (State::Header, false);

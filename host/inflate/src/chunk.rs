@@ -10,6 +10,8 @@ use crate::text::{Memory, Text};
 const TEXT_BYTES: usize = 8 << 20;
 /// The most bytes of text of a chunk.
 const MOST_TEXT_BYTES: usize = 2 * TEXT_BYTES;
+/// Bytes of text that could be decoded in the time of one attempt to decode at a position that is no header.
+const ATTEMPT_BYTES: usize = 256;
 
 /// A position between two symbols.
 pub enum Position {
@@ -91,30 +93,31 @@ pub struct Found {
     pub end: End,
 }
 
-/// Searches a part for a position, and decodes from there. `None` if there is none, or if the text is too
-/// long. The second value is the memory in this case.
-pub fn search(raw: &Raw, number: usize, part: &Part, mut memory: Memory) -> Result<Found, Memory> {
+/// Searches a part for a position, and decodes from there. `Err` with the memory if there is no position, if
+/// the text is too long, or if too much was decoded at positions that are no headers.
+pub fn search(raw: &Raw, number: usize, part: &Part, memory: Memory) -> Result<Found, Memory> {
     let mut input = Input::new(raw, number, part.offset);
-    let (mut from, to) = (0, 8 * part.bytes.len());
+    let text = Text::unknown(memory);
+    let mut decoder = Decoder { text, inflater: Inflater::default(), has_proof: false, is_searched: true };
+    let (mut from, to, mut wasted) = (0, 8 * part.bytes.len(), 0);
     while let Some(start) = find(&input.bytes, from, to) {
         let bit = start.bit() as usize;
-        let inflater = Inflater::new();
-        let decoder = Decoder { text: Text::unknown(memory), inflater, has_proof: false, is_searched: true };
         let next = if matches!(start, Start::Member(_)) { Next::Header } else { Next::Blocks };
-        let (text, end) = match decoder.run(&mut input, bit, next, 8 * part.end(), None) {
-            Ok(done) => done,
-            Err(refused) => {
-                memory = refused.into_memory();
+        match decoder.run(&mut input, bit, next, 8 * part.end(), None) {
+            Some(End::At(Position::Within(..))) => break,
+            Some(end) => return Ok(Found { start: start.plus(8 * part.offset), text: decoder.text, end }),
+            None => {
+                wasted += ATTEMPT_BYTES + decoder.text.len();
+                if wasted > TEXT_BYTES {
+                    break;
+                }
+                decoder.text.restart();
+                decoder.inflater.restart();
                 from = bit + 1;
-                continue;
             }
-        };
-        if matches!(&end, End::At(Position::Within(..))) {
-            return Err(text.into_memory());
         }
-        return Ok(Found { start: start.plus(8 * part.offset), text, end });
     }
-    Err(memory)
+    Err(decoder.text.into_memory())
 }
 
 /// Decodes from a position after a known window, to the first header at or after bit `to`, or to `target`.
@@ -130,16 +133,14 @@ pub fn decode(
     let bit = position.bit();
     let mut input = Input::new(raw, number, bit / 8);
     let (inflater, next) = match position {
-        Position::Start { start: Start::Member(_), .. } => (Inflater::new(), Next::Header),
-        Position::Start { .. } => (Inflater::new(), Next::Blocks),
+        Position::Start { start: Start::Member(_), .. } => (Inflater::default(), Next::Header),
+        Position::Start { .. } => (Inflater::default(), Next::Blocks),
         Position::Within(inflater, _) => (*inflater, Next::Blocks),
     };
     let text = Text::known(memory, window);
-    let decoder = Decoder { text, inflater, has_proof: true, is_searched: false };
-    match decoder.run(&mut input, (bit % 8) as usize, next, to, target) {
-        Ok(done) => done,
-        Err(text) => (text, End::Fault(Fault::Block)),
-    }
+    let mut decoder = Decoder { text, inflater, has_proof: true, is_searched: false };
+    let end = decoder.run(&mut input, (bit % 8) as usize, next, to, target);
+    (decoder.text, end.unwrap_or(End::Fault(Fault::Block)))
 }
 
 struct Decoder {
@@ -152,15 +153,15 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes from a bit of the input. `Err` if that was no header.
+    /// Decodes from a bit of the input. `None` if that was no header.
     fn run(
-        mut self,
+        &mut self,
         input: &mut Input<'_>,
         mut bit: usize,
         mut next: Next,
         to: u64,
         target: Option<Start>,
-    ) -> Result<(Text, End), Text> {
+    ) -> Option<End> {
         let base = 8 * input.offset;
         let first = bit;
         // A position at which the chunk may end.
@@ -174,7 +175,7 @@ impl Decoder {
                     let start = Start::Member(input.offset + byte as u64);
                     if is_end(start, bit, &self.text) {
                         let position = Position::Start { start, bit: base + bit as u64 };
-                        return Ok((self.text, End::At(position)));
+                        return Some(End::At(position));
                     }
                     match header(&input.bytes[byte..]) {
                         Ok(Some(length)) => {
@@ -185,7 +186,7 @@ impl Decoder {
                         }
                         Ok(None) if input.more() => {}
                         Ok(None) if byte == input.bytes.len() && base + bit as u64 > 0 => {
-                            return Ok((self.text, End::File));
+                            return Some(End::File);
                         }
                         Ok(None) => break Fault::Ends,
                         Err(fault) => break fault,
@@ -197,15 +198,16 @@ impl Decoder {
                     Stopped::Fault => break Fault::Block,
                     Stopped::Output if self.text.len() < MOST_TEXT_BYTES => self.text.grow(),
                     Stopped::Output => {
-                        let position = Position::Within(Box::new(self.inflater), base + bit as u64);
-                        return Ok((self.text, End::At(position)));
+                        let position =
+                            Position::Within(Box::new(std::mem::take(&mut self.inflater)), base + bit as u64);
+                        return Some(End::At(position));
                     }
                     Stopped::Block => {
                         self.has_proof = true;
                         let start = Start::of_block(base + bit as u64, input.peek(bit));
                         if is_end(start, bit, &self.text) {
                             let position = Position::Start { start, bit: base + bit as u64 };
-                            return Ok((self.text, End::At(position)));
+                            return Some(End::At(position));
                         }
                         self.text.settle();
                     }
@@ -226,6 +228,6 @@ impl Decoder {
                 },
             }
         };
-        if self.is_searched && !self.has_proof { Err(self.text) } else { Ok((self.text, End::Fault(fault))) }
+        (self.has_proof || !self.is_searched).then_some(End::Fault(fault))
     }
 }

@@ -125,10 +125,11 @@ enum Job {
 }
 
 impl ParallelGzip {
-    /// The text of gzip data, decoded by `threads` threads, at least one.
+    /// The text of gzip data, decoded by `threads` threads, at least one. There are fewer if the operating
+    /// system starts no more.
     ///
     /// # Errors
-    /// Those of the operating system, if it starts no thread.
+    /// The error of the operating system, if it starts no thread.
     pub fn new(raw: impl Read + Send + 'static, threads: usize) -> io::Result<Self> {
         Self::with_parts(raw, threads, None)
     }
@@ -180,7 +181,11 @@ impl ParallelGzip {
         for _ in 0..threads.max(1) {
             let shared = this.shared.clone();
             let thread = thread::Builder::new().name("warpath inflate".into());
-            this.threads.push(thread.spawn(move || shared.work())?);
+            match thread.spawn(move || shared.work()) {
+                Ok(thread) => this.threads.push(thread),
+                Err(error) if this.threads.is_empty() => return Err(error),
+                Err(_) => break,
+            }
         }
         Ok(this)
     }

@@ -75,7 +75,7 @@ impl<R: Read> GzipReader<R> {
             taken: 0,
             decoded: 0,
             begin: 0,
-            inflater: Inflater::new(),
+            inflater: Inflater::default(),
             hasher: Hasher::new(),
             size: 0,
             place: Place::Header,

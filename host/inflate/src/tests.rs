@@ -1,7 +1,9 @@
 //! Comparisons with another decoder.
 
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
+use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compress, Compression, FlushCompress, GzBuilder};
 use warpath_random::Rng;
 
@@ -155,5 +157,151 @@ fn damaged_files_are_read_as_by_another_decoder() {
             }
         }
         check(&mut random, &packed, &format!("seed {seed}"));
+    }
+}
+
+/// Data that is compressed, stored once more: a search finds headers that are none of the outer member.
+#[test]
+fn headers_in_stored_text_mislead_no_search() {
+    for seed in 0..30 {
+        let mut random = Rng::new(2000 + seed);
+        let mut inner = Vec::new();
+        while inner.len() < 40_000 {
+            match random.below(4) {
+                0 => inner.extend(b"\x1f\x8b\x08\0".repeat(1 + random.below(2000))),
+                1 => inner.extend(b"\0\0\0\xff\xff".repeat(1 + random.below(2000))),
+                _ => {
+                    let text = text(&mut random, 30_000);
+                    inner.extend_from_slice(&member(&mut random, &text));
+                }
+            }
+        }
+        let mut outer = GzEncoder::new(Vec::new(), Compression::new(random.below(2) as u32));
+        outer.write_all(&inner).unwrap();
+        let packed = outer.finish().unwrap();
+        assert!(expected(&packed) == (inner, None), "seed {seed}");
+        check(&mut random, &packed, &format!("seed {seed}"));
+    }
+}
+
+/// A member with these flags, and a checksum of the header if the flags say so.
+fn with_header(flags: u8, text: &[u8]) -> Vec<u8> {
+    let mut packed = vec![0x1f, 0x8b, 8, flags, 1, 2, 3, 4, 0, 255];
+    if flags & 4 != 0 {
+        packed.extend_from_slice(b"\x05\0extra");
+    }
+    for (flag, field) in [(8, &b"name\0"[..]), (16, b"comment\0")] {
+        if flags & flag != 0 {
+            packed.extend_from_slice(field);
+        }
+    }
+    if flags & 2 != 0 {
+        packed.extend_from_slice(&(crc32fast::hash(&packed) as u16).to_le_bytes());
+    }
+    let mut compress = DeflateEncoder::new(packed, Compression::default());
+    compress.write_all(text).unwrap();
+    let mut packed = compress.finish().unwrap();
+    packed.extend_from_slice(&crc32fast::hash(text).to_le_bytes());
+    packed.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    packed
+}
+
+#[test]
+fn headers_are_read_as_by_another_decoder() {
+    let mut random = Rng::new(3000);
+    for flags in 0..=u8::MAX {
+        let packed = [with_header(flags, b"first\n"), with_header(flags ^ 31, b"")].concat();
+        check(&mut random, &packed, &format!("flags {flags}"));
+    }
+    for length in [65_534, 65_535, 65_536, 70_000] {
+        let long = GzBuilder::new().filename(vec![b'n'; length]).comment(vec![b'c'; 60_000]);
+        let mut encoder = long.extra(vec![1; 65_535]).write(Vec::new(), Compression::default());
+        encoder.write_all(b"text\n").unwrap();
+        check(&mut random, &encoder.finish().unwrap(), &format!("a name of {length} bytes"));
+    }
+}
+
+/// A file that is cut at each of its bytes, or has any other byte there.
+#[test]
+fn each_byte_may_be_altered_or_missing() {
+    let mut random = Rng::new(4000);
+    let (fixed, dynamic) = (text(&mut random, 40), text(&mut random, 400));
+    let packed = [with_header(31, &fixed), member(&mut random, &dynamic), with_header(0, b"")].concat();
+    for at in 0..packed.len() {
+        check(&mut random, &packed[..at], &format!("cut at {at}"));
+        let mut altered = packed.clone();
+        altered[at] = altered[at].wrapping_add(1 + random.below(255) as u8);
+        check(&mut random, &altered, &format!("altered at {at}"));
+    }
+}
+
+/// A reader that fails after some bytes.
+struct Failing(io::Cursor<Vec<u8>>);
+
+impl Read for Failing {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(room)? {
+            0 if !room.is_empty() => Err(io::Error::other("the disk is gone")),
+            count => Ok(count),
+        }
+    }
+}
+
+/// The text before an error of the reader comes first, whole members too.
+#[test]
+fn errors_of_the_reader_come_after_the_text() {
+    for seed in 0..100 {
+        let mut random = Rng::new(5000 + seed);
+        let texts = [text(&mut random, 20_000), text(&mut random, 20_000)];
+        let mut packed = texts.iter().flat_map(|text| member(&mut random, text)).collect::<Vec<_>>();
+        if random.below(4) > 0 {
+            packed.truncate(random.below(packed.len()));
+        }
+        let (before, _) = outcome(GzipReader::new(&packed[..]), 1000);
+        let failing = || Failing(io::Cursor::new(packed.clone()));
+        let error = Some((io::ErrorKind::Other, "the disk is gone".to_owned()));
+        assert!(outcome(GzipReader::new(failing()), 1000) == (before.clone(), error.clone()), "seed {seed}");
+        for bytes in [1 + random.below(100), 100 + random.below(3000), 1 << 16] {
+            let threads = 1 + random.below(4);
+            let found = ParallelGzip::with_parts(failing(), threads, Some(bytes)).unwrap();
+            assert!(outcome(found, 1000) == (before.clone(), error.clone()), "seed {seed}, {bytes} bytes");
+        }
+    }
+}
+
+/// A panic in the reader is an error, and no wait without end.
+#[test]
+fn a_panic_of_the_reader_is_an_error() {
+    struct Panics;
+    impl Read for Panics {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("as the test wants it");
+        }
+    }
+    for threads in 1..4 {
+        let (text, error) = outcome(ParallelGzip::new(Panics, threads).unwrap(), 100);
+        let expected = (io::ErrorKind::Other, "a thread that decompresses has failed".to_owned());
+        assert_eq!((text.len(), error), (0, Some(expected)));
+    }
+}
+
+/// A drop ends all threads, whatever they do at this time.
+#[test]
+fn a_reader_may_be_dropped_at_any_time() {
+    let mut random = Rng::new(6000);
+    let text = text(&mut random, 3_000_000);
+    let packed = member(&mut random, &text);
+    for turn in 0..100 {
+        let shared: Arc<[u8]> = packed.clone().into();
+        let bytes = 300 + random.below(30_000);
+        let raw = io::Cursor::new(Arc::clone(&shared));
+        let mut reader = ParallelGzip::with_parts(raw, 1 + turn % 4, Some(bytes)).unwrap();
+        let mut some = vec![0; random.below(text.len().max(1))];
+        if turn % 5 > 0 {
+            reader.read_exact(&mut some).unwrap();
+            assert!(text.starts_with(&some));
+        }
+        drop(reader);
+        assert_eq!(Arc::strong_count(&shared), 1, "a thread still has the input");
     }
 }

@@ -68,6 +68,13 @@ impl Text {
         }
     }
 
+    /// Discards the text. It then is one after an unknown window, as it was before.
+    pub fn restart(&mut self) {
+        (self.units_end, self.bytes_from, self.bytes_end) = (WINDOW, 0, 0);
+        (self.is_known, self.begin, self.has_begun) = (false, 0, false);
+        self.members.clear();
+    }
+
     /// Bytes of the text.
     pub fn len(&self) -> usize {
         self.units_end.saturating_sub(WINDOW) + self.bytes_end - self.bytes_from
