@@ -42,9 +42,10 @@ impl Following {
         assert_eq!(unsafe { libc::kill(self.child.id().cast_signed(), signal) }, 0);
     }
 
-    /// Ends the input, and returns the rest of the results, the messages and the status.
+    /// Ends the input, and returns the rest of the results, the messages and the status. A shell lets its
+    /// background processes ignore SIGINT, so this is SIGTERM.
     fn end(mut self) -> (Vec<String>, String, ExitStatus) {
-        self.signal(libc::SIGINT);
+        self.signal(libc::SIGTERM);
         self.wait()
     }
 

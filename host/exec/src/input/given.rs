@@ -1,5 +1,8 @@
 //! The inputs of a request, and the threads that may read them.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use warpath_core::error::Error;
@@ -7,6 +10,10 @@ use warpath_core::error::Error;
 use super::bytes::InputBytes;
 use super::held::{is_plain, plain_bytes};
 use super::source::Source;
+
+/// The longest file that is read and evaluated while the caller waits. A thread takes longer to start than
+/// these bytes to evaluate.
+const SMALL: usize = 64 << 10;
 
 /// The inputs of a request.
 pub(crate) enum Inputs<'a> {
@@ -71,7 +78,7 @@ impl<'a> Inputs<'a> {
         self.given(size, size)
     }
 
-    /// The inputs. Of bytes in memory, owned ones of at most `owned` bytes, and borrowed ones of at most
+    /// The inputs. A small plain file is evaluated while the caller waits. Of bytes in memory, owned ones of at most `owned` bytes, and borrowed ones of at most
     /// `borrowed` bytes, are evaluated while the caller waits. Longer borrowed bytes, and compressed ones,
     /// are copied for the threads that read them.
     fn given(self, owned: usize, borrowed: usize) -> Result<Given<'a>, Error> {
@@ -90,8 +97,26 @@ impl<'a> Inputs<'a> {
                 {
                     Given::Held(Held { name: name.as_str().into(), bytes: bytes.clone() })
                 }
+                [source @ Source::File(path)] => match small_file(path, SMALL.min(owned)) {
+                    Some(bytes) => Given::Held(Held { name: source.name().into(), bytes }),
+                    None => Given::Sources(sources),
+                },
                 _ => Given::Sources(sources),
             },
         })
     }
+}
+
+/// The bytes of a plain file of at most `most` bytes. `None` for every other file, and for one that cannot be
+/// read: threads read it, and report why they cannot.
+fn small_file(path: &Path, most: usize) -> Option<InputBytes<'static>> {
+    let size = path.metadata().ok().filter(|metadata| metadata.is_file())?.len();
+    // Files of /proc have no size and yet bytes.
+    if size == 0 || size > most as u64 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    File::open(path).ok()?.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+    let bytes = (bytes.len() <= most).then(|| InputBytes::from(bytes))?;
+    is_plain(&bytes, "").unwrap_or(false).then_some(bytes)
 }
