@@ -36,6 +36,55 @@ pub fn canonical(spelt: &[u8], digits: &mut Vec<u8>) -> Option<(bool, i64)> {
     Some(number.canonical(|digit| digits.push(digit)))
 }
 
+/// The value of a JSON integer of at most 16 digits, in the bytes of a text from `begin` to `end`. `None` for
+/// every other value, and for an integer that begins less than 16 bytes before the end of the text.
+///
+/// # Panics
+/// If `begin` is not in the text.
+#[inline(always)]
+#[must_use]
+pub fn short_integer(text: &[u8], begin: usize, end: usize) -> Option<i64> {
+    let is_negative = text[begin] == b'-';
+    let first = begin + usize::from(is_negative);
+    let len = end.checked_sub(first).filter(|len| (1..=16).contains(len))?;
+    if text[first] == b'0' && len > 1 {
+        return None;
+    }
+    let (words, _) = text[first..].first_chunk::<16>()?.as_chunks::<8>();
+    let [low, high] = [words[0], words[1]].map(u64::from_le_bytes);
+    let value = if len <= 8 {
+        eight_digits(low << (64 - 8 * len), 64 - 8 * len as u32)?
+    } else {
+        // The last eight digits, and those before them.
+        let over = 8 * (len as u32 - 8);
+        let last = low.checked_shr(over).unwrap_or(0) | high << (64 - over);
+        let shift = 64 - over;
+        eight_digits(low << shift, shift)? * 100_000_000 + eight_digits(last, 0)?
+    };
+    // Sixteen digits are less than 2⁵⁴.
+    Some(if is_negative { -(value as i64) } else { value as i64 })
+}
+
+/// The value of eight digits, of which the first is in the lowest byte. The lowest `shift` bits are zero and
+/// stand for leading zeros.
+///
+/// ```text
+/// "1234" shifted     00 00 00 00 31 32 33 34      lowest byte at the left
+/// bytes to pairs      0     0    12    34         × 10, + 1
+/// pairs to fours      0       1234                × 100, + 1
+/// ```
+#[inline(always)]
+fn eight_digits(word: u64, shift: u32) -> Option<u64> {
+    const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+    let digits = word ^ 0x3030_3030_3030_3030 & u64::MAX << shift;
+    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = ((digits & LOW).wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
+}
+
 /// A decimal number: ±0.*digits* × 10^*exponent*, with no zero at either end of the digits, which are ASCII.
 /// Zero has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

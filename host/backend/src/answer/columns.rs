@@ -7,7 +7,7 @@ use warpath_shared::units::PartOffset;
 
 use super::Piece;
 use super::rows::or_default;
-use crate::columns::build::{Builder, Within, reason};
+use crate::columns::build::{BLOCK, Builder, Within, reason};
 use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Refusal};
 
 /// Makes the columns of a piece's rows, from its records and matches. `text` is the text of the piece.
@@ -33,31 +33,42 @@ pub(crate) fn column(
     let asked = &program.columns()[path];
     let mut items = Builder::new(asked)?;
     let mut cells = piece.cells(program, path);
-    let mut lists = Vec::with_capacity(if asked.singular { 0 } else { piece.records.len() + 1 });
     // The singular cells without a match.
     let mut missing = 0;
-    for row in piece.rows_of(program) {
-        let found = cells.of_row(row);
-        if asked.singular {
-            let value = found.first().map(|found| value_of(text, found));
-            missing += usize::from(value.is_none());
-            items.push(or_default(value, asked));
-        } else {
-            lists.push(items.len() as i64);
-            for found in found {
-                items.push(Some(value_of(text, found)));
+    let lists = if asked.singular && asked.default.is_none() {
+        let mut rows = piece.rows_of(program);
+        let mut block = [const { 0..0 }; BLOCK];
+        loop {
+            let mut len = 0;
+            for (value, row) in block.iter_mut().zip(rows.by_ref()) {
+                let found = cells.of_row(row).first();
+                *value = found.map_or(0..0, |found| found.start..found.end);
+                missing += usize::from(found.is_none());
+                len += 1;
             }
+            if len == 0 {
+                break;
+            }
+            items.push_block(text, &block[..len]);
         }
-    }
-    let lists = if asked.singular {
+        None
+    } else if asked.singular {
+        for row in piece.rows_of(program) {
+            let value = cells.of_row(row).first().map(|found| value_of(text, found));
+            items.push(or_default(value, asked));
+        }
         None
     } else {
+        let mut lists = Vec::with_capacity(piece.records.len() + 1);
+        for row in piece.rows_of(program) {
+            lists.push(items.len() as i64);
+            cells.of_row(row).iter().for_each(|found| items.push(Some(value_of(text, found))));
+        }
         lists.push(items.len() as i64);
         Some(Offsets::new(lists, width)?)
     };
     let (items, within) = items.finish(width)?;
     let mut column = Column { lists, items, lost: Lost::default() };
-    let missing = if asked.default.is_some() { 0 } else { missing };
     if column.items.nulls() > missing || !within.is_empty() {
         column.lost = lost(text, piece, program, path, &column.items, &within);
     }

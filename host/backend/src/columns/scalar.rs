@@ -1,6 +1,8 @@
 //! The values of columns that only the host makes.
 
-use warpath_core::decimal::Decimal;
+use std::ops::Range;
+
+use warpath_core::decimal::{Decimal, short_integer};
 use warpath_core::json::say;
 use warpath_core::time::{self, Format, Instant};
 use warpath_shared::column::{self, Float, Kind};
@@ -14,6 +16,16 @@ pub(super) fn is_number(value: &[u8]) -> bool {
 /// Returns true if a value is a JSON number without fraction and exponent.
 pub(super) fn is_integer(value: &[u8]) -> bool {
     is_number(value) && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+}
+
+/// Returns a value of a text as an integer. An empty range is no integer.
+#[inline(always)]
+pub(super) fn int64(text: &[u8], value: &Range<PartOffset>) -> Option<i64> {
+    if value.is_empty() {
+        return None;
+    }
+    short_integer(text, value.start as usize, value.end as usize)
+        .or_else(|| column::int64(value.start, value.end, |at| text[at as usize]))
 }
 
 /// Returns a JSON number as an integer of units of 10 to the −`scale`. `None` if it is no such integer, or

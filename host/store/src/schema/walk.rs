@@ -7,6 +7,7 @@
 //! this member was seen. Records of one source rarely change the order of their members, so most names take
 //! one comparison, without a hash.
 
+use warpath_core::decimal;
 use warpath_core::simd::{Isa, Simd, Work};
 
 use super::kind::Kind;
@@ -459,31 +460,8 @@ impl Number {
     /// Reads a number; `None` if it is not one of JSON.
     #[inline(always)]
     fn read(text: &[u8], begin: usize, end: usize) -> Option<Self> {
-        let is_negative = text[begin] == b'-';
-        let first = begin + usize::from(is_negative);
-        let len = end - first;
-        if (1..=16).contains(&len)
-            && (text[first] != b'0' || len == 1)
-            && let Some(word) = text[first..].first_chunk::<16>()
-        {
-            let (words, _) = word.as_chunks::<8>();
-            let [low, high] = [words[0], words[1]].map(u64::from_le_bytes);
-            let value = if len <= 8 {
-                eight_digits(low << (64 - 8 * len), 64 - 8 * len as u32)
-            } else {
-                // The last eight digits, and those before them.
-                let over = 8 * (len as u32 - 8);
-                let last = low.checked_shr(over).unwrap_or(0) | high << (64 - over);
-                let shift = 64 - over;
-                match (eight_digits(low << shift, shift), eight_digits(last, 0)) {
-                    (Some(before), Some(last)) => Some(before * 100_000_000 + last),
-                    _ => None,
-                }
-            };
-            if let Some(value) = value {
-                let value = value as i64;
-                return Some(Self::Integer(if is_negative { -value } else { value }));
-            }
+        if let Some(value) = decimal::short_integer(text, begin, end) {
+            return Some(Self::Integer(value));
         }
         Self::read_any(&text[begin..end])
     }
@@ -523,24 +501,4 @@ impl Number {
             (false, _) => text.parse().ok().map(Self::Float),
         }
     }
-}
-
-/// The value of eight digits, of which the first is in the lowest byte. The lowest `shift` bits are zero and
-/// stand for leading zeros.
-///
-/// ```text
-/// "1234" shifted     00 00 00 00 31 32 33 34      lowest byte at the left
-/// bytes to pairs      0     0    12    34         × 10, + 1
-/// pairs to fours      0       1234                × 100, + 1
-/// ```
-#[inline(always)]
-fn eight_digits(word: u64, shift: u32) -> Option<u64> {
-    const LOW: u64 = 0x0f0f_0f0f_0f0f_0f0f;
-    let digits = word ^ 0x3030_3030_3030_3030 & u64::MAX << shift;
-    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
-        return None;
-    }
-    let pairs = ((digits & LOW).wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs.wrapping_mul(6_553_601) >> 16) & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(42_949_672_960_001) >> 32)
 }
