@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     ("shared", "lib.rs"),
     ("host/cust", "lib.rs"),
+    ("host/inflate", "lib.rs"),
     ("host/core", "lib.rs"),
     ("host/lang", "lib.rs"),
     ("host/store", "lib.rs"),

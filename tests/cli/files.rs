@@ -89,6 +89,42 @@ fn compression_is_recognised_by_content() {
     assert_eq!(folder.run(&["query", "--offsets", "$.a", "zstd-frames"]).ok(), "5\t6\t1\n13\t14\t2\n");
 }
 
+/// Long files of gzip are decompressed by several threads, with the results and errors of one thread.
+#[test]
+fn several_threads_decompress_a_file() {
+    // Numbers that compress badly.
+    let line = |n: u64| format!("{{\"n\":{n},\"x\":\"{:016x}\"}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: String = (0..150_000).map(line).collect();
+    let whole = gzip(text.as_bytes());
+    assert!(whole.len() > 1 << 20, "{} bytes", whole.len());
+    let (first, second) = text.as_bytes().split_at(text.len() / 3);
+    let altered = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+    let cases = [
+        ("whole", 0, whole.clone()),
+        ("members", 0, [gzip(first), gzip(b""), gzip(second)].concat()),
+        ("zeros", 4, [whole.as_slice(), &[0; 20]].concat()),
+        ("cut", 4, whole[..whole.len() - whole.len() / 5].to_vec()),
+        ("without-size", 4, whole[..whole.len() - 4].to_vec()),
+        ("altered", 4, altered(whole.len() / 2)),
+        ("checksum", 4, altered(whole.len() - 8)),
+    ];
+    for (name, code, bytes) in cases {
+        let folder = Folder::new(&[(name, &bytes)]);
+        let run = |workers: &str| folder.run(&["query", "$.n", "--workers", workers, name]);
+        let (one, several) = (run("1"), run("5"));
+        assert_eq!((one.code, several.code), (code, code), "{name}: {} {}", one.stderr, several.stderr);
+        assert_eq!(one.stderr, several.stderr, "{name}");
+        assert!(one.text() == several.text(), "{name}: {} {}", one.text().len(), several.text().len());
+        if matches!(name, "whole" | "members" | "zeros" | "checksum") {
+            assert_eq!(one.text().lines().count(), 150_000, "{name}");
+        }
+    }
+}
+
 /// Standard input that is a file is read in parts, from its current offset.
 #[test]
 fn standard_input_may_be_a_file() {

@@ -132,6 +132,8 @@ pub(crate) struct Chosen {
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
+    /// The most threads that decompress an input.
+    pub decoders: usize,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
     pub strict: bool,
     /// The longest time that a line waits for the lines after it, where an input may wait.
@@ -504,12 +506,15 @@ impl Engine {
         let Ready { backend, buffers } = ready;
         let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
         let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
+        // A budget of memory counts no text that is decompressed ahead.
+        let decoders = if self.limits.memory().is_some() { 1 } else { self.workers.unwrap_or_else(cores) };
         let (strict, max_latency) = (self.strict, self.max_latency);
         let chosen = Chosen {
             backend,
             buffers,
             partition_size,
             workers,
+            decoders,
             strict,
             max_latency,
             interrupt: self.limits.begin(),

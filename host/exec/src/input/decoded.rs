@@ -9,6 +9,7 @@ use warpath_core::foreign::Foreign;
 use warpath_store::packed::layout::is_packed as is_packed_head;
 use warpath_store::packed::stream::Unpacker;
 
+use super::bytes::InputBytes;
 #[cfg(feature = "lz4")]
 use super::lz4::Lz4Decoder;
 use super::plain::{PlainFile, shorter};
@@ -40,6 +41,12 @@ const BEGINNINGS: [(&[u8], Compression); 6] = [
 /// needs, and less than a damaged header can say.
 #[cfg(feature = "xz")]
 const XZ_MEMORY_KIB: u32 = 2 << 20;
+
+/// The fewest bytes that several threads decompress.
+const SHARED_BYTES: u64 = 1 << 20;
+/// The fewest threads that decompress together. In sum they take twice the time of one thread, and other
+/// threads evaluate (docs/performance.md).
+const FEWEST_DECODERS: usize = 3;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
 pub(super) const ENDINGS: [&str; 7] = ["gz", "zst", "zstd", "bz2", "xz", "lz4", "wpk"];
@@ -89,17 +96,29 @@ impl Compression {
         }
     }
 
-    /// The decompressed bytes of all members, streams or frames.
+    /// The decompressed bytes of all members, streams or frames. If there are several decoders, the data is
+    /// read ahead, and must not wait.
     ///
     /// # Errors
     /// [`InputError::NotBuilt`], in an error of a reader, if the feature for the compression is off; else the
     /// errors of the decoder.
-    fn decoder(self, raw: impl Read + Send + 'static, name: &str) -> io::Result<Box<dyn Read + Send>> {
+    #[cfg_attr(
+        not(feature = "gzip"),
+        expect(unused_variables, reason = "only gzip is decompressed by several threads")
+    )]
+    fn decoder(
+        self,
+        raw: impl Read + Send + 'static,
+        name: &str,
+        decoders: usize,
+    ) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::None => Box::new(raw),
             Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
             #[cfg(feature = "gzip")]
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(raw))),
+            Self::Gzip if decoders > 1 => Box::new(warpath_inflate::ParallelGzip::new(raw, decoders)?),
+            #[cfg(feature = "gzip")]
+            Self::Gzip => Box::new(warpath_inflate::GzipReader::new(raw)),
             #[cfg(feature = "zstd")]
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?),
             #[cfg(feature = "bzip2")]
@@ -174,16 +193,28 @@ impl Read for FromFile {
 }
 
 impl Decoded {
-    /// The bytes of a file.
-    pub fn of_file(name: String, file: File) -> Result<Self, InputError> {
+    /// The bytes of a file, decompressed by at most `decoders` threads.
+    pub fn of_file(name: String, file: File, decoders: usize) -> Result<Self, InputError> {
         let file = FromFile::new(file, &name);
         let file = file.map_err(|source| InputError::Io { name: name.clone(), source })?;
-        Self::new(name, file)
+        let decoders = decoders_of(file.missing, decoders);
+        Self::with(name, file, decoders)
+    }
+
+    /// Bytes in memory, decompressed by at most `decoders` threads.
+    pub fn of_bytes(name: String, bytes: InputBytes<'static>, decoders: usize) -> Result<Self, InputError> {
+        let decoders = decoders_of(bytes.len() as u64, decoders);
+        Self::with(name, Cursor::new(bytes), decoders)
+    }
+
+    /// The bytes of an input that may wait.
+    pub fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
+        Self::with(name, raw, 1)
     }
 
     /// Reads the first bytes to recognise the compression. The first decompressed bytes are read too, because
     /// compressed data may be packed.
-    pub fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
+    fn with(name: String, raw: impl Read + Send + 'static, decoders: usize) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
         let compression = Compression::of(&head);
@@ -195,7 +226,7 @@ impl Decoded {
             foreign: if compression == Compression::None { Foreign::of(&head) } else { None },
             name,
         };
-        let reader = compression.decoder(Cursor::new(head).chain(raw), &decoded.name);
+        let reader = compression.decoder(Cursor::new(head).chain(raw), &decoded.name, decoders);
         decoded.reader = reader.map_err(|source| decoded.error(source))?;
         if !is_packed && compression != Compression::None {
             let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
@@ -257,6 +288,11 @@ impl Read for Decoded {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         Self::read(self, room).map_err(io::Error::from)
     }
+}
+
+/// The number of threads that decompress `len` bytes.
+fn decoders_of(len: u64, most: usize) -> usize {
+    if len < SHARED_BYTES || most < FEWEST_DECODERS { 1 } else { most }
 }
 
 fn buffered(raw: impl Read) -> impl BufRead {

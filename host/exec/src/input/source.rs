@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
+use warpath_core::pool::cores;
 use warpath_core::temporary::OutputMode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
@@ -179,7 +180,7 @@ impl Source {
     /// calls this.
     pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
         let name = self.name();
-        let decoded = self.decoded()?;
+        let decoded = self.decoded(cores())?;
         if decoded.is_packed {
             let failed = |source| InputError::Io { name, source };
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is packed already")));
@@ -195,7 +196,8 @@ impl Source {
     pub fn read_whole(self) -> Result<Vec<u8>, InputError> {
         let name = self.name();
         let mut bytes = Vec::new();
-        let read = self.decoded()?.checked()?.take(MAX_PARTITION_BYTES as u64 + 1).read_to_end(&mut bytes);
+        let read =
+            self.decoded(cores())?.checked()?.take(MAX_PARTITION_BYTES as u64 + 1).read_to_end(&mut bytes);
         match read {
             Ok(_) if bytes.len() > MAX_PARTITION_BYTES => {
                 Err(InputError::RecordTooLong { name, line: 1, limit: MAX_PARTITION_BYTES })
@@ -208,25 +210,26 @@ impl Source {
         }
     }
 
-    fn decoded(self) -> Result<Decoded, InputError> {
+    fn decoded(self, decoders: usize) -> Result<Decoded, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         match self {
             Self::File(path) if path.is_dir() => Err(InputError::Directory(path)),
-            Self::File(path) => Decoded::of_file(name.clone(), File::open(path).map_err(failed)?),
+            Self::File(path) => Decoded::of_file(name.clone(), File::open(path).map_err(failed)?, decoders),
             Self::Stdin => match stdin_file() {
-                Some(file) => Decoded::of_file(name, file),
+                Some(file) => Decoded::of_file(name, file, decoders),
                 None => Decoded::new(name, io::stdin()),
             },
             Self::Reader(_, reader) => Decoded::new(name, reader),
-            Self::Bytes(_, bytes) => Decoded::new(name, io::Cursor::new(bytes)),
+            Self::Bytes(_, bytes) => Decoded::of_bytes(name, bytes, decoders),
             Self::Followed(path, from, end) => followed(name, &path, from, end),
             Self::FollowedAll(_) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
         }
     }
 
-    pub(crate) fn open(self) -> Result<OpenedSource, InputError> {
+    /// Opens the input. At most `decoders` threads decompress it.
+    pub(crate) fn open(self, decoders: usize) -> Result<OpenedSource, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let this = match self {
@@ -234,7 +237,7 @@ impl Source {
             Self::Bytes(name, bytes) if is_plain(&bytes, &name)? => return Ok(OpenedSource::Held(bytes)),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
-                let feed = Feed::Direct(Decoded::new(name.clone(), io::Cursor::new(bytes))?.checked()?);
+                let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);
                 return Ok(OpenedSource::Sequence(Sequence::new(name.into(), feed)));
             }
             other => other,
@@ -257,7 +260,9 @@ impl Source {
         };
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
             Some(Regular::Plain(file)) => return Ok(OpenedSource::Plain(file)),
-            Some(Regular::Other(file)) => Feed::Direct(Decoded::of_file(name.clone(), file)?.checked()?),
+            Some(Regular::Other(file)) => {
+                Feed::Direct(Decoded::of_file(name.clone(), file, decoders)?.checked()?)
+            }
             None => {
                 let to_open = name.clone();
                 Feed::pumped(name.clone(), move || match this {

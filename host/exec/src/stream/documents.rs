@@ -116,7 +116,7 @@ impl Conductor {
             return Ok(Prepared::Whole(Document::Source(source)));
         }
         let name: Arc<str> = source.name().into();
-        let file = match source.open()? {
+        let file = match source.open(self.chosen.decoders)? {
             OpenedSource::Plain(file) => Arc::new(file),
             OpenedSource::Held(bytes) => Arc::new(PlainFile::held(bytes, name.clone())),
             OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),
@@ -146,6 +146,7 @@ impl Conductor {
             // Strict checks find no value in an empty document.
             with_empty: self.chosen.strict,
             together: false,
+            decoders: self.chosen.decoders,
             failed: false,
         };
         let task = self.work.clone().task(&self.chosen);

@@ -152,6 +152,8 @@ pub(super) struct DocumentJobs {
     pub with_empty: bool,
     /// True if small files are handed on together.
     pub together: bool,
+    /// The most threads that decompress an input.
+    pub decoders: usize,
     pub failed: bool,
 }
 
@@ -175,7 +177,7 @@ impl DocumentJobs {
     /// Inputs that are one document each, with small files together.
     pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
         let (origin, with_empty) = (Origin::default(), form == Form::Text);
-        Self { origin, sources, size, form, with_empty, together: true, failed: false }
+        Self { origin, sources, size, form, with_empty, together: true, decoders: 1, failed: false }
     }
 
     /// The next files that are small enough to be evaluated together, and the name of the first.
@@ -215,7 +217,7 @@ impl DocumentJobs {
             let job = match document {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
                 Document::Source(source) => {
-                    source.open().map_err(Error::from).and_then(|opened| match opened {
+                    source.open(self.decoders).map_err(Error::from).and_then(|opened| match opened {
                         OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
                         OpenedSource::Followed(_) => {
                             Err(Error::Usage("followed files are read as lines only".into()))
@@ -281,6 +283,17 @@ impl Jobs {
             Self::Selected(parts) => Self::Selected(Box::new(parts.growing())),
             other => other,
         }
+    }
+
+    /// Sets the most threads that decompress an input.
+    pub fn with_decoders(mut self, decoders: usize) -> Self {
+        match &mut self {
+            Self::Lines(jobs) => jobs.decoders = decoders,
+            Self::Documents(jobs) => jobs.decoders = decoders,
+            // Stores, and inputs that are read in parts, are not compressed.
+            Self::Store(..) | Self::Elements { .. } | Self::Selected(_) => {}
+        }
+        self
     }
 
     /// True if there may be another part, as in [`LineJobs::may_go_on`].
@@ -350,6 +363,8 @@ pub(super) struct LineJobs {
     as_packed: bool,
     /// The longest time that a line waits for the lines after it, where an input may wait.
     latency: Duration,
+    /// The most threads that decompress an input.
+    decoders: usize,
     failed: bool,
 }
 
@@ -382,6 +397,7 @@ impl LineJobs {
             most: size,
             as_packed: false,
             latency: MAX_LATENCY,
+            decoders: 1,
             failed: false,
         }
     }
@@ -414,7 +430,7 @@ impl LineJobs {
                     let source = self.sources.next()?;
                     self.origin =
                         Origin { name: source.name().into(), input: self.origin.input + 1, returns: false };
-                    match source.open() {
+                    match source.open(self.decoders) {
                         Ok(OpenedSource::Plain(file)) => {
                             let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
                             let packed = file.as_packed().filter(|_| self.as_packed).cloned();

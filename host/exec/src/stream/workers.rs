@@ -63,6 +63,7 @@ pub(super) struct Reading<K> {
 /// Starts the first of the workers that were chosen.
 pub(super) fn start<K: Task>(task: K, feed: Jobs, chosen: &Chosen) -> Result<Workers<K>, Error> {
     let starts_slowly = task.starts_slowly();
+    let feed = feed.with_decoders(chosen.decoders);
     let feed = if starts_slowly { feed.growing() } else { feed };
     // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the others.
     let slow_start = starts_slowly.then_some(GROWTH.trailing_zeros().into());
