@@ -110,7 +110,7 @@ impl<'a> Inputs<'a> {
 /// The bytes of a plain file of at most `most` bytes. `None` for every other file, and for one that cannot be
 /// read: threads read it, and report why they cannot.
 fn small_file(path: &Path, most: usize) -> Option<InputBytes<'static>> {
-    let size = path.metadata().ok().filter(|metadata| metadata.is_file())?.len();
+    let size = path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     // Files of /proc have no size and yet bytes.
     if size == 0 || size > most as u64 {
         return None;
