@@ -2,8 +2,8 @@
 //!
 //! A value alone costs more than its bytes: a call, tests of its length, growing vectors. So the strings of a
 //! block of values are copied first, one after the other, as they are in the text. One search over the copy
-//! then shows whether there is an escape, a quote, or a byte that is not ASCII. If there is none, the copy is
-//! the strings. Otherwise the values of the block are read one by one.
+//! then shows whether there is an escape, a quote, or something that is not UTF-8. If there is none, the copy
+//! is the strings. Otherwise the values of the block are read one by one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -298,7 +298,7 @@ impl Builder {
 ///
 /// ```text
 /// text      {"a":"one","b":1}  {"a":"two"}  {"a":3}       values   "one"  "two"  3
-/// bytes     onetwo             one search for \\ " and bytes beyond ASCII
+/// bytes     onetwo             one search for \ and ", one check of UTF-8
 /// offsets   0 3 6 6            valid   1 1 0
 /// ```
 fn plain(
@@ -337,12 +337,19 @@ fn plain(
     let copied = &bytes[begin..];
     // A quote within a string is a fault. Texts of objects, which have quotes too, are looked at alone.
     let has_escapes = form != BytesForm::Json && memchr::memchr2(b'\\', b'"', copied).is_some();
-    if alone || has_escapes || !copied.is_ascii() {
+    if alone || has_escapes || !are_utf8(copied, offsets[first - 1..].iter().map(|at| *at as usize - begin)) {
         bytes.truncate(begin);
         offsets.truncate(first);
         return None;
     }
     Some(valid)
+}
+
+/// Returns true if bytes, cut at some offsets, are UTF-8 in each part.
+fn are_utf8(bytes: &[u8], mut offsets: impl Iterator<Item = usize>) -> bool {
+    bytes.is_ascii()
+        || simdutf8::basic::from_utf8(bytes)
+            .is_ok_and(|text| offsets.all(|offset| text.is_char_boundary(offset)))
 }
 
 /// Decodes lists or structs, which are ranges of a text.

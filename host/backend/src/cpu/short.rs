@@ -377,6 +377,10 @@ impl Record<'_> {
                 }
                 Some(_) => {}
             }
+            // Most names come early, and most colons after them.
+            if top.left == 0 && frames.iter().all(|frame| frame.left == 0) {
+                break;
+            }
         }
         true
     }
