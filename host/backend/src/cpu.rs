@@ -5,10 +5,12 @@ pub mod cut;
 mod index;
 pub mod kept;
 mod needles;
+mod order;
 mod plan;
 mod query;
 pub(crate) mod record;
 mod scan;
+mod shape;
 mod short;
 pub(crate) mod stages;
 mod tape;
@@ -28,7 +30,7 @@ use crate::stage::{Evaluation, Stage};
 
 pub(crate) use kept::HostIndex;
 pub(crate) use tape::TapeMemory;
-pub(crate) use valid::{Valid, valid};
+pub(crate) use valid::{Valid, Validator};
 
 /// The CPU of this machine, as a backend.
 #[derive(Clone, Copy, Debug, Default)]

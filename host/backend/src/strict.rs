@@ -26,7 +26,7 @@ use warpath_shared::check::{Fault, trim};
 use warpath_shared::units::{LineIx, PartOffset};
 
 use crate::answer::{Answer, LineFault, Piece, Want};
-use crate::cpu::{Valid, valid};
+use crate::cpu::{Valid, Validator};
 
 pub use record::fault;
 
@@ -83,13 +83,14 @@ impl Checked {
     /// Checks a text.
     pub fn of(text: &[u8]) -> Self {
         let mut checked = Self::default();
+        let mut validator = Validator::default();
         let mut at = 0;
         while at < text.len() {
             let end = line_end(text, at + BLOCK_BYTES);
-            if !checked.skim(&text[at..end]) {
+            if !checked.skim(&text[at..end], &mut validator) {
                 while at < end {
                     let next = line_end(text, at);
-                    if !checked.skim(&text[at..next]) {
+                    if !checked.skim(&text[at..next], &mut validator) {
                         checked.judge(text, at);
                     }
                     at = next;
@@ -104,11 +105,11 @@ impl Checked {
     }
 
     /// Counts some lines if all are valid. Returns false if one may not be.
-    fn skim(&mut self, lines: &[u8]) -> bool {
+    fn skim(&mut self, lines: &[u8], validator: &mut Validator) -> bool {
         if simdutf8::basic::from_utf8(lines).is_err() {
             return false;
         }
-        let Some(Valid { lines, records }) = valid(lines) else { return false };
+        let Some(Valid { lines, records }) = validator.valid(lines) else { return false };
         self.lines += lines;
         self.records += records;
         true

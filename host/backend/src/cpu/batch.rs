@@ -16,6 +16,8 @@ use warpath_core::simd::Simd;
 use warpath_core::simd::outline::{Outline, Planes, Stretch, WORDS};
 use warpath_shared::units::{WORD_BYTES, words_for};
 
+use super::order::Tokens;
+
 /// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
 #[derive(Default)]
 pub(super) struct Batch {
@@ -26,7 +28,7 @@ pub(super) struct Batch {
     /// Set if names are looked for.
     names: bool,
     outline: Outline,
-    /// The words at the end of a text that do not fill a batch, padded with zeros.
+    /// The words at the end of a text that do not fill a batch, padded with spaces.
     end: End,
 }
 
@@ -94,6 +96,33 @@ impl Batch {
         self.outline.string[word + 1]
     }
 
+    /// The backslashes of a word.
+    #[inline(always)]
+    pub(super) fn backslashes(&self, word: usize) -> u64 {
+        self.outline.backslash[word + 1]
+    }
+
+    /// The tokens of a word. Names must be looked for. `low` has the bytes below 0x20.
+    #[inline(always)]
+    pub(super) fn tokens<S: Simd>(&self, simd: S, text: &[u8], word: usize, low: u64) -> Tokens {
+        let bytes = self.text(text, word);
+        let string = self.string(word);
+        let brackets = self.brackets(word);
+        let mut space = simd.equal(bytes, b' ') & !string;
+        if low & !brackets.newline != 0 {
+            space |= (simd.equal(bytes, b'\t') | simd.equal(bytes, b'\r')) & !string;
+        }
+        let (quote, colon) = (self.outline.quote[word + 1], self.outline.colon[word]);
+        Tokens { string, quote, brackets, colon, comma: simd.equal(bytes, b',') & !string, space }
+    }
+
+    /// The bytes in strings and the quotes, with the word before the batch first, and the colons. Names must
+    /// be looked for.
+    #[inline(always)]
+    pub(super) fn strings(&self) -> (&[u64; 1 + WORDS], &[u64; 1 + WORDS], &[u64; WORDS]) {
+        (&self.outline.string, &self.outline.quote, &self.outline.colon)
+    }
+
     /// Fills the batch from the start of a line.
     pub(super) fn begin<S: Simd>(&mut self, simd: S, text: &[u8], at: usize) {
         self.at = at;
@@ -115,24 +144,29 @@ impl Batch {
             self.outline.words = WORDS;
             simd.outline(words, self.names, &mut self.outline);
         } else if self.words > 0 {
-            // Only at the end of a text. Eight words are outlined at a time, and zeros fill the last eight.
+            // Only at the end of a text. Eight words are outlined at a time, and spaces fill the last eight.
             self.outline.words = self.words.next_multiple_of(8);
             let (copied, padding) = self.end.0.as_flattened_mut().split_at_mut(rest.len());
             copied.copy_from_slice(rest);
-            padding[..self.outline.words * WORD_BYTES - rest.len()].fill(0);
+            padding[..self.outline.words * WORD_BYTES - rest.len()].fill(b' ');
             simd.outline(&self.end.0, self.names, &mut self.outline);
         }
     }
 
-    /// The brackets and line feeds of a word.
+    /// The brackets and line feeds of a word. No branch depends on the text, for short lines: nearly all of
+    /// their words have brackets or line feeds.
     #[inline(always)]
     pub(super) fn brackets(&self, word: usize) -> Brackets {
-        if self.busy() >> word & 1 == 0 {
-            return Brackets::default();
-        }
+        let busy = (self.busy() >> word & 1).wrapping_neg();
         let Planes { open, close, brace, newline, .. } = self.outline.planes[word];
-        let outside = !self.string(word);
-        Brackets { open: open & outside, close: close & outside, brace, newline }
+        let outside = busy & !self.string(word);
+        Brackets { open: open & outside, close: close & outside, brace, newline: newline & busy }
+    }
+
+    /// [`brackets`](Self::brackets), for long lines: few of their words have brackets.
+    #[inline(always)]
+    pub(super) fn few_brackets(&self, word: usize) -> Brackets {
+        if self.busy() >> word & 1 == 0 { Brackets::default() } else { self.brackets(word) }
     }
 
     /// The commas of a word, in strings too.

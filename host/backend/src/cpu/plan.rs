@@ -123,6 +123,17 @@ impl Plan {
         Self { blocks: vec![Block::default()], guard: None }
     }
 
+    /// Makes the plan of a program whose paths all are `$..name`; `None` if a name is not simple. `names` has
+    /// the instruction of each path. The names of the root's block are then names at any depth.
+    pub(super) fn anywhere(program: &Program<'_>, names: &[u32]) -> Option<Self> {
+        let mut plan = Self::nothing();
+        for (path, name) in names.iter().enumerate() {
+            let block = plan.enter(0, program, program.instrs.get(*name as usize).name())?;
+            plan.blocks[block].paths.push(path as PathIx);
+        }
+        Some(plan)
+    }
+
     /// Makes the plan of a program; `None` if the program does not begin with names alone.
     ///
     /// Each block is reached from one position only. So each path has its matches in order, whatever the

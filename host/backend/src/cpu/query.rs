@@ -18,12 +18,15 @@ use warpath_shared::query::names;
 use warpath_shared::query::navigate::Navigate;
 use warpath_shared::query::tree::Linked;
 use warpath_shared::tree::tape::TapeIx;
-use warpath_shared::units::{LineIx, PartOffset, PathIx};
+use warpath_shared::units::{LineIx, PartOffset, PathIx, WORD_BYTES};
 
+use super::batch::Batch;
 use super::index::{Builder, Piece as TextPiece, Structure};
 use super::needles::Needles;
+use super::order::{Order, Words};
 use super::plan::Plan;
-use super::scan::{Found, Scan};
+use super::scan::{Found, Scan, has_short_lines, skip_space};
+use super::short::{Looked, Short};
 use super::tape::{Piece as TreePiece, TapeMemory};
 use crate::answer::{Answer, Limit, LineFault, Piece, Spare, Want};
 
@@ -37,9 +40,8 @@ pub(crate) struct Scratch {
     structure: Structure,
     machine: Machine,
     scan: Scan,
-    tape: TapeMemory,
-    tree_machine: TreeMachine,
-    found: Vec<(TapeIx, TapeIx)>,
+    trees: TreeMemory,
+    anywhere: AnywhereMemory,
     instants: InstantMemory,
     /// The values of a predicate in one record.
     values: Vec<Option<Node>>,
@@ -60,7 +62,13 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     (sink.piece.matches, sink.piece.records) = (matches, records);
     sink.begin(program, want);
     if program.needs_trees() {
-        Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink });
+        let is_anywhere = !program.names().is_empty() && has_short_lines(text);
+        match is_anywhere.then(|| Plan::anywhere(&program.view(), program.names())).flatten() {
+            Some(plan) => {
+                Isa::best().run(Anywhere { text, program, plan: &plan, scratch, sink: &mut sink });
+            }
+            None => Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink }),
+        }
         return Answer { pieces: vec![sink.piece] };
     }
     let view = program.view();
@@ -234,12 +242,38 @@ impl Work for ByTrees<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { text, program, scratch: Scratch { tape, tree_machine, found, instants, .. }, sink } = self;
-        let (view, times) = (program.view(), InstantTests::using(program.times(), take(instants)));
-        'pieces: for (start, end) in cut(text, TREE_PIECE_BYTES) {
-            let text = &text[start..end];
+        let Self { text, program, scratch: Scratch { trees, instants, .. }, sink } = self;
+        let times = InstantTests::using(program.times(), take(instants));
+        trees.run(simd, text, (0, text.len()), program, &times, sink);
+        *instants = times.into_memory();
+    }
+}
+
+/// The memory of evaluation over trees.
+#[derive(Default)]
+struct TreeMemory {
+    tape: TapeMemory,
+    machine: TreeMachine,
+    found: Vec<(TapeIx, TapeIx)>,
+}
+
+impl TreeMemory {
+    /// Evaluates a program over the whole lines in a range of a text.
+    #[inline(always)]
+    fn run<S: Simd>(
+        &mut self,
+        simd: S,
+        text: &[u8],
+        (from, to): (usize, usize),
+        program: &Program,
+        times: &InstantTests<'_>,
+        sink: &mut Collector,
+    ) {
+        let (view, Self { tape, machine, found }) = (program.view(), self);
+        'pieces: for (start, end) in cut(&text[from..to], TREE_PIECE_BYTES) {
+            let text = &text[from + start..from + end];
             tape.build(simd, text);
-            sink.base = start as PartOffset;
+            sink.base = (from + start) as PartOffset;
             let first = sink.piece.lines;
             let mut faults = tape.faults().iter().peekable();
             let mut records = tape.records().iter().peekable();
@@ -248,9 +282,9 @@ impl Work for ByTrees<'_> {
                     sink.fault(LineFault { line: first + line, ..*fault });
                 } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
                     sink.begin_record();
-                    let trees = TreePiece { text, memory: tape, times: &times };
+                    let trees = TreePiece { text, memory: tape, times };
                     if program.names().is_empty() {
-                        tree_machine.run(&view, &trees, *root, sink);
+                        machine.run(&view, &trees, *root, sink);
                     } else {
                         run_names(&view, program.names(), &Linked(&trees), *root, found, sink);
                     }
@@ -260,6 +294,88 @@ impl Work for ByTrees<'_> {
                     break 'pieces;
                 }
             }
+        }
+    }
+}
+
+/// Evaluates a program whose paths all are `$..name` over short records. The tokens of a batch of lines are
+/// checked together, and the shapes of the lines have their containers. Lines that are not decided so are
+/// evaluated over trees.
+struct Anywhere<'a> {
+    text: &'a [u8],
+    program: &'a Program,
+    plan: &'a Plan,
+    scratch: &'a mut Scratch,
+    sink: &'a mut Collector,
+}
+
+/// The memory of [`Anywhere`].
+#[derive(Default)]
+struct AnywhereMemory {
+    batch: Batch,
+    words: Words,
+    short: Short,
+    found: Vec<Found>,
+    /// The number of records that were decided by their shapes, for tests.
+    decided: u64,
+}
+
+impl Work for Anywhere<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { text, program, plan, scratch: Scratch { trees, instants, anywhere, .. }, sink } = self;
+        let times = InstantTests::using(program.times(), take(instants));
+        let AnywhereMemory { batch, words, short, found, decided } = anywhere;
+        batch.clear(true);
+        short.begin(plan);
+        // Lines from `left` to `at` are left to trees.
+        let (mut at, mut left) = (0, 0);
+        while at < text.len() && !sink.has_enough() {
+            let begin = at;
+            batch.begin(simd, text, at);
+            if !Order::default().holds(simd, batch, text, words) {
+                at = line_end(text, (at + batch.words * WORD_BYTES - 1).min(text.len() - 1));
+                continue;
+            }
+            while at < text.len() {
+                let start = skip_space(text, at);
+                let looked = match text.get(start) {
+                    Some(b'{' | b'[') => short.record::<S, true>(simd, batch, text, start, plan, found),
+                    _ if batch.word_of(start).is_none() => Looked::Beyond,
+                    _ => Looked::Undecided,
+                };
+                match looked {
+                    Looked::Ended(next) => {
+                        trees.run(simd, text, (left, at), program, &times, sink);
+                        if sink.has_enough() {
+                            break;
+                        }
+                        sink.begin_record();
+                        sink.base = 0;
+                        for Found { block, start, end, .. } in &*found {
+                            for path in &plan.blocks[*block].paths {
+                                sink.emit(*path, Node { start: *start, end: *end, level: 0 });
+                            }
+                        }
+                        sink.piece.lines += 1;
+                        (at, left) = (next, next);
+                        *decided += 1;
+                        if sink.has_enough() {
+                            break;
+                        }
+                    }
+                    Looked::Undecided => at = line_end(text, start),
+                    Looked::Beyond => break,
+                }
+            }
+            if at == begin {
+                at = line_end(text, at);
+            }
+        }
+        if !sink.has_enough() {
+            trees.run(simd, text, (left, text.len()), program, &times, sink);
         }
         *instants = times.into_memory();
     }

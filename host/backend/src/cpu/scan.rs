@@ -75,6 +75,14 @@ struct Walk {
 /// The mean length of the records that [`Short`] looks at first, in bytes.
 const SHORT: usize = 1 << 10;
 
+/// Returns whether the records of a text are short. The start of the text decides for all of it. A single
+/// record has no line feed.
+pub(super) fn has_short_lines(text: &[u8]) -> bool {
+    let head = &text[..text.len().min(8 * SHORT)];
+    let lines = || memchr::memchr_iter(b'\n', head).count();
+    memchr::memchr(b'\n', &head[..head.len().min(SHORT)]).is_some() && lines() * SHORT >= head.len()
+}
+
 /// The least value of a stack that is too high: the next four brackets might push out its height mark.
 const FULL: u64 = 1 << 59;
 
@@ -178,11 +186,7 @@ pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
 impl Scan {
     /// Prepares for a text.
     pub(super) fn begin(&mut self, text: &[u8], plan: &Plan) {
-        // The start of a text decides for all of it. A single record has no line feed.
-        let head = &text[..text.len().min(8 * SHORT)];
-        let lines = || memchr::memchr_iter(b'\n', head).count();
-        self.is_short =
-            memchr::memchr(b'\n', &head[..head.len().min(SHORT)]).is_some() && lines() * SHORT >= head.len();
+        self.is_short = has_short_lines(text);
         self.short.begin(plan);
         self.clear(plan);
     }
@@ -209,10 +213,10 @@ impl Scan {
     ) -> Option<usize> {
         if self.is_short {
             let Self { batch, walk, short, .. } = self;
-            let mut looked = short.record(simd, batch, text, start, plan, &mut walk.found);
+            let mut looked = short.record::<S, false>(simd, batch, text, start, plan, &mut walk.found);
             if matches!(looked, Looked::Beyond) && !batch.begins_at(start) {
                 batch.begin(simd, text, start);
-                looked = short.record(simd, batch, text, start, plan, &mut walk.found);
+                looked = short.record::<S, false>(simd, batch, text, start, plan, &mut walk.found);
             }
             if let Looked::Ended(next) = looked {
                 return Some(next);
@@ -263,7 +267,7 @@ impl Scan {
             word = here + 1;
             let keep = if here == first.0 { first.1 } else { u64::MAX };
             let (mut loud, mut next, mut lowest) = (0, stack, stack);
-            let Brackets { mut open, mut close, brace, mut newline } = batch.brackets(here);
+            let Brackets { mut open, mut close, brace, mut newline } = batch.few_brackets(here);
             (open, close, newline) = (open & keep, close & keep, newline & keep);
             loud |= newline;
             if batch.busy() >> here & 1 == 1 {

@@ -26,101 +26,7 @@ use warpath_shared::units::{PartOffset, WORD_BYTES};
 use super::batch::Batch;
 use super::plan::Plan;
 use super::scan::{Found, skip_space};
-
-/// The most brackets of a record, which have one bit each.
-const MOST: usize = 64;
-
-/// The most containers that may be open at a time. The scan gives up deeper records.
-const DEEPEST: usize = 58;
-
-/// The number of shapes that are kept.
-const KEPT: usize = 8;
-
-/// The brackets of a record, in order, and what follows from them.
-#[derive(Clone, Copy)]
-struct Shape {
-    brackets: Brackets,
-    /// Set if the brackets are those of one container, balanced and matching in kind.
-    regular: bool,
-    /// For each number of brackets, the depth after this number.
-    depth: [u8; MOST + 1],
-    /// For each bracket that opens, the number of the bracket that closes its container.
-    close: [u8; MOST],
-}
-
-/// Some brackets, the first lowest.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Brackets {
-    opens: u64,
-    braces: u64,
-    count: u32,
-}
-
-impl Shape {
-    const NONE: Self = Self {
-        brackets: Brackets { opens: 0, braces: 0, count: 0 },
-        regular: false,
-        depth: [0; MOST + 1],
-        close: [0; MOST],
-    };
-
-    fn new(brackets: Brackets) -> Self {
-        let mut shape = Self { brackets, regular: true, ..Self::NONE };
-        let (mut open, mut depth) = ([0; DEEPEST + 1], 0);
-        for at in 0..(brackets.count as usize).min(MOST) {
-            if brackets.opens >> at & 1 == 1 {
-                open[depth] = at;
-                depth += 1;
-            } else if depth == 0 {
-                shape.regular = false;
-            } else {
-                depth -= 1;
-                shape.close[open[depth]] = at as u8;
-                // A bracket and its closing bracket are of the same kind.
-                shape.regular &= (brackets.braces >> at ^ brackets.braces >> open[depth]) & 1 == 0;
-                // The root's closing bracket is the last one.
-                shape.regular &= depth > 0 || at + 1 == brackets.count as usize;
-            }
-            shape.depth[at + 1] = depth as u8;
-            if depth > DEEPEST || !shape.regular {
-                return Self { regular: false, ..shape };
-            }
-        }
-        shape.regular &= depth == 0 && brackets.count > 0;
-        shape
-    }
-}
-
-/// The shapes of the last records.
-struct Shapes {
-    kept: [Shape; KEPT],
-    /// The shape of the last record.
-    last: usize,
-    /// The shape that is given up next.
-    oldest: usize,
-}
-
-impl Shapes {
-    #[inline(always)]
-    fn of(&mut self, brackets: Brackets) -> &Shape {
-        if self.kept[self.last % KEPT].brackets != brackets {
-            self.find(brackets);
-        }
-        &self.kept[self.last % KEPT]
-    }
-
-    fn find(&mut self, brackets: Brackets) {
-        self.last = match self.kept.iter().position(|shape| shape.brackets == brackets) {
-            Some(at) => at,
-            None => {
-                self.kept[self.oldest] = Shape::new(brackets);
-                let at = self.oldest;
-                self.oldest = (at + 1) % KEPT;
-                at
-            }
-        };
-    }
-}
+use super::shape::{Brackets, MOST, Shape, Shapes};
 
 /// An open container whose members are looked for.
 #[derive(Clone, Copy)]
@@ -179,15 +85,18 @@ pub(super) struct Short {
     shapes: Shapes,
     colons: [Colon; COLONS],
     frames: Vec<Frame>,
+    /// The values of names at any depth, each after the number of the bracket that opens its container.
+    values: Vec<(u8, Found)>,
 }
 
 impl Default for Short {
     fn default() -> Self {
         Self {
             names: Names::None,
-            shapes: Shapes { kept: [Shape::NONE; KEPT], last: 0, oldest: 0 },
+            shapes: Shapes::default(),
             colons: [Colon::default(); COLONS],
             frames: Vec::new(),
+            values: Vec::new(),
         }
     }
 }
@@ -212,9 +121,10 @@ impl Short {
     }
 
     /// Looks at the record whose root container opens at `start`, in the batch. The values that it has go to
-    /// `found`.
+    /// `found`. With `ANYWHERE`, the names of the plan are names at any depth ([`Plan::anywhere`]), and the
+    /// tokens of the record must be in the order of JSON.
     #[inline(always)]
-    pub(super) fn record<S: Simd>(
+    pub(super) fn record<S: Simd, const ANYWHERE: bool>(
         &mut self,
         simd: S,
         batch: &Batch,
@@ -223,10 +133,10 @@ impl Short {
         plan: &Plan,
         found: &mut Vec<Found>,
     ) -> Looked {
-        let Self { names, shapes, colons, frames } = self;
+        let Self { names, shapes, colons, frames, values } = self;
         let Some(mut word) = batch.word_of(start) else { return Looked::Beyond };
         let mut keep = u64::MAX << (start - batch.place(word));
-        let mut brackets = Brackets { opens: 0, braces: 0, count: 0 };
+        let mut brackets = Brackets::default();
         let (mut colon_count, mut last, mut odd) = (0, start, 0);
         let next = loop {
             let masks = batch.brackets(word);
@@ -283,6 +193,13 @@ impl Short {
         found.clear();
         let record = Record { text, batch, plan, shape, start };
         let colons = &colons[..colon_count.min(COLONS)];
+        if ANYWHERE {
+            if !record.walk_anywhere(simd, colons, values) {
+                return Looked::Undecided;
+            }
+            found.extend(values.iter().map(|(_, value)| *value));
+            return Looked::Ended(next);
+        }
         if shape.brackets.braces & 1 == 1 && !record.walk(simd, colons, frames, found) {
             return Looked::Undecided;
         }
@@ -381,6 +298,40 @@ impl Record<'_> {
             if top.left == 0 && frames.iter().all(|frame| frame.left == 0) {
                 break;
             }
+        }
+        true
+    }
+
+    /// Finds the values of the plan's names at any depth, in the order of their containers. A container has
+    /// one value for a name. Returns false if the record has to be evaluated by its tree.
+    #[inline(always)]
+    fn walk_anywhere<S: Simd>(&self, simd: S, colons: &[Colon], values: &mut Vec<(u8, Found)>) -> bool {
+        let Self { text, plan, shape, .. } = *self;
+        values.clear();
+        let base = self.batch.place(0);
+        for Colon { at, rank } in colons {
+            let (colon, rank) = (base + *at as usize, *rank as usize);
+            let Some(name) = plan.blocks[0].names.iter().find(|name| name.ends_at(text, colon)) else {
+                continue;
+            };
+            let container = shape.inside[rank % (MOST + 1)];
+            if values.iter().any(|(other, value)| *other == container && value.block == name.block) {
+                continue;
+            }
+            let start = skip_space(text, colon + 1);
+            let is_container = matches!(text.get(start), Some(b'{' | b'['));
+            let end = match text.get(start) {
+                Some(b'{' | b'[') => {
+                    self.bracket(simd, shape.close[rank % MOST] as u32).map(|closing| closing + 1)
+                }
+                Some(_) => self.scalar_end(start),
+                None => None,
+            };
+            let Some(end) = end else { return false };
+            let (start, end) = (start as PartOffset, end as PartOffset);
+            let value = Found { block: name.block, start, end, container: is_container };
+            let after = values.iter().rposition(|(other, _)| *other <= container);
+            values.insert(after.map_or(0, |before| before + 1), (container, value));
         }
         true
     }

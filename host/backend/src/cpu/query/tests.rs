@@ -4,9 +4,7 @@ use warpath_lang::program::Query as Path;
 use warpath_random::Rng;
 
 use super::*;
-use crate::cpu::batch::Batch;
 use crate::cpu::needles;
-use crate::cpu::short::{Looked, Short};
 
 /// Names as texts spell them: plain, escaped, long, and with equal ends.
 const NAMES: [&str; 16] = [
@@ -211,6 +209,54 @@ fn streaming_is_interpreting() {
     assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
 }
 
+/// Names at any depth are found by shapes as by trees, in every instruction set.
+#[test]
+fn names_anywhere_are_those_of_trees() {
+    let rng = &mut Rng::new(4);
+    let mut scratch = Scratch::default();
+    let (mut planned, mut matches) = (0, 0);
+    for round in 0..30_000 {
+        let mut text = Vec::new();
+        // A line before the others moves them to every offset in a word.
+        if round % 3 != 0 {
+            text.extend_from_slice(format!("{{\"x\":\"{}\"}}\n", "x".repeat(rng.below(200))).as_bytes());
+        }
+        let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
+        text.extend(self::text(rng, lines));
+        if round % 3 == 0 {
+            mutate(rng, &mut text);
+        }
+        if text.is_empty() {
+            continue;
+        }
+        let paths: Vec<String> = (0..1 + rng.below(4)).map(|_| format!("$..[\"{}\"]", name(rng))).collect();
+        let queries: Vec<Path> = paths.iter().map(|path| Path::compile(path).unwrap()).collect();
+        let program = Program::new(&queries).unwrap();
+        let limit = (round % 7 == 0).then(|| Limit::Matches(1 + rng.below(4) as u64));
+        let want = Want { matches: true, records: true, limit, ..Want::default() };
+        let mut run = |isa: Isa, plan: Option<&Plan>| {
+            let (mut sink, scratch, text, program) = (Collector::default(), &mut scratch, &text, &program);
+            sink.begin(program, want);
+            match plan {
+                Some(plan) => isa.run(Anywhere { text, program, plan, scratch, sink: &mut sink }),
+                None => isa.run(ByTrees { text, program, scratch, sink: &mut sink }),
+            }
+            sink.piece
+        };
+        let Some(plan) = Plan::anywhere(&program.view(), program.names()) else { continue };
+        planned += 1;
+        let wanted = run(Isa::best(), None);
+        matches += wanted.counts.iter().sum::<u64>();
+        for isa in Isa::all() {
+            let got = run(isa, Some(&plan));
+            assert_eq!(got, wanted, "{}: {paths:?} of {}", isa.name(), text.escape_ascii());
+        }
+    }
+    let decided = scratch.anywhere.decided;
+    // Otherwise the comparison proves nothing.
+    assert!(planned > 10_000 && matches > 20_000 && decided > 20_000, "{planned} {matches} {decided}");
+}
+
 /// A condition on names, which is true of a record now and then.
 fn condition(rng: &mut Rng, depth: usize) -> String {
     let sub = |rng: &mut Rng| condition(rng, depth - 1);
@@ -333,7 +379,8 @@ fn short_records_are_decided_by_their_shapes() {
             while at < text.len() {
                 batch.begin(simd, text, at);
                 let mut found = Vec::new();
-                let Looked::Ended(next) = short.record(simd, &batch, text, at, plan, &mut found) else {
+                let Looked::Ended(next) = short.record::<S, false>(simd, &batch, text, at, plan, &mut found)
+                else {
                     at = line_end(text, at);
                     continue;
                 };
