@@ -125,7 +125,9 @@ impl Drop for ArrowDeviceArray {
 /// The owner of everything that an `ArrowArray` points to.
 struct Owned {
     buffers: Vec<*const c_void>,
-    children: Vec<*mut ArrowArray>,
+    children: Vec<ArrowArray>,
+    /// The addresses of the children.
+    addresses: Vec<*mut ArrowArray>,
     /// Keeps the memory on the device.
     _columns: Arc<DeviceColumns>,
     /// The event that the structure of the whole array points to.
@@ -139,17 +141,15 @@ struct Owned {
 unsafe extern "C" fn release(array: *mut ArrowArray) {
     // SAFETY: the caller guarantees that the array is alive. `node` made `private_data` of a box, and this is
     // the only code that takes the box back, once, because `release` is set to null.
-    let owned = unsafe {
+    let mut owned = unsafe {
         (*array).release = None;
         Box::from_raw((*array).private_data.cast::<Owned>())
     };
-    for child in owned.children {
-        // SAFETY: `node` made each child of a box. A consumer may have moved a child out: then its `release`
-        // is null, and only the box is left.
-        let child = unsafe { Box::from_raw(child) };
+    // A consumer may have moved a child out: then its `release` is null.
+    for child in &mut owned.children {
         if let Some(release) = child.release {
             // SAFETY: the child has not been released, because `release` is set.
-            unsafe { release(Box::into_raw(child)) };
+            unsafe { release(child) };
         }
     }
 }
@@ -167,8 +167,9 @@ fn node(
     children: Vec<ArrowArray>,
     event: Option<SyncEvent>,
 ) -> ArrowArray {
-    let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let mut owned = Box::new(Owned { buffers, children, _columns: columns.clone(), _event: event });
+    let (_columns, _event) = (columns.clone(), event);
+    let mut owned = Box::new(Owned { buffers, children, addresses: Vec::new(), _columns, _event });
+    owned.addresses = owned.children.iter_mut().map(ptr::from_mut).collect();
     ArrowArray {
         length: len as i64,
         null_count: nulls as i64,
@@ -176,7 +177,7 @@ fn node(
         n_buffers: owned.buffers.len() as i64,
         n_children: owned.children.len() as i64,
         buffers: owned.buffers.as_mut_ptr(),
-        children: owned.children.as_mut_ptr(),
+        children: owned.addresses.as_mut_ptr(),
         dictionary: ptr::null_mut(),
         release: Some(release),
         private_data: Box::into_raw(owned).cast(),
