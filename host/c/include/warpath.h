@@ -192,7 +192,7 @@ typedef struct WarpathColumn {
   const char *path;
   /*
    The type of its values: `bool`, `int64`, `float64`, `decimal(P,S)`, `string`, `text`, `json`, `time`,
-   `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`. NULL for `text`, which takes every value.
+   `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`. NULL for `text`, which takes every value in UTF-8.
    */
   const char *type_;
   /*

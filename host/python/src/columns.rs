@@ -98,7 +98,12 @@ pub fn specs(columns: &Bound<'_, PyAny>) -> PyResult<Vec<Spec>> {
         ))
     };
     let mut specs = Vec::new();
-    for item in columns.call_method0("items")?.try_iter()? {
+    let items = columns.call_method0("items").map_err(|_| {
+        PyTypeError::new_err(format!(
+            "columns is {columns:?}; expected a path for each name, as in {{\"id\": \"$.id\"}}"
+        ))
+    });
+    for item in items?.try_iter()? {
         let (name, value): (String, Bound<'_, PyAny>) = item?.extract()?;
         if let Ok(path) = value.cast::<PyString>() {
             specs.push(Spec { name, path: path.to_string(), values: None, default: None });

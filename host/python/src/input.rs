@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use warpath::{Format, OnError, TableFormat, TextColumn};
@@ -134,7 +135,12 @@ pub fn open(
     };
     let names: Vec<PathBuf> = match paths.extract::<PathBuf>() {
         Ok(one) => vec![one],
-        Err(_) => paths.try_iter()?.map(|path| path?.extract()).collect::<PyResult<_>>()?,
+        Err(_) => {
+            let paths = paths.try_iter().map_err(|_| {
+                PyTypeError::new_err(format!("paths is {paths:?}; expected a path, or several of them"))
+            });
+            paths?.map(|path| path?.extract()).collect::<PyResult<_>>()?
+        }
     };
     let origin = py.detach(|| Reading::files(&names, table)).map_err(|error| raise(py, error))?;
     let (device, on_error) = (device.to_owned(), on_error.to_owned());
@@ -142,7 +148,8 @@ pub fn open(
         .input(py, origin)
 }
 
-/// Opens bytes in memory, which are not copied. ``name`` is the name of the input in messages.
+/// Opens bytes in memory. ``bytes`` are not copied, and a ``bytearray`` is. ``name`` is the name of the input
+/// in messages.
 ///
 /// The other arguments are those of ``open``, without ``column``.
 ///
@@ -196,8 +203,8 @@ impl Input {
     /// ``columns`` has a path for each name, or a pair of path and type, or a path, a type and a default.
     /// The types are ``bool``, ``int64``, ``float64``, ``decimal(P,S)``, ``string``, ``text``, ``json``,
     /// ``time``, ``date``, ``list<TYPE>``, ``struct<NAME:TYPE,...>`` and ``auto``. A column without a type is
-    /// ``text``, which takes every value, or ``auto`` if there is a schema. Without ``columns``, each member
-    /// of the records is a column, with lists, structs and maps.
+    /// ``text``, which takes every value in UTF-8, or ``auto`` if there is a schema. Without ``columns``,
+    /// each member of the records is a column, with lists, structs and maps.
     ///
     /// * ``schema`` is the result of ``schema()``, or an Arrow schema of any library. It has the types of
     ///   ``auto``, and the columns if none are given. Without it, all records are read once for the schema.

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -339,3 +340,22 @@ def test_columns_stay_on_no_cpu(tweets):
     assert [len(batch) for batch in rows] == [3]
     with pytest.raises(warpath.UsageError, match="nested columns cannot stay on a device"):
         warpath.open("tweets.ndjson", device="cpu").select().on_device()
+
+
+def test_exceptions_survive_pickle(tmp_path):
+    missing = pytest.raises(warpath.NotFoundError, warpath.open, str(tmp_path / "none")).value
+    bad = pytest.raises(warpath.RecordError, list, warpath.from_bytes(b'{"a":1\n').query("$.a")).value
+    query = pytest.raises(warpath.QueryError, warpath.from_bytes(b"").query, "$..").value
+    for error in (missing, bad, query):
+        copy = pickle.loads(pickle.dumps(error))
+        assert type(copy) is type(error) and str(copy) == str(error)
+        for name in ("filename", "errno", "line", "byte", "column", "hint"):
+            assert getattr(copy, name, None) == getattr(error, name, None), name
+    assert bad.filename == "<bytes>" and missing.filename is not None
+
+
+def test_arguments_of_another_type_are_named():
+    with pytest.raises(TypeError, match=r"^paths is 3; expected a path"):
+        warpath.open(3)
+    with pytest.raises(TypeError, match=r"^columns is \['id'\]; expected a path for each name"):
+        warpath.from_bytes(b"{}").select(["id"])

@@ -13,6 +13,12 @@ class Error(Exception):
 
     __module__ = "warpath"
 
+    def __reduce__(self):
+        # An `OSError` of one argument would lose the name of its file, and `errno`.
+        of_file = ("filename", "errno", "strerror") if isinstance(self, OSError) else ()
+        state = {name: getattr(self, name) for name in of_file if getattr(self, name) is not None}
+        return (type(self), self.args, {**self.__dict__, **state})
+
 
 class UsageError(Error, ValueError):
     """An argument is not valid.
