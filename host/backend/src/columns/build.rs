@@ -422,7 +422,7 @@ mod tests {
     /// Items of ranges of a text, added one by one and in blocks.
     fn both_ways(values: &ColumnType, text: &[u8], ranges: &[Range<PartOffset>]) -> [Items; 2] {
         let program = Program::new(&[Query::compile("$").unwrap()]).unwrap();
-        let program = program.with_types(&[values.clone()]).unwrap();
+        let program = program.with_types(std::slice::from_ref(values)).unwrap();
         let mut ways = [(); 2].map(|()| Builder::new(&program.columns()[0]).unwrap());
         for range in ranges {
             ways[0].push(Some(&text[range.start as usize..range.end as usize]));
