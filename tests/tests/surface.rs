@@ -151,7 +151,7 @@ impl<'s> Surface<'s> {
                     }
                 }
             }
-            // What an alias stands for is the facade's business alone.
+            // Only the facade knows the type of an alias.
             _ => {}
         }
         self.fields.iter().for_each(|of| types.visit_type(&of.ty));

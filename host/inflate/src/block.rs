@@ -16,7 +16,7 @@ pub const ROOM: usize = 320;
 /// Bytes of the input from which on symbols are decoded one by one.
 const INPUT_MARGIN: usize = 16;
 
-/// A unit of output: a byte, or a symbol that stands for a byte of an unknown window.
+/// A unit of output: a byte, or the symbol of a byte of an unknown window.
 pub trait Unit: Copy + Default {
     /// The unit of a byte.
     fn of(byte: u8) -> Self;

@@ -363,7 +363,7 @@ impl Shared {
         state.front.window = window;
         state.front.has_ended = position.is_none();
         state.front.position = position;
-        // A target stands for what was found in this part.
+        // A target replaces what was found in this part.
         if target.is_none() {
             state.parts.insert(number, Search::Done(part_end, None));
         }

@@ -294,7 +294,7 @@ impl Builder {
 }
 
 /// Appends a block of values as they are in the text, strings without their quotes. Returns the bits of those
-/// that are not refused. `None`, and nothing appended, if a value has to be looked at by itself.
+/// that are not refused. It returns `None` and appends nothing if a value has to be looked at by itself.
 ///
 /// ```text
 /// text      {"a":"one","b":1}  {"a":"two"}  {"a":3}       values   "one"  "two"  3
