@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
@@ -208,6 +209,32 @@ fn batches_are_not_as_small_as_partitions() {
         .collect();
     assert_eq!(rows.iter().sum::<usize>(), 20_000);
     assert_eq!(rows.len(), 3, "{rows:?}");
+}
+
+/// The program writes batches from parts. The library's writer, given what the library reads, writes the same
+/// bytes: for columns in parts, and for lists, which the library encodes.
+#[test]
+fn a_file_is_what_the_library_writes() {
+    let record = |at: usize| match at % 7 {
+        3 => format!("{{\"text\":null,\"id\":{at},\"ids\":[]}}\n"),
+        at => format!("{{\"text\":\"caf\u{e9} {at}\",\"ok\":{},\"ids\":[{at},{at}]}}\n", at % 2 == 0),
+    };
+    let folder = Folder::new(&[("in", (0..20_000).map(record).collect::<String>().as_bytes())]);
+    let plain = ["id:int64=$.id", "text:string=$.text", "ok:bool=$.ok"];
+    let lists = ["text:string=$.text", "ids:int64=$.ids[*]"];
+    for columns in [&plain[..], &lists] {
+        for size in ["1KiB", "1MiB"] {
+            let args = ["select", "--format", "arrow", "-o", "out", "--partition-size", size, "--skip", "5"];
+            assert_eq!(folder.run(&[&args[..], columns, &["--", "in"]].concat()).ok(), "");
+            let written = folder.read("out");
+            let reader = FileReader::try_new(Cursor::new(&written), None).unwrap();
+            let metadata = reader.custom_metadata().clone();
+            let mut library = FileWriter::try_new(Vec::new(), &reader.schema()).unwrap();
+            reader.for_each(|batch| library.write(&batch.unwrap()).unwrap());
+            metadata.into_iter().for_each(|(key, value)| library.write_metadata(key, value));
+            assert!(library.into_inner().unwrap() == written, "{columns:?}, {size}");
+        }
+    }
 }
 
 /// `script` runs a program on a terminal.

@@ -1,6 +1,6 @@
 //! The destination of results: standard output or a file.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IoSlice, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -104,6 +104,18 @@ impl Out {
         written.map_err(|error| self.failed(error))
     }
 
+    /// Adds bytes that are in several places, as [`lines`](Self::lines) does.
+    pub fn parts(&mut self, parts: &[&[u8]]) -> Result<(), Failure> {
+        let len = parts.iter().map(|part| part.len()).sum::<usize>();
+        if self.buffer.len() + len < BUFFER_BYTES {
+            parts.iter().for_each(|part| self.buffer.extend_from_slice(part));
+            return Ok(());
+        }
+        let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+        let written = self.write_out().and_then(|()| write_all(self.sink()?, &mut slices));
+        written.map_err(|error| self.failed(error))
+    }
+
     /// Writes the buffer if it holds anything. Callers call this when the next results may take time, so that
     /// the reader of a pipe receives the results so far.
     pub fn pause(&mut self) -> Result<(), Failure> {
@@ -147,6 +159,21 @@ impl Out {
             Some(path) => Failure::Output { name: format!("`{}`", path.display()), source },
         }
     }
+}
+
+/// Writes all slices, as many as possible in one call of the system.
+fn write_all(sink: &mut dyn Write, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // Slices without bytes are left out, because no write can end them.
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match sink.write_vectored(slices) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Returns the failure for an error of standard output. A closed pipe is no error.

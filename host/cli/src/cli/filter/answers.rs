@@ -52,10 +52,7 @@ impl Answers {
             Self::Text(text) => text.add(filtered, out),
             Self::Table(table) => {
                 let batch = filtered.to_arrow().map_err(|error| Error::Internal(error.to_string()))?;
-                if batch.num_rows() > 0 {
-                    table.add(batch)?;
-                }
-                out.lines(&table.take())
+                if batch.num_rows() > 0 { table.add(batch, out) } else { Ok(()) }
             }
         }
     }
@@ -63,8 +60,7 @@ impl Answers {
     /// Writes the results so far, because the next ones may take time.
     pub fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
         if let Self::Table(table) = self {
-            table.pause()?;
-            out.lines(&table.take())?;
+            table.pause(out)?;
         }
         out.pause()
     }
@@ -80,10 +76,7 @@ impl Answers {
                 Ok(())
             }
             Self::Text(_) => Ok(()),
-            Self::Table(table) => {
-                table.finish()?;
-                out.lines(&table.take())
-            }
+            Self::Table(table) => table.finish(out),
         }
     }
 }

@@ -303,13 +303,14 @@ impl Nested {
         batch: NestedBatch,
         source: &str,
         place: impl Fn(u64) -> (String, u64),
+        out: &mut Out,
     ) -> Result<(), Failure> {
         self.tally.add_nested(batch.rows.num_rows(), &batch.losses, place);
         let rows = match self.is_named {
             true => named::columns(&batch.rows, std::iter::repeat_n(source, batch.rows.num_rows()))?,
             false => batch.rows,
         };
-        self.writer.add(rows)
+        self.writer.add(rows, out)
     }
 }
 
@@ -347,7 +348,7 @@ impl Consumer for Nested {
                     let line = piece.records.get(before + row as usize).copied().unwrap_or_default();
                     (batch.source().to_owned(), batch.line_at(piece, first, line, 0))
                 };
-                self.add(made, batch.source(), place)?;
+                self.add(made, batch.source(), place, out)?;
                 before += rows;
             }
             if let Some(Cut { line, .. }) = cut {
@@ -355,7 +356,6 @@ impl Consumer for Nested {
                 break;
             }
         }
-        out.lines(&self.writer.take())?;
         Ok(flow)
     }
 
@@ -363,8 +363,7 @@ impl Consumer for Nested {
         let columns = self.schema.typed_paths();
         self.tally.columns.resize_with(columns.len(), Default::default);
         self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
-        self.writer.finish()?;
-        out.lines(&self.writer.take())
+        self.writer.finish(out)
     }
 
     fn report(&self, ui: &Ui) {

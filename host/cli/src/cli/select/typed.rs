@@ -96,6 +96,7 @@ impl Table {
         batch: &Batch,
         (first, piece): (u64, &Piece),
         mut columns: ColumnBatch,
+        out: &mut Out,
     ) -> Result<Option<Cut>, Failure> {
         let mut refused = self.refusals(&columns);
         let left_out: Vec<u32> = match self.on_mismatch {
@@ -136,7 +137,7 @@ impl Table {
             let left_out = &left_out[..left_out.partition_point(|row| (*row as usize) < rows)];
             let made = without(made, skipped.min(rows), left_out)?;
             if made.num_rows() > 0 {
-                self.writer.add(made)?;
+                self.writer.add(made, out)?;
             }
         }
         if self.on_mismatch == OnMismatchArg::Skip {
@@ -214,12 +215,11 @@ impl Consumer for Table {
         let mut flow = Flow::Continue;
         let made = batch.take_columns();
         for (at, (piece, columns)) in batch.pieces().zip(made).enumerate() {
-            if let Some(cut) = self.piece(batch, piece, columns)? {
+            if let Some(cut) = self.piece(batch, piece, columns, out)? {
                 flow = Flow::Stop { piece: at, line: cut.line };
                 break;
             }
         }
-        out.lines(&self.writer.take())?;
         Ok(flow)
     }
 
@@ -241,8 +241,7 @@ impl Consumer for Table {
             (tally.mismatch, tally.overflow) = (before.mismatch, before.overflow);
         }
         self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
-        self.writer.finish()?;
-        out.lines(&self.writer.take())
+        self.writer.finish(out)
     }
 
     fn report(&self, ui: &Ui) {
