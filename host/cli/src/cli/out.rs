@@ -104,7 +104,7 @@ impl Out {
         written.map_err(|error| self.failed(error))
     }
 
-    /// Adds bytes that are in several places, as [`lines`](Self::lines) does.
+    /// Adds bytes that are in several slices, as [`lines`](Self::lines) does.
     pub fn parts(&mut self, parts: &[&[u8]]) -> Result<(), Failure> {
         let len = parts.iter().map(|part| part.len()).sum::<usize>();
         if self.buffer.len() + len < BUFFER_BYTES {

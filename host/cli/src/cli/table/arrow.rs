@@ -1,5 +1,5 @@
 //! The writer of Arrow IPC: the stream format, and the file format, which is the stream between marks, with
-//! the places of its batches at the end.
+//! the offsets of its batches at the end.
 //!
 //! Rows wait until there are enough of them for a batch. They are then written from where they are
 //! ([`Message`]). The library encodes the schema, and columns of lists and structs.
@@ -43,7 +43,7 @@ pub struct ArrowWriter {
     waiting_bytes: usize,
 }
 
-/// What the end of a file says.
+/// The contents of the end of a file.
 #[derive(Default)]
 struct FileEnd {
     blocks: Vec<Block>,
