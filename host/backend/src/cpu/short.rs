@@ -2,8 +2,8 @@
 //!
 //! [`super::scan`] keeps a stack while the words of a record go by, and walks each word in which something
 //! happens. In a line of 84 bytes something happens in every word. So this module does not walk: it gathers
-//! the brackets of a record, and the colons before which a name may end, from the masks of the words. The
-//! brackets, in order, are the *shape* of the record:
+//! the brackets of a record from the masks of the words. The brackets, in order, are the *shape* of the
+//! record:
 //!
 //! ```text
 //! text     {"time":"…","user":{"id":7,"tags":["a","b"]},"ms":3}
@@ -17,9 +17,12 @@
 //! for Data Analytics", VLDB 2017. Here a shape only says what the brackets of this record say anyway. The
 //! positions of names are not guessed. So a record of a new shape costs more, and is never wrong.
 //!
+//! Then the colons go by before which a name may end, until all names are found. Most are found early.
+//!
 //! A record that this module does not decide goes to [`super::scan`].
 
 use warpath_core::simd::Simd;
+use warpath_core::simd::outline::WORDS;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
@@ -67,23 +70,21 @@ enum Names {
     Any,
 }
 
-/// A colon before which a name may end.
-#[derive(Clone, Copy, Default)]
-struct Colon {
-    /// Its offset in the batch.
-    at: u32,
-    /// The number of brackets of the record before it.
-    rank: u32,
+/// The brackets of a record, in the words of its batch.
+struct Gathered {
+    /// The brackets of each word.
+    here: [u64; WORDS],
+    /// The number of brackets before each word.
+    before: [u8; WORDS],
+    /// The last word, and its bits up to the line feed.
+    last: (usize, u64),
 }
-
-/// The most such colons of a record.
-const COLONS: usize = 64;
 
 /// The memory of this module, reused from record to record.
 pub(super) struct Short {
     names: Names,
     shapes: Shapes,
-    colons: [Colon; COLONS],
+    gathered: Gathered,
     frames: Vec<Frame>,
     /// The values of names at any depth, each after the number of the bracket that opens its container.
     values: Vec<(u8, Found)>,
@@ -94,7 +95,7 @@ impl Default for Short {
         Self {
             names: Names::None,
             shapes: Shapes::default(),
-            colons: [Colon::default(); COLONS],
+            gathered: Gathered { here: [0; WORDS], before: [0; WORDS], last: (0, 0) },
             frames: Vec::new(),
             values: Vec::new(),
         }
@@ -133,11 +134,12 @@ impl Short {
         plan: &Plan,
         found: &mut Vec<Found>,
     ) -> Looked {
-        let Self { names, shapes, colons, frames, values } = self;
+        let Self { names, shapes, gathered, frames, values } = self;
         let Some(mut word) = batch.word_of(start) else { return Looked::Beyond };
-        let mut keep = u64::MAX << (start - batch.place(word));
+        let first = (word, u64::MAX << (start - batch.place(word)));
+        let mut keep = first.1;
         let mut brackets = Brackets::default();
-        let (mut colon_count, mut last, mut odd) = (0, start, 0);
+        let (mut last, mut odd) = (start, 0);
         let next = loop {
             let masks = batch.brackets(word);
             let end = masks.newline & keep;
@@ -145,20 +147,8 @@ impl Short {
             keep &= end ^ end.wrapping_sub(1);
             let here = (masks.open | masks.close) & keep;
             odd |= batch.colons(word).1 & keep;
-            let mut ends = keep
-                & match *names {
-                    Names::None => 0,
-                    Names::Lengths(lengths) => batch.ends(word, lengths),
-                    Names::Any => batch.colons(word).0,
-                };
-            while ends != 0 {
-                let bit = ends & ends.wrapping_neg();
-                ends ^= bit;
-                let rank = brackets.count + (here & (bit - 1)).count_ones();
-                let at = (word * WORD_BYTES) as u32 + bit.trailing_zeros();
-                colons[colon_count % COLONS] = Colon { at, rank };
-                colon_count += 1;
-            }
+            gathered.here[word] = here;
+            gathered.before[word] = brackets.count as u8;
             if here != 0 {
                 let count = brackets.count & 63;
                 brackets.opens |= simd.gather(masks.open, here) << count;
@@ -171,9 +161,10 @@ impl Short {
             }
             if end != 0 {
                 let line_feed = end & end.wrapping_neg();
-                if batch.string(word) & line_feed != 0 || colon_count > COLONS {
+                if batch.string(word) & line_feed != 0 {
                     return Looked::Undecided;
                 }
+                gathered.last = (word, keep);
                 break batch.place(word) + line_feed.trailing_zeros() as usize + 1;
             }
             word += 1;
@@ -191,8 +182,8 @@ impl Short {
             return Looked::Undecided;
         }
         found.clear();
-        let record = Record { text, batch, plan, shape, start };
-        let colons = &colons[..colon_count.min(COLONS)];
+        let record = Record { text, batch, plan, shape, gathered };
+        let colons = Colons::new(batch, gathered, *names, first);
         if ANYWHERE {
             if !record.walk_anywhere(simd, colons, values) {
                 return Looked::Undecided;
@@ -211,13 +202,67 @@ impl Short {
     }
 }
 
+/// The colons of a record before which a name may end. An item is the offset of a colon in the text, and the
+/// number of brackets of the record before it.
+struct Colons<'a> {
+    batch: &'a Batch,
+    gathered: &'a Gathered,
+    names: Names,
+    word: usize,
+    /// The colons that are left in the word.
+    ends: u64,
+}
+
+impl<'a> Colons<'a> {
+    /// The colons of a record, of whose first word some bits are kept.
+    #[inline(always)]
+    fn new(batch: &'a Batch, gathered: &'a Gathered, names: Names, first: (usize, u64)) -> Self {
+        let mut colons = Self { batch, gathered, names, word: first.0, ends: 0 };
+        colons.ends = colons.ends() & first.1;
+        colons
+    }
+
+    /// The colons of the word.
+    #[inline(always)]
+    fn ends(&self) -> u64 {
+        let (last, keep) = self.gathered.last;
+        let keep = if self.word == last { keep } else { u64::MAX };
+        keep & match self.names {
+            Names::None => 0,
+            Names::Lengths(lengths) => self.batch.ends(self.word, lengths),
+            Names::Any => self.batch.colons(self.word).0,
+        }
+    }
+}
+
+impl Iterator for Colons<'_> {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ends == 0 {
+            if self.word >= self.gathered.last.0 {
+                return None;
+            }
+            self.word += 1;
+            self.ends = self.ends();
+        }
+        let bit = self.ends & self.ends.wrapping_neg();
+        self.ends ^= bit;
+        let word = self.word % WORDS;
+        let inside = (self.gathered.here[word] & (bit - 1)).count_ones() as usize;
+        let colon = self.batch.place(self.word) + bit.trailing_zeros() as usize;
+        Some((colon, self.gathered.before[word] as usize + inside))
+    }
+}
+
 /// A record, while it is looked at.
 struct Record<'a> {
     text: &'a [u8],
     batch: &'a Batch,
     plan: &'a Plan,
     shape: &'a Shape,
-    start: usize,
+    gathered: &'a Gathered,
 }
 
 impl Record<'_> {
@@ -226,16 +271,14 @@ impl Record<'_> {
     fn walk<S: Simd>(
         &self,
         simd: S,
-        colons: &[Colon],
+        colons: Colons<'_>,
         frames: &mut Vec<Frame>,
         found: &mut Vec<Found>,
     ) -> bool {
         let Self { text, plan, shape, .. } = *self;
         frames.clear();
-        let base = self.batch.place(0);
         let mut top = Frame { block: 0, left: plan.all_names(0), depth: 1, close: shape.close[0] };
-        for Colon { at, rank } in colons {
-            let (colon, rank) = (base + *at as usize, *rank as usize);
+        for (colon, rank) in colons {
             while rank > top.close as usize {
                 match frames.pop() {
                     Some(frame) => top = frame,
@@ -273,7 +316,7 @@ impl Record<'_> {
             match text.get(start) {
                 Some(open @ (b'{' | b'[')) if *open == b'{' || wanted.wants_value() => {
                     let close = shape.close[rank % MOST];
-                    let Some(at) = self.bracket(simd, close as u32) else { return false };
+                    let at = self.bracket(simd, close as usize);
                     if !matches!(text.get(skip_space(text, at + 1)), Some(b',' | b'}')) {
                         return false;
                     }
@@ -305,12 +348,10 @@ impl Record<'_> {
     /// Finds the values of the plan's names at any depth, in the order of their containers. A container has
     /// one value for a name. Returns false if the record has to be evaluated by its tree.
     #[inline(always)]
-    fn walk_anywhere<S: Simd>(&self, simd: S, colons: &[Colon], values: &mut Vec<(u8, Found)>) -> bool {
+    fn walk_anywhere<S: Simd>(&self, simd: S, colons: Colons<'_>, values: &mut Vec<(u8, Found)>) -> bool {
         let Self { text, plan, shape, .. } = *self;
         values.clear();
-        let base = self.batch.place(0);
-        for Colon { at, rank } in colons {
-            let (colon, rank) = (base + *at as usize, *rank as usize);
+        for (colon, rank) in colons {
             let Some(name) = plan.blocks[0].names.iter().find(|name| name.ends_at(text, colon)) else {
                 continue;
             };
@@ -321,9 +362,7 @@ impl Record<'_> {
             let start = skip_space(text, colon + 1);
             let is_container = matches!(text.get(start), Some(b'{' | b'['));
             let end = match text.get(start) {
-                Some(b'{' | b'[') => {
-                    self.bracket(simd, shape.close[rank % MOST] as u32).map(|closing| closing + 1)
-                }
+                Some(b'{' | b'[') => Some(self.bracket(simd, shape.close[rank % MOST] as usize) + 1),
                 Some(_) => self.scalar_end(start),
                 None => None,
             };
@@ -336,24 +375,17 @@ impl Record<'_> {
         true
     }
 
-    /// The offset of the bracket with this number in the record.
+    /// The offset of the bracket with this number in the record. The search begins at the end, where most
+    /// containers are closed.
     #[inline(always)]
-    fn bracket<S: Simd>(&self, simd: S, mut number: u32) -> Option<usize> {
-        let mut word = self.batch.word_of(self.start)?;
-        let mut keep = u64::MAX << (self.start - self.batch.place(word));
-        while word < self.batch.words {
-            let masks = self.batch.brackets(word);
-            let here = (masks.open | masks.close) & keep;
-            let count = here.count_ones();
-            if number < count {
-                return Some(
-                    self.batch.place(word) + simd.scatter(1 << number, here).trailing_zeros() as usize,
-                );
-            }
-            number -= count;
-            (word, keep) = (word + 1, u64::MAX);
+    fn bracket<S: Simd>(&self, simd: S, number: usize) -> usize {
+        let Gathered { here, before, last } = self.gathered;
+        let mut word = last.0;
+        while before[word % WORDS] as usize > number {
+            word -= 1;
         }
-        None
+        let inside = number - before[word % WORDS] as usize;
+        self.batch.place(word) + simd.scatter(1 << inside, here[word % WORDS]).trailing_zeros() as usize
     }
 
     /// The offset after the string, the number or the literal that begins at `start`. `None` if a comma or a
