@@ -155,6 +155,7 @@ impl Digest for Columns {
             columns.iter_mut().for_each(|column| column.missing_up_to(rows as usize));
         }
         let text = found.first().map_or(&[][..], |piece| piece.text);
+        let columns = columns.into_iter().map(Raw::closed).collect();
         Box::new(Rows { rows, columns, no_records, starts: line_starts(text) })
     }
 }
