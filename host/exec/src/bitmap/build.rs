@@ -364,8 +364,8 @@ pub fn build_column_by(
             let (sorted, (starts, spec)) = keyed(sort_keys(values, &states))?;
             Numbered::by_keys(&sorted, &starts, spec, values, &states)
         }
-        Data::Text { offsets, bytes } => {
-            let (dictionary, runs) = Dictionary::of(&states, offsets, bytes);
+        Data::Text(texts) => {
+            let (dictionary, runs) = Dictionary::of(texts);
             let sorted = Sorted::of_texts(runs);
             let (starts, spec) = cut(&sorted, spec).map_err(failed)?;
             let bins = dictionary.cut(&sorted.texts_at(&starts));

@@ -28,6 +28,8 @@ pub trait Digest: Send + Sync {
 pub struct Found<'a> {
     /// The text of the piece. Matches are offsets in it.
     pub text: &'a [u8],
+    /// The number of lines, as [`Piece::lines`].
+    pub lines: LineIx,
     /// The lines that are records, as [`Piece::records`].
     pub records: &'a [LineIx],
     /// The matches, path by path.
@@ -43,6 +45,7 @@ impl<'a> Found<'a> {
         Self {
             // A text that no result refers to may be gone.
             text: text.get(piece.base as usize..).unwrap_or_default(),
+            lines: piece.lines,
             records: &piece.records[..records],
             matches: piece.matches.iter().map(before).collect(),
             rows: &piece.rows[..rows],

@@ -19,6 +19,7 @@
 
 pub mod number;
 pub mod raw;
+pub mod texts;
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,6 +31,7 @@ use super::column::Kind;
 pub use number::ceiling;
 pub use number::{Number, number};
 pub use raw::{Raw, finish};
+pub use texts::Texts;
 pub use warpath_core::time::{instant, next_instant};
 pub use warpath_lang::jsonpath::State;
 
@@ -69,12 +71,7 @@ pub enum Data {
     /// Doubles, without NaN and -0.
     Float(Vec<f64>),
     /// Texts.
-    Text {
-        /// The start of each text in `bytes`, and last the end of the last text.
-        offsets: Vec<u64>,
-        /// The bytes of all texts, in UTF-8.
-        bytes: Vec<u8>,
-    },
+    Text(Texts),
     /// Instants, in nanoseconds since 1970-01-01T00:00:00Z.
     Time(Vec<i64>),
     /// Booleans.
@@ -126,7 +123,7 @@ impl ColumnValues {
         match self.data {
             Data::Int(_) => Kind::Int,
             Data::Float(_) => Kind::Float,
-            Data::Text { .. } => Kind::Text,
+            Data::Text(_) => Kind::Text,
             Data::Time(_) => Kind::Time,
             Data::Bool(_) => Kind::Bool,
         }

@@ -1,20 +1,21 @@
 //! Columns of lines of JSON.
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
 use warpath_backend::answer::Want;
 use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, IndexError, RecordError};
-use warpath_core::pool::stream;
 use warpath_lang::program::{Program, Query};
+use warpath_shared::units::PartOffset;
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
 
 use super::{ColumnSpec, LeftOut, Opened, Watch, build_parts, check_names, records_of};
 use crate::engine::Engine;
-use crate::stream::{Answers, Batch};
+use crate::stream::{Batch, Digest, Found};
 
 /// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;
@@ -65,9 +66,18 @@ pub(super) fn build_ndjson_watched(
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
-    let want = Want::default().matches(true).records(true);
-    let answers = Numbered { answers: engine.open(path)?.answers(program, want), lines: 0, watch };
-    let parts = stream::collect(answers, |(first, batch)| Ok(Part::of(specs, first, &batch)))?;
+    let digest = Arc::new(Columns { kinds: specs.iter().map(|spec| spec.kind).collect() });
+    let want = digest.want();
+    let mut answers = engine.open(path)?.digesting(digest).answers(program, want);
+    let (mut parts, mut first) = (Vec::new(), 0);
+    while let Some(batch) = answers.next() {
+        let mut batch = batch?;
+        let rows = batch.take_digest::<Rows>().unwrap_or_default();
+        watch(answers.bytes_read());
+        let part = Part::of(rows, first, &batch);
+        first += part.rows;
+        parts.push(part);
+    }
     let stamp = opened.settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
     let len = opened.text_bytes()?;
@@ -105,24 +115,55 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
     )))
 }
 
-/// Batches, each with the number of its first line.
-struct Numbered {
-    answers: Answers<'static>,
-    lines: u64,
-    watch: Watch,
+/// Makes the [`Rows`] of a partition, in the worker that evaluated it.
+struct Columns {
+    /// The kind of each column, if it is known.
+    kinds: Vec<Option<Kind>>,
 }
 
-impl Iterator for Numbered {
-    type Item = Result<(u64, Batch<'static>), Error>;
+/// The rows of a partition, counted from its first line.
+#[derive(Default)]
+struct Rows {
+    rows: u64,
+    columns: Vec<Raw>,
+    no_records: Vec<u64>,
+    /// The offset of each line in the text of the partition.
+    starts: Vec<PartOffset>,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.answers.next()?.map(|batch| {
-            let first = self.lines;
-            self.lines += batch.pieces().map(|(_, piece)| u64::from(piece.lines)).sum::<u64>();
-            (self.watch)(self.answers.bytes_read());
-            (first, batch)
-        }))
+impl Digest for Columns {
+    fn want(&self) -> Want {
+        Want::default().matches(true).records(true)
     }
+
+    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+        let mut columns: Vec<Raw> = self.kinds.iter().map(|kind| Raw::new(*kind)).collect();
+        let (mut rows, mut no_records) = (0_u64, Vec::new());
+        for piece in found {
+            for (column, matches) in columns.iter_mut().zip(&piece.matches) {
+                for found in *matches {
+                    column.missing_up_to((rows + u64::from(found.line)) as usize);
+                    column.push_json(piece.bytes(found));
+                }
+            }
+            let mut next = 0;
+            for record in piece.records.iter().copied().chain([piece.lines]) {
+                no_records.extend((next..record).map(|line| rows + u64::from(line)));
+                next = record + 1;
+            }
+            rows += u64::from(piece.lines);
+            columns.iter_mut().for_each(|column| column.missing_up_to(rows as usize));
+        }
+        let text = found.first().map_or(&[][..], |piece| piece.text);
+        let columns = columns.into_iter().map(Raw::closed).collect();
+        Box::new(Rows { rows, columns, no_records, starts: line_starts(text) })
+    }
+}
+
+/// The offset of each line of a text.
+fn line_starts(text: &[u8]) -> Vec<PartOffset> {
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|newline| newline + 1));
+    starts.filter(|start| *start < text.len()).map(|start| start as PartOffset).collect()
 }
 
 /// The contribution of one partition.
@@ -140,41 +181,19 @@ struct Part {
 }
 
 impl Part {
-    fn of(specs: &[ColumnSpec], first: u64, batch: &Batch<'_>) -> Self {
-        let mut columns: Vec<Raw> = specs.iter().map(|spec| Raw::new(spec.kind)).collect();
-        let mut no_records = Vec::new();
-        let (mut rows, mut faults) = (0_u64, 0);
-        for (_, piece) in batch.pieces() {
-            for (column, matches) in columns.iter_mut().zip(&piece.matches) {
-                for found in matches {
-                    column.missing_up_to((rows + u64::from(found.line)) as usize);
-                    column.push_json(batch.match_text(piece, found));
-                }
-            }
-            let mut next = 0;
-            for record in piece.records.iter().copied().chain([piece.lines]) {
-                no_records.extend((next..record).map(|line| first + rows + u64::from(line)));
-                next = record + 1;
-            }
-            rows += u64::from(piece.lines);
-            faults += piece.faults.len() as u64;
-            columns.iter_mut().for_each(|column| column.missing_up_to(rows as usize));
-        }
+    /// The rows of a batch, whose first line has this number in the input.
+    fn of(rows: Rows, first: u64, batch: &Batch<'_>) -> Self {
+        let Rows { rows, columns, no_records, starts } = rows;
+        let stored = (first.next_multiple_of(LINES) - first) as usize;
+        let starts = starts.iter().skip(stored).step_by(LINES as usize);
         Self {
             rows,
             columns,
-            no_records,
-            lines: line_starts(first, batch),
+            no_records: no_records.into_iter().map(|line| first + line).collect(),
+            lines: starts.map(|start| batch.offset() + u64::from(*start)).collect(),
             end: batch.offset() + batch.text_bytes(),
-            faults,
+            faults: batch.pieces().map(|(_, piece)| piece.faults.len() as u64).sum(),
             first_fault: batch.skipped().next(),
         }
     }
-}
-
-fn line_starts(first: u64, batch: &Batch<'_>) -> Vec<u64> {
-    let text = batch.text();
-    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|newline| newline + 1));
-    let starts = (first..).zip(starts).filter(|(line, start)| line % LINES == 0 && *start < text.len());
-    starts.map(|(_, start)| batch.offset() + start as u64).collect()
 }

@@ -31,9 +31,7 @@ fn of_data<N: BinNumber>(
         Data::Int(values) | Data::Time(values) => of_keys(bins, empty, numbers, values),
         Data::Float(values) => of_keys(bins, empty, numbers, values),
         Data::Bool(values) => of_keys(bins, empty, numbers, values),
-        Data::Text { offsets, bytes } => of_rows(bins, empty, numbers, |values, _, row| {
-            values.push_text(&bytes[offsets[row] as usize..offsets[row + 1] as usize]);
-        }),
+        Data::Text(texts) => of_rows(bins, empty, numbers, |values, _, row| values.push_text(texts.get(row))),
     }
 }
 

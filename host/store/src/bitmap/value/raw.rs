@@ -7,6 +7,7 @@ use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 use super::super::column::Kind;
+use super::texts::{Recent, TextRoom, Texts};
 use super::{Cell, ColumnValues, Data, Number, float, instant, number};
 
 /// The content of a cell.
@@ -33,9 +34,13 @@ pub struct Raw {
     counts: [usize; TAGS],
     /// The bits of the cells that are integers, doubles and instants.
     words: Vec<u64>,
-    /// The end in `bytes` of each cell that is a text.
+    /// The number of the text of each cell that is one.
+    numbers: Vec<u64>,
+    /// The end in `bytes` of each text.
     ends: Vec<usize>,
     bytes: Vec<u8>,
+    /// Strings that later cells may have again.
+    recent: Option<Box<Recent>>,
 }
 
 impl Raw {
@@ -46,8 +51,10 @@ impl Raw {
             tags: Vec::new(),
             counts: [0; TAGS],
             words: Vec::new(),
+            numbers: Vec::new(),
             ends: Vec::new(),
             bytes: Vec::new(),
+            recent: None,
         }
     }
 
@@ -64,6 +71,15 @@ impl Raw {
     fn word(&mut self, tag: Tag, word: u64) {
         self.tag(tag);
         self.words.push(word);
+    }
+
+    /// Releases the memory that only more rows would use.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        self.recent = None;
+        self.numbers.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+        self
     }
 
     /// Appends rows without a value until there are `rows` rows.
@@ -90,7 +106,8 @@ impl Raw {
             Cell::Bool(value) if wants(Kind::Bool) => self.tag(if value { Tag::True } else { Tag::False }),
             Cell::Text(text) if wants(Kind::Text) => {
                 self.bytes.extend_from_slice(text.as_bytes());
-                self.end_text();
+                let number = self.end_text();
+                self.text(number);
             }
             Cell::Text(text) if wants(Kind::Time) => match instant(text) {
                 Some(value) => self.word(Tag::Time, value as u64),
@@ -102,9 +119,15 @@ impl Raw {
         }
     }
 
-    fn end_text(&mut self) {
+    fn text(&mut self, number: u64) {
         self.tag(Tag::Text);
+        self.numbers.push(number);
+    }
+
+    /// Ends a new text. Returns its number.
+    fn end_text(&mut self) -> u64 {
         self.ends.push(self.bytes.len());
+        self.ends.len() as u64 - 1
     }
 
     /// Appends a row with a JSON value.
@@ -133,24 +156,30 @@ impl Raw {
         if !matches!(self.kind, None | Some(Kind::Text | Kind::Time)) {
             return self.tag(Tag::Other);
         }
+        let is_time = self.kind == Some(Kind::Time);
+        if !is_time && let Some(number) = self.recent.as_ref().and_then(|recent| recent.find(value)) {
+            return self.text(number);
+        }
         let before = self.bytes.len();
         if !json::say(column::Kind::Utf8, value, &mut self.bytes) {
             return self.tag(Tag::Other);
         }
-        if self.kind != Some(Kind::Time) {
-            return self.end_text();
+        if is_time {
+            let value = std::str::from_utf8(&self.bytes[before..]).ok().and_then(instant);
+            self.bytes.truncate(before);
+            return self.push(value.map_or(Cell::Other, Cell::Time));
         }
-        let value = std::str::from_utf8(&self.bytes[before..]).ok().and_then(instant);
-        self.bytes.truncate(before);
-        self.push(value.map_or(Cell::Other, Cell::Time));
+        let number = self.end_text();
+        self.recent.get_or_insert_default().add(value, number);
+        self.text(number);
     }
 
     /// Writes the rows as values of a kind.
     fn values(self, kind: Kind, out: Room<'_>) {
-        let Room { states, values, at } = out;
-        let (mut words, mut ends, mut begin) = (self.words.into_iter(), self.ends.into_iter(), 0);
+        let Room { states, values, first, bytes } = out;
+        let (mut words, mut numbers) = (self.words.into_iter(), self.numbers.into_iter());
         let rows = self.tags.into_iter().zip(states).enumerate();
-        // Each tag consumes its word or end, even if the value is of another kind.
+        // Each tag consumes its word or number, even if the value is of another kind.
         match values {
             Slots::Whole(values) => {
                 for (row, (tag, state)) in rows {
@@ -176,14 +205,16 @@ impl Raw {
                     values[row] = tag == Tag::True;
                 }
             }
-            Slots::Text(offsets, bytes) => {
-                bytes.copy_from_slice(&self.bytes);
+            Slots::Text(texts) => {
+                texts.bytes.copy_from_slice(&self.bytes);
+                for (place, end) in texts.ends.iter_mut().zip(self.ends) {
+                    *place = bytes + end as u64;
+                }
                 for (row, (tag, state)) in rows {
-                    if tag == Tag::Text {
-                        begin = ends.next().unwrap_or(begin);
-                    }
                     *state = state_of(tag, tag == Tag::Text);
-                    offsets[row] = at + begin as u64;
+                    if tag == Tag::Text {
+                        texts.numbers[row] = numbers.next().map_or(0, |number| first + number);
+                    }
                 }
             }
         }
@@ -213,16 +244,17 @@ fn integer(value: f64) -> Option<i64> {
 struct Room<'a> {
     states: &'a mut [State],
     values: Slots<'a>,
+    /// The number of the part's first text.
+    first: u64,
     /// The offset of the part's texts among all texts.
-    at: u64,
+    bytes: u64,
 }
 
 enum Slots<'a> {
     Whole(&'a mut [i64]),
     Float(&'a mut [f64]),
     Bool(&'a mut [bool]),
-    /// The end of each row's text, and the texts.
-    Text(&'a mut [u64], &'a mut [u8]),
+    Text(TextRoom<'a>),
 }
 
 /// Returns the kind of a column with these cells; see the [module](super).
@@ -251,8 +283,8 @@ pub fn finish(parts: Vec<Raw>, asked: Option<Kind>, without: Kind) -> ColumnValu
         Kind::Float => Data::Float(vec![0.0; rows]),
         Kind::Bool => Data::Bool(vec![false; rows]),
         Kind::Text => {
-            let bytes = parts.iter().map(|part| part.bytes.len()).sum();
-            Data::Text { offsets: vec![0; rows + 1], bytes: vec![0; bytes] }
+            let texts = parts.iter().map(|part| part.ends.len()).sum();
+            Data::Text(Texts::new(rows, texts, parts.iter().map(|part| part.bytes.len()).sum()))
         }
     };
     let mut states_left = &mut states[..];
@@ -260,26 +292,28 @@ pub fn finish(parts: Vec<Raw>, asked: Option<Kind>, without: Kind) -> ColumnValu
         Data::Int(values) | Data::Time(values) => Slots::Whole(values),
         Data::Float(values) => Slots::Float(values),
         Data::Bool(values) => Slots::Bool(values),
-        Data::Text { offsets, bytes } => Slots::Text(&mut offsets[1..], bytes),
+        Data::Text(texts) => Slots::Text(texts.room()),
     };
-    let mut at = 0;
+    // Text 0 is that of rows without one.
+    let (mut first, mut bytes) = (1, 0);
     let mut work = Vec::with_capacity(parts.len());
     for part in parts {
         let (states, behind) = std::mem::take(&mut states_left).split_at_mut(part.rows());
         states_left = behind;
-        let (values, behind) = left.split(part.rows(), part.bytes.len());
+        let (values, behind) = left.split(&part);
         left = behind;
-        let bytes = part.bytes.len() as u64;
-        work.push((part, Room { states, values, at }));
-        at += bytes;
+        let (texts, len) = (part.ends.len() as u64, part.bytes.len() as u64);
+        work.push((part, Room { states, values, first, bytes }));
+        (first, bytes) = (first + texts, bytes + len);
     }
     pool::map(work, |(part, room)| part.values(kind, room));
     ColumnValues { states, data }
 }
 
 impl<'a> Slots<'a> {
-    /// Splits off the slots of the first `rows` rows, which have `bytes` bytes of text.
-    fn split(self, rows: usize, bytes: usize) -> (Self, Self) {
+    /// Splits off the slots of the first part.
+    fn split(self, part: &Raw) -> (Self, Self) {
+        let rows = part.rows();
         match self {
             Self::Whole(values) => {
                 let (these, behind) = values.split_at_mut(rows);
@@ -293,11 +327,97 @@ impl<'a> Slots<'a> {
                 let (these, behind) = values.split_at_mut(rows);
                 (Self::Bool(these), Self::Bool(behind))
             }
-            Self::Text(offsets, texts) => {
-                let (offsets, offsets_behind) = offsets.split_at_mut(rows);
-                let (texts, texts_behind) = texts.split_at_mut(bytes);
-                (Self::Text(offsets, texts), Self::Text(offsets_behind, texts_behind))
+            Self::Text(texts) => {
+                let (these, behind) = texts.split(rows, part.ends.len(), part.bytes.len());
+                (Self::Text(these), Self::Text(behind))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpath_random::Rng;
+
+    use super::super::Cell;
+    use super::*;
+
+    /// The rows of strings that are given as JSON, each decoded by itself.
+    fn decoded(strings: &[String]) -> Vec<Option<Vec<u8>>> {
+        let text = |string: &String| {
+            let mut text = Vec::new();
+            json::say(column::Kind::Utf8, string.as_bytes(), &mut text).then_some(text)
+        };
+        strings.iter().map(text).collect()
+    }
+
+    /// The rows of a column of several parts.
+    fn pushed(strings: &[String], part: usize) -> Vec<Option<Vec<u8>>> {
+        let parts = strings.chunks(part).map(|strings| {
+            let mut raw = Raw::new(Some(Kind::Text));
+            strings.iter().for_each(|string| raw.push_json(string.as_bytes()));
+            raw.closed()
+        });
+        let values = finish(parts.collect(), Some(Kind::Text), Kind::Text);
+        let Data::Text(texts) = &values.data else { panic!("a column of another kind") };
+        let row = |(row, state): (usize, &State)| (*state == State::Value).then(|| texts.get(row).to_vec());
+        values.states.iter().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn strings_that_were_seen_lately_have_their_own_text() {
+        let strings = [
+            r#""a\\b""#,
+            r#""a\b""#,
+            r#""a\\b""#,
+            r#""""#,
+            r#""a\u0062""#,
+            r#""ab""#,
+            r#""\x""#,
+            r#""\x""#,
+            r#""ab""#,
+            "\"\u{e9}\"",
+            r#""\u00e9""#,
+            r#""\ud800""#,
+            r#""\ufffd""#,
+            r#"" a""#,
+            r#""a ""#,
+            r#""""#,
+        ];
+        let strings = strings.map(str::to_owned);
+        for part in 1..=strings.len() {
+            assert_eq!(pushed(&strings, part), decoded(&strings), "parts of {part}");
+        }
+    }
+
+    /// Many strings, of which some come often: with equal lengths, equal ends, and beyond the memory for keys.
+    #[test]
+    fn any_strings_have_their_texts() {
+        let mut rng = Rng::new(7);
+        let mut strings = Vec::new();
+        for _ in 0..20_000 {
+            let many = [4, 5_000][rng.below(2)];
+            let number = rng.below(many);
+            strings.push(match rng.below(4) {
+                0 => format!("\"{number}\""),
+                1 => format!("\"equal ends {number} equal ends\""),
+                2 => format!("\"\\n{number}\\u00e9\""),
+                _ => format!("\"{}{number}\"", "long ".repeat(rng.below(40))),
+            });
+        }
+        strings.insert(9, format!("\"{}\"", "x".repeat(100_000)));
+        strings.insert(11, strings[9].clone());
+        assert_eq!(pushed(&strings, 7_000), decoded(&strings));
+    }
+
+    /// A few texts take no more memory than their numbers.
+    #[test]
+    fn equal_strings_are_kept_once() {
+        let mut raw = Raw::new(None);
+        for row in 0..10_000 {
+            raw.push_json(if row % 3 == 0 { br#""create""# } else { br#""d\u00e9lete""# });
+        }
+        raw.push(Cell::Text("create"));
+        assert_eq!((raw.rows(), raw.ends.len(), raw.bytes.len()), (10_001, 3, 6 + 7 + 6));
     }
 }
