@@ -390,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Many strings, of which some come often: with equal lengths, equal ends, and beyond the memory for keys.
+    /// Strings of which some come often: with equal lengths, equal ends, and beyond the memory for keys.
     #[test]
     fn any_strings_have_their_texts() {
         let mut rng = Rng::new(7);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// The texts of a column's rows.
 ///
-/// Many rows of a column often have few texts. Each row therefore has the number of an entry, and an entry has
-/// the text. Several entries may have the same text. Entry 0 is empty: it is that of the rows without a text,
-/// and of no other row.
+/// Many rows of a column often have few texts. Each row therefore has the number of an entry, and an entry
+/// has the text. Several entries may have the same text. Entry 0 is empty: it is that of the rows without a
+/// text, and of no other row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texts {
     numbers: Vec<u64>,
@@ -97,8 +97,8 @@ impl Default for Recent {
 }
 
 impl Recent {
-    /// Returns the number of the entry of a string, if it was seen lately. A string is not empty, because it has
-    /// quotes.
+    /// Returns the number of the entry of a string, if it was seen lately. A string is not empty, because it
+    /// has quotes.
     #[inline]
     pub fn find(&self, string: &[u8]) -> Option<u64> {
         let Slot { begin, end, number } = self.slots[slot(string)];
