@@ -170,7 +170,7 @@ static void errors(const char *path) {
   WarpathOptions options = {0};
   CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "struct_size"));
   options = (WarpathOptions){.struct_size = sizeof options, .device = "tpu"};
-  CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "devices"));
+  CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "device `tpu`"));
   options.device = "cuda:4096";
   CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_DEVICE, "CUDA"));
   options = (WarpathOptions){.struct_size = sizeof options, .time_format = "never"};
