@@ -61,7 +61,7 @@ def functions():
         yield from re.findall(r"^#\[pyfunction\].*?^(pub fn .*?^\}\n)", text, re.S | re.M)
 
 
-def test_every_function_is_behind_the_border():
+def test_every_function_has_the_border():
     names = set()
     for function in functions():
         name = re.search(r"fn (?:r#)?(\w+)", function)[1]
