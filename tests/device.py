@@ -91,6 +91,26 @@ def check_values(path, made):
         assert int(total) == sum(record["id"] for record in made)
 
 
+def check_mismatches():
+    """A read ends at a value that a column does not take, or at a limit before it."""
+    lines = [{"a": 1, "b": line} for line in range(1000)]
+    lines[700]["b"], lines[800]["a"] = "x", 2**70
+    data = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    columns = {"a": ("$.a", "int64"), "b": ("$.b", "int64")}
+    for partition_size in (None, 4000):
+        records = warpath.from_bytes(data, device="cuda:0", partition_size=partition_size)
+        for limit in (1, 699, 700, 701, 801, None):
+            rows, read, failed = records.select(columns, limit=limit, on_mismatch="fail"), 0, None
+            try:
+                for batch in rows.device_batches():
+                    read += len(batch)
+            except warpath.MismatchError as error:
+                failed = error
+            assert read == min(limit or 1000, 700), (limit, read)
+            assert (failed is not None) == (limit is None or limit > 700), (limit, failed)
+            assert failed is None or (failed.line, failed.column, failed.byte) == (701, "b", None), failed
+
+
 def check_arrow(path, made):
     """All columns, through `__arrow_c_device_array__`."""
     columns = {"id": ("$.id", "int64"), "x": ("$.x", "float64"), "n": ("$.n", "int64"), "text": ("$.text", "string")}
@@ -217,6 +237,7 @@ def main():
         made = records(path)
         check_values(path, made)
         check_arrow(path, made)
+        check_mismatches()
         refused(lambda: warpath.open(path, device="cpu").select({"id": ("$.id", "int64")}).on_device(), "cpu")
         refused(lambda: warpath.open(path, device="cuda:0").select().on_device(), "nested")
         numbers(folder)

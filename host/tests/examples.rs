@@ -41,8 +41,18 @@ fn every_example_is_checked() {
         .map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
-    let checked =
-        ["channel", "columns", "fields", "find", "index", "limits", "stream", "subscribe", "values"];
+    let checked = [
+        "channel",
+        "columns",
+        "device",
+        "fields",
+        "find",
+        "index",
+        "limits",
+        "stream",
+        "subscribe",
+        "values",
+    ];
     assert_eq!(names, checked);
 }
 
@@ -92,6 +102,23 @@ fn columns() {
             "the first value that is not int64 is in line 1",
         ],
     );
+}
+
+#[test]
+fn device() {
+    // A machine without a device has the reason alone.
+    if !output("device", &[]).starts_with("no device: ") {
+        check(
+            "device",
+            &[
+                "20 rows on device 0",
+                "20 values of Int64, 5 nulls",
+                "5 of another type",
+                "an array of 20 rows, format +s",
+                "8927 ms",
+            ],
+        );
+    }
 }
 
 #[test]

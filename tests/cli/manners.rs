@@ -113,7 +113,7 @@ fn the_environment_has_defaults() {
     with_variable(&folder, wrong, &count).failed(
         2,
         "",
-        "error: invalid value 'gpu' for 'WARPATH_DEVICE (an environment variable)': the devices are auto",
+        "error: invalid value 'gpu' for 'WARPATH_DEVICE (an environment variable)': there is no device `gpu`",
     );
     with_variable(&folder, ("WARPATH_COLOR", "red"), &count).failed(
         2,

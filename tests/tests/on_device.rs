@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::{Array, RecordBatch, StructArray};
-use warpath::columns::{ArrowDevice, ArrowDeviceArray, ColumnType, DeviceBatch, Schema, StructField};
+use warpath::columns::{ArrowDevice, ArrowDeviceArray, ColumnType, DeviceBatch, Reason, Schema, StructField};
 use warpath::{DeviceError, Engine, Error, Query};
 use warpath_backend::backend::{Backend, Together};
 use warpath_backend::cpu::Cpu;
@@ -118,6 +118,31 @@ fn refused(engine: &Engine, schema: &Schema) -> String {
     assert!(matches!(error, Error::Usage(_)), "{error:?}");
     assert!(batches.next().is_none());
     error.to_string()
+}
+
+/// A reader that ends at a limit, or at a value that a column does not take, cuts the batch there.
+#[test]
+fn each_batch_has_its_first_refused_value() {
+    let engine = engine(Pipeline::new(Emulated::default()).unwrap(), 48);
+    let text = "{\"a\":1,\"b\":1}\n{\"a\":2,\"b\":\"x\"}\n{\"a\":\"y\",\"b\":1}\n{\"a\":4,\"b\":4}\n\
+                {\"a\":5,\"b\":5}\n{\"a\":99999999999999999999,\"b\":[]}\n{\"a\":7,\"b\":7}\n";
+    let columns = schema(&[("$.a", ColumnType::Int64), ("$.b", ColumnType::Int64)]);
+    let mut batches = engine.reader("text", text.as_bytes()).device_columns(&columns);
+    assert!(batches.refused().is_none());
+    let (mut before, mut refused) = (0, Vec::new());
+    while let Some(batch) = batches.next() {
+        let rows = batch.unwrap().num_rows();
+        if let Some(first) = batches.refused() {
+            assert!(first.row < rows);
+            let place = (first.place.0.as_str(), first.place.1);
+            assert_eq!(place, ("text", (before + first.row) as u64 + 1));
+            refused.push((before + first.row, first.column, first.reason));
+        }
+        before += rows;
+    }
+    assert_eq!(before, 7);
+    // The first one of a batch in the order of the rows, and not in that of the columns.
+    assert_eq!(refused, [(1, 1, Reason::Mismatch), (5, 0, Reason::Overflow)]);
 }
 
 #[test]

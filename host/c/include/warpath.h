@@ -115,10 +115,14 @@ typedef struct WarpathMatches WarpathMatches;
 /*
  Settings of an input. A field that is zero has its default; `struct_size` is required:
  `WarpathOptions options = {.struct_size = sizeof options};`
+
+ Later versions have more fields, at the end. A program may be older or newer than the library. Fields that
+ the program does not have are defaults. A field that the library does not have must be zero, and is a
+ failure otherwise.
  */
 typedef struct WarpathOptions {
   /*
-   The size of this struct: `sizeof(WarpathOptions)`. Later versions have more fields.
+   The size of this struct in the program: `sizeof(WarpathOptions)`.
    */
   size_t struct_size;
   /*
@@ -202,7 +206,8 @@ typedef struct WarpathColumn {
 } WarpathColumn;
 
 /*
- The values that one column did not take, and that are null therefore.
+ The values that one column did not take, and that are null therefore. The names of files are valid until
+ `warpath_losses_free` for the losses that they were read from.
  */
 typedef struct WarpathLoss {
   /*
@@ -229,6 +234,14 @@ typedef struct WarpathLoss {
    The line of the first overflow in its file, counted from 1; 0 if there is none.
    */
   uint64_t first_overflow;
+  /*
+   The name of the file with the first mismatch, which ends with a zero byte; NULL if there is none.
+   */
+  const char *first_mismatch_source;
+  /*
+   The name of the file with the first overflow, which ends with a zero byte; NULL if there is none.
+   */
+  const char *first_overflow_source;
 } WarpathLoss;
 
 #ifdef __cplusplus
@@ -252,8 +265,9 @@ enum WarpathErrorKind warpath_error_kind(void);
  if it fails.
 
  # Safety
- `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options whose
- strings end with a zero byte. All of them are copied. The result is freed by `warpath_input_free`.
+ `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options of
+ `struct_size` bytes, whose strings end with a zero byte. All of them are copied. The result is freed by
+ `warpath_input_free`.
  */
 struct WarpathInput *warpath_open(const char *const *names,
                                   size_t count,

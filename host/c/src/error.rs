@@ -87,6 +87,11 @@ pub extern "C" fn warpath_error_kind() -> WarpathErrorKind {
     LAST.with_borrow(|(kind, _)| *kind)
 }
 
+/// The name of an input for C. A zero byte, which no file has in its name, becomes U+FFFD.
+pub fn c_name(name: &str) -> CString {
+    CString::new(name.replace('\0', "\u{fffd}")).unwrap_or_default()
+}
+
 /// Reads a text of C. `what` names it in messages.
 ///
 /// # Safety

@@ -1,7 +1,6 @@
 //! Inputs: files, or bytes in memory, with settings.
 
 use std::ffi::{CStr, OsStr, c_char};
-use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
 use std::{ptr, slice};
@@ -15,10 +14,14 @@ use crate::error::{Failure, border, text};
 
 /// Settings of an input. A field that is zero has its default; `struct_size` is required:
 /// `WarpathOptions options = {.struct_size = sizeof options};`
+///
+/// Later versions have more fields, at the end. A program may be older or newer than the library. Fields that
+/// the program does not have are defaults. A field that the library does not have must be zero, and is a
+/// failure otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct WarpathOptions {
-    /// The size of this struct: `sizeof(WarpathOptions)`. Later versions have more fields.
+    /// The size of this struct in the program: `sizeof(WarpathOptions)`.
     pub struct_size: usize,
     /// `auto`, `cpu`, `cuda:0`, `cuda:0,1` or `cuda:all`; NULL for `auto`.
     pub device: *const c_char,
@@ -36,6 +39,9 @@ pub struct WarpathOptions {
     pub strict: bool,
 }
 
+// A size does not show whether a field is in the padding of an earlier version: later fields begin here.
+const _: () = assert!(size_of::<WarpathOptions>() == 6 * size_of::<usize>());
+
 impl Default for WarpathOptions {
     fn default() -> Self {
         Self {
@@ -48,6 +54,48 @@ impl Default for WarpathOptions {
             skip_malformed: false,
             strict: false,
         }
+    }
+}
+
+/// The greatest size of options, of any version. A greater one is memory without a value.
+const MOST_BYTES: usize = 4096;
+
+impl WarpathOptions {
+    /// Reads the options of a program, which may be older or newer than this library.
+    ///
+    /// # Safety
+    /// `options` is null, or points to a size and as many bytes as it says, itself included. They are options
+    /// of some version.
+    unsafe fn read(options: *const Self) -> Result<Self, Failure> {
+        let mut read = Self::default();
+        if options.is_null() {
+            return Ok(read);
+        }
+        // SAFETY: not null, and the caller of this function upholds that the size is there. The other fields
+        // may be absent.
+        let size = unsafe { (&raw const (*options).struct_size).read() };
+        let (known, least) = (size_of::<Self>(), size_of::<usize>());
+        // The size is a multiple of the alignment, in every version: no field is cut.
+        if size < least || size > MOST_BYTES || !size.is_multiple_of(align_of::<Self>()) {
+            return Err(Failure::usage(format!(
+                "`struct_size` of the options is {size}; expected sizeof(WarpathOptions), which is {known} in this \
+                 version"
+            )));
+        }
+        let bytes = options.cast::<u8>();
+        // SAFETY: the caller of this function upholds that `size` bytes are there.
+        let later = (known..size).find(|at| unsafe { bytes.add(*at).read() } != 0);
+        if let Some(at) = later {
+            return Err(Failure::usage(format!(
+                "byte {at} of the options is not zero: it is of a setting of a later version, which this library, \
+                 version {}, does not have",
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        // SAFETY: both sides have the bytes that are copied, and `read` is another object. Fields that are
+        // copied are whole, and have values that the program gave them in C, whose `bool` is 0 or 1.
+        unsafe { bytes.copy_to_nonoverlapping((&raw mut read).cast::<u8>(), size.min(known)) };
+        Ok(read)
     }
 }
 
@@ -67,23 +115,10 @@ enum Origin {
 
 impl WarpathInput {
     /// # Safety
-    /// `options` is null or points to options, whose texts are null or end with a zero byte.
+    /// `options` is as for [`WarpathOptions::read`], and its texts are null or end with a zero byte.
     unsafe fn new(origin: Origin, options: *const WarpathOptions) -> Result<Self, Failure> {
-        let options = if options.is_null() {
-            WarpathOptions::default()
-        } else {
-            // SAFETY: not null, and the caller of this function upholds the rest. The first field is read
-            // before the others, which may be absent in a struct of another version.
-            let size = unsafe { *options.byte_add(offset_of!(WarpathOptions, struct_size)).cast::<usize>() };
-            if size < size_of::<WarpathOptions>() {
-                let wanted = size_of::<WarpathOptions>();
-                return Err(Failure::usage(format!(
-                    "`struct_size` of the options is {size}; expected sizeof(WarpathOptions), {wanted}"
-                )));
-            }
-            // SAFETY: the struct has at least the size of ours, as was just checked.
-            unsafe { *options }
-        };
+        // SAFETY: the contract is that of this function.
+        let options = unsafe { WarpathOptions::read(options)? };
         let mut builder = Engine::builder()
             .format(if options.json_document { Format::Json } else { Format::Ndjson })
             .on_error(if options.skip_malformed { OnError::Skip } else { OnError::Fail })
@@ -153,8 +188,9 @@ fn path(name: &CStr) -> Result<&Path, Failure> {
 /// if it fails.
 ///
 /// # Safety
-/// `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options whose
-/// strings end with a zero byte. All of them are copied. The result is freed by `warpath_input_free`.
+/// `names` points to `count` strings that end with a zero byte. `options` is NULL, or points to options of
+/// `struct_size` bytes, whose strings end with a zero byte. All of them are copied. The result is freed by
+/// `warpath_input_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn warpath_open(
     names: *const *const c_char,

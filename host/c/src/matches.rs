@@ -6,7 +6,7 @@ use std::ptr;
 use warpath::{Answers, Batch, Program};
 use warpath_backend::answer::{Limit, Want};
 
-use crate::error::{Failure, border, text};
+use crate::error::{Failure, border, c_name, text};
 use crate::input::WarpathInput;
 
 /// The matches of a query, in the order of the records.
@@ -118,7 +118,7 @@ impl WarpathMatches {
             let Some(batch) = self.answers.next() else { return Ok(None) };
             let batch = batch?;
             if self.source.as_bytes() != batch.source().as_bytes() {
-                self.source = CString::new(batch.source().replace('\0', "\u{fffd}")).unwrap_or_default();
+                self.source = c_name(batch.source());
             }
             self.batch = Some(batch);
         }

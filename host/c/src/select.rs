@@ -1,9 +1,10 @@
 //! Columns of an input, by the Arrow C stream interface.
 
-use std::ffi::c_char;
+use std::collections::BTreeSet;
+use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{ptr, slice};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -11,7 +12,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use warpath::Program;
 use warpath::columns::{ColumnTally, ColumnType, RecordBatches, Schema, Tally};
 
-use crate::error::{Failure, border, text};
+use crate::error::{Failure, border, c_name, text};
 use crate::input::WarpathInput;
 
 /// A column to select.
@@ -31,11 +32,16 @@ pub struct WarpathColumn {
 
 /// The values that the columns of a stream did not take. The counts grow while the stream is read, and are
 /// complete at its end.
-pub struct WarpathLosses(Arc<Mutex<Tally>>);
+pub struct WarpathLosses {
+    tally: Arc<Mutex<Tally>>,
+    /// The names of files that were given out. None is removed before the losses are freed.
+    names: Mutex<BTreeSet<CString>>,
+}
 
-/// The values that one column did not take, and that are null therefore.
+/// The values that one column did not take, and that are null therefore. The names of files are valid until
+/// `warpath_losses_free` for the losses that they were read from.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct WarpathLoss {
     /// The rows in which the path selects no value.
     pub missing: u64,
@@ -49,6 +55,10 @@ pub struct WarpathLoss {
     pub first_mismatch: u64,
     /// The line of the first overflow in its file, counted from 1; 0 if there is none.
     pub first_overflow: u64,
+    /// The name of the file with the first mismatch, which ends with a zero byte; NULL if there is none.
+    pub first_mismatch_source: *const c_char,
+    /// The name of the file with the first overflow, which ends with a zero byte; NULL if there is none.
+    pub first_overflow_source: *const c_char,
 }
 
 /// Selects `count` columns, with a row for each record. Fills `stream`, whose consumer calls its `release`.
@@ -87,8 +97,9 @@ pub unsafe extern "C" fn warpath_select(
         // be released, so nothing is dropped.
         unsafe { stream.write(FFI_ArrowArrayStream::new(Box::new(reader))) };
         if !losses.is_null() {
+            let made = WarpathLosses { tally, names: Mutex::default() };
             // SAFETY: not null, and the caller upholds that the memory is writable.
-            unsafe { losses.write(Box::into_raw(Box::new(WarpathLosses(tally)))) };
+            unsafe { losses.write(Box::into_raw(Box::new(made))) };
         }
         Ok(0)
     })
@@ -167,6 +178,21 @@ impl RecordBatchReader for Reader {
     }
 }
 
+impl WarpathLosses {
+    /// The name of a file for C. It is kept until the losses are freed.
+    fn name(&self, name: &str) -> *const c_char {
+        let name = c_name(name);
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = names.get(&name) {
+            return kept.as_ptr();
+        }
+        // The bytes of the name stay where they are when it moves.
+        let address = name.as_ptr();
+        names.insert(name);
+        address
+    }
+}
+
 /// Reads the values that a column of a stream did not take, so far. The columns are counted from 0. Returns 0
 /// and fills `loss`, or returns -1 if it fails.
 ///
@@ -185,21 +211,27 @@ pub unsafe extern "C" fn warpath_losses_get(
         if loss.is_null() {
             return Err(Failure::usage("the memory for a loss is NULL"));
         }
-        let tally = losses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = losses.tally.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(ColumnTally { missing, null, mismatch, overflow }) = tally.columns.get(column) else {
             return Err(Failure::usage(format!(
                 "there is no column {column}: there are {}",
                 tally.columns.len()
             )));
         };
-        let line = |first: &Option<(String, u64)>| first.as_ref().map_or(0, |(_, line)| *line);
+        let place = |first: &Option<(String, u64)>| match first {
+            Some((name, line)) => (losses.name(name), *line),
+            None => (ptr::null(), 0),
+        };
+        let (mismatch_place, overflow_place) = (place(&mismatch.first), place(&overflow.first));
         let made = WarpathLoss {
             missing: missing.count,
             null: null.count,
             mismatch: mismatch.count,
             overflow: overflow.count,
-            first_mismatch: line(&mismatch.first),
-            first_overflow: line(&overflow.first),
+            first_mismatch: mismatch_place.1,
+            first_overflow: overflow_place.1,
+            first_mismatch_source: mismatch_place.0,
+            first_overflow_source: overflow_place.0,
         };
         // SAFETY: not null, and the caller upholds that the memory is writable.
         unsafe { loss.write(made) };

@@ -106,11 +106,68 @@ static void columns(const char *path) {
   /* The losses outlive the stream. */
   WarpathLoss loss;
   CHECK(warpath_losses_get(losses, 0, &loss) == 0);
+  CHECK(strcmp(loss.first_mismatch_source, path) == 0);
   CHECK(loss.mismatch == 1 && loss.first_mismatch == 4 && loss.overflow == 0 && loss.missing == 0);
   CHECK(warpath_losses_get(losses, 2, &loss) == 0);
   CHECK(loss.overflow == 1 && loss.first_overflow == 4 && loss.first_mismatch == 0);
   CHECK(warpath_losses_get(losses, 4, &loss) == -1 && failed(WARPATH_ERROR_KIND_USAGE, "column 4"));
   warpath_losses_free(losses);
+}
+
+/* The first loss of a column has its file and its line. */
+static void losses_of_several_files(const char *path) {
+  const char *names[] = {"other.ndjson", path};
+  WarpathInput *input = warpath_open(names, 2, NULL);
+  CHECK(input != NULL);
+  WarpathColumn columns[] = {{"id", "$.id", "int64", NULL}, {"n", "$.n", "float64", NULL}};
+  struct ArrowArrayStream stream;
+  WarpathLosses *losses = NULL;
+  CHECK(warpath_select(input, columns, 2, &stream, &losses) == 0);
+  warpath_input_free(input);
+  WarpathLoss before, id, n;
+  CHECK(warpath_losses_get(losses, 0, &before) == 0 && before.mismatch == 0);
+  CHECK(before.first_mismatch == 0 && before.first_mismatch_source == NULL);
+  struct ArrowArray batch;
+  while (stream.get_next(&stream, &batch) == 0 && batch.release != NULL) batch.release(&batch);
+  stream.release(&stream);
+  CHECK(warpath_losses_get(losses, 0, &id) == 0 && warpath_losses_get(losses, 1, &n) == 0);
+  /* Names are good until the losses are freed, also after other calls. */
+  CHECK(id.mismatch == 1 && id.first_mismatch == 4 && strcmp(id.first_mismatch_source, path) == 0);
+  CHECK(id.first_overflow == 0 && id.first_overflow_source == NULL);
+  CHECK(n.overflow == 2 && n.first_overflow == 2 && strcmp(n.first_overflow_source, "other.ndjson") == 0);
+  CHECK(n.first_mismatch == 0 && n.first_mismatch_source == NULL);
+  warpath_losses_free(losses);
+}
+
+/* Options of an older version are shorter, and those of a newer one are longer. */
+static void sizes_of_options(const char *path) {
+  struct {
+    WarpathOptions known;
+    uint64_t later[2];
+  } options = {.known = {.struct_size = sizeof options, .device = "cpu", .strict = true}};
+  WarpathInput *input = warpath_open(&path, 1, &options.known);
+  CHECK(input != NULL);
+  warpath_input_free(input);
+  options.later[1] = UINT64_C(1) << 63;
+  CHECK(warpath_open(&path, 1, &options.known) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "later version"));
+  CHECK(failed(WARPATH_ERROR_KIND_USAGE, "byte 63 "));
+  /* A program sets the size of the options that it was compiled with. What comes after is not read. */
+  options.known.struct_size = offsetof(WarpathOptions, time_format);
+  options.known.time_format = "never";
+  input = warpath_open(&path, 1, &options.known);
+  CHECK(input != NULL);
+  warpath_input_free(input);
+  options.known.device = "tpu";
+  CHECK(warpath_open(&path, 1, &options.known) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "tpu"));
+  options.known.struct_size = sizeof options.known.struct_size;
+  input = warpath_open(&path, 1, &options.known);
+  CHECK(input != NULL);
+  warpath_input_free(input);
+  size_t wrong[] = {0, sizeof(size_t) - 1, sizeof(size_t) + 4, sizeof options.known + 1, 1 << 20, SIZE_MAX};
+  for (size_t at = 0; at < sizeof wrong / sizeof *wrong; ++at) {
+    options.known.struct_size = wrong[at];
+    CHECK(warpath_open(&path, 1, &options.known) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "struct_size"));
+  }
 }
 
 static void memory(void) {
@@ -170,7 +227,7 @@ static void errors(const char *path) {
   WarpathOptions options = {0};
   CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "struct_size"));
   options = (WarpathOptions){.struct_size = sizeof options, .device = "tpu"};
-  CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "devices"));
+  CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_USAGE, "device `tpu`"));
   options.device = "cuda:4096";
   CHECK(warpath_open(&path, 1, &options) == NULL && failed(WARPATH_ERROR_KIND_DEVICE, "CUDA"));
   options = (WarpathOptions){.struct_size = sizeof options, .time_format = "never"};
@@ -207,6 +264,8 @@ int main(int count, char **arguments) {
   CHECK(strcmp(warpath_version(), VERSION) == 0);
   matches(arguments[1]);
   columns(arguments[1]);
+  losses_of_several_files(arguments[1]);
+  sizes_of_options(arguments[1]);
   memory();
   errors(arguments[1]);
   printf("%d checks\n", checks);

@@ -71,6 +71,7 @@ fn a_program_in_c_uses_all_functions() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let lines = folder.path().join("lines.ndjson");
     fs::write(&lines, LINES)?;
+    fs::write(folder.path().join("other.ndjson"), "{\"id\":7,\"n\":1}\n{\"id\":8,\"n\":1e999}\n")?;
     let source = Path::new(ROOT).join("tests/check.c");
     let ran = run(&source, folder.path(), &["-fsanitize=address,undefined"], &lines)?;
     let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));

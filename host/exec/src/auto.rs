@@ -48,10 +48,10 @@ impl fmt::Display for Choice {
             Self::Device { bytes, least } => (*bytes, *least, "not below"),
         };
         if bytes == 0 {
-            return f.write_str("no plain file to feed a device fast enough");
+            return f.write_str("no plain text to feed a device fast enough");
         }
         let (bytes, least) = (bytes as f64 / 1e6, least as f64 / 1e6);
-        write!(f, "{bytes:.0} MB of plain files are {side} {least:.0} MB")
+        write!(f, "{bytes:.0} MB of plain text are {side} {least:.0} MB")
     }
 }
 
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn the_reason_is_said() {
         let said = choose(420_000_000, 2).to_string();
-        assert!(said.starts_with("420 MB of plain files are below "), "{said}");
+        assert!(said.starts_with("420 MB of plain text are below "), "{said}");
         assert!(choose(1 << 40, 2).to_string().contains(" are not below "));
-        assert_eq!(choose(0, 2).to_string(), "no plain file to feed a device fast enough");
+        assert_eq!(choose(0, 2).to_string(), "no plain text to feed a device fast enough");
     }
 }

@@ -1,10 +1,11 @@
 //! Columns of inputs that stay on a device, with the values that the columns did not take.
 
 use std::collections::VecDeque;
+use std::task::{Context, Poll};
 
 use arrow_schema::SchemaRef;
 use warpath_backend::answer::Want;
-use warpath_backend::columns::{Schema, Tally};
+use warpath_backend::columns::{Reason, Schema, Tally};
 use warpath_backend::on_device::DeviceBatch;
 use warpath_core::error::Error;
 
@@ -38,8 +39,24 @@ pub struct DeviceBatches<'a> {
     /// The name and the type of each column.
     counted: Vec<(String, String)>,
     /// The batches of the last partition that were not yielded yet.
-    ready: VecDeque<DeviceBatch>,
+    ready: VecDeque<(DeviceBatch, Option<RefusedRow>)>,
+    /// The first value of the last batch that a column did not take.
+    refused: Option<RefusedRow>,
     losses: Tally,
+}
+
+/// A value that a column did not take.
+#[doc(hidden)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRow {
+    /// The row in its batch, counted from 0.
+    pub row: usize,
+    /// The number of the column.
+    pub column: usize,
+    /// The reason.
+    pub reason: Reason,
+    /// The input, and the line counted from 1.
+    pub place: (String, u64),
 }
 
 impl<'a> DeviceBatches<'a> {
@@ -67,7 +84,7 @@ impl<'a> DeviceBatches<'a> {
         let counted: Vec<_> = counted.collect();
         let mut losses = Tally::default();
         losses.columns.resize_with(counted.len(), Default::default);
-        Self { answers, schema: schema.to_arrow(), counted, ready: VecDeque::new(), losses }
+        Self { answers, schema: schema.to_arrow(), counted, ready: VecDeque::new(), refused: None, losses }
     }
 
     /// The schema of all batches.
@@ -94,6 +111,37 @@ impl<'a> DeviceBatches<'a> {
         &self.counted
     }
 
+    /// The next batch, if it is there. Otherwise the task of `context` is woken later.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub fn poll(&mut self, context: &Context<'_>) -> Poll<Option<Result<DeviceBatch, Error>>> {
+        loop {
+            if let Some(batch) = self.given() {
+                return Poll::Ready(Some(Ok(batch)));
+            }
+            match std::task::ready!(self.answers.poll(context)) {
+                Some(Ok(batch)) => self.take(batch),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+
+    /// The first value of the last batch that a column did not take.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn refused(&self) -> Option<&RefusedRow> {
+        self.refused.as_ref()
+    }
+
+    /// Yields a batch of the last partition.
+    fn given(&mut self) -> Option<DeviceBatch> {
+        let (batch, refused) = self.ready.pop_front()?;
+        self.refused = refused;
+        Some(batch)
+    }
+
     /// Takes the columns of a partition.
     fn take(&mut self, mut batch: Batch<'_>) {
         let made = batch.take_on_device();
@@ -102,7 +150,13 @@ impl<'a> DeviceBatches<'a> {
             let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
             self.losses.add(columns.on_host(), &piece.records, place);
             if columns.rows() > 0 {
-                self.ready.push_back(DeviceBatch::new(columns, self.schema.clone()));
+                let refused = columns.on_host().refused().first().map(|(column, refusal)| RefusedRow {
+                    row: refusal.row as usize,
+                    column: *column,
+                    reason: refusal.reason,
+                    place: place(refusal.line),
+                });
+                self.ready.push_back((DeviceBatch::new(columns, self.schema.clone()), refused));
             }
         }
     }
@@ -113,7 +167,7 @@ impl Iterator for DeviceBatches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(batch) = self.ready.pop_front() {
+            if let Some(batch) = self.given() {
                 return Some(Ok(batch));
             }
             match self.answers.next()? {

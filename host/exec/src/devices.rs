@@ -69,10 +69,10 @@ impl FromStr for DeviceChoice {
             _ => text.strip_prefix("cuda:").and_then(numbered),
         };
         choice.ok_or_else(|| {
-            Error::Usage(
-                "the devices are auto, cpu, cuda, cuda:N, cuda:N,N and cuda:all, with N a device's number"
-                    .into(),
-            )
+            Error::Usage(format!(
+                "there is no device `{text}`; expected auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all, with N a \
+                 device's number"
+            ))
         })
     }
 }

@@ -54,7 +54,7 @@ mod workers;
 use std::collections::VecDeque;
 use std::option;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use warpath_core::cancel::{CancelToken, Interrupt};
@@ -323,6 +323,17 @@ impl<'a, I, O: Operator<'a, Items = option::IntoIter<I>>> Ordered<'a, O> {
 }
 
 impl<'a, O: Operator<'a>> Ordered<'a, O> {
+    /// The next item, if it is there. Otherwise the task of `context` is woken later. Nothing is lost if the
+    /// caller stops to wait, and goes on later.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub fn poll(
+        &mut self,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
+        self.advance(|workers| workers.poll(context))
+    }
+
     /// The next item. `next` takes the next result from workers, and may find none yet.
     fn advance(
         &mut self,

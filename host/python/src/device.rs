@@ -1,17 +1,18 @@
 //! Columns that stay in the memory of a CUDA device, given to libraries of Arrow and of CUDA without a copy.
 
 use std::ffi::CStr;
-use std::sync::{Mutex, PoisonError};
 
 use arrow_schema::DataType;
 use pyo3::exceptions::{PyKeyError, PyNotImplementedError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use warpath::columns::{ArrowDevice, DeviceBatch as Columns, DeviceBatches, DeviceValues, Tally};
+use warpath::columns::{ArrowDevice, DeviceBatch as Columns, DeviceBatches, DeviceValues, Reason, Tally};
 use warpath::{Answers, Error};
 
+use crate::border::{Exclusive, border, detached};
 use crate::columns::Columns as Selected;
 use crate::error::{Mismatch, Stop, raise, usage};
+use crate::interrupt;
 use crate::reading::Reading;
 use crate::rows::OnMismatch;
 use crate::schema;
@@ -20,13 +21,15 @@ use crate::selection::{Batch, Batches, Reader};
 /// The name that the Arrow PyCapsule interface gives to capsules of arrays on devices.
 const DEVICE_ARRAY_CAPSULE: &CStr = c"arrow_device_array";
 
-/// The rows of one read on a device, up to a limit.
+/// The rows of one read on a device, up to a limit and a mismatch.
 pub struct OnDevice {
     batches: DeviceBatches<'static>,
     /// The number of rows that are still wanted.
     left: u64,
     /// True if the read ends at a value that a column does not take.
     fails: bool,
+    /// The value at which the read ends after the rows that were given out.
+    stop: Option<Mismatch>,
 }
 
 impl OnDevice {
@@ -45,19 +48,28 @@ impl OnDevice {
             ));
         }
         let batches = columns.read_on_device(reading)?;
-        Ok(Self { batches, left: limit.unwrap_or(u64::MAX), fails: on_mismatch == OnMismatch::Fail })
+        let (left, fails) = (limit.unwrap_or(u64::MAX), on_mismatch == OnMismatch::Fail);
+        Ok(Self { batches, left, fails, stop: None })
     }
 
-    /// The first value that a column did not take.
-    fn first_refused(&self) -> Option<Mismatch> {
-        let columns = self.batches.losses().columns.iter().zip(self.batches.counted());
-        let kinds = columns
-            .flat_map(|(tally, column)| [(&tally.mismatch, column, false), (&tally.overflow, column, true)]);
-        let refused = kinds.filter_map(|(values, column, is_overflow)| {
-            let place = values.first.clone()?;
-            Some(Mismatch { place, byte: None, column: column.clone(), is_overflow })
-        });
-        refused.min_by(|one, other| one.place.1.cmp(&other.place.1))
+    /// The wanted rows of a batch. The read ends before the first value that a column does not take.
+    fn cut(&mut self, mut batch: Columns) -> Columns {
+        batch.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        self.left -= batch.num_rows() as u64;
+        if self.fails
+            && let Some(refused) = self.batches.refused()
+            && refused.row < batch.num_rows()
+        {
+            batch.truncate(refused.row);
+            self.stop = Some(Mismatch {
+                place: refused.place.clone(),
+                byte: None,
+                column: self.batches.counted().get(refused.column).cloned().unwrap_or_default(),
+                is_overflow: refused.reason == Reason::Overflow,
+            });
+            self.left = 0;
+        }
+        batch
     }
 }
 
@@ -65,21 +77,18 @@ impl Batches for OnDevice {
     type Batch = Columns;
 
     fn advance(&mut self) -> Option<Result<Columns, Stop>> {
-        if self.left == 0 {
-            return None;
+        if self.left > 0 {
+            let batch = match interrupt::wait(|context| self.batches.poll(context)) {
+                Ok(None) => return None,
+                Ok(Some(Ok(batch))) => self.cut(batch),
+                Ok(Some(Err(error))) => return Some(Err(error.into())),
+                Err(raised) => return Some(Err(raised)),
+            };
+            if batch.num_rows() > 0 {
+                return Some(Ok(batch));
+            }
         }
-        let mut batch = match self.batches.next()? {
-            Ok(batch) => batch,
-            Err(error) => return Some(Err(error.into())),
-        };
-        if self.fails
-            && let Some(refused) = self.first_refused()
-        {
-            return Some(Err(Stop::Mismatch(refused)));
-        }
-        batch.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.left -= batch.num_rows() as u64;
-        Some(Ok(batch))
+        self.stop.take().map(|refused| Err(Stop::Mismatch(refused)))
     }
 
     fn rows(batch: &Columns) -> usize {
@@ -101,28 +110,27 @@ impl Batches for OnDevice {
 
 /// Joins all batches of a read.
 pub fn all(py: Python<'_>, mut reader: Reader<OnDevice>) -> PyResult<DeviceBatch> {
-    let mut batches = Vec::new();
-    loop {
-        py.check_signals()?;
-        match py.detach(|| reader.next()) {
-            Some(Ok(batch)) => batches.push(batch),
-            Some(Err(stop)) => return Err(stop.raise(py)),
-            None => break,
+    let joined = detached(py, move || {
+        let mut batches = Vec::new();
+        while let Some(batch) = reader.next() {
+            batches.push(batch?);
         }
-    }
-    if batches.is_empty() {
-        return Err(usage(py, "the selection has no rows; expected at least one row to keep on a device"));
-    }
-    py.detach(|| Columns::join(&batches)).map(DeviceBatch).map_err(|error| raise(py, error))
+        if batches.is_empty() {
+            let message = "the selection has no rows; expected at least one row to keep on a device";
+            return Err(Stop::from(Error::Usage(message.into())));
+        }
+        Columns::join(&batches).map_err(Stop::from)
+    });
+    joined.map(DeviceBatch)
 }
 
 /// An iterator over batches on a device.
-#[pyclass(module = "warpath")]
-pub struct DeviceBatchIterator(Mutex<Reader<OnDevice>>);
+#[pyclass(frozen, module = "warpath")]
+pub struct DeviceBatchIterator(Exclusive<Reader<OnDevice>>);
 
 impl DeviceBatchIterator {
     pub fn new(reader: Reader<OnDevice>) -> Self {
-        Self(Mutex::new(reader))
+        Self(Exclusive::new(reader))
     }
 }
 
@@ -132,15 +140,10 @@ impl DeviceBatchIterator {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<DeviceBatch>> {
-        // The only reference to the iterator is this one, so nobody waits for the lock.
-        let reader = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        py.check_signals()?;
-        match py.detach(|| reader.next()) {
-            Some(Ok(batch)) => Ok(Some(DeviceBatch(batch))),
-            Some(Err(stop)) => Err(stop.raise(py)),
-            None => Ok(None),
-        }
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<DeviceBatch>> {
+        border(py, || {
+            self.0.with(py, |reader| Ok(detached(py, || reader.next().transpose())?.map(DeviceBatch)))
+        })
     }
 }
 
@@ -171,16 +174,18 @@ impl DeviceBatch {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        for (name, value) in kwargs.into_iter().flatten() {
-            if !value.is_none() {
-                return Err(PyNotImplementedError::new_err(format!(
-                    "{name} is not supported; expected None"
-                )));
+        border(py, || {
+            for (name, value) in kwargs.into_iter().flatten() {
+                if !value.is_none() {
+                    return Err(PyNotImplementedError::new_err(format!(
+                        "{name} is not supported; expected None"
+                    )));
+                }
             }
-        }
-        let (array, _) = self.0.export().map_err(|error| raise(py, error))?;
-        let array = PyCapsule::new_with_value(py, array, DEVICE_ARRAY_CAPSULE)?;
-        Ok((self.__arrow_c_schema__(py)?, array))
+            let (array, _) = self.0.export().map_err(|error| raise(py, error))?;
+            let array = PyCapsule::new_with_value(py, array, DEVICE_ARRAY_CAPSULE)?;
+            Ok((self.__arrow_c_schema__(py)?, array))
+        })
     }
 
     /// The Arrow schema of the rows in a capsule, for libraries of Arrow.
@@ -188,7 +193,7 @@ impl DeviceBatch {
     /// >>> pyarrow.schema(rows.on_device()).names  # doctest: +SKIP
     /// ['id']
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema::capsule(py, self.0.schema())
+        border(py, || schema::capsule(py, self.0.schema()))
     }
 
     /// The names of the columns.
@@ -196,8 +201,8 @@ impl DeviceBatch {
     /// >>> rows.on_device().names  # doctest: +SKIP
     /// ['id']
     #[getter]
-    fn names(&self) -> Vec<String> {
-        self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        border(py, || Ok(self.0.schema().fields().iter().map(|field| field.name().clone()).collect()))
     }
 
     /// The device, as ``open`` names it.
@@ -205,8 +210,8 @@ impl DeviceBatch {
     /// >>> rows.on_device().device  # doctest: +SKIP
     /// 'cuda:0'
     #[getter]
-    fn device(&self) -> String {
-        name_of(self.0.device())
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || Ok(name_of(self.0.device())))
     }
 
     /// Copies the rows to the host.
@@ -214,23 +219,28 @@ impl DeviceBatch {
     /// >>> pyarrow.record_batch(rows.on_device().to_host())["id"].to_pylist()  # doctest: +SKIP
     /// [1, 2, 3]
     fn to_host(&self, py: Python<'_>) -> PyResult<Batch> {
-        py.detach(|| self.0.to_host()).map(Batch::new).map_err(|error| raise(py, error))
+        border(py, || detached(py, || self.0.to_host()).map(Batch::new))
     }
 
     /// The column of a name.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<DeviceColumn> {
-        let at = self.0.schema().index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
-        let values = self.0.values(at).map_err(|error| raise(py, error))?;
-        Ok(DeviceColumn { name: name.to_owned(), values })
+        border(py, || {
+            let at = self.0.schema().index_of(name).map_err(|_| PyKeyError::new_err(name.to_owned()))?;
+            let values = self.0.values(at).map_err(|error| raise(py, error))?;
+            Ok(DeviceColumn { name: name.to_owned(), values })
+        })
     }
 
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
 
-    fn __repr__(&self) -> String {
-        let (rows, columns) = (self.0.num_rows(), self.0.schema().fields().len());
-        format!("<warpath.DeviceBatch of {rows} rows, {columns} columns on {}>", name_of(self.0.device()))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || {
+            let (rows, columns) = (self.0.num_rows(), self.0.schema().fields().len());
+            let device = name_of(self.0.device());
+            Ok(format!("<warpath.DeviceBatch of {rows} rows, {columns} columns on {device}>"))
+        })
     }
 }
 
@@ -250,18 +260,9 @@ pub struct DeviceColumn {
     values: DeviceValues,
 }
 
-#[pymethods]
 impl DeviceColumn {
-    /// The column as version 3 of the CUDA array interface describes it. Instants are nanoseconds since 1970,
-    /// and dates are days. No stream has to be waited for.
-    ///
-    /// ``UsageError`` for a column that has nulls, because libraries do not take the mask of the interface. A
-    /// default, such as ``("$.id", "int64", 0)``, leaves no null for a missing value.
-    ///
-    /// >>> rows.on_device()["id"].__cuda_array_interface__["shape"]  # doctest: +SKIP
-    /// (3,)
-    #[getter]
-    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The column as the CUDA array interface describes it.
+    fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Self { name, values } = self;
         let refused = |why: String| Err(usage(py, format!("column {name:?} {why}")));
         let data_type = values.data_type();
@@ -292,6 +293,22 @@ impl DeviceColumn {
         made.set_item("stream", py.None())?;
         Ok(made)
     }
+}
+
+#[pymethods]
+impl DeviceColumn {
+    /// The column as version 3 of the CUDA array interface describes it. Instants are nanoseconds since 1970,
+    /// and dates are days. No stream has to be waited for.
+    ///
+    /// ``UsageError`` for a column that has nulls, because libraries do not take the mask of the interface. A
+    /// default, such as ``("$.id", "int64", 0)``, leaves no null for a missing value.
+    ///
+    /// >>> rows.on_device()["id"].__cuda_array_interface__["shape"]  # doctest: +SKIP
+    /// (3,)
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        border(py, || self.interface(py))
+    }
 
     /// The number of nulls.
     ///
@@ -306,8 +323,8 @@ impl DeviceColumn {
         self.values.len()
     }
 
-    fn __repr__(&self) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let Self { name, values } = self;
-        format!("<warpath.DeviceColumn {name} of {} {}>", values.len(), values.data_type())
+        border(py, || Ok(format!("<warpath.DeviceColumn {name} of {} {}>", values.len(), values.data_type())))
     }
 }

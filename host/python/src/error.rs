@@ -15,10 +15,17 @@ pub enum Stop {
     Library(Error),
     /// A value that a column does not take, where the caller wants none to be lost.
     Mismatch(Mismatch),
+    /// The text of a match, of which `json.loads` makes no value.
+    NoValue {
+        /// The input, and the line and the byte, which are counted from 1.
+        place: (String, u64, u64),
+        /// The reason that `json.loads` gives.
+        why: String,
+    },
     /// A panic, which is a fault of the library.
     Panic(String),
-    /// Ctrl-C, while a consumer without Python's lock read.
-    Interrupted,
+    /// An exception that a handler of a signal raised.
+    Raised(PyErr),
 }
 
 /// A value that a column does not take.
@@ -46,6 +53,12 @@ impl From<Stop> for ArrowError {
     }
 }
 
+impl From<PyErr> for Stop {
+    fn from(raised: PyErr) -> Self {
+        Self::Raised(raised)
+    }
+}
+
 impl From<ArrowError> for Stop {
     fn from(error: ArrowError) -> Self {
         Self::Library(Error::Internal(error.to_string()))
@@ -64,8 +77,14 @@ impl Display for Stop {
                 };
                 write!(out, "{name}:{line}{byte}: {reason} {values}, which column `{column}` has")
             }
+            Self::NoValue { place: (name, line, byte), why } => {
+                write!(out, "{name}:{line}:{byte}: `json.loads` refuses the value: {why}")
+            }
             Self::Panic(what) => write!(out, "internal error: {what}"),
-            Self::Interrupted => out.write_str("interrupted"),
+            Self::Raised(raised) => {
+                let text = raised.to_string();
+                write!(out, "interrupted by {}", text.trim_end_matches(": "))
+            }
         }
     }
 }
@@ -113,8 +132,12 @@ impl Stop {
                     made.with("byte", *byte)?.with("column", column)
                 })
             }
+            Self::NoValue { place: (name, line, byte), .. } => {
+                Exception::new(py, "RecordError", &self.to_string())
+                    .and_then(|made| made.with("filename", name)?.with("line", line)?.with("byte", byte))
+            }
             Self::Panic(_) => Exception::new(py, "InternalError", &self.to_string()),
-            Self::Interrupted => return pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
+            Self::Raised(raised) => return raised.clone_ref(py),
         };
         made.map_or_else(|failed| failed, |made| PyErr::from_value(made.0))
     }

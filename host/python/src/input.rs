@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use warpath::{Format, OnError, TableFormat, TextColumn};
 use warpath_core::time::Format as TimeFormat;
 
+use crate::border::{border, detached};
 use crate::columns;
 use crate::error::{raise, usage};
 use crate::matches::Matches;
@@ -50,6 +51,30 @@ fn choose<T: Copy>(py: Python<'_>, name: &str, word: &str, choices: &[(&str, T)]
     })
 }
 
+/// Takes an integer of an argument, which is at least `least`.
+fn integer<T>(name: &str, value: Option<&Bound<'_, PyAny>>, least: u64) -> PyResult<Option<T>>
+where
+    T: TryFrom<u64>,
+{
+    let Some(value) = value else { return Ok(None) };
+    let py = value.py();
+    let taken = match value.extract::<u64>() {
+        Ok(taken) => Some(taken),
+        Err(error) if error.is_instance_of::<PyOverflowError>(py) => None,
+        Err(_) => {
+            return Err(PyTypeError::new_err(format!("{name} is {value:?}; expected an integer or None")));
+        }
+    };
+    match taken.filter(|taken| *taken >= least).and_then(|taken| T::try_from(taken).ok()) {
+        Some(taken) => Ok(Some(taken)),
+        None => {
+            // Python refuses to show an integer of thousands of digits.
+            let shown = value.str().map_or_else(|_| "too long to show".to_owned(), |text| text.to_string());
+            Err(usage(py, format!("{name} is {shown}; expected an integer from {least} to {}", u64::MAX)))
+        }
+    }
+}
+
 impl Options {
     fn input(self, py: Python<'_>, origin: Origin) -> PyResult<Input> {
         let time_format = self.time_format.map(|text| {
@@ -71,7 +96,7 @@ impl Options {
             partition_size: self.partition_size,
         };
         // A device that is absent is an error now, and not when an input is read.
-        py.detach(|| settings.engine()).map_err(|error| raise(py, error))?;
+        detached(py, || settings.engine())?;
         Ok(Input(Reading {
             origin,
             column: self.column,
@@ -111,41 +136,45 @@ pub fn open(
     on_error: &str,
     strict: bool,
     time_format: Option<String>,
-    workers: Option<usize>,
-    partition_size: Option<usize>,
+    workers: Option<&Bound<'_, PyAny>>,
+    partition_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Input> {
-    let formats = [
-        ("ndjson", (Format::Ndjson, None)),
-        ("json", (Format::Json, None)),
-        ("parquet", (Format::Ndjson, Some(TableFormat::Parquet))),
-        ("arrow", (Format::Ndjson, Some(TableFormat::Arrow))),
-    ];
-    let (read, table) = choose(py, "format", format, &formats)?;
-    let column = match (table, column) {
-        (Some(format), Some(name)) => Some(TextColumn::new(format, name)),
-        (None, None) => None,
-        (Some(_), None) => {
-            let expected = "requires the name of a column of JSON text: column=\"NAME\"";
-            return Err(usage(py, format!("format {format:?} {expected}")));
-        }
-        (None, Some(name)) => {
-            let expected = "requires format=\"parquet\" or format=\"arrow\"";
-            return Err(usage(py, format!("column {name:?} {expected}")));
-        }
-    };
-    let names: Vec<PathBuf> = match paths.extract::<PathBuf>() {
-        Ok(one) => vec![one],
-        Err(_) => {
-            let paths = paths.try_iter().map_err(|_| {
-                PyTypeError::new_err(format!("paths is {paths:?}; expected a path, or several of them"))
-            });
-            paths?.map(|path| path?.extract()).collect::<PyResult<_>>()?
-        }
-    };
-    let origin = py.detach(|| Reading::files(&names, table)).map_err(|error| raise(py, error))?;
-    let (device, on_error) = (device.to_owned(), on_error.to_owned());
-    Options { device, format: read, column, on_error, strict, time_format, workers, partition_size }
-        .input(py, origin)
+    border(py, || {
+        let formats = [
+            ("ndjson", (Format::Ndjson, None)),
+            ("json", (Format::Json, None)),
+            ("parquet", (Format::Ndjson, Some(TableFormat::Parquet))),
+            ("arrow", (Format::Ndjson, Some(TableFormat::Arrow))),
+        ];
+        let (read, table) = choose(py, "format", format, &formats)?;
+        let column = match (table, column) {
+            (Some(format), Some(name)) => Some(TextColumn::new(format, name)),
+            (None, None) => None,
+            (Some(_), None) => {
+                let expected = "requires the name of a column of JSON text: column=\"NAME\"";
+                return Err(usage(py, format!("format {format:?} {expected}")));
+            }
+            (None, Some(name)) => {
+                let expected = "requires format=\"parquet\" or format=\"arrow\"";
+                return Err(usage(py, format!("column {name:?} {expected}")));
+            }
+        };
+        let names: Vec<PathBuf> = match paths.extract::<PathBuf>() {
+            Ok(one) => vec![one],
+            Err(_) => {
+                let paths = paths.try_iter().map_err(|_| {
+                    PyTypeError::new_err(format!("paths is {paths:?}; expected a path, or several of them"))
+                });
+                paths?.map(|path| path?.extract()).collect::<PyResult<_>>()?
+            }
+        };
+        let workers = integer("workers", workers, 1)?;
+        let partition_size = integer("partition_size", partition_size, 1)?;
+        let origin = detached(py, || Reading::files(&names, table))?;
+        let (device, on_error) = (device.to_owned(), on_error.to_owned());
+        Options { device, format: read, column, on_error, strict, time_format, workers, partition_size }
+            .input(py, origin)
+    })
 }
 
 /// Opens bytes in memory. ``bytes`` are not copied, and a ``bytearray`` is. ``name`` is the name of the input
@@ -168,14 +197,18 @@ pub fn from_bytes(
     on_error: &str,
     strict: bool,
     time_format: Option<String>,
-    workers: Option<usize>,
-    partition_size: Option<usize>,
+    workers: Option<&Bound<'_, PyAny>>,
+    partition_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Input> {
-    let origin = Origin::Bytes(name.to_owned(), Bytes(Arc::new(data)));
-    let format = choose(py, "format", format, &[("ndjson", Format::Ndjson), ("json", Format::Json)])?;
-    let (device, on_error) = (device.to_owned(), on_error.to_owned());
-    Options { device, format, column: None, on_error, strict, time_format, workers, partition_size }
-        .input(py, origin)
+    border(py, || {
+        let origin = Origin::Bytes(name.to_owned(), Bytes(Arc::new(data)));
+        let format = choose(py, "format", format, &[("ndjson", Format::Ndjson), ("json", Format::Json)])?;
+        let workers = integer("workers", workers, 1)?;
+        let partition_size = integer("partition_size", partition_size, 1)?;
+        let (device, on_error) = (device.to_owned(), on_error.to_owned());
+        Options { device, format, column: None, on_error, strict, time_format, workers, partition_size }
+            .input(py, origin)
+    })
 }
 
 #[pymethods]
@@ -186,7 +219,7 @@ impl Input {
     /// >>> list(tweets.where("$.user.lang in ('en', 'nl')").query("$.id"))
     /// ['2']
     fn r#where(&self, py: Python<'_>, expression: &str) -> PyResult<Self> {
-        self.0.and(expression).map(Self).map_err(|error| raise(py, error))
+        border(py, || self.0.and(expression).map(Self).map_err(|error| raise(py, error)))
     }
 
     /// Selects values by JSONPath (RFC 9535).
@@ -194,8 +227,10 @@ impl Input {
     /// >>> list(warpath.open("tweets.ndjson").query("$.tags[*]"))
     /// ['"a"', '"b"']
     fn query(&self, py: Python<'_>, path: &str) -> PyResult<Matches> {
-        let query = self.0.query(path).map_err(|error| raise(py, error))?;
-        Ok(Matches::new(self.0.clone(), query))
+        border(py, || {
+            let query = self.0.query(path).map_err(|error| raise(py, error))?;
+            Ok(Matches::new(self.0.clone(), query))
+        })
     }
 
     /// Selects columns, with a row for each record.
@@ -231,35 +266,38 @@ impl Input {
         schema: Option<&Bound<'_, PyAny>>,
         auto: bool,
         explode: Option<&str>,
-        limit: Option<u64>,
+        limit: Option<&Bound<'_, PyAny>>,
         on_mismatch: &str,
     ) -> PyResult<Selection> {
-        let actions = [
-            ("null", OnMismatch::Null),
-            ("fail", OnMismatch::Fail),
-            ("skip", OnMismatch::Skip),
-            ("string", OnMismatch::String),
-        ];
-        let action = choose(py, "on_mismatch", on_mismatch, &actions)?;
-        let known = schema.map(schema::of_object).transpose()?;
-        let columns = match columns {
-            None => {
-                if explode.is_some() {
-                    return Err(usage(py, "explode requires columns: `{\"sku\": \"@.sku\"}`"));
+        border(py, || {
+            let actions = [
+                ("null", OnMismatch::Null),
+                ("fail", OnMismatch::Fail),
+                ("skip", OnMismatch::Skip),
+                ("string", OnMismatch::String),
+            ];
+            let limit = integer("limit", limit, 0)?;
+            let action = choose(py, "on_mismatch", on_mismatch, &actions)?;
+            let known = schema.map(schema::of_object).transpose()?;
+            let columns = match columns {
+                None => {
+                    if explode.is_some() {
+                        return Err(usage(py, "explode requires columns: `{\"sku\": \"@.sku\"}`"));
+                    }
+                    if matches!(action, OnMismatch::Skip | OnMismatch::String) {
+                        let expected = "requires columns: `{\"id\": (\"$.id\", \"int64\")}`";
+                        return Err(usage(py, format!("on_mismatch={on_mismatch:?} {expected}")));
+                    }
+                    columns::nested(py, &self.0, known)?
                 }
-                if matches!(action, OnMismatch::Skip | OnMismatch::String) {
-                    let expected = "requires columns: `{\"id\": (\"$.id\", \"int64\")}`";
-                    return Err(usage(py, format!("on_mismatch={on_mismatch:?} {expected}")));
+                Some(columns) => {
+                    let specs = columns::specs(columns)?;
+                    let auto = auto || known.is_some();
+                    columns::typed(py, &self.0, &specs, known, auto, explode, action)?
                 }
-                columns::nested(py, &self.0, known)?
-            }
-            Some(columns) => {
-                let specs = columns::specs(columns)?;
-                let auto = auto || known.is_some();
-                columns::typed(py, &self.0, &specs, known, auto, explode, action)?
-            }
-        };
-        Ok(Selection::new(self.0.clone(), columns, limit, action))
+            };
+            Ok(Selection::new(self.0.clone(), columns, limit, action))
+        })
     }
 
     /// The schema of the records: every path, with the kinds of its values. Reads all records, or the first
@@ -275,11 +313,11 @@ impl Input {
     /// $.tags {'array': 1} 2
     /// $.tags[*] {'string': 2} 0
     #[pyo3(signature = (limit=None))]
-    fn schema(&self, py: Python<'_>, limit: Option<u64>) -> PyResult<Schema> {
-        schema::read(py, &self.0, limit).map(Schema::new)
+    fn schema(&self, py: Python<'_>, limit: Option<&Bound<'_, PyAny>>) -> PyResult<Schema> {
+        border(py, || schema::read(py, &self.0, integer("limit", limit, 0)?).map(Schema::new))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<warpath.Input {}>", self.0.describe())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || Ok(format!("<warpath.Input {}>", self.0.describe())))
     }
 }

@@ -11,10 +11,12 @@
 //! | `device` | columns that stay on a CUDA device |
 //! | `schema` | schemas of records |
 //! | `error` | errors as exceptions |
-//! | `interrupt` | Ctrl-C while consumers read |
+//! | `border` | panics, and work without Python's lock |
+//! | `interrupt` | handlers of signals, while the library reads |
 //!
-//! Python's lock is released while the library reads or waits. Signals are handled between batches.
+//! Python's lock is released while the library reads or waits. Signals are handled meanwhile.
 
+mod border;
 mod columns;
 mod device;
 mod error;

@@ -1,13 +1,14 @@
 //! The matches of a query, one by one.
 
-use std::sync::Mutex;
-
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use warpath::{Answers, Batch, Query};
-use warpath_backend::answer::{Limit, Want};
+use warpath_backend::answer::{Limit, Piece, Want};
 
-use crate::error::raise;
+use crate::border::{Exclusive, border, detached};
+use crate::error::Stop;
+use crate::interrupt;
 use crate::reading::Reading;
 
 /// The values that a path selects, in the order of the records. Iterating reads the input, each time anew.
@@ -24,10 +25,11 @@ pub struct Matches {
 }
 
 /// The form in which a match is given to Python.
-#[derive(Clone, Copy)]
 enum Form {
     Text,
     Bytes,
+    /// The value that `json.loads` makes, which is this function.
+    Value(Py<PyAny>),
     Located,
 }
 
@@ -39,9 +41,8 @@ impl Matches {
     fn iterate(&self, py: Python<'_>, form: Form) -> PyResult<MatchIterator> {
         // The caller takes matches one by one, and may stop at any of them.
         let want = Want::new().matches(true).limit(Limit::Matches(u64::MAX));
-        let answers = py.detach(|| self.reading.answers(&self.query, want));
-        let answers = answers.map_err(|error| raise(py, error))?;
-        Ok(MatchIterator { form, state: Mutex::new(State { answers, batch: None, piece: 0, next: 0 }) })
+        let answers = detached(py, || self.reading.answers(&self.query, want))?;
+        Ok(MatchIterator { form, state: Exclusive::new(State { answers, batch: None, piece: 0, next: 0 }) })
     }
 }
 
@@ -49,7 +50,7 @@ impl Matches {
 impl Matches {
     /// The JSON text of each value, as it is in the input. Bytes that are not UTF-8 become U+FFFD.
     fn __iter__(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        self.iterate(py, Form::Text)
+        border(py, || self.iterate(py, Form::Text))
     }
 
     /// The JSON text of each value as bytes, unchanged.
@@ -57,16 +58,18 @@ impl Matches {
     /// >>> next(warpath.open("tweets.ndjson").query("$.user").bytes())
     /// b'{"lang":"nl","followers":7}'
     fn bytes(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        self.iterate(py, Form::Bytes)
+        border(py, || self.iterate(py, Form::Bytes))
     }
 
-    /// Each value as ``json.loads`` makes it.
+    /// Each value as ``json.loads`` makes it. ``RecordError`` for a text that is not a value.
     ///
     /// >>> list(warpath.open("tweets.ndjson").query("$.user.lang").values())
     /// ['nl', 'en', 'fi']
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let loads = py.import("json")?.getattr("loads")?;
-        py.import("builtins")?.getattr("map")?.call1((loads, self.bytes(py)?))
+    fn values(&self, py: Python<'_>) -> PyResult<MatchIterator> {
+        border(py, || {
+            let loads = py.import("json")?.getattr("loads")?;
+            self.iterate(py, Form::Value(loads.unbind()))
+        })
     }
 
     /// Each value with its location.
@@ -76,7 +79,7 @@ impl Matches {
     /// tweets.ndjson 2 $['tags'][0] "a" 98 101
     /// tweets.ndjson 2 $['tags'][1] "b" 102 105
     fn located(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        self.iterate(py, Form::Located)
+        border(py, || self.iterate(py, Form::Located))
     }
 
     /// The number of values. Faster than iterating.
@@ -84,18 +87,21 @@ impl Matches {
     /// >>> warpath.open("tweets.ndjson").query("$.tags[*]").count()
     /// 2
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let failed = |error| raise(py, error);
-        let mut answers = py.detach(|| self.reading.answers(&self.query, Want::default())).map_err(failed)?;
-        let mut count = 0;
-        while let Some(batch) = py.detach(|| answers.next()) {
-            count += batch.map_err(failed)?.count(0);
-            py.check_signals()?;
-        }
-        Ok(count)
+        let count = || {
+            let mut answers = self.reading.answers(&self.query, Want::default())?;
+            let mut count = 0;
+            while let Some(batch) = interrupt::wait(|context| answers.poll(context))? {
+                count += batch?.count(0);
+            }
+            Ok::<_, Stop>(count)
+        };
+        border(py, || detached(py, count))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<warpath.Matches of {} in {}>", self.query.text(), self.reading.describe())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || {
+            Ok(format!("<warpath.Matches of {} in {}>", self.query.text(), self.reading.describe()))
+        })
     }
 }
 
@@ -108,11 +114,104 @@ struct State {
     next: usize,
 }
 
+impl State {
+    /// The next match in the form that Python gets; `None` at the end.
+    fn advance<'py>(&mut self, py: Python<'py>, form: &Form) -> PyResult<Option<Bound<'py, PyAny>>> {
+        loop {
+            if let Some(batch) = &self.batch {
+                while let Some(piece) = batch.piece(self.piece) {
+                    if let Some(found) = piece.matches.first().and_then(|list| list.get(self.next)) {
+                        self.next += 1;
+                        let text = batch.match_text(piece, found);
+                        let (number, line, start) = (self.piece, found.line, found.start);
+                        return Found { batch, piece, number, text, line, start }.give(py, form).map(Some);
+                    }
+                    (self.piece, self.next) = (self.piece + 1, 0);
+                }
+            }
+            // A batch keeps its buffer while it is there.
+            (self.piece, self.next) = (0, 0);
+            let (answers, before) = (&mut self.answers, self.batch.take());
+            self.batch = detached(py, move || {
+                drop(before);
+                let next = interrupt::wait(|context| answers.poll(context))?;
+                next.transpose().map_err(Stop::from)
+            })?;
+            if self.batch.is_none() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// A match of a batch.
+struct Found<'a> {
+    batch: &'a Batch<'static>,
+    piece: &'a Piece,
+    /// The number of the piece.
+    number: usize,
+    text: &'a [u8],
+    /// The line in the piece.
+    line: u32,
+    /// The offset of the first byte in the piece.
+    start: u32,
+}
+
+impl Found<'_> {
+    /// The match in the form that Python gets.
+    fn give<'py>(&self, py: Python<'py>, form: &Form) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match form {
+            Form::Text => PyString::new(py, &String::from_utf8_lossy(self.text)).into_any(),
+            Form::Bytes => PyBytes::new(py, self.text).into_any(),
+            Form::Value(loads) => {
+                let value = loads.bind(py).call1((PyBytes::new(py, self.text),));
+                value.map_err(|raised| self.refused(py, raised))?
+            }
+            Form::Located => Bound::new(py, self.located())?.into_any(),
+        })
+    }
+
+    /// The first line of the piece.
+    fn first_line(&self) -> u64 {
+        self.batch.pieces().nth(self.number).map_or(0, |(first, _)| first)
+    }
+
+    /// The match with its location.
+    fn located(&self) -> Match {
+        let Self { batch, piece, text, .. } = self;
+        let start = u64::from(piece.base) + u64::from(self.start);
+        let mut path = String::new();
+        batch.paths().append(start as usize, &mut path);
+        let start = batch.offset_of(start);
+        Match {
+            text: String::from_utf8_lossy(text).into_owned(),
+            source: batch.source().to_owned(),
+            line: batch.line_at(piece, self.first_line(), self.line, self.start),
+            path,
+            start,
+            end: start + text.len() as u64,
+        }
+    }
+
+    /// The exception for a text of which `json.loads` makes no value. An exception for another reason stays
+    /// as it is.
+    fn refused(&self, py: Python<'_>, raised: PyErr) -> PyErr {
+        if !raised.is_instance_of::<PyValueError>(py) {
+            return raised;
+        }
+        let at = self.batch.record_at(self.piece, self.first_line(), self.line, self.start);
+        let place = (self.batch.source().to_owned(), at.line, at.byte);
+        let made = Stop::NoValue { place, why: raised.value(py).to_string() }.raise(py);
+        made.set_cause(py, Some(raised));
+        made
+    }
+}
+
 /// An iterator over matches.
-#[pyclass(module = "warpath")]
+#[pyclass(frozen, module = "warpath")]
 pub struct MatchIterator {
     form: Form,
-    state: Mutex<State>,
+    state: Exclusive<State>,
 }
 
 #[pymethods]
@@ -121,36 +220,8 @@ impl MatchIterator {
         slf
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // The only reference to the iterator is this one, so nobody waits for the lock.
-        let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        loop {
-            if let Some(batch) = &state.batch {
-                while let Some(piece) = batch.piece(state.piece) {
-                    if let Some(found) = piece.matches.first().and_then(|list| list.get(state.next)) {
-                        state.next += 1;
-                        let text = batch.match_text(piece, found);
-                        return Ok(Some(match self.form {
-                            Form::Text => PyString::new(py, &String::from_utf8_lossy(text)).into_any(),
-                            Form::Bytes => PyBytes::new(py, text).into_any(),
-                            Form::Located => {
-                                Bound::new(py, Match::new(batch, state.piece, state.next - 1))?.into_any()
-                            }
-                        }));
-                    }
-                    (state.piece, state.next) = (state.piece + 1, 0);
-                }
-            }
-            py.check_signals()?;
-            let answers = &mut state.answers;
-            // A batch keeps its buffer while it is there.
-            state.batch = None;
-            (state.piece, state.next) = (0, 0);
-            match py.detach(|| answers.next()) {
-                Some(batch) => state.batch = Some(batch.map_err(|error| raise(py, error))?),
-                None => return Ok(None),
-            }
-        }
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        border(py, || self.state.with(py, |state| state.advance(py, &self.form)))
     }
 }
 
@@ -175,32 +246,11 @@ pub struct Match {
     end: u64,
 }
 
-impl Match {
-    /// The match with a number in a piece of a batch. Both exist.
-    fn new(batch: &Batch, piece: usize, number: usize) -> Self {
-        let mut made = Self {
-            text: String::new(),
-            source: batch.source().to_owned(),
-            line: 0,
-            path: String::new(),
-            start: 0,
-            end: 0,
-        };
-        let Some((first, piece)) = batch.pieces().nth(piece) else { return made };
-        let Some(found) = piece.matches.first().and_then(|list| list.get(number)) else { return made };
-        made.text = String::from_utf8_lossy(batch.match_text(piece, found)).into_owned();
-        made.line = batch.line_at(piece, first, found.line, found.start);
-        let start = u64::from(piece.base) + u64::from(found.start);
-        batch.paths().append(start as usize, &mut made.path);
-        made.start = batch.offset_of(start);
-        made.end = made.start + u64::from(found.end - found.start);
-        made
-    }
-}
-
 #[pymethods]
 impl Match {
-    fn __repr__(&self) -> String {
-        format!("<warpath.Match {}:{} {} {}>", self.source, self.line, self.path, self.text)
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || {
+            Ok(format!("<warpath.Match {}:{} {} {}>", self.source, self.line, self.path, self.text))
+        })
     }
 }

@@ -11,6 +11,7 @@ use warpath_backend::answer::{Limit, Piece, Want};
 
 use crate::columns::Columns;
 use crate::error::{Mismatch, Stop};
+use crate::interrupt;
 use crate::reading::Reading;
 use crate::selection::Batches;
 
@@ -213,9 +214,11 @@ impl Batches for Rows {
             if self.left == 0 {
                 return None;
             }
-            let taken = match self.answers.next()? {
-                Ok(batch) => self.take(batch),
-                Err(error) => Err(error.into()),
+            let taken = match interrupt::wait(|context| self.answers.poll(context)) {
+                Ok(None) => return None,
+                Ok(Some(Ok(batch))) => self.take(batch),
+                Ok(Some(Err(error))) => Err(error.into()),
+                Err(raised) => Err(raised),
             };
             if let Err(stop) = taken {
                 return Some(Err(stop));

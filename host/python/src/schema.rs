@@ -13,7 +13,9 @@ use warpath::schema::{ArrowOptions, InputSchema, SchemaRow, arrow_text, create_t
 use warpath_core::error::Error;
 use warpath_store::schema::ndjson;
 
-use crate::error::raise;
+use crate::border::{border, detached};
+use crate::error::{Stop, raise, usage};
+use crate::interrupt;
 use crate::reading::Reading;
 
 /// The name that the Arrow PyCapsule interface gives to capsules of schemas.
@@ -52,12 +54,14 @@ impl Schema {
     /// >>> warpath.open("tweets.ndjson").schema().rows()[1]["greatest"]
     /// 3
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let loads = py.import("json")?.getattr("loads")?;
-        let made = PyList::empty(py);
-        for row in self.to_rows() {
-            made.append(loads.call1((ndjson(&row),))?)?;
-        }
-        Ok(made)
+        border(py, || {
+            let loads = py.import("json")?.getattr("loads")?;
+            let made = PyList::empty(py);
+            for row in self.to_rows() {
+                made.append(loads.call1((ndjson(&row),))?)?;
+            }
+            Ok(made)
+        })
     }
 
     /// The schema as JSON Schema (draft 2020-12), which all records satisfy.
@@ -65,7 +69,7 @@ impl Schema {
     /// >>> warpath.open("tweets.ndjson").schema().json_schema()["properties"]["id"]
     /// {'type': 'integer', 'examples': [1]}
     fn json_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("json")?.getattr("loads")?.call1((json_schema(&self.0.tree),))
+        border(py, || py.import("json")?.getattr("loads")?.call1((json_schema(&self.0.tree),)))
     }
 
     /// The statement of SQL that creates a table for the records.
@@ -73,23 +77,23 @@ impl Schema {
     /// >>> print(warpath.open("tweets.ndjson").schema().sql("tweets").splitlines()[0])
     /// CREATE TABLE "tweets" (
     #[pyo3(signature = (table="records"))]
-    fn sql(&self, table: &str) -> String {
-        create_table(table, &self.to_arrow())
+    fn sql(&self, py: Python<'_>, table: &str) -> PyResult<String> {
+        border(py, || Ok(create_table(table, &self.to_arrow())))
     }
 
     /// The Arrow schema in a capsule, for libraries of Arrow.
     ///
     /// >>> capsule = warpath.open("tweets.ndjson").schema().__arrow_c_schema__()
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule(py, &self.to_arrow())
+        border(py, || capsule(py, &self.to_arrow()))
     }
 
-    fn __str__(&self) -> String {
-        arrow_text(&self.to_arrow())
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || Ok(arrow_text(&self.to_arrow())))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<warpath.Schema of {} paths>", self.to_rows().len())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || Ok(format!("<warpath.Schema of {} paths>", self.to_rows().len())))
     }
 }
 
@@ -102,16 +106,16 @@ pub fn capsule<'py>(py: Python<'py>, schema: &ArrowSchema) -> PyResult<Bound<'py
 
 /// Reads the schema of an input, or of its first records.
 pub fn read(py: Python<'_>, reading: &Reading, limit: Option<u64>) -> PyResult<InputSchema> {
-    let failed = |error| raise(py, error);
-    let mut parts = py.detach(|| reading.input().map(|input| input.schema(limit))).map_err(failed)?;
-    let mut records = 0;
-    while limit.is_none_or(|limit| records < limit)
-        && let Some(part) = py.detach(|| parts.next())
-    {
-        records += part.map_err(failed)?.records;
-        py.check_signals()?;
-    }
-    Ok(py.detach(|| parts.finish()))
+    detached(py, || {
+        let mut parts = reading.input()?.schema(limit);
+        let mut records = 0;
+        while limit.is_none_or(|limit| records < limit)
+            && let Some(part) = interrupt::wait(|context| parts.poll(context))?
+        {
+            records += part?.records;
+        }
+        Ok::<_, Stop>(parts.finish())
+    })
 }
 
 /// The columns of all records of an input, which is read for that.
@@ -138,6 +142,6 @@ pub fn of_object(object: &Bound<'_, PyAny>) -> PyResult<NestedSchema> {
     // `__arrow_c_schema__` that the object upholds. `exported` keeps it alive, and no Python code runs before
     // the reference ends. The schema is copied; the capsule stays its owner.
     let schema = ArrowSchema::try_from(unsafe { pointer.as_ref() });
-    let schema = schema.map_err(|error| crate::error::usage(py, format!("the schema: {error}")))?;
+    let schema = schema.map_err(|error| usage(py, format!("the schema: {error}")))?;
     NestedSchema::new(Arc::new(schema)).map_err(|error| raise(py, error))
 }

@@ -1,7 +1,6 @@
 //! Columns of an input, given to libraries of Arrow without a copy.
 
 use std::ffi::CStr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi::to_ffi;
@@ -13,9 +12,10 @@ use pyo3::types::{PyCapsule, PyDict};
 use warpath::columns::{Occurrences, Tally};
 use warpath::{Answers, Error, Plan, Stats};
 
+use crate::border::{Exclusive, border, detached, guarded, unlocked};
 use crate::columns::Columns;
 use crate::device::{self, DeviceBatch, DeviceBatchIterator, OnDevice};
-use crate::error::{Stop, raise};
+use crate::error::{Stop, raise, usage};
 use crate::interrupt;
 use crate::reading::Reading;
 use crate::rows::{OnMismatch, Rows};
@@ -42,8 +42,8 @@ pub struct Selection {
     arrow: SchemaRef,
     limit: Option<u64>,
     on_mismatch: OnMismatch,
-    /// The report of the read that began last.
-    report: Mutex<Arc<Mutex<Report>>>,
+    /// The report of the read that began last; `None` before the first one.
+    report: Mutex<Option<Arc<Mutex<Report>>>>,
 }
 
 /// A read's report of itself.
@@ -65,28 +65,72 @@ impl Selection {
 
     /// Begins to read to the host.
     fn read(&self, py: Python<'_>) -> PyResult<Reader<Rows>> {
-        let rows = py.detach(|| Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
-        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+        let rows = detached(py, || Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
+        Ok(self.reader(rows))
     }
 
     /// Begins to read to a device.
     fn read_on_device(&self, py: Python<'_>) -> PyResult<Reader<OnDevice>> {
-        let rows = py.detach(|| OnDevice::new(&self.columns, &self.reading, self.limit, self.on_mismatch));
-        Ok(self.reader(rows.map_err(|error| raise(py, error))?))
+        let rows =
+            detached(py, || OnDevice::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
+        Ok(self.reader(rows))
     }
 
     fn reader<B: Batches>(&self, batches: B) -> Reader<B> {
-        let report = Report { counted: batches.counted().to_vec(), ..Report::default() };
+        let mut report = Report { counted: batches.counted().to_vec(), ..Report::default() };
+        report.losses.clone_from(batches.losses());
+        report.plan.clone_from(batches.answers().plan());
         let report = Arc::new(Mutex::new(report));
-        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = report.clone();
-        Reader { batches: Some(batches), arrow: self.arrow.clone(), report }
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
+        Reader { batches: Some(batches), report }
     }
 
-    /// Reads something from the report of the latest read.
-    fn report<T>(&self, read: impl FnOnce(&Report) -> T) -> T {
+    /// Reads something from the report of the latest read. `what` names it in messages.
+    fn report<T>(&self, py: Python<'_>, what: &str, read: impl FnOnce(&Report) -> T) -> PyResult<T> {
         let report = self.report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let report = report.ok_or_else(|| {
+            usage(
+                py,
+                format!(
+                    "the selection has no {what} yet; expected a read before: `pyarrow.table(selection)`"
+                ),
+            )
+        })?;
         let report = report.lock().unwrap_or_else(PoisonError::into_inner);
-        read(&report)
+        Ok(read(&report))
+    }
+
+    /// The values that columns did not take, as a dictionary.
+    fn losses_by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let both = |report: &Report| (report.counted.clone(), report.losses.clone());
+        let (counted, losses) = self.report(py, "losses", both)?;
+        let made = PyDict::new(py);
+        for ((name, values), tally) in counted.iter().zip(&losses.columns) {
+            let of_column = PyDict::new(py);
+            of_column.set_item("type", values)?;
+            let counted = [&tally.missing, &tally.null, &tally.mismatch, &tally.overflow];
+            for (values, kind) in counted.into_iter().zip(["missing", "null", "mismatch", "overflow"]) {
+                of_column.set_item(kind, values.count)?;
+                of_column.set_item(format!("first_{kind}"), place(values))?;
+            }
+            made.set_item(name, of_column)?;
+        }
+        Ok(made)
+    }
+
+    /// The statistics, as a dictionary.
+    fn stats_by_name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let all = |report: &Report| (report.rows, report.stats, report.plan.clone());
+        let (rows, stats, plan) = self.report(py, "stats", all)?;
+        let made = PyDict::new(py);
+        made.set_item("rows", rows)?;
+        made.set_item("lines", stats.lines)?;
+        made.set_item("bytes", stats.bytes)?;
+        made.set_item("skipped", stats.skipped)?;
+        made.set_item("workers", stats.workers)?;
+        made.set_item("backend", plan.backend)?;
+        made.set_item("reason", plan.reason)?;
+        Ok(made)
     }
 }
 
@@ -106,8 +150,11 @@ impl Selection {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let stream = FFI_ArrowArrayStream::new(Box::new(Stream(self.read(py)?)));
-        PyCapsule::new_with_value(py, stream, STREAM_CAPSULE)
+        border(py, || {
+            let stream =
+                FFI_ArrowArrayStream::new(Box::new(Stream(Some(self.read(py)?), self.arrow.clone())));
+            PyCapsule::new_with_value(py, stream, STREAM_CAPSULE)
+        })
     }
 
     /// The Arrow schema of all batches in a capsule, for libraries of Arrow.
@@ -115,7 +162,7 @@ impl Selection {
     /// >>> pyarrow.schema(warpath.open("tweets.ndjson").select({"id": ("$.id", "int64")})).field("id").type
     /// DataType(int64)
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema::capsule(py, &self.arrow)
+        border(py, || schema::capsule(py, &self.arrow))
     }
 
     /// The batches, one by one.
@@ -123,7 +170,7 @@ impl Selection {
     /// >>> [len(batch) for batch in warpath.open("tweets.ndjson").select({"id": "$.id"})]
     /// [3]
     fn __iter__(&self, py: Python<'_>) -> PyResult<BatchIterator> {
-        Ok(BatchIterator(Mutex::new(self.read(py)?)))
+        border(py, || Ok(BatchIterator(Exclusive::new(self.read(py)?))))
     }
 
     /// Reads all rows to columns that stay in the memory of the device. ``UsageError`` if the CPU evaluates
@@ -136,7 +183,7 @@ impl Selection {
     /// >>> rows.on_device()  # doctest: +SKIP
     /// <warpath.DeviceBatch of 3 rows, 1 columns on cuda:0>
     fn on_device(&self, py: Python<'_>) -> PyResult<DeviceBatch> {
-        device::all(py, self.read_on_device(py)?)
+        border(py, || device::all(py, self.read_on_device(py)?))
     }
 
     /// The batches that stay in the memory of the device, one by one: one for each partition.
@@ -144,12 +191,12 @@ impl Selection {
     /// >>> [len(batch) for batch in rows.device_batches()]  # doctest: +SKIP
     /// [3]
     fn device_batches(&self, py: Python<'_>) -> PyResult<DeviceBatchIterator> {
-        Ok(DeviceBatchIterator::new(self.read_on_device(py)?))
+        border(py, || Ok(DeviceBatchIterator::new(self.read_on_device(py)?)))
     }
 
     /// The values that columns did not take, in the latest read: a dictionary for each column, with its type,
     /// the number of its rows that are missing, null, a mismatch or an overflow, and the location of the
-    /// first of each. The counts are complete when the read has ended.
+    /// first of each. The counts are complete when the read has ended. ``UsageError`` before the first read.
     ///
     /// >>> rows = warpath.open("tweets.ndjson").select({"lang": ("$.user.lang", "int64")})
     /// >>> polars.DataFrame(rows)["lang"].to_list()
@@ -158,23 +205,11 @@ impl Selection {
     /// (3, 'tweets.ndjson:1')
     #[getter]
     fn losses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (counted, losses) = self.report(|report| (report.counted.clone(), report.losses.clone()));
-        let made = PyDict::new(py);
-        for ((name, values), tally) in counted.iter().zip(&losses.columns) {
-            let of_column = PyDict::new(py);
-            of_column.set_item("type", values)?;
-            let counted = [&tally.missing, &tally.null, &tally.mismatch, &tally.overflow];
-            for (values, kind) in counted.into_iter().zip(["missing", "null", "mismatch", "overflow"]) {
-                of_column.set_item(kind, values.count)?;
-                of_column.set_item(format!("first_{kind}"), place(values))?;
-            }
-            made.set_item(name, of_column)?;
-        }
-        Ok(made)
+        border(py, || self.losses_by_name(py))
     }
 
     /// Statistics of the latest read: rows, lines, bytes of text, malformed records that were skipped, the
-    /// backend, and the reason for it.
+    /// backend, and the reason for it. ``UsageError`` before the first read.
     ///
     /// >>> rows = warpath.open("tweets.ndjson", device="cpu").select({"id": "$.id"})
     /// >>> table = pyarrow.table(rows)
@@ -182,21 +217,14 @@ impl Selection {
     /// (3, 0, 'cpu')
     #[getter]
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (rows, stats, plan) = self.report(|report| (report.rows, report.stats, report.plan.clone()));
-        let made = PyDict::new(py);
-        made.set_item("rows", rows)?;
-        made.set_item("lines", stats.lines)?;
-        made.set_item("bytes", stats.bytes)?;
-        made.set_item("skipped", stats.skipped)?;
-        made.set_item("workers", stats.workers)?;
-        made.set_item("backend", plan.backend)?;
-        made.set_item("reason", plan.reason)?;
-        Ok(made)
+        border(py, || self.stats_by_name(py))
     }
 
-    fn __repr__(&self) -> String {
-        let names: Vec<&str> = self.arrow.fields().iter().map(|field| field.name().as_str()).collect();
-        format!("<warpath.Selection of {} from {}>", names.join(", "), self.reading.describe())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || {
+            let names: Vec<&str> = self.arrow.fields().iter().map(|field| field.name().as_str()).collect();
+            Ok(format!("<warpath.Selection of {} from {}>", names.join(", "), self.reading.describe()))
+        })
     }
 }
 
@@ -229,21 +257,14 @@ pub trait Batches {
 pub struct Reader<B> {
     /// `None` after the end.
     batches: Option<B>,
-    arrow: SchemaRef,
     report: Arc<Mutex<Report>>,
 }
 
 impl<B: Batches> Reader<B> {
-    /// The next batch. No result follows an error.
+    /// The next batch. No result follows an error, except that of a handler of a signal.
     pub fn next(&mut self) -> Option<Result<B::Batch, Stop>> {
-        // The workers are dropped after a panic, and nothing else is changed before its end.
-        let made = catch_unwind(AssertUnwindSafe(|| self.advance()));
-        let made = made.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Some(Err(Stop::Panic(text.unwrap_or_else(|| "a worker panicked".into()))))
-        });
-        if !matches!(made, Some(Ok(_))) {
+        let made = guarded(|| self.advance()).unwrap_or_else(|panic| Some(Err(panic)));
+        if !matches!(made, Some(Ok(_) | Err(Stop::Raised(_)))) {
             self.batches = None;
         }
         made
@@ -263,30 +284,40 @@ impl<B: Batches> Reader<B> {
     }
 }
 
-/// The batches of one read, for a consumer that need not hold Python's lock.
-struct Stream(Reader<Rows>);
+/// The batches of one read, for a consumer that may hold Python's lock or not. The reader is `None` once the
+/// stream is dropped.
+struct Stream(Option<Reader<Rows>>, SchemaRef);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Err(stop) = interrupt::check() {
-            self.0.batches = None;
-            return Some(Err(stop.into()));
+        let mut made = None;
+        unlocked(|| made = self.0.as_mut().and_then(Reader::next));
+        if let Some(Err(Stop::Raised(raised))) = &made {
+            // The consumer raises an exception of its own, with the text of this one.
+            Python::try_attach(|py| interrupt::raise_later(py, raised.clone_ref(py)));
         }
-        self.0.next().map(|made| made.map_err(ArrowError::from))
+        made.map(|made| made.map_err(ArrowError::from))
     }
 }
 
 impl RecordBatchReader for Stream {
     fn schema(&self) -> SchemaRef {
-        self.0.arrow.clone()
+        self.1.clone()
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let reader = self.0.take();
+        unlocked(|| drop(reader));
     }
 }
 
 /// An iterator over batches.
-#[pyclass(module = "warpath")]
-pub struct BatchIterator(Mutex<Reader<Rows>>);
+#[pyclass(frozen, module = "warpath")]
+pub struct BatchIterator(Exclusive<Reader<Rows>>);
 
 #[pymethods]
 impl BatchIterator {
@@ -294,15 +325,8 @@ impl BatchIterator {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        // The only reference to the iterator is this one, so nobody waits for the lock.
-        let reader = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        py.check_signals()?;
-        match py.detach(|| reader.next()) {
-            Some(Ok(batch)) => Ok(Some(Batch(batch))),
-            Some(Err(stop)) => Err(stop.raise(py)),
-            None => Ok(None),
-        }
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
+        border(py, || self.0.with(py, |reader| Ok(detached(py, || reader.next().transpose())?.map(Batch))))
     }
 }
 
@@ -334,9 +358,11 @@ impl Batch {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        let data = StructArray::from(self.0.clone()).into_data();
-        let (array, _) = to_ffi(&data).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
-        Ok((self.__arrow_c_schema__(py)?, PyCapsule::new_with_value(py, array, ARRAY_CAPSULE)?))
+        border(py, || {
+            let data = StructArray::from(self.0.clone()).into_data();
+            let (array, _) = to_ffi(&data).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
+            Ok((self.__arrow_c_schema__(py)?, PyCapsule::new_with_value(py, array, ARRAY_CAPSULE)?))
+        })
     }
 
     /// The Arrow schema of the rows in a capsule, for libraries of Arrow.
@@ -345,14 +371,16 @@ impl Batch {
     /// >>> pyarrow.schema(batch).names
     /// ['id']
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema::capsule(py, &self.0.schema())
+        border(py, || schema::capsule(py, &self.0.schema()))
     }
 
     fn __len__(&self) -> usize {
         self.0.num_rows()
     }
 
-    fn __repr__(&self) -> String {
-        format!("<warpath.Batch of {} rows, {} columns>", self.0.num_rows(), self.0.num_columns())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        border(py, || {
+            Ok(format!("<warpath.Batch of {} rows, {} columns>", self.0.num_rows(), self.0.num_columns()))
+        })
     }
 }

@@ -93,8 +93,8 @@ fn the_engine_chooses_by_size_and_says_so() -> Result<()> {
     let folder = Folder::new(&[lines(100), gzip(&lines(100), Compression::fast())]);
     let program = Program::new(&[Query::compile("$.a")?])?;
     for (source, reason) in [
-        (folder.paths[0].clone(), "auto: cpu, 0 MB of plain files are below "),
-        (folder.paths[1].clone(), "auto: cpu, no plain file to feed a device fast enough"),
+        (folder.paths[0].clone(), "auto: cpu, 0 MB of plain text are below "),
+        (folder.paths[1].clone(), "auto: cpu, no plain text to feed a device fast enough"),
     ] {
         let mut answers = engine.input(vec![Source::File(source)]).answers(program.clone(), Want::default());
         ensure!(answers.by_ref().all(|batch| batch.is_ok()));

@@ -34,14 +34,6 @@ pub struct AsyncResults<'a, O: Operator<'a>>(Ordered<'a, O>);
 impl<'a, O: Operator<'a>> Unpin for AsyncResults<'a, O> {}
 
 impl<'a, O: Operator<'a>> Ordered<'a, O> {
-    /// The next item, if it is there. Otherwise the task of `context` is woken later.
-    pub(crate) fn poll(
-        &mut self,
-        context: &Context<'_>,
-    ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
-        self.advance(|workers| workers.poll(context))
-    }
-
     /// The results as a [`Stream`](futures_core::Stream), which does not wait where it is polled.
     ///
     /// Bytes in memory that need no threads ([`Engine::bytes`](crate::engine::Engine::bytes)) are evaluated

@@ -63,7 +63,7 @@ impl FromStr for ColumnType {
     type Err = TypeError;
 
     fn from_str(text: &str) -> Result<Self, TypeError> {
-        let mut parser = Parser { rest: text, depth: 0 };
+        let mut parser = Parser { text, rest: text, depth: 0 };
         let parsed = parser.column_type();
         match parsed {
             Ok(parsed) if parser.rest.is_empty() => Ok(parsed),
@@ -85,6 +85,8 @@ pub(super) fn is_plain_name(name: &str) -> bool {
 }
 
 struct Parser<'a> {
+    /// The whole text.
+    text: &'a str,
     rest: &'a str,
     depth: usize,
 }
@@ -107,8 +109,13 @@ impl<'a> Parser<'a> {
             "struct" => self.fields(),
             _ => {
                 WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, found)| found).ok_or_else(|| {
-                    let shown = if word.is_empty() { self.rest } else { word };
-                    TypeError::new(format!("there is no type `{shown}`"))
+                    let Self { text, rest, .. } = self;
+                    TypeError::new(match (word, *rest) {
+                        ("", "") if !text.is_empty() => format!("`{text}` ends where a type is expected"),
+                        ("", rest) if rest != *text => format!("there is no type `{rest}` in `{text}`"),
+                        ("", rest) => format!("there is no type `{rest}`"),
+                        (word, _) => format!("there is no type `{word}`"),
+                    })
                 })
             }
         };
@@ -277,7 +284,10 @@ mod tests {
                 false,
             ),
             ("list", "the type `list` is written `list<TYPE>`", true),
-            ("list<", "there is no type ``", false),
+            ("list<", "`list<` ends where a type is expected", false),
+            ("struct<a:", "`struct<a:` ends where a type is expected", false),
+            ("list<>", "there is no type `>` in `list<>`", false),
+            ("list<struct<a: <>>", "there is no type `<>>` in `list<struct<a: <>>`", false),
             ("list<int32>", "there is no type `int32`", false),
             ("list<int64", "the type `list` is written `list<TYPE>`", false),
             ("list<int64>>", "`>` follows the type `list<int64>`", false),
