@@ -87,8 +87,7 @@ fn imported(batch: &DeviceBatch) -> RecordBatch {
 #[test]
 fn a_released_export_leaves_nothing() {
     // The counter counts.
-    let mut kept = Vec::new();
-    kept.reserve(2);
+    let mut kept = Vec::with_capacity(2);
     assert_eq!(left_by(|| kept.push(Box::new([0_u8; 80]))), (80, 1));
     drop(kept);
 

@@ -201,7 +201,7 @@ fn limits(engine: &Engine, text: &'static [u8], lines: u64, rounds: usize) -> Re
     };
     let ways: Vec<(String, Way<'_>)> = vec![
         ("no limit".into(), Box::new(count(|input, _| input, token.clone()))),
-        ("a token".into(), Box::new(count(|input, token| input.cancel(token), token.clone()))),
+        ("a token".into(), Box::new(count(Input::cancel, token.clone()))),
         (
             "a token and a timeout".into(),
             Box::new(count(

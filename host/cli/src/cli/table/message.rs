@@ -70,7 +70,7 @@ impl Message {
             body.push(if nulls > 0 { validity(&parts, rows) } else { Section::new(Vec::new()) });
             match parts[0].data_type() {
                 DataType::Boolean => {
-                    body.push(bits(parts.iter().map(|part| part.as_boolean().values()), rows))
+                    body.push(bits(parts.iter().map(|part| part.as_boolean().values()), rows));
                 }
                 DataType::Utf8 => body.extend(strings::<i32>(&parts, rows)),
                 DataType::LargeUtf8 => body.extend(strings::<i64>(&parts, rows)),
