@@ -23,7 +23,7 @@ pub enum Answers {
     /// The number of documents that match each subscription.
     Counts(Vec<u64>),
     Text(Text),
-    Table(Box<TableWriter>),
+    Table(TableWriter),
 }
 
 impl Answers {
@@ -37,7 +37,7 @@ impl Answers {
         }
         if format == IdsFormatArg::Arrow {
             let form = formats::arrow_form(&args.output);
-            return Ok(Self::Table(Box::new(TableWriter::new(form, Filtered::arrow_schema())?)));
+            return Ok(Self::Table(TableWriter::new(form, Filtered::arrow_schema())?));
         }
         Ok(Self::Text(Text::new(format == IdsFormatArg::Ndjson, subscriptions.clone())))
     }
