@@ -3,7 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `source` | what can be read, and in which of two ways |
-//! | `decoded`, `lz4` | decompressed bytes; compression and foreign formats recognised by content |
+//! | `decoded` | decompressed bytes; compression and foreign formats recognised by content |
+//! | `frames`, `zstd`, `lz4` | frames decoded by one thread or by several; frames of zstd and of LZ4 |
 //! | `plain` | parts of a plain file, read at any offset |
 //! | `sequence` | all other inputs, read from start to end |
 //! | `feed` | inputs whose bytes come slowly |
@@ -27,6 +28,8 @@ mod feed;
 mod folders;
 mod follow;
 mod follow_all;
+#[cfg(any(feature = "lz4", feature = "zstd"))]
+mod frames;
 mod given;
 mod held;
 #[cfg(feature = "lz4")]
@@ -39,6 +42,8 @@ mod sequence;
 mod source;
 mod text;
 mod watch;
+#[cfg(feature = "zstd")]
+mod zstd;
 
 pub(crate) use buffers::Buffers;
 pub use bytes::InputBytes;

@@ -10,9 +10,13 @@ use warpath_store::packed::layout::is_packed as is_packed_head;
 use warpath_store::packed::stream::Unpacker;
 
 use super::bytes::InputBytes;
+#[cfg(feature = "zstd")]
+use super::frames::{ParallelFrames, sequential};
 #[cfg(feature = "lz4")]
 use super::lz4::Lz4Decoder;
 use super::plain::{PlainFile, shorter};
+#[cfg(feature = "zstd")]
+use super::zstd::Zstd;
 
 /// The compression of an input, recognised by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +107,8 @@ impl Compression {
     /// [`InputError::NotBuilt`], in an error of a reader, if the feature for the compression is off; else the
     /// errors of the decoder.
     #[cfg_attr(
-        not(feature = "gzip"),
-        expect(unused_variables, reason = "only gzip is decompressed by several threads")
+        not(any(feature = "gzip", feature = "zstd")),
+        expect(unused_variables, reason = "only gzip and zstd are decompressed by several threads")
     )]
     fn decoder(
         self,
@@ -120,7 +124,9 @@ impl Compression {
             #[cfg(feature = "gzip")]
             Self::Gzip => Box::new(warpath_inflate::GzipReader::new(raw)),
             #[cfg(feature = "zstd")]
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(raw))?),
+            Self::Zstd if decoders > 1 => Box::new(ParallelFrames::<Zstd>::new(raw, decoders)),
+            #[cfg(feature = "zstd")]
+            Self::Zstd => sequential::<Zstd>(raw)?,
             #[cfg(feature = "bzip2")]
             Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(raw))),
             #[cfg(feature = "xz")]

@@ -1,0 +1,272 @@
+//! Data in frames, one after the other, decoded by one thread or by several.
+//!
+//! A frame depends on no other frame, and the headers of its blocks say where it ends (RFC 8878, section 3.1).
+//! So frames are found without decoding, from header to header:
+//!
+//! ```text
+//!   the data     [ frame ][ frame ][ frame ][ a frame that is too long      …][ frame ][ frame ]
+//!   batches      |---- thread 0 ---|- thr. 1|                                 |--- thread 0 ---|
+//!   one by one                              |- the thread that reads ---------|
+//! ```
+//!
+//! Threads decode batches of whole frames. A frame that is too long for that, is damaged, ends early, or is no
+//! frame, is left to the thread that reads. It decodes the frame as [`sequential`] does, and reports what is
+//! wrong with it. Both feed a decoder piece by piece: a header, a block, a checksum. Text and errors
+//! therefore depend neither on the number of threads nor on the size of a read.
+
+mod batches;
+#[cfg(all(test, feature = "zstd"))]
+mod tests;
+
+use std::io::{self, BufRead, Read};
+
+pub(super) use batches::ParallelFrames;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// A format of frames.
+pub(super) trait Format: Send + Sync + Sized + 'static {
+    /// The position in the data.
+    type Walk: Walk;
+    /// Memory that a thread keeps from one batch to the next.
+    type State: Default;
+
+    /// The text of frames.
+    ///
+    /// # Errors
+    /// The error of a decoder that cannot be made.
+    fn reader(frames: Pieces<impl Ahead + 'static, Self::Walk>) -> io::Result<Box<dyn Read + Send>>;
+
+    /// Passes the text of some whole frames to a function.
+    ///
+    /// # Errors
+    /// The error of a decoder that cannot be made, and that of the function.
+    fn read(
+        state: &mut Self::State,
+        frames: Pieces<&[u8], Self::Walk>,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+    ) -> io::Result<()>;
+}
+
+/// A position in frames, from piece to piece. The default is the beginning of a frame.
+pub(super) trait Walk: Default + Send + 'static {
+    /// The next piece, at the beginning of `bytes`. `Step::Needs` leaves the position as it is.
+    fn step(&mut self, bytes: &[u8]) -> Step;
+
+    /// Bytes of text of the frame, if its header says so. Damaged data may say anything.
+    fn text_bytes(&self) -> Option<u64>;
+}
+
+/// The next piece of some data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// At least so many bytes are needed to know the piece.
+    Needs(usize),
+    /// A piece, which is the last of its frame or not. It may be longer than the bytes that are there.
+    Piece { len: usize, is_last: bool },
+    /// Bytes that no frame has here. The decoder refuses them.
+    Broken,
+}
+
+/// The beginning of a frame, as far as skipped frames show.
+pub(super) enum Beginning {
+    /// At least so many bytes are needed.
+    Needs(usize),
+    /// A frame that is skipped: a header of eight bytes, and so many bytes more.
+    Skipped(u32),
+    /// Four bytes of another magic number, or fewer that do not begin the format's own.
+    Other,
+}
+
+impl Beginning {
+    /// The beginning of a frame of zstd or LZ4, whose magic number is `own`. Both have the same frames that
+    /// are skipped (RFC 8878, section 3.1.2).
+    pub(super) fn of(bytes: &[u8], own: [u8; 4]) -> Self {
+        let known = &bytes[..bytes.len().min(4)];
+        let is_skipped = match known {
+            [0x50..=0x5f, rest @ ..] => [0x2a, 0x4d, 0x18].starts_with(rest),
+            _ => known.is_empty(),
+        };
+        match bytes.first_chunk::<8>() {
+            Some([_, _, _, _, len @ ..]) if is_skipped => Self::Skipped(u32::from_le_bytes(*len)),
+            None if is_skipped && known.len() == 4 => Self::Needs(8),
+            _ if known.len() < 4 && (is_skipped || own.starts_with(known)) => Self::Needs(known.len() + 1),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The next piece of `left` bytes of a frame that is skipped, and the bytes after it.
+pub(super) fn skipped(left: u32) -> (Step, u32) {
+    /// Bytes that are passed on at once.
+    const MOST: u32 = 64 << 10;
+    let len = left.min(MOST);
+    (Step::Piece { len: len as usize, is_last: len == left }, left - len)
+}
+
+/// The text of frames, decoded in the thread that reads.
+pub(super) fn sequential<F: Format>(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    F::reader(Pieces::new(Window::new(raw)))
+}
+
+/// Bytes of which as many as necessary can be looked at.
+pub(super) trait Ahead: Send {
+    /// The bytes that come next, at least `count` of them; fewer before the end, or before an error of the
+    /// reader.
+    fn look(&mut self, count: usize) -> &[u8];
+
+    /// Drops bytes that were looked at.
+    fn skip(&mut self, count: usize);
+
+    /// Returns the error of the reader, if it has ended the data.
+    fn take_error(&mut self) -> Option<io::Error> {
+        None
+    }
+}
+
+impl Ahead for &[u8] {
+    fn look(&mut self, _: usize) -> &[u8] {
+        self
+    }
+
+    fn skip(&mut self, count: usize) {
+        *self = &self[count..];
+    }
+}
+
+/// The bytes of a reader.
+pub(super) struct Window<R> {
+    raw: R,
+    bytes: Vec<u8>,
+    /// The bytes that were read, and not skipped.
+    begin: usize,
+    end: usize,
+    has_ended: bool,
+    error: Option<io::Error>,
+}
+
+impl<R: Read> Window<R> {
+    fn new(raw: R) -> Self {
+        Self { raw, bytes: Vec::new(), begin: 0, end: 0, has_ended: false, error: None }
+    }
+
+    /// Reads some bytes more.
+    fn read(&mut self) {
+        if self.bytes.len() - self.end < READ_BYTES {
+            self.bytes.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+            let least = self.end + READ_BYTES;
+            if self.bytes.len() < least {
+                self.bytes.resize(least.max(2 * self.end), 0);
+            }
+        }
+        match self.raw.read(&mut self.bytes[self.end..]) {
+            Ok(0) => self.has_ended = true,
+            Ok(count) => self.end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => (self.has_ended, self.error) = (true, Some(error)),
+        }
+    }
+}
+
+impl<R: Read + Send> Ahead for Window<R> {
+    fn look(&mut self, count: usize) -> &[u8] {
+        while self.end - self.begin < count && !self.has_ended {
+            self.read();
+        }
+        &self.bytes[self.begin..self.end]
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.begin += count;
+    }
+
+    fn take_error(&mut self) -> Option<io::Error> {
+        self.error.take()
+    }
+}
+
+/// A reader whose buffer is always one piece, or the rest of one.
+///
+/// Decoders decode all that they are given, and lose what they have decoded if they find a fault. With one
+/// piece at a time they lose nothing of the pieces before it. zstd's also decodes a whole frame at once if it
+/// is there, and then reports other faults than otherwise.
+pub(super) struct Pieces<A, W> {
+    ahead: A,
+    walk: W,
+    /// Bytes of the piece that have not been read.
+    left: usize,
+    /// True if the piece is the last of its frame.
+    is_last: bool,
+    /// True if the data ends for the decoder where the frame ends.
+    is_single: bool,
+}
+
+impl<A: Ahead, W: Walk> Pieces<A, W> {
+    pub(super) fn new(ahead: A) -> Self {
+        Self { ahead, walk: W::default(), left: 0, is_last: false, is_single: false }
+    }
+
+    /// The pieces of the first frame.
+    fn of_one(ahead: A) -> Self {
+        Self { is_single: true, ..Self::new(ahead) }
+    }
+
+    /// Finds the next piece.
+    fn advance(&mut self) {
+        let mut needs = 1;
+        loop {
+            let bytes = self.ahead.look(needs);
+            // The decoder knows what a frame that is cut means.
+            if bytes.len() < needs {
+                (self.left, self.is_last) = (bytes.len(), false);
+                return;
+            }
+            match self.walk.step(bytes) {
+                Step::Needs(count) => needs = count,
+                Step::Piece { len, is_last } => {
+                    (self.left, self.is_last) = (len, is_last);
+                    return;
+                }
+                Step::Broken => {
+                    (self.left, self.is_last) = (bytes.len(), false);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl<A: Ahead, W: Walk> BufRead for Pieces<A, W> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left == 0 {
+            if self.is_last && self.is_single {
+                return Ok(&[]);
+            }
+            self.advance();
+        }
+        let left = self.left;
+        if self.ahead.look(left).is_empty() {
+            // The error is reported after all bytes before it.
+            return self.ahead.take_error().map_or(Ok(&[]), Err);
+        }
+        let bytes = self.ahead.look(left);
+        Ok(&bytes[..left.min(bytes.len())])
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.ahead.skip(count);
+        self.left -= count;
+    }
+}
+
+impl<A: Ahead, W: Walk> Read for Pieces<A, W> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = bytes.len().min(room.len());
+        room[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
