@@ -125,6 +125,71 @@ fn several_threads_decompress_a_file() {
     }
 }
 
+/// Long files of frames, of zstd and LZ4, are decompressed by several threads, with the results and errors of
+/// one thread.
+#[test]
+fn several_threads_decompress_frames() {
+    let line = |n: u64| format!("{{\"n\":{n},\"x\":\"{:016x}\"}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text: String = (0..150_000).map(line).collect();
+    let zstd = |text: &[u8]| {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(true).unwrap();
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    };
+    let lz4 = |text: &[u8]| {
+        let frame = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+        let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(frame, Vec::new());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    };
+    let skipped = b"\x5e\x2a\x4d\x18\x03\0\0\0xyz";
+    for (format, pack) in [("zstd", &zstd as &dyn Fn(&[u8]) -> Vec<u8>), ("lz4", &lz4)] {
+        // Frames end within lines.
+        let frames: Vec<Vec<u8>> = text.as_bytes().chunks(70_001).map(pack).collect();
+        let whole = frames.join(&skipped[..]);
+        assert!(whole.len() > 1 << 20, "{} bytes", whole.len());
+        let before = frames[..20].join(&skipped[..]).len();
+        let altered = |at: usize| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            bytes
+        };
+        let cases = [
+            ("frames", 0, whole.clone()),
+            ("one", 0, pack(text.as_bytes())),
+            ("one-and-others", 0, [pack(text.as_bytes()), whole.clone()].concat()),
+            ("garbage", 4, [whole.as_slice(), b"garbage"].concat()),
+            ("cut", 4, whole[..before - 1000].to_vec()),
+            ("altered", 4, altered(before - 20_000)),
+            ("checksum", 4, altered(before - 2)),
+        ];
+        for (name, code, bytes) in cases {
+            let folder = Folder::new(&[(name, &bytes)]);
+            let run = |workers: &str| folder.run(&["query", "$.n", "--workers", workers, name]);
+            let one = run("1");
+            assert_eq!(one.code, code, "{format}, {name}: {}", one.stderr);
+            for workers in ["2", "5"] {
+                let several = run(workers);
+                assert_eq!((several.code, &several.stderr), (code, &one.stderr), "{format}, {name}");
+                let (one, several) = (one.text(), several.text());
+                assert!(one == several, "{format}, {name}: {} {}", one.len(), several.len());
+            }
+            let piped = pipe(&["query", "$.n"], &bytes);
+            assert!((piped.code, piped.text()) == (code, one.text()), "{format}, {name}, from a pipe");
+            let message = format!("error: {name}: {format} data is damaged or ends early: ");
+            assert!(code == 0 || one.stderr.starts_with(&message), "{}", one.stderr);
+            let lines = one.text().lines().count();
+            match name {
+                "one-and-others" => assert_eq!(lines, 300_000),
+                "frames" | "one" | "garbage" => assert_eq!(lines, 150_000),
+                "checksum" => assert_eq!(lines, text[..20 * 70_001].matches('\n').count()),
+                _ => assert!(lines > 0 && lines < 70_000, "{lines} lines"),
+            }
+        }
+    }
+}
+
 /// Standard input that is a file is read in parts, from its current offset.
 #[test]
 fn standard_input_may_be_a_file() {

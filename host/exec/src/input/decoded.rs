@@ -10,10 +10,10 @@ use warpath_store::packed::layout::is_packed as is_packed_head;
 use warpath_store::packed::stream::Unpacker;
 
 use super::bytes::InputBytes;
-#[cfg(feature = "zstd")]
+#[cfg(any(feature = "lz4", feature = "zstd"))]
 use super::frames::{ParallelFrames, sequential};
 #[cfg(feature = "lz4")]
-use super::lz4::Lz4Decoder;
+use super::lz4::Lz4;
 use super::plain::{PlainFile, shorter};
 #[cfg(feature = "zstd")]
 use super::zstd::Zstd;
@@ -48,9 +48,10 @@ const XZ_MEMORY_KIB: u32 = 2 << 20;
 
 /// The fewest bytes that several threads decompress.
 const SHARED_BYTES: u64 = 1 << 20;
-/// The fewest threads that decompress together. In sum they take twice the time of one thread, and other
-/// threads evaluate (docs/performance.md).
-const FEWEST_DECODERS: usize = 3;
+/// The fewest threads that decompress gzip data together. In sum they take twice the time of one thread, and
+/// other threads evaluate (docs/performance.md).
+#[cfg(feature = "gzip")]
+const FEWEST_GZIP_DECODERS: usize = 3;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
 pub(super) const ENDINGS: [&str; 7] = ["gz", "zst", "zstd", "bz2", "xz", "lz4", "wpk"];
@@ -107,8 +108,8 @@ impl Compression {
     /// [`InputError::NotBuilt`], in an error of a reader, if the feature for the compression is off; else the
     /// errors of the decoder.
     #[cfg_attr(
-        not(any(feature = "gzip", feature = "zstd")),
-        expect(unused_variables, reason = "only gzip and zstd are decompressed by several threads")
+        not(any(feature = "gzip", feature = "zstd", feature = "lz4")),
+        expect(unused_variables, reason = "only gzip, zstd and LZ4 are decompressed by several threads")
     )]
     fn decoder(
         self,
@@ -120,7 +121,9 @@ impl Compression {
             Self::None => Box::new(raw),
             Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
             #[cfg(feature = "gzip")]
-            Self::Gzip if decoders > 1 => Box::new(warpath_inflate::ParallelGzip::new(raw, decoders)?),
+            Self::Gzip if decoders >= FEWEST_GZIP_DECODERS => {
+                Box::new(warpath_inflate::ParallelGzip::new(raw, decoders)?)
+            }
             #[cfg(feature = "gzip")]
             Self::Gzip => Box::new(warpath_inflate::GzipReader::new(raw)),
             #[cfg(feature = "zstd")]
@@ -132,7 +135,9 @@ impl Compression {
             #[cfg(feature = "xz")]
             Self::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(buffered(raw), true, XZ_MEMORY_KIB)),
             #[cfg(feature = "lz4")]
-            Self::Lz4 => Box::new(Lz4Decoder::new(buffered(raw))),
+            Self::Lz4 if decoders > 1 => Box::new(ParallelFrames::<Lz4>::new(raw, decoders)),
+            #[cfg(feature = "lz4")]
+            Self::Lz4 => sequential::<Lz4>(raw)?,
             #[cfg(not(all(
                 feature = "gzip",
                 feature = "zstd",
@@ -298,7 +303,7 @@ impl Read for Decoded {
 
 /// The number of threads that decompress `len` bytes.
 fn decoders_of(len: u64, most: usize) -> usize {
-    if len < SHARED_BYTES || most < FEWEST_DECODERS { 1 } else { most }
+    if len < SHARED_BYTES { 1 } else { most }
 }
 
 fn buffered(raw: impl Read) -> impl BufRead {

@@ -158,7 +158,7 @@ impl<R: Read> Window<R> {
             (self.begin, self.end) = (0, self.end - self.begin);
             let least = self.end + READ_BYTES;
             if self.bytes.len() < least {
-                self.bytes.resize(least.max(2 * self.end), 0);
+                self.bytes.resize(least, 0);
             }
         }
         match self.raw.read(&mut self.bytes[self.end..]) {

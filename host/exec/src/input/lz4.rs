@@ -1,16 +1,131 @@
-//! Frames of LZ4, one after the other.
+//! Frames of LZ4 (lz4_Frame_format.md, version 1.6.4).
 
 use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
+
+use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, skipped};
+
+const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
+/// The most bytes of a block.
+const BLOCK_BYTES: u32 = 4 << 20;
+
+/// Frames of LZ4.
+pub(super) struct Lz4;
+
+impl Format for Lz4 {
+    type Walk = Lz4Walk;
+    type State = ();
+
+    fn reader(frames: Pieces<impl Ahead + 'static, Lz4Walk>) -> io::Result<Box<dyn Read + Send>> {
+        Ok(Box::new(Lz4Decoder::new(frames)))
+    }
+
+    fn read(
+        (): &mut (),
+        frames: Pieces<&[u8], Lz4Walk>,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+    ) -> io::Result<()> {
+        read(&mut Lz4Decoder::new(frames))
+    }
+}
+
+/// A position in frames of LZ4.
+#[derive(Debug, Default)]
+pub(super) struct Lz4Walk {
+    next: Next,
+    text_bytes: Option<u64>,
+}
+
+/// The next piece.
+#[derive(Clone, Copy, Debug, Default)]
+enum Next {
+    #[default]
+    Header,
+    /// A block, or the mark of the end.
+    Block(Checksums),
+    /// Bytes of a frame that is skipped.
+    Skipped(u32),
+}
+
+/// The checksums that a frame has.
+#[derive(Clone, Copy, Debug)]
+struct Checksums {
+    of_block: bool,
+    of_text: bool,
+}
+
+impl Walk for Lz4Walk {
+    fn step(&mut self, bytes: &[u8]) -> Step {
+        match self.next {
+            Next::Header => self.header(bytes),
+            Next::Block(checksums) => {
+                let Some(size) = bytes.first_chunk() else { return Step::Needs(4) };
+                // The highest bit says that the block is not compressed.
+                let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
+                if size > BLOCK_BYTES {
+                    return Step::Broken;
+                }
+                if size == 0 {
+                    self.next = Next::Header;
+                    return Step::Piece { len: 4 + 4 * usize::from(checksums.of_text), is_last: true };
+                }
+                let len = 4 + size as usize + 4 * usize::from(checksums.of_block);
+                Step::Piece { len, is_last: false }
+            }
+            Next::Skipped(left) => {
+                let (step, left) = skipped(left);
+                self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
+                step
+            }
+        }
+    }
+
+    fn text_bytes(&self) -> Option<u64> {
+        self.text_bytes
+    }
+}
+
+impl Lz4Walk {
+    fn header(&mut self, bytes: &[u8]) -> Step {
+        match Beginning::of(bytes, MAGIC) {
+            Beginning::Needs(count) => return Step::Needs(count),
+            Beginning::Skipped(len) => {
+                self.text_bytes = Some(0);
+                self.next = if len > 0 { Next::Skipped(len) } else { Next::Header };
+                return Step::Piece { len: 8, is_last: len == 0 };
+            }
+            Beginning::Other if !bytes.starts_with(&MAGIC) => return Step::Broken,
+            Beginning::Other => {}
+        }
+        let Some(flags) = bytes.get(4) else { return Step::Needs(5) };
+        let has = |bit: u8| flags >> bit & 1 != 0;
+        let (has_size, has_dictionary) = (has(3), has(0));
+        // The magic number, flags, the size of blocks, the size of the text, a dictionary and a checksum.
+        let len = 7 + 8 * usize::from(has_size) + 4 * usize::from(has_dictionary);
+        self.text_bytes = None;
+        if has_size {
+            let Some(said) = bytes.get(6..).and_then(|rest| rest.first_chunk()) else {
+                return Step::Needs(len);
+            };
+            self.text_bytes = Some(u64::from_le_bytes(*said));
+        }
+        self.next = Next::Block(Checksums { of_block: has(4), of_text: has(2) });
+        Step::Piece { len, is_last: false }
+    }
+}
 
 /// Decompresses frames of LZ4, until the data ends after one. Frames that are to be skipped are skipped.
 ///
 /// The decoder of one frame takes an end of the data between two blocks as the end of its frame. This reader
 /// therefore notes whether the decoder met the end of the data: a frame that ends by its end mark reads no
 /// byte after it.
-pub(super) struct Lz4Decoder<R: BufRead> {
-    frames: FrameDecoder<Noted<R>>,
+///
+/// Each frame has a decoder of its own, because one decoder expects that all frames have the same kind of
+/// blocks.
+struct Lz4Decoder<R: BufRead> {
+    /// The decoder of the frame that is read, or is read next; always there.
+    frame: Option<FrameDecoder<Noted<R>>>,
     /// True within a frame.
     within: bool,
 }
@@ -41,27 +156,28 @@ impl<R: BufRead> Read for Noted<R> {
 }
 
 impl<R: BufRead> Lz4Decoder<R> {
-    pub fn new(raw: R) -> Self {
+    fn new(raw: R) -> Self {
         let noted = Noted { ahead: [0; 4], left: 0, raw, ended: false };
-        Self { frames: FrameDecoder::new(noted), within: false }
+        Self { frame: Some(FrameDecoder::new(noted)), within: false }
     }
+}
 
+impl<R: BufRead> Noted<R> {
     /// Reads ahead to the beginning of the next frame. Returns false if the data has ended.
     fn begin(&mut self) -> io::Result<bool> {
-        let noted = self.frames.get_mut();
         loop {
-            if noted.raw.fill_buf()?.is_empty() {
+            if self.raw.fill_buf()?.is_empty() {
                 return Ok(false);
             }
-            noted.raw.read_exact(&mut noted.ahead)?;
-            if !matches!(noted.ahead, [0x50..=0x5f, 0x2a, 0x4d, 0x18]) {
-                noted.left = noted.ahead.len();
+            self.raw.read_exact(&mut self.ahead)?;
+            if !matches!(self.ahead, [0x50..=0x5f, 0x2a, 0x4d, 0x18]) {
+                self.left = self.ahead.len();
                 return Ok(true);
             }
             let mut len = [0; 4];
-            noted.raw.read_exact(&mut len)?;
+            self.raw.read_exact(&mut len)?;
             let len = u64::from(u32::from_le_bytes(len));
-            if io::copy(&mut (&mut noted.raw).take(len), &mut io::sink())? < len {
+            if io::copy(&mut (&mut self.raw).take(len), &mut io::sink())? < len {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
@@ -74,18 +190,86 @@ impl<R: BufRead> Read for Lz4Decoder<R> {
             return Ok(0);
         }
         loop {
-            if !self.within && !self.begin()? {
+            let Some(frame) = &mut self.frame else { return Ok(0) };
+            if !self.within && !frame.get_mut().begin()? {
                 return Ok(0);
             }
             self.within = true;
-            let count = self.frames.read(room)?;
+            let count = frame.read(room)?;
             if count > 0 {
                 return Ok(count);
             }
-            if self.frames.get_ref().ended {
+            if frame.get_ref().ended {
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the frame has no end mark"));
             }
             self.within = false;
+            self.frame = self.frame.take().map(|frame| FrameDecoder::new(frame.into_inner()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+    use warpath_random::Rng;
+
+    use super::super::frames::{ParallelFrames, sequential};
+    use super::*;
+
+    type Outcome = (Vec<u8>, Option<String>);
+
+    fn outcome(mut reader: impl Read) -> Outcome {
+        let mut text = Vec::new();
+        let error = reader.read_to_end(&mut text).err();
+        (text, error.map(|error| error.to_string()))
+    }
+
+    fn frame(random: &mut Rng, text: &[u8]) -> Vec<u8> {
+        let mut info = FrameInfo::new().block_size(BlockSize::Max64KB);
+        info.block_mode = [BlockMode::Independent, BlockMode::Linked][random.below(2)];
+        info.block_checksums = random.below(2) == 0;
+        info.content_checksum = random.below(2) == 0;
+        info.content_size = (random.below(2) == 0).then_some(text.len() as u64);
+        let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Frames, whole and damaged, decoded by one thread and by several.
+    #[test]
+    fn several_threads_decode_as_one_does() {
+        let mut random = Rng::new(1);
+        for case in 0..60 {
+            let (mut packed, mut all) = (Vec::new(), Vec::new());
+            // Batches have half a MiB.
+            for _ in 0..10 + random.below(30) {
+                if random.below(5) == 0 {
+                    packed.extend_from_slice(b"\x53\x2a\x4d\x18\x03\0\0\0xyz");
+                }
+                let text: Vec<u8> = (0..random.below(150_000)).map(|_| random.below(200) as u8).collect();
+                packed.extend(frame(&mut random, &text));
+                all.extend(text);
+            }
+            let whole = outcome(sequential::<Lz4>(Cursor::new(packed.clone())).unwrap());
+            assert!(whole == (all, None), "case {case}: {:?}", whole.1);
+            match random.below(4) {
+                0 => {}
+                1 => packed.truncate(random.below(packed.len())),
+                2 => packed.extend_from_slice(&b"\x04\x22\x4d\x18garbage"[random.below(5)..]),
+                _ => {
+                    let at = random.below(packed.len());
+                    packed[at] ^= 1 << random.below(8);
+                }
+            }
+            let one = outcome(sequential::<Lz4>(Cursor::new(packed.clone())).unwrap());
+            let library = outcome(Lz4Decoder::new(&packed[..]));
+            assert!(one == library, "case {case}: {:?} and {:?}", one.1, library.1);
+            let threads = 1 + random.below(3);
+            let several = outcome(ParallelFrames::<Lz4>::new(Cursor::new(packed), threads));
+            assert_eq!(several.1, one.1, "case {case}");
+            assert!(several.0 == one.0, "case {case}: {} and {} bytes", several.0.len(), one.0.len());
         }
     }
 }

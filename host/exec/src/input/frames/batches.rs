@@ -24,8 +24,8 @@ pub(super) struct Sizes {
 const SIZES: Sizes = Sizes { batch: [512 << 10, 2 << 20], frame: [16 << 20, 32 << 20] };
 /// Bytes of text that are assumed for each byte of a frame whose header does not say its size.
 const TEXT_OF_BYTE: usize = 4;
-/// The first room for the text of a batch.
-const ROOM: usize = 1 << 20;
+/// Bytes by which the room for a text grows. They are still in the cache when the text is written.
+const ROOM: usize = 128 << 10;
 
 /// The text of frames, decoded by several threads.
 ///
@@ -343,7 +343,7 @@ impl<F: Format> Work for Decoding<F> {
                     if end >= most {
                         return Ok(());
                     }
-                    text.resize((2 * end).max(ROOM).min(most), 0);
+                    text.resize((end + ROOM).min(most), 0);
                 }
                 match reader.read(&mut text[end..]) {
                     Ok(0) => return Ok(()),
