@@ -1,18 +1,21 @@
 //! Data in frames, one after the other, decoded by one thread or by several.
 //!
-//! A frame depends on no other frame, and the headers of its blocks say where it ends (RFC 8878, section 3.1).
-//! So frames are found without decoding, from header to header:
+//! A frame depends on no other frame, and the headers of its blocks say where it ends (RFC 8878, section
+//! 3.1). So frames are found without decoding, from header to header:
 //!
 //! ```text
-//!   the data     [ frame ][ frame ][ frame ][ a frame that is too long      …][ frame ][ frame ]
-//!   batches      |---- thread 0 ---|- thr. 1|                                 |--- thread 0 ---|
-//!   one by one                              |- the thread that reads ---------|
+//!   the data   [ frame ][ frame ][ frame ][ a frame that is too long      …][ frame ][ frame ]
+//!   batches    |---- thread 0 ---|- thr. 1|                                 |--- thread 0 ---|
+//!   one by one                            |- the thread that reads ---------|
 //! ```
 //!
-//! Threads decode batches of whole frames. A frame that is too long for that, is damaged, ends early, or is no
-//! frame, is left to the thread that reads. It decodes the frame as [`sequential`] does, and reports what is
-//! wrong with it. Both feed a decoder piece by piece: a header, a block, a checksum. Text and errors
-//! therefore depend neither on the number of threads nor on the size of a read.
+//! Threads decode batches of whole frames. A frame that is too long for that, is damaged or ends early is
+//! left to the thread that reads, and so are bytes that are no frame. This thread decodes as [`sequential`]
+//! does, and reports the error. Both feed a decoder piece by piece: a header, a block, a checksum. Text and
+//! errors therefore depend neither on the number of threads nor on the size of a read.
+//!
+//! A file may have a seek table, in a frame that is skipped ("Zstandard Seekable Format"). It is not used:
+//! the headers of blocks show the same positions, and are read anyway. A table could be wrong.
 
 mod batches;
 #[cfg(all(test, feature = "zstd"))]
@@ -61,7 +64,7 @@ pub(super) trait Walk: Default + Send + 'static {
 /// The next piece of some data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// At least so many bytes are needed to know the piece.
+    /// At least this many bytes are needed to know the piece.
     Needs(usize),
     /// A piece, which is the last of its frame or not. It may be longer than the bytes that are there.
     Piece { len: usize, is_last: bool },
@@ -71,9 +74,9 @@ pub(super) enum Step {
 
 /// The beginning of a frame, as far as skipped frames show.
 pub(super) enum Beginning {
-    /// At least so many bytes are needed.
+    /// At least this many bytes are needed.
     Needs(usize),
-    /// A frame that is skipped: a header of eight bytes, and so many bytes more.
+    /// A frame that is skipped: a header of eight bytes, and this many bytes more.
     Skipped(u32),
     /// Four bytes of another magic number, or fewer that do not begin the format's own.
     Other,
@@ -97,12 +100,12 @@ impl Beginning {
     }
 }
 
-/// The next piece of `left` bytes of a frame that is skipped, and the bytes after it.
-pub(super) fn skipped(left: u32) -> (Step, u32) {
+/// The next piece of `left` bytes that a decoder need not get at once, and the number of bytes after it.
+pub(super) fn part(left: u32) -> (usize, u32) {
     /// Bytes that are passed on at once.
-    const MOST: u32 = 64 << 10;
+    const MOST: u32 = 256 << 10;
     let len = left.min(MOST);
-    (Step::Piece { len: len as usize, is_last: len == left }, left - len)
+    (len as usize, left - len)
 }
 
 /// The text of frames, decoded in the thread that reads.
@@ -118,6 +121,29 @@ pub(super) trait Ahead: Send {
 
     /// Drops bytes that were looked at.
     fn skip(&mut self, count: usize);
+
+    /// Reads some of the bytes that come next; none at the end.
+    ///
+    /// # Errors
+    /// The error of the reader, if it has ended the data.
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.read_looked_at(room)
+    }
+
+    /// Copies some of the bytes that come next; none at the end.
+    ///
+    /// # Errors
+    /// The error of the reader, if it has ended the data.
+    fn read_looked_at(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.look(1);
+        let count = bytes.len().min(room.len());
+        room[..count].copy_from_slice(&bytes[..count]);
+        self.skip(count);
+        match count {
+            0 => self.take_error().map_or(Ok(0), Err),
+            _ => Ok(count),
+        }
+    }
 
     /// Returns the error of the reader, if it has ended the data.
     fn take_error(&mut self) -> Option<io::Error> {
@@ -152,16 +178,17 @@ impl<R: Read> Window<R> {
     }
 
     /// Reads some bytes more.
-    fn read(&mut self) {
-        if self.bytes.len() - self.end < READ_BYTES {
+    fn fill(&mut self) {
+        // The same memory is used again, as soon as there is enough of it, so that it stays in the cache.
+        if self.begin >= READ_BYTES {
             self.bytes.copy_within(self.begin..self.end, 0);
             (self.begin, self.end) = (0, self.end - self.begin);
-            let least = self.end + READ_BYTES;
-            if self.bytes.len() < least {
-                self.bytes.resize(least, 0);
-            }
         }
-        match self.raw.read(&mut self.bytes[self.end..]) {
+        let end = self.end + READ_BYTES;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        match self.raw.read(&mut self.bytes[self.end..end]) {
             Ok(0) => self.has_ended = true,
             Ok(count) => self.end += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -173,13 +200,26 @@ impl<R: Read> Window<R> {
 impl<R: Read + Send> Ahead for Window<R> {
     fn look(&mut self, count: usize) -> &[u8] {
         while self.end - self.begin < count && !self.has_ended {
-            self.read();
+            self.fill();
         }
         &self.bytes[self.begin..self.end]
     }
 
     fn skip(&mut self, count: usize) {
         self.begin += count;
+    }
+
+    /// Many bytes go straight into `room`, where no other bytes wait.
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if self.begin < self.end || self.has_ended || room.len() < READ_BYTES / 4 {
+            return self.read_looked_at(room);
+        }
+        let read = self.raw.read(room);
+        self.has_ended = match &read {
+            Ok(count) => *count == 0,
+            Err(error) => error.kind() != io::ErrorKind::Interrupted,
+        };
+        read
     }
 
     fn take_error(&mut self) -> Option<io::Error> {
@@ -263,10 +303,18 @@ impl<A: Ahead, W: Walk> BufRead for Pieces<A, W> {
 
 impl<A: Ahead, W: Walk> Read for Pieces<A, W> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.fill_buf()?;
-        let count = bytes.len().min(room.len());
-        room[..count].copy_from_slice(&bytes[..count]);
-        self.consume(count);
+        if self.left == 0 {
+            if self.is_last && self.is_single {
+                return Ok(0);
+            }
+            self.advance();
+        }
+        if self.left == 0 {
+            return self.ahead.take_error().map_or(Ok(0), Err);
+        }
+        let most = room.len().min(self.left);
+        let count = self.ahead.read(&mut room[..most])?;
+        self.left -= count;
         Ok(count)
     }
 }

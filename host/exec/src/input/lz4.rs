@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, skipped};
+use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, part};
 
 const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// The most bytes of a block.
@@ -42,8 +42,10 @@ pub(super) struct Lz4Walk {
 enum Next {
     #[default]
     Header,
-    /// A block, or the mark of the end.
+    /// The size of a block, or the mark of the end.
     Block(Checksums),
+    /// Bytes of a block.
+    Within(Checksums, u32),
     /// Bytes of a frame that is skipped.
     Skipped(u32),
 }
@@ -70,13 +72,18 @@ impl Walk for Lz4Walk {
                     self.next = Next::Header;
                     return Step::Piece { len: 4 + 4 * usize::from(checksums.of_text), is_last: true };
                 }
-                let len = 4 + size as usize + 4 * usize::from(checksums.of_block);
+                self.next = Next::Within(checksums, size + 4 * u32::from(checksums.of_block));
+                Step::Piece { len: 4, is_last: false }
+            }
+            Next::Within(checksums, left) => {
+                let (len, left) = part(left);
+                self.next = if left > 0 { Next::Within(checksums, left) } else { Next::Block(checksums) };
                 Step::Piece { len, is_last: false }
             }
             Next::Skipped(left) => {
-                let (step, left) = skipped(left);
+                let (len, left) = part(left);
                 self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
-                step
+                Step::Piece { len, is_last: left == 0 }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::DCtx;
 
-use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, skipped};
+use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, part};
 
 /// The most bytes of a block (section 3.1.1.2.4).
 const BLOCK_BYTES: usize = 128 << 10;
@@ -82,9 +82,9 @@ impl Walk for ZstdWalk {
                 Step::Piece { len: 4, is_last: true }
             }
             Next::Skipped(left) => {
-                let (step, left) = skipped(left);
+                let (len, left) = part(left);
                 self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
-                step
+                Step::Piece { len, is_last: left == 0 }
             }
         }
     }

@@ -17,11 +17,14 @@ pub(super) struct Sizes {
     pub batch: [usize; 2],
     /// The longest frame of a batch, and its longest text.
     pub frame: [usize; 2],
+    /// The longest frame at the beginning, if its header does not say the size of its text. The data often is
+    /// a single frame, and nothing is decoded until the end of the frame is found.
+    pub first: usize,
 }
 
 /// A thread holds one frame and its text, so these bound the memory. A batch is long in comparison with the
 /// work of handing it on, and short in comparison with a cache.
-const SIZES: Sizes = Sizes { batch: [512 << 10, 2 << 20], frame: [16 << 20, 32 << 20] };
+const SIZES: Sizes = Sizes { batch: [512 << 10, 2 << 20], frame: [16 << 20, 32 << 20], first: 1 << 20 };
 /// Bytes of text that are assumed for each byte of a frame whose header does not say its size.
 const TEXT_OF_BYTE: usize = 4;
 /// Bytes by which the room for a text grows. They are still in the cache when the text is written.
@@ -29,12 +32,12 @@ const ROOM: usize = 128 << 10;
 
 /// The text of frames, decoded by several threads.
 ///
-/// Text and errors are those of [`sequential`](super::sequential). The input is read ahead, so it should not be
-/// one that waits. Each thread takes 48 MiB at most, and the decoder's memory; one more batch waits.
+/// Text and errors are those of [`sequential`](super::sequential). The input is read ahead, so it should not
+/// be one that waits. Each thread takes 48 MiB at most, and the decoder's memory; one more batch waits.
 pub(in super::super) struct ParallelFrames<F: Format> {
     sizes: Sizes,
     threads: usize,
-    /// The place that the data returns to from the threads, or from the decoder of one frame.
+    /// Holds the data between two frames; the threads, or the decoder of one frame, return it.
     home: Home,
     state: State<F>,
 }
@@ -66,15 +69,15 @@ impl Current {
 }
 
 impl<F: Format> ParallelFrames<F> {
-    /// The text of frames, decoded by `threads` threads, at least one. There are fewer if the operating system
-    /// starts no more.
+    /// The text of frames, decoded by `threads` threads, at least one. There are fewer if the operating
+    /// system starts no more.
     pub fn new(raw: impl Read + Send + 'static, threads: usize) -> Self {
         Self::with_sizes(raw, threads, SIZES)
     }
 
     pub(super) fn with_sizes(raw: impl Read + Send + 'static, threads: usize, sizes: Sizes) -> Self {
         let window = Window::new(Box::new(raw) as Box<dyn Read + Send>);
-        let data = Data { window, first: None };
+        let data = Data { window, first: None, passed: usize::MAX };
         Self { sizes, threads, home: Arc::new(Mutex::new(Some(data))), state: State::Between }
     }
 
@@ -82,9 +85,15 @@ impl<F: Format> ParallelFrames<F> {
     fn start(&self) -> io::Result<State<F>> {
         let gone = || io::Error::other("a thread that decompresses has failed");
         let mut lent = Lent::new(&self.home).ok_or_else(gone)?;
-        Ok(match lent.data.next::<F::Walk>(self.sizes, Vec::new) {
+        let Sizes { frame: [longest, _], first, .. } = self.sizes;
+        // The frame that follows one of usual length is probably of usual length, too.
+        let longest = if lent.data.passed <= longest { longest } else { first.min(longest) };
+        Ok(match lent.data.next::<F::Walk>(self.sizes, longest, Vec::new) {
             Next::End => State::Ended,
-            Next::Single => State::Single(F::reader(Pieces::of_one(lent))?),
+            Next::Single => {
+                lent.data.passed = 0;
+                State::Single(F::reader(Pieces::of_one(lent))?)
+            }
             Next::Batch(batch) if lent.data.window.is_at_end() => State::Single(batch.reader::<F>()?),
             Next::Batch(batch) => {
                 lent.data.first = Some(batch);
@@ -187,6 +196,13 @@ impl Ahead for Lent {
 
     fn skip(&mut self, count: usize) {
         self.data.window.skip(count);
+        self.data.passed += count;
+    }
+
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.data.window.read(room)?;
+        self.data.passed += count;
+        Ok(count)
     }
 
     fn take_error(&mut self) -> Option<io::Error> {
@@ -223,17 +239,20 @@ struct Data {
     window: Window<Box<dyn Read + Send>>,
     /// A batch that comes before the bytes of the window.
     first: Option<Batch>,
+    /// Bytes of the frame that was decoded last by the thread that reads. At first, more than any frame has.
+    passed: usize,
 }
 
 impl Default for Data {
     fn default() -> Self {
-        Self { window: Window::new(Box::new(io::empty())), first: None }
+        Self { window: Window::new(Box::new(io::empty())), first: None, passed: usize::MAX }
     }
 }
 
 impl Data {
-    /// Finds the next batch, and takes it out. `room` returns memory for the bytes after it.
-    fn next<W: Walk>(&mut self, sizes: Sizes, room: impl FnOnce() -> Vec<u8>) -> Next {
+    /// Finds the next batch, and takes it out. A frame whose header does not say the size of its text has at
+    /// most `longest` bytes. `room` returns memory for the bytes after the batch.
+    fn next<W: Walk>(&mut self, sizes: Sizes, longest: usize, room: impl FnOnce() -> Vec<u8>) -> Next {
         if let Some(batch) = self.first.take() {
             return Next::Batch(batch);
         }
@@ -250,7 +269,10 @@ impl Data {
                 Step::Piece { len, is_last } => {
                     (at, needs) = (at + len, 1);
                     let said = walk.text_bytes().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-                    let is_long = at - end > sizes.frame[0] || said.is_some_and(|said| said > sizes.frame[1]);
+                    let is_long = match said {
+                        Some(said) => said > sizes.frame[1] || at - end > sizes.frame[0],
+                        None => at - end > longest,
+                    };
                     if is_long || is_last && self.window.look(at).len() < at {
                         break;
                     }
@@ -323,7 +345,8 @@ impl<F: Format> Work for Decoding<F> {
     type State<'a> = F::State;
 
     fn next(&self, source: &mut Lent, _: &Stop) -> Option<Batch> {
-        match source.data.next::<F::Walk>(self.sizes, || self.spare().frames.pop().unwrap_or_default()) {
+        let room = || self.spare().frames.pop().unwrap_or_default();
+        match source.data.next::<F::Walk>(self.sizes, self.sizes.frame[0], room) {
             Next::Batch(batch) => Some(batch),
             Next::Single | Next::End => None,
         }
