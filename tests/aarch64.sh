@@ -12,7 +12,7 @@ target=aarch64-unknown-linux-gnu
 
 # The layers of the library, lowest first. The program and the driver's crate are not among them.
 tests=(cargo test --no-default-features --lib)
-for layer in warpath-core warpath-lang warpath-store warpath-backend warpath-exec warpath; do
+for layer in warpath-inflate warpath-core warpath-lang warpath-store warpath-backend warpath-exec warpath; do
     tests+=(--package "$layer")
 done
 
