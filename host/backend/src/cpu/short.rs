@@ -288,6 +288,8 @@ impl Record<'_> {
             if shape.depth[rank % (MOST + 1)] != top.depth {
                 continue;
             }
+            // The scan has the same check of a name. One inlined function for both took 0.3 to 1.5 % more
+            // time, on log lines of 84 and 242 bytes, events of 464 bytes and tweets.
             let names = &plan.blocks[top.block].names;
             let mut left = top.left;
             let name = loop {
