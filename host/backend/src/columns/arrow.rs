@@ -145,7 +145,7 @@ fn strings<O: OffsetSizeTrait>(
     let wrong = |what: &str| ArrowError::InvalidArgumentError(what.to_owned());
     let are_boundaries = if bytes.is_ascii() {
         // Each offset is a boundary, unless it is past the end.
-        offsets.last().as_usize() <= bytes.len()
+        offsets[offsets.len() - 1].as_usize() <= bytes.len()
     } else {
         let text = simdutf8::basic::from_utf8(&bytes).map_err(|_| wrong("strings that are not UTF-8"))?;
         // No offset past the end is a boundary.

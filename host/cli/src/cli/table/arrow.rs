@@ -11,7 +11,7 @@ use arrow_data::transform::MutableArrayData;
 use arrow_ipc::convert::{IpcSchemaEncoder, metadata_to_fb};
 use arrow_ipc::writer::StreamWriter;
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
-use arrow_schema::{ArrowError, Metadata, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 
 use super::super::failure::Failure;
@@ -49,7 +49,7 @@ struct FileEnd {
     blocks: Vec<Block>,
     /// The number of bytes that were written.
     len: usize,
-    metadata: Metadata,
+    metadata: Vec<(String, String)>,
 }
 
 /// One batch of the rows of several.
@@ -111,7 +111,7 @@ impl ArrowWriter {
     /// Adds metadata to the end of the file. A stream has none.
     pub fn add_metadata(&mut self, key: &str, value: String) {
         if let Some(file) = &mut self.file {
-            file.metadata.insert(key.to_owned(), value);
+            file.metadata.push((key.to_owned(), value));
         }
     }
 
@@ -176,7 +176,9 @@ impl FileEnd {
         let dictionaries = built.create_vector::<Block>(&[]);
         let blocks = built.create_vector(&self.blocks);
         let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut built, schema);
-        let metadata = (!self.metadata.is_empty()).then(|| metadata_to_fb(&mut built, &self.metadata));
+        // The type of the library's map differs between the versions of Arrow that are accepted.
+        let metadata = (!self.metadata.is_empty())
+            .then(|| metadata_to_fb(&mut built, &self.metadata.iter().cloned().collect()));
         let mut footer = FooterBuilder::new(&mut built);
         footer.add_version(MetadataVersion::V5);
         footer.add_schema(schema);
