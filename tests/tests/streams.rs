@@ -3,6 +3,7 @@
 
 mod devices;
 mod limits;
+mod parts;
 mod workers;
 
 use std::io::{self, Cursor, Read};

@@ -64,6 +64,8 @@ use column::{Column, Data};
 pub(crate) use losses::Place;
 pub use losses::{Loss, Losses};
 use read::Reader;
+#[doc(hidden)]
+pub use types::column_type;
 pub(crate) use types::data_type;
 
 /// The name of Arrow's canonical extension type for JSON text.

@@ -16,6 +16,7 @@
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
 //! | `device_batches` | columns that stay on a device |
+//! | `saved_schema` | schemas that were saved, read again |
 //! | `table` | Parquet and Arrow files as record batches |
 //! | `limits`, `trace` | time and memory of a run; spans of `tracing` |
 //! | [`dump`] | structural indexes as text |
@@ -41,6 +42,9 @@ pub mod pack;
 pub mod record_batches;
 mod request;
 pub mod resident;
+#[cfg(feature = "arrow")]
+#[doc(hidden)]
+pub mod saved_schema;
 pub mod stream;
 mod table;
 mod trace;

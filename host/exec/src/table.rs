@@ -52,7 +52,7 @@ mod batches {
     use std::fs::File;
     use std::io::{BufReader, Read};
 
-    use arrow_array::RecordBatchReader;
+    use arrow_array::{RecordBatchIterator, RecordBatchReader};
     use arrow_ipc::reader::{FileReader, StreamReader};
     use arrow_schema::{ArrowError, Schema};
     use warpath_core::error::{Error, InputError};
@@ -77,7 +77,11 @@ mod batches {
             TableForm::Parquet => parquet(file, name, most_rows, wanted)?,
             TableForm::ArrowFile => {
                 let schema = arrow_file(&file, None).map_err(failed)?.schema();
-                Box::new(arrow_file(&file, Some(wanted(&schema))).map_err(failed)?)
+                let columns = wanted(&schema);
+                let projected = schema.project(&columns).map_err(failed)?;
+                let batches = arrow_file(&file, Some(columns)).map_err(failed)?;
+                // In some versions of the library the reader itself has the schema of all columns.
+                Box::new(RecordBatchIterator::new(batches, projected.into()))
             }
             TableForm::ArrowStream => of_stream(file, name)?,
         })

@@ -55,7 +55,9 @@ pub fn unpack(input: Source, mut write: impl FnMut(&[u8]) -> io::Result<()>) -> 
         }
         Source::File(path) | Source::Followed(path, ..) => Box::new(File::open(path).map_err(failed)?),
         Source::Stdin => Box::new(io::stdin()),
-        Source::Column(..) | Source::FollowedAll(_) => return Err(InputError::NotPacked { name }.into()),
+        Source::Column(..) | Source::FollowedAll(_) | Source::Part(..) => {
+            return Err(InputError::NotPacked { name }.into());
+        }
         Source::Reader(_, reader) => reader,
         Source::Bytes(_, bytes) => Box::new(io::Cursor::new(bytes)),
     };

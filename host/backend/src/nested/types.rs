@@ -142,7 +142,10 @@ fn children(field: &Field) -> Vec<&Field> {
 
 /// The column type of an Arrow field; `None` if there is none: for maps, and for structs and lists that have
 /// such parts.
-fn column_type(field: &Field) -> Option<ColumnType> {
+// Hidden: the layers above need it.
+#[doc(hidden)]
+#[must_use]
+pub fn column_type(field: &Field) -> Option<ColumnType> {
     Some(match field.data_type() {
         DataType::Boolean => ColumnType::Boolean,
         DataType::Int64 => ColumnType::Int64,

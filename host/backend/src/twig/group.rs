@@ -352,7 +352,7 @@ mod tests {
                 let (twig, layout, ..) = &self.twigs[*twig];
                 twig.nodes().len() + layout.runs.len()
             };
-            assert_eq!(self.group.bits(), twigs.iter().map(bits).sum(), "no two have the same bit");
+            assert_eq!(self.group.bits(), twigs.iter().map(bits).sum::<usize>(), "no two have the same bit");
         }
     }
 

@@ -106,7 +106,7 @@ fn refuse_source(written: &[Destination], source: &Source) -> Result<(), Failure
     let refuse = |path: &Path, name: &str| refuse_file(written, "an input", path, name);
     let named = |path: &PathBuf| refuse(path, &path.display().to_string());
     match source {
-        Source::File(path) | Source::Followed(path, ..) => named(path),
+        Source::File(path) | Source::Part(path, _) | Source::Followed(path, ..) => named(path),
         Source::Stdin => refuse(Path::new(STDIN), &source.name()),
         Source::FollowedAll(all) => all.all_files().unwrap_or_default().iter().try_for_each(named),
         Source::Column(table, _) => refuse_source(written, table),

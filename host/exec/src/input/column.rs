@@ -91,7 +91,7 @@ impl TextColumn {
             },
             Source::Reader(_, reader) => return self.of_pipe(name, reader),
             Source::Bytes(_, bytes) => return self.of_pipe(name, io::Cursor::new(bytes)),
-            Source::Followed(..) | Source::FollowedAll(_) | Source::Column(..) => {
+            Source::Followed(..) | Source::FollowedAll(_) | Source::Part(..) | Source::Column(..) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
         };

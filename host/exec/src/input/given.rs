@@ -73,8 +73,14 @@ impl<'a> Inputs<'a> {
     /// The inputs as documents. Bytes of more than `size` bytes are read by threads.
     ///
     /// # Errors
-    /// The errors of [`lines`](Self::lines).
+    /// The errors of [`lines`](Self::lines), and [`Error::Usage`] for a part of a file.
     pub fn documents(self, size: usize) -> Result<Given<'a>, Error> {
+        if let Some(part) = self.sources().iter().find(|source| source.range().is_some()) {
+            let name = part.name();
+            return Err(Error::Usage(format!(
+                "{name}: a part of a file is read as lines, not as a document"
+            )));
+        }
         self.given(size, size)
     }
 

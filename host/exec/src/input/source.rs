@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use warpath_core::error::InputError;
@@ -40,6 +41,11 @@ use super::sequence::Sequence;
 pub enum Source {
     /// A file.
     File(PathBuf),
+    /// The lines that begin in a range of a plain file's bytes. The last of them may end after the range.
+    /// Ranges that follow one another therefore have each line once, wherever they divide the file. Line
+    /// numbers count from the first of these lines. A compressed or packed file is refused, because bytes of
+    /// its text are not bytes of the file.
+    Part(PathBuf, Range<u64>),
     /// Standard input, from the current position of its descriptor. If it is a file, bytes that are in a
     /// buffer of this process are not read.
     Stdin,
@@ -98,7 +104,7 @@ impl Source {
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) | Self::Followed(path, ..) => path.display().to_string(),
+            Self::File(path) | Self::Part(path, _) | Self::Followed(path, ..) => path.display().to_string(),
             Self::Stdin => "<stdin>".into(),
             Self::FollowedAll(_) => "<followed files>".into(),
             Self::Reader(name, _) | Self::Bytes(name, _) => name.clone(),
@@ -111,6 +117,10 @@ impl Source {
     pub fn size(&self) -> Option<u64> {
         match self {
             Self::File(path) => path.metadata().ok().filter(std::fs::Metadata::is_file).map(|m| m.len()),
+            Self::Part(path, range) => {
+                let len = path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+                Some(range.end.min(len).saturating_sub(range.start))
+            }
             Self::Bytes(_, bytes) => Some(bytes.len() as u64),
             _ => None,
         }
@@ -140,6 +150,7 @@ impl Source {
             Self::File(path) if path.is_file() => File::open(path).ok(),
             Self::Stdin => stdin_file(),
             Self::Bytes(_, bytes) => return plain_bytes(bytes),
+            Self::Part(..) => return self.size().unwrap_or(0),
             _ => None,
         };
         let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
@@ -165,7 +176,7 @@ impl Source {
 
     fn mode_after(mode: OutputMode, source: &Self) -> OutputMode {
         match source {
-            Self::File(path) | Self::Followed(path, ..) => mode.and_file(path),
+            Self::File(path) | Self::Part(path, _) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
             Self::Reader(..) | Self::Bytes(..) => mode,
             Self::FollowedAll(all) => {
@@ -173,6 +184,27 @@ impl Source {
                 files.iter().fold(mode, OutputMode::and_file)
             }
             Self::Column(table, _) => Self::mode_after(mode, table),
+        }
+    }
+
+    /// True for a file of which [parts](Self::Part) can be read: one that is neither compressed nor packed.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_parts(&self) -> bool {
+        let file = match self {
+            Self::File(path) if path.is_file() => File::open(path).ok(),
+            _ => None,
+        };
+        let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
+        matches!(plain, Some(Regular::Plain(file)) if file.as_packed().is_none())
+    }
+
+    /// The range of a part; `None` for other inputs.
+    pub(crate) fn range(&self) -> Option<Range<u64>> {
+        match self {
+            Self::Part(_, range) => Some(range.clone()),
+            _ => None,
         }
     }
 
@@ -223,7 +255,7 @@ impl Source {
             Self::Reader(_, reader) => Decoded::new(name, reader),
             Self::Bytes(_, bytes) => Decoded::of_bytes(name, bytes, decoders),
             Self::Followed(path, from, end) => followed(name, &path, from, end),
-            Self::FollowedAll(_) => Err(whole(name)),
+            Self::FollowedAll(_) | Self::Part(..) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
         }
     }
@@ -235,6 +267,7 @@ impl Source {
         let this = match self {
             Self::FollowedAll(all) => return all.open().map(OpenedSource::Followed),
             Self::Bytes(name, bytes) if is_plain(&bytes, &name)? => return Ok(OpenedSource::Held(bytes)),
+            Self::Part(path, _) => return part(&name, &path).map(OpenedSource::Plain),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);
@@ -275,8 +308,8 @@ impl Source {
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
                     Self::Followed(path, from, end) => followed(to_open, &path, from, end),
                     Self::Column(table, column) => column.open(*table),
-                    // Several followed files, and bytes, are opened above.
-                    Self::FollowedAll(_) | Self::Bytes(..) => Err(whole(to_open)),
+                    // Several followed files, bytes and parts are opened above.
+                    Self::FollowedAll(_) | Self::Bytes(..) | Self::Part(..) => Err(whole(to_open)),
                 })?
             }
         };
@@ -284,10 +317,21 @@ impl Source {
     }
 }
 
-/// The error for several followed files, where one input is read to its end.
+/// The error for parts of files and several followed files, where one input is read to its end.
 fn whole(name: String) -> InputError {
-    let source = io::Error::new(io::ErrorKind::InvalidInput, "followed files are read as lines only");
+    let what = "parts of files, and followed files, are read as lines only";
+    let source = io::Error::new(io::ErrorKind::InvalidInput, what);
     InputError::Io { name, source }
+}
+
+/// The file that a part belongs to.
+fn part(name: &str, path: &Path) -> Result<PlainFile, InputError> {
+    let failed = |source| InputError::Io { name: name.to_owned(), source };
+    let file = PlainFile::of(File::open(path).map_err(failed)?, name)?;
+    file.filter(|file| file.as_packed().is_none()).ok_or_else(|| {
+        let what = "a part of a compressed file cannot be read; read the whole file";
+        failed(io::Error::new(io::ErrorKind::InvalidInput, what))
+    })
 }
 
 /// The lines of a file that is followed.

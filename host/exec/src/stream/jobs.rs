@@ -372,6 +372,7 @@ enum Open {
     Plain {
         file: Arc<PlainFile>,
         next: u64,
+        end: u64,
     },
     Packed {
         file: Arc<PlainFile>,
@@ -428,6 +429,7 @@ impl LineJobs {
             let next = match &mut self.open {
                 None => {
                     let source = self.sources.next()?;
+                    let range = source.range();
                     self.origin =
                         Origin { name: source.name().into(), input: self.origin.input + 1, returns: false };
                     match source.open(self.decoders) {
@@ -437,7 +439,10 @@ impl LineJobs {
                             self.open =
                                 Some(match packed.filter(|packed| packed.longest_group() <= longest) {
                                     Some(packed) => Open::Packed { file, packed, next: 0 },
-                                    None => Open::Plain { file, next: 0 },
+                                    None => {
+                                        let Range { start, end } = range.unwrap_or(0..file.len());
+                                        Open::Plain { end: end.min(file.len()), file, next: start }
+                                    }
                                 });
                             continue;
                         }
@@ -465,9 +470,9 @@ impl LineJobs {
                         })
                     })
                 }
-                Some(Open::Plain { file, next }) if *next < file.len() => {
-                    let (begin, size) = (*next, self.size);
-                    *next += size as u64;
+                Some(Open::Plain { file, next, end }) if *next < *end => {
+                    let (begin, size) = (*next, (self.size as u64).min(*end - *next) as usize);
+                    *next += self.size as u64;
                     Ok(Some(Job::Part { file: file.clone(), begin, size }))
                 }
                 Some(Open::Plain { .. }) => Ok(None),
@@ -504,7 +509,7 @@ impl LineJobs {
     /// True if there may be another part.
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
-            Some(Open::Plain { file, next }) => *next < file.len(),
+            Some(Open::Plain { next, end, .. }) => next < end,
             Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
             Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,

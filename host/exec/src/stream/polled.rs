@@ -82,6 +82,7 @@ impl<'a, O: Operator<'a>> futures_core::Stream for AsyncResults<'a, O> {
 mod batches {
     use arrow_array::RecordBatch;
     use arrow_schema::{ArrowError, SchemaRef};
+    use warpath_backend::columns::Tally;
 
     use super::{Context, Pin, Poll};
     use crate::record_batches::RecordBatches;
@@ -131,6 +132,12 @@ mod batches {
         #[must_use]
         pub fn answers(&self) -> &Answers<'a> {
             self.0.answers()
+        }
+
+        /// The values that columns did not take, as [`RecordBatches::losses`] has them.
+        #[must_use]
+        pub fn losses(&self) -> &Tally {
+            self.0.losses()
         }
     }
 

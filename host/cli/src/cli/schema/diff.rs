@@ -4,12 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
-use warpath::columns::{ColumnType, Schema};
 use warpath::schema::{self, Change, Difference, Kind, SchemaRow};
-use warpath::{Engine, Error, Query, Source};
+use warpath::{Engine, Error, Source};
+use warpath_exec::saved_schema;
 
 use super::super::args::{ReportArgs, SchemaDiffArgs};
 use super::super::escape::escaped;
@@ -98,75 +95,9 @@ fn line(difference: &Difference<'_>) -> String {
 
 /// Reads a saved schema.
 pub fn saved(path: &Path) -> Result<Vec<SchemaRow>, Failure> {
-    let mut columns = vec![
-        ("path".to_owned(), "$.path".to_owned(), ColumnType::Utf8),
-        ("depth".to_owned(), "$.depth".to_owned(), ColumnType::Int64),
-        ("missing".to_owned(), "$.missing".to_owned(), ColumnType::Int64),
-        ("map".to_owned(), "$.map".to_owned(), ColumnType::Boolean),
-    ];
-    for name in ["repeated", "least", "greatest", "least_integer", "greatest_integer", "digits"] {
-        columns.push((name.to_owned(), format!("$.{name}"), ColumnType::Int64));
-    }
-    for kind in Kind::ALL {
-        columns.push((format!("count {kind}"), format!("$.types.{kind}"), ColumnType::Int64));
-        columns.push((format!("first {kind}"), format!("$.first.{kind}"), ColumnType::Utf8));
-    }
-    let queries = columns.iter().map(|(_, path, values)| Ok((Query::compile(path)?, values.clone())));
-    let queries = queries.collect::<Result<Vec<_>, Error>>()?;
-    let names: Vec<&str> = columns.iter().map(|(name, ..)| name.as_str()).collect();
-    let schema = Schema::new(&queries)?.with_names(&names)?;
-    let engine = Engine::builder().device(warpath_exec::devices::DeviceChoice::Cpu).build()?;
-    let mut rows = Vec::new();
-    let arrow = schema.to_arrow();
-    for columns in engine.input(vec![Source::File(path.to_owned())]).columns(&schema) {
-        let batch = columns?.into_arrow(&arrow).map_err(|error| Error::Internal(error.to_string()))?;
-        for at in 0..batch.num_rows() {
-            let row = row(&batch, at).ok_or_else(|| {
-                Failure::usage(format!("{}: line {} is no row of a schema", path.display(), rows.len() + 1))
-                    .with_help("a saved schema is the output of `warpath schema --format ndjson`, unchanged")
-            })?;
-            rows.push(row);
-        }
-    }
-    Ok(rows)
-}
-
-/// A row of a saved schema; `None` if it lacks a member that every row has.
-fn row(batch: &RecordBatch, at: usize) -> Option<SchemaRow> {
-    let text = |name: &str| {
-        let column = batch.column_by_name(name)?.as_string_opt::<i32>()?;
-        column.is_valid(at).then(|| column.value(at).to_owned())
-    };
-    let number = |name: &str| {
-        let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
-        column.is_valid(at).then(|| u64::try_from(column.value(at)).ok())?
-    };
-    let map = batch.column_by_name("map")?.as_boolean_opt()?;
-    let mut row = SchemaRow {
-        path: text("path")?,
-        depth: usize::try_from(number("depth")?).ok()?,
-        missing: number("missing")?,
-        is_map: map.is_valid(at) && map.value(at),
-        ..SchemaRow::default()
-    };
-    for kind in Kind::ALL {
-        let Some(count) = number(&format!("count {kind}")) else { continue };
-        row.counts[kind as usize] = count;
-        row.firsts.push((kind, text(&format!("first {kind}"))?, String::new()));
-    }
-    let integer = |name: &str| {
-        let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
-        column.is_valid(at).then(|| column.value(at))
-    };
-    if row.count(Kind::Int64) > 0 {
-        // The least and the greatest number are beyond 64 bits, or floats, where there are such numbers.
-        let bound = |name: &str, other: &str, most| integer(name).or_else(|| integer(other)).unwrap_or(most);
-        row.integers = Some((
-            bound("least_integer", "least", i64::MIN),
-            bound("greatest_integer", "greatest", i64::MAX),
-        ));
-    }
-    row.repeated = number("repeated").unwrap_or(0);
-    row.big_digits = number("digits").and_then(|digits| usize::try_from(digits).ok()).unwrap_or(0);
-    Some(row)
+    saved_schema::rows(Source::File(path.to_owned())).map_err(|error| match error {
+        Error::Usage(what) => Failure::usage(what)
+            .with_help("a saved schema is the output of `warpath schema --format ndjson`, unchanged"),
+        other => other.into(),
+    })
 }
