@@ -33,6 +33,7 @@ LAYERS = [
     ("host/exec", "lib.rs"),
     ("host", "lib.rs"),
     ("host/cli", "main.rs"),
+    ("host/sql", "lib.rs"),
 ]
 FACADE = "host"
 LARGEST = 3

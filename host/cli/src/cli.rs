@@ -15,6 +15,7 @@
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
 //! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
+//! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
 //! | [`escape`] | the printed form of names |
 //! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
@@ -49,6 +50,7 @@ mod select;
 #[cfg(unix)]
 mod signals;
 mod sort;
+mod sql;
 mod statistics;
 mod table;
 mod tree;
@@ -73,6 +75,16 @@ use ui::{Message, Ui};
 pub fn main() -> ExitCode {
     let started = Instant::now();
     let args: Vec<OsString> = std::env::args_os().collect();
+    // All arguments after `sql` are those of another program, also those that this one has.
+    if let [_, first, rest @ ..] = &args[..]
+        && first == "sql"
+    {
+        let ui = Ui::new(When::Auto, false, MessageFormat::Human);
+        return sql::run(rest).unwrap_or_else(|failure| {
+            failure.report(&ui);
+            failure.exit_code()
+        });
+    }
     let color = early(&args, "--color", "WARPATH_COLOR");
     let format = early(&args, "--message-format", "WARPATH_MESSAGE_FORMAT");
     let cli = match parse(&args, color) {
@@ -115,6 +127,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),
+        Command::Sql { arguments } => sql::run(&arguments),
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
     }

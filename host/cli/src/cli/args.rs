@@ -12,6 +12,7 @@ mod records;
 mod schema;
 mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -119,6 +120,13 @@ pub enum Command {
     Filter(FilterArgs),
     Tree(TreeArgs),
     Explain(ExplainArgs),
+    /// Run SQL over newline-delimited JSON, by the program `warpath-sql`
+    #[command(disable_help_flag = true)]
+    Sql {
+        /// Arguments of that program: `warpath sql --help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+        arguments: Vec<OsString>,
+    },
     /// List the devices
     Devices,
     /// Print the script that completes commands and options in a shell

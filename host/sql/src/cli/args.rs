@@ -1,0 +1,167 @@
+//! The options of SQL.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use warpath::{DeviceChoice, OnError};
+use warpath_core::pool::cores;
+use warpath_sql::{Options, SchemaFrom};
+
+use super::messages::Failure;
+
+/// SQL over newline-delimited JSON
+#[derive(Parser)]
+#[command(
+    name = "warpath sql",
+    version,
+    max_term_width = 100,
+    after_long_help = "\
+Examples:
+  warpath sql \"SELECT level, count(*) FROM 'logs/*.ndjson.gz' GROUP BY level\"
+  warpath sql \"SELECT user['lang'] AS lang, avg(ms) FROM 'log.ndjson' GROUP BY lang\"
+  warpath sql --schema line \"SELECT json_path_int(line, '$.a.b') AS b FROM 'odd.ndjson'\"
+  warpath sql -o langs.parquet \"SELECT DISTINCT user['lang'] AS lang FROM 'tweets.ndjson'\"
+  warpath sql -f report.sql
+
+A quoted name after FROM is a file, a folder or a pattern. Its columns are the members of all records: objects
+become structs, arrays become lists, and members of several types become JSON text. The schema is kept beside
+the file in `.NAME.schema`. Without a query, statements come from standard input; on a terminal, that is a
+shell. The SQL is that of Apache DataFusion: https://datafusion.apache.org/user-guide/sql
+
+Exit codes:
+  0    done
+  2    wrong usage, or a file that cannot be read or written
+  3    bad query
+  4    bad input
+  5    device failure
+  130  interrupted"
+)]
+pub struct Args {
+    /// Statements, separated by `;`
+    #[arg(conflicts_with = "file")]
+    pub query: Option<String>,
+
+    /// File with statements
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// Format of rows; by default `table`, or as the name after `--output` ends
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    format: Option<Format>,
+
+    /// File for the rows, which is replaced when they are complete
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Source of columns: `all` records, `sample:N` for the first N of each file, or `line` for none
+    #[arg(long, value_name = "SOURCE", default_value = "all", value_parser = schema)]
+    schema: SchemaFrom,
+
+    /// Do not keep schemas beside their files
+    #[arg(long)]
+    no_keep: bool,
+
+    /// Device that evaluates paths and predicates: `cpu`, `auto`, `cuda` or `cuda:N`
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "cpu",
+        env = "WARPATH_DEVICE",
+        hide_env_values = true
+    )]
+    device: DeviceChoice,
+
+    /// Partitions that are evaluated at the same time; by default one on each core
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "WARPATH_WORKERS",
+          hide_env_values = true)]
+    workers: Option<u16>,
+
+    /// Malformed records
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Fail)]
+    on_error: Policy,
+
+    /// Memory of sorts, joins and aggregates before they write to temporary files, such as `4G`
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    memory: Option<usize>,
+}
+
+/// The policy for malformed records.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Policy {
+    /// End the query with an error
+    Fail,
+    /// Leave them out, and count them
+    Skip,
+}
+
+/// A format of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns
+    Table,
+    /// A JSON object for each row
+    Ndjson,
+    /// Comma-separated values with a header
+    Csv,
+    /// Arrow: a file, or a stream on standard output
+    Arrow,
+    /// Parquet
+    Parquet,
+}
+
+fn schema(text: &str) -> Result<SchemaFrom, String> {
+    text.parse()
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KIB" => 10,
+        "M" | "MIB" => 20,
+        "G" | "GIB" => 30,
+        _ => return Err(format!("`{unit}` is no unit; expected K, M or G")),
+    };
+    let number: usize = number.parse().map_err(|_| format!("`{text}` is no size, such as `512M`"))?;
+    number
+        .checked_shl(shift)
+        .filter(|bytes| bytes >> shift == number)
+        .ok_or_else(|| "the size is too large".into())
+}
+
+impl Args {
+    pub fn options(&self) -> Options {
+        Options {
+            device: self.device.clone(),
+            workers: self.workers.map_or(0, usize::from),
+            on_error: if self.on_error == Policy::Skip { OnError::Skip } else { OnError::Fail },
+            schema: self.schema,
+            keeps_schemas: !self.no_keep,
+            memory: self.memory,
+        }
+    }
+
+    pub fn threads(&self) -> usize {
+        self.workers.map_or_else(cores, usize::from)
+    }
+
+    /// The format of rows.
+    ///
+    /// # Errors
+    /// A format that standard output cannot have.
+    pub fn format(&self) -> Result<Format, Failure> {
+        let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        let format = self.format.unwrap_or(match ending {
+            Some("ndjson" | "jsonl" | "json") => Format::Ndjson,
+            Some("csv") => Format::Csv,
+            Some("arrow" | "feather") => Format::Arrow,
+            Some("parquet") => Format::Parquet,
+            _ => Format::Table,
+        });
+        if format == Format::Parquet && self.output.is_none() {
+            return Err(Failure::usage("Parquet is written to a file: name it with `--output FILE`"));
+        }
+        Ok(format)
+    }
+}

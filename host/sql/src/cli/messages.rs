@@ -1,0 +1,148 @@
+//! Messages on standard error: errors with their positions, notes, and exit codes.
+
+use std::io;
+use std::process::ExitCode;
+
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use warpath::Error;
+use warpath_sql::report::LeftOut;
+
+/// The reason why a run failed.
+#[derive(Debug)]
+pub struct Failure {
+    message: String,
+    help: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None, code: 2 }
+    }
+
+    pub fn of_system(error: io::Error) -> Self {
+        Self::usage(error.to_string())
+    }
+
+    pub fn interrupted() -> Self {
+        Self { message: "interrupted".into(), help: None, code: 130 }
+    }
+
+    /// An error of DataFusion about a statement, or of Warpath beneath it.
+    pub fn of_query(error: DataFusionError, statement: &str) -> Self {
+        if let Some(error) = warpath_error(&error) {
+            let code = match error {
+                Error::Usage(_) | Error::Thread(_) => 2,
+                Error::Query(_) | Error::Expression(_) | Error::Unsupported(_) => 3,
+                Error::Device(_) | Error::Internal(_) => 5,
+                _ => 4,
+            };
+            return Self { message: error.chain(), help: None, code };
+        }
+        let mut help = None;
+        if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
+            help = Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
+        }
+        let (line, column) = position(&error).unwrap_or((0, 0));
+        let code = match error.find_root() {
+            DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => 4,
+            DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => 2,
+            _ => 3,
+        };
+        let mut message = plain(&error);
+        if let Some(text) = (line as usize).checked_sub(1).and_then(|line| statement.lines().nth(line)) {
+            let caret = " ".repeat((column as usize).saturating_sub(1));
+            message = format!("{message}\n  {text}\n  {caret}^");
+        }
+        Self { message, help, code }
+    }
+
+    pub fn report(&self) {
+        eprintln!("error: {}", self.message);
+        if let Some(help) = &self.help {
+            eprintln!("help: {help}");
+        }
+    }
+
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+}
+
+/// The error of Warpath that is beneath an error.
+fn warpath_error(error: &DataFusionError) -> Option<&Error> {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = source {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        source = match error.downcast_ref::<DataFusionError>() {
+            Some(DataFusionError::External(inner)) => Some(&**inner),
+            Some(DataFusionError::Shared(inner)) => Some(&**inner),
+            _ => error.source(),
+        };
+    }
+    None
+}
+
+/// The message without the names of its kinds.
+fn plain(error: &DataFusionError) -> String {
+    if let DataFusionError::SchemaError(cause, _) = error.find_root()
+        && let SchemaError::FieldNotFound { field, valid_fields } = &**cause
+    {
+        let names: Vec<&str> = valid_fields.iter().map(|field| field.name.as_str()).collect();
+        let near = nearest(&field.name, &names).map(|name| format!("; did you mean `{name}`?"));
+        let all = if names.len() <= 20 { format!("; there are {}", names.join(", ")) } else { String::new() };
+        return format!("there is no column `{}`{}", field.name, near.unwrap_or(all));
+    }
+    let text = error.find_root().strip_backtrace();
+    let kinds =
+        ["Error during planning: ", "SQL error: ", "Execution error: ", "Schema error: ", "External error: "];
+    let text = kinds.iter().fold(text.as_str(), |text, kind| text.strip_prefix(kind).unwrap_or(text));
+    let parsed = text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")"));
+    parsed.map_or_else(|| text.to_owned(), |text| text.replace("\\\"", "\""))
+}
+
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
+    let near = names.iter().map(|other| (distance(other), *other)).min()?;
+    (near.0 <= name.len().div_ceil(3)).then_some(near.1)
+}
+
+/// The line and the column of an error in its statement, from 1 on.
+fn position(error: &DataFusionError) -> Option<(u64, u64)> {
+    if let DataFusionError::Diagnostic(diagnostic, _) = error
+        && let Some(span) = diagnostic.span
+    {
+        return Some((span.start.line, span.start.column));
+    }
+    if let DataFusionError::Context(_, inner) = error {
+        return position(inner);
+    }
+    // The parser has the position in its message alone.
+    let text = error.to_string();
+    let number = |after: &str| {
+        let digits = text.rsplit_once(after)?.1;
+        digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    };
+    Some((number("Line: ")?, number("Column: ")?))
+}
+
+/// Reports the records and values that the scans of a statement left out.
+pub fn left_out(left_out: &LeftOut) {
+    for (file, records) in &left_out.skipped {
+        let records =
+            if *records == 1 { "1 malformed record".into() } else { format!("{records} malformed records") };
+        eprintln!("warning: {file}: {records} skipped; `warpath validate` shows them");
+    }
+    for (column, refused) in &left_out.columns {
+        let values = if refused.count == 1 { "1 value".into() } else { format!("{} values", refused.count) };
+        let first = refused.first.as_ref();
+        let first = first.map_or_else(String::new, |(file, line)| format!(" (one of them: {file}:{line})"));
+        eprintln!("warning: {column}: {values} not taken, null instead{first}");
+    }
+    for note in &left_out.notes {
+        eprintln!("note: {note}");
+    }
+}

@@ -1,0 +1,52 @@
+//! SQL over newline-delimited JSON: Warpath's engine as a file format of [Apache DataFusion](datafusion).
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("log.ndjson");
+//! # std::fs::write(&path, "{\"level\":\"error\",\"ms\":7}\n{\"level\":\"info\",\"ms\":1}\n{\"level\":\"error\",\"ms\":9}\n")?;
+//! # let path = path.display();
+//! let runtime = tokio::runtime::Runtime::new()?;
+//! let batches = runtime.block_on(async {
+//!     let context = warpath_sql::Options::default().context()?;
+//!     let query = format!("SELECT level, sum(ms) AS ms FROM '{path}' GROUP BY level ORDER BY level");
+//!     context.sql(&query).await?.collect().await
+//! })?;
+//! let shown = datafusion::arrow::util::pretty::pretty_format_batches(&batches)?.to_string();
+//! assert!(shown.contains("| error | 16 |"), "{shown}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A scan reads the paths that a query needs, all of them in one pass of one program. A filter becomes a
+//! [`Predicate`](warpath::Predicate) of this program, so that other records are not decoded.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`options`], `session` | settings, and sessions that have them |
+//! | `reader`, `remote` | the engines of a session; objects of a store as readers |
+//! | [`functions`] | `json_path` and its typed variants |
+//! | `tables` | the names after FROM: files, folders, patterns |
+//! | `format` | the file format: schemas and statistics of files |
+//! | `schema` | the schema of a file, kept beside it |
+//! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
+//! | `scan` | the evaluation of one file or a part of it |
+//! | [`report`] | malformed records, and values that columns did not take |
+
+pub mod functions;
+pub mod options;
+pub mod report;
+
+mod format;
+mod paths;
+mod predicate;
+mod reader;
+mod remote;
+mod scan;
+mod schema;
+mod session;
+mod source;
+mod tables;
+
+pub use format::WarpathFormatFactory;
+pub use options::{Options, SchemaFrom};

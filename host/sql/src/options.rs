@@ -1,0 +1,88 @@
+//! Settings of SQL.
+
+use warpath::{DeviceChoice, OnError};
+use warpath_core::pool::cores;
+
+/// The source of a table's columns.
+///
+/// ```
+/// use warpath_sql::SchemaFrom;
+///
+/// assert_eq!("sample:1000".parse(), Ok(SchemaFrom::Sample(1000)));
+/// assert_eq!("line".parse(), Ok(SchemaFrom::Line));
+/// assert!("some".parse::<SchemaFrom>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemaFrom {
+    /// All records. The schema is kept beside the file, and read again when the file has changed.
+    #[default]
+    All,
+    /// The first N records of each file. A value that does not fit is null, and counted.
+    Sample(u64),
+    /// None: the table has one column, `line`, with the JSON text of each record.
+    Line,
+}
+
+impl std::str::FromStr for SchemaFrom {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sample = || text.strip_prefix("sample:")?.parse().ok().filter(|records| *records > 0);
+        match text {
+            "all" => Ok(Self::All),
+            "line" => Ok(Self::Line),
+            _ => sample()
+                .map(Self::Sample)
+                .ok_or_else(|| format!("`{text}` is none of `all`, `line` and `sample:N`, with N records")),
+        }
+    }
+}
+
+/// Settings of SQL.
+///
+/// ```
+/// use warpath_sql::{Options, SchemaFrom};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = Options { schema: SchemaFrom::Sample(1000), ..Options::default() };
+/// let context = options.context()?;
+/// assert!(context.state().scalar_functions().contains_key("json_path"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The device that evaluates paths and predicates.
+    pub device: DeviceChoice,
+    /// The number of partitions that are evaluated at the same time; 0 for one on each core.
+    pub workers: usize,
+    /// The policy for malformed records.
+    pub on_error: OnError,
+    /// The source of columns.
+    pub schema: SchemaFrom,
+    /// True if schemas are kept beside their files.
+    pub keeps_schemas: bool,
+    /// The bytes that operators such as sorts and joins may use before they write to temporary files; `None`
+    /// for no limit.
+    pub memory: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            device: DeviceChoice::Cpu,
+            workers: 0,
+            on_error: OnError::Fail,
+            schema: SchemaFrom::All,
+            keeps_schemas: true,
+            memory: None,
+        }
+    }
+}
+
+impl Options {
+    /// The number of workers.
+    pub(crate) fn all_workers(&self) -> usize {
+        if self.workers == 0 { cores() } else { self.workers }
+    }
+}

@@ -1,0 +1,245 @@
+//! Filters as predicates over records.
+//!
+//! A predicate is true or false, and SQL's conditions may also be unknown. So there are two translations of
+//! each condition: a predicate that holds where the condition is true, and one that holds where it is false.
+//! `NOT` exchanges them.
+//!
+//! | column | condition | predicate | the records are |
+//! |---|---|---|---|
+//! | strings | `a = 'x'`, `a IN (…)` | `$.a == "x"` | the same |
+//! | | `a <> 'x'` | `$.a < "x" \|\| $.a > "x"` | the same, and strings that are not UTF-8 |
+//! | | `a < 'x'` | `$.a < "x"` | the same, and strings that are not UTF-8 |
+//! | booleans | `a`, `a = true` | `$.a == true` | the same |
+//! | integers | `a = 1`, `a < 1`, `a <> 1` | `$.a == 1`, … | the same, if the column was read from all records |
+//! | doubles | `a < 1.5` | `$.a <= 1.5` | more: the predicate compares decimals before they are rounded |
+//! | any of these | `a IS NOT NULL` | `$.a is not missing and $.a is not null` | more: values of other types |
+//! | others | | none | |
+//!
+//! Where the records are not the same, DataFusion filters the rows once more.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Fields};
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+};
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use warpath::columns::json_text;
+use warpath_core::json;
+use warpath_lang::jsonpath::ast::ComparisonOp;
+
+use crate::paths::Found;
+
+/// A predicate that holds for every record for which a condition has an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The predicate's text.
+    pub text: String,
+    /// True if it holds for no other record.
+    pub is_exact: bool,
+}
+
+/// The columns that conditions refer to.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    /// The fields of the files.
+    pub fields: &'a Fields,
+    /// True if the fields' types are those of all records.
+    pub are_of_all_records: bool,
+}
+
+/// The comparison that an operator of SQL is; `None` for other operators.
+fn comparison_op(op: Operator) -> Option<ComparisonOp> {
+    Some(match op {
+        Operator::Eq => ComparisonOp::Eq,
+        Operator::NotEq => ComparisonOp::Ne,
+        Operator::Lt => ComparisonOp::Lt,
+        Operator::LtEq => ComparisonOp::Le,
+        Operator::Gt => ComparisonOp::Gt,
+        Operator::GtEq => ComparisonOp::Ge,
+        _ => return None,
+    })
+}
+
+/// The comparison that is true where another one is false, apart from nulls.
+fn negated(op: ComparisonOp) -> ComparisonOp {
+    match op {
+        ComparisonOp::Eq => ComparisonOp::Ne,
+        ComparisonOp::Ne => ComparisonOp::Eq,
+        ComparisonOp::Lt => ComparisonOp::Ge,
+        ComparisonOp::Le => ComparisonOp::Gt,
+        ComparisonOp::Gt => ComparisonOp::Le,
+        ComparisonOp::Ge => ComparisonOp::Lt,
+    }
+}
+
+impl Columns<'_> {
+    /// A predicate that holds for every record for which the expression is true. `None` if there is none.
+    ///
+    /// # Errors
+    /// The errors of dynamic filters.
+    pub fn condition(&self, expr: &Arc<dyn PhysicalExpr>) -> Result<Option<Condition>> {
+        // A filter that an operator above makes, such as a bound of a top-k, as it is now.
+        let expr = snapshot_physical_expr(expr.clone())?;
+        Ok(self.where_is(&expr, true))
+    }
+
+    fn where_is(&self, expr: &Arc<dyn PhysicalExpr>, outcome: bool) -> Option<Condition> {
+        if let Some(not) = expr.downcast_ref::<NotExpr>() {
+            return self.where_is(not.arg(), !outcome);
+        }
+        if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+            return self.binary(binary, outcome);
+        }
+        if let Some(list) = expr.downcast_ref::<InListExpr>() {
+            let outcome = outcome != list.negated();
+            let each = |value| self.comparison(list.expr(), ComparisonOp::Eq, value, outcome);
+            return match outcome {
+                true => any(list.list().iter().map(each).collect::<Option<_>>()?),
+                // An unknown comparison makes the negation unknown.
+                false => all(list.list().iter().map(each).collect::<Option<_>>()?),
+            };
+        }
+        if let Some(test) = expr.downcast_ref::<IsNotNullExpr>() {
+            return self.presence(test.arg(), outcome);
+        }
+        if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
+            return self.presence(test.arg(), !outcome);
+        }
+        // A column of booleans is a condition itself.
+        self.boolean(expr, outcome)
+    }
+
+    fn boolean(&self, expr: &Arc<dyn PhysicalExpr>, value: bool) -> Option<Condition> {
+        let found = Found::of(expr, self.fields)?;
+        let is_boolean = *found.field.data_type() == DataType::Boolean;
+        is_boolean.then(|| Condition { text: format!("{} == {value}", found.path), is_exact: true })
+    }
+
+    fn binary(&self, binary: &BinaryExpr, outcome: bool) -> Option<Condition> {
+        let (left, right) = (binary.left(), binary.right());
+        match (binary.op(), outcome) {
+            (Operator::And, true) | (Operator::Or, false) => {
+                let sides = [left, right].map(|side| self.where_is(side, outcome));
+                match sides {
+                    [Some(left), Some(right)] => all(vec![left, right]),
+                    // One side alone holds for more records.
+                    [side, other] => side.or(other).map(|side| Condition { is_exact: false, ..side }),
+                }
+            }
+            (Operator::Or, true) | (Operator::And, false) => {
+                any(vec![self.where_is(left, outcome)?, self.where_is(right, outcome)?])
+            }
+            (op, _) => {
+                let op = comparison_op(*op)?;
+                match left.downcast_ref::<Literal>() {
+                    Some(_) => self.comparison(right, op.flipped(), left, outcome),
+                    None => self.comparison(left, op, right, outcome),
+                }
+            }
+        }
+    }
+
+    fn comparison(
+        &self,
+        column: &Arc<dyn PhysicalExpr>,
+        op: ComparisonOp,
+        literal: &Arc<dyn PhysicalExpr>,
+        outcome: bool,
+    ) -> Option<Condition> {
+        let op = if outcome { op } else { negated(op) };
+        let Found { path, field } = Found::of(column, self.fields)?;
+        let literal = literal.downcast_ref::<Literal>()?.value();
+        let exactly = |text, is_exact| Some(Condition { text, is_exact });
+        match (field.data_type(), literal) {
+            (DataType::Boolean, ScalarValue::Boolean(Some(value))) => match op {
+                ComparisonOp::Eq => exactly(format!("{path} == {value}"), true),
+                ComparisonOp::Ne => exactly(format!("{path} == {}", !value), true),
+                _ => None,
+            },
+            (DataType::Utf8, ScalarValue::Utf8(Some(text))) => {
+                if field.as_ref().clone() == json_text(field.as_ref().clone()) {
+                    return None;
+                }
+                // A surrogate without its partner is U+FFFD in a column, and its own code point in a path.
+                if text.chars().any(|c| c >= '\u{d7ff}') {
+                    return None;
+                }
+                let text = json::encode(text);
+                match op {
+                    ComparisonOp::Eq => exactly(format!("{path} == {text}"), true),
+                    ComparisonOp::Ne => exactly(format!("({path} < {text} || {path} > {text})"), false),
+                    _ => exactly(format!("{path} {} {text}", op.as_str()), false),
+                }
+            }
+            (DataType::Int64, ScalarValue::Int64(Some(number))) => {
+                let is_exact = self.are_of_all_records;
+                match op {
+                    ComparisonOp::Ne => {
+                        exactly(format!("({path} < {number} || {path} > {number})"), is_exact)
+                    }
+                    _ => exactly(format!("{path} {} {number}", op.as_str()), is_exact),
+                }
+            }
+            (DataType::Float64, ScalarValue::Float64(Some(number))) if number.is_finite() => {
+                // Decimals beyond the neighbours are not rounded to this double.
+                let (below, above) = (decimal(number.next_down())?, decimal(number.next_up())?);
+                let text = match op {
+                    ComparisonOp::Eq => format!("({path} >= {below} && {path} <= {above})"),
+                    // Any number may be another double.
+                    ComparisonOp::Ne => return None,
+                    ComparisonOp::Lt | ComparisonOp::Le => format!("{path} <= {above}"),
+                    ComparisonOp::Gt | ComparisonOp::Ge => format!("{path} >= {below}"),
+                };
+                exactly(text, false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Records in which a column has a value, or has none.
+    fn presence(&self, column: &Arc<dyn PhysicalExpr>, is_there: bool) -> Option<Condition> {
+        let Found { path, field } = Found::of(column, self.fields)?;
+        let is_number = *field.data_type() == DataType::Int64 || *field.data_type() == DataType::Boolean;
+        let is_exact = self.are_of_all_records && is_number;
+        if is_there {
+            let text = format!("({path} is not missing and {path} is not null)");
+            return Some(Condition { text, is_exact });
+        }
+        // A value of another type is null, too.
+        is_exact.then(|| Condition { text: format!("({path} is missing or {path} is null)"), is_exact })
+    }
+}
+
+/// A number in JSON.
+fn decimal(number: f64) -> Option<String> {
+    number.is_finite().then(|| format!("{number:e}"))
+}
+
+/// The condition that all conditions hold; `None` for none.
+pub fn all(conditions: Vec<Condition>) -> Option<Condition> {
+    joined(conditions, " && ")
+}
+
+fn any(conditions: Vec<Condition>) -> Option<Condition> {
+    joined(conditions, " || ")
+}
+
+fn joined(conditions: Vec<Condition>, by: &str) -> Option<Condition> {
+    let is_exact = conditions.iter().all(|condition| condition.is_exact);
+    let mut texts: Vec<String> = conditions.into_iter().map(|condition| condition.text).collect();
+    match texts.len() {
+        0 => None,
+        1 => texts.pop().map(|text| Condition { text, is_exact }),
+        _ => Some(Condition { text: format!("({})", texts.join(by)), is_exact }),
+    }
+}
+
+/// True if an expression refers to a column of the files.
+pub fn refers_to_files(expr: &Arc<dyn PhysicalExpr>, fields: &Fields) -> bool {
+    expr.downcast_ref::<Column>().is_some_and(|column| column.index() < fields.len())
+        || expr.children().into_iter().any(|child| refers_to_files(child, fields))
+}

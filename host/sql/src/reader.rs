@@ -1,0 +1,63 @@
+//! The engines of a session, and its settings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::error::{DataFusionError, Result};
+use object_store::local::LocalFileSystem;
+use warpath::{DeviceChoice, Engine, Error};
+
+use crate::options::Options;
+use crate::report::Report;
+
+/// The engines of a session, and its settings.
+pub struct Reader {
+    pub options: Options,
+    pub report: Arc<Report>,
+    /// For whole files, and for parts of plain files.
+    whole: Engine,
+    part: Engine,
+}
+
+impl Reader {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// The errors of a device that cannot be opened.
+    pub fn new(options: &Options, report: Arc<Report>) -> Result<Self> {
+        let engine = |workers| {
+            let builder = Engine::builder().device(options.device.clone()).on_error(options.on_error);
+            builder.workers(workers).build().map_err(external)
+        };
+        let (whole, part) = (engine(options.all_workers())?, engine(1)?);
+        Ok(Self { options: options.clone(), report, whole, part })
+    }
+
+    /// The engine that evaluates whole files.
+    pub fn engine(&self) -> &Engine {
+        &self.whole
+    }
+
+    /// The engine that evaluates parts of files.
+    pub fn part_engine(&self) -> &Engine {
+        &self.part
+    }
+
+    /// True if parts of plain files are evaluated by themselves.
+    pub fn has_parts(&self) -> bool {
+        matches!(self.options.device, DeviceChoice::Cpu)
+    }
+}
+
+/// An error of Warpath, as one of DataFusion.
+pub fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// The path of a file in the local file system.
+///
+/// # Errors
+/// The errors of a location that is no path.
+pub fn local_path(location: &object_store::path::Path) -> Result<PathBuf> {
+    Ok(LocalFileSystem::new().path_to_filesystem(location)?)
+}

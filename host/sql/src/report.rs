@@ -1,0 +1,86 @@
+//! Reports of scans: malformed records, and values that columns did not take.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use warpath::columns::Tally;
+
+/// Counts of records and values that scans left out, in all queries of a session since the last
+/// [`take`](Self::take).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use warpath_sql::Options;
+/// use warpath_sql::report::Report;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let report = Arc::new(Report::default());
+/// let context = Options::default().context_with(&report)?;
+/// assert!(report.take().columns.is_empty());
+/// # drop(context);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct Report(Mutex<LeftOut>);
+
+/// Records and values that are in no result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The malformed records that were skipped, by file.
+    pub skipped: BTreeMap<String, u64>,
+    /// The values that a column did not take, by column: they are null instead.
+    pub columns: BTreeMap<String, Refused>,
+    /// Things that a user should know, such as a schema that could not be kept.
+    pub notes: Vec<String>,
+}
+
+/// Values that a column did not take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// The number of values.
+    pub count: u64,
+    /// The file and the line of one of them.
+    pub first: Option<(String, u64)>,
+}
+
+impl Report {
+    /// Returns the counts, and begins anew.
+    #[must_use]
+    pub fn take(&self) -> LeftOut {
+        std::mem::take(&mut self.inner())
+    }
+
+    fn inner(&self) -> MutexGuard<'_, LeftOut> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, note: String) {
+        let mut inner = self.inner();
+        if !inner.notes.contains(&note) {
+            inner.notes.push(note);
+        }
+    }
+
+    pub(crate) fn skipped(&self, file: &str, records: u64) {
+        *self.inner().skipped.entry(file.to_owned()).or_default() += records;
+    }
+
+    /// Adds the values that columns of these names did not take. Returns their number.
+    pub(crate) fn add(&self, names: &[String], tally: &Tally) -> u64 {
+        let mut all = 0;
+        for (name, column) in names.iter().zip(&tally.columns) {
+            let count = column.mismatch.count + column.overflow.count;
+            if count > 0 {
+                all += count;
+                let first = [&column.mismatch, &column.overflow].into_iter().find_map(|it| it.first.clone());
+                let mut inner = self.inner();
+                let refused = inner.columns.entry(name.clone()).or_default();
+                refused.count += count;
+                refused.first = refused.first.take().or(first);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,244 @@
+//! The evaluation of one file, or of a part of it.
+//!
+//! Parts of plain files are evaluated by one worker each, and DataFusion has several of them at a time. Every
+//! other file is evaluated by all workers: one that is compressed or packed, one on a device, and one in an
+//! object store.
+
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileOpenFuture, FileOpener};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
+use futures::{FutureExt, Stream, StreamExt};
+use object_store::ObjectStore;
+use warpath::columns::{AsyncBatches, Schema};
+use warpath::{Answers, AsyncResults, Error, Input, InputError, Predicate, Program, Query, Source, Want};
+
+use crate::paths::PathColumn;
+use crate::predicate::{self, Columns, Condition};
+use crate::reader::{Reader, external, local_path};
+use crate::remote::RemoteReader;
+
+/// Counts of a scan, for `EXPLAIN ANALYZE`.
+#[derive(Clone)]
+pub struct Counts {
+    bytes: Count,
+    skipped: Count,
+    refused: Count,
+}
+
+impl Counts {
+    pub fn new(metrics: &ExecutionPlanMetricsSet, partition: usize) -> Self {
+        let count = |name| MetricBuilder::new(metrics).counter(name, partition);
+        Self {
+            bytes: count("text_bytes"),
+            skipped: count("malformed_records"),
+            refused: count("values_not_taken"),
+        }
+    }
+}
+
+/// The paths and filters that a scan evaluates on each file.
+pub struct Scan {
+    pub reader: Arc<Reader>,
+    pub store: Arc<dyn ObjectStore>,
+    pub is_local: bool,
+    pub columns: Vec<PathColumn>,
+    pub schema: SchemaRef,
+    /// The predicate of all filters that do not change.
+    pub condition: Option<Condition>,
+    /// Filters of operators above, which become stricter while the query runs.
+    pub dynamic: Vec<Arc<dyn datafusion::physical_expr::PhysicalExpr>>,
+    /// The fields of the files, which dynamic filters refer to.
+    pub file_schema: SchemaRef,
+    pub are_of_all_records: bool,
+    pub counts: Counts,
+}
+
+impl Scan {
+    /// The predicate as it is now.
+    fn predicate(&self) -> Result<Option<Predicate>> {
+        let columns =
+            Columns { fields: self.file_schema.fields(), are_of_all_records: self.are_of_all_records };
+        let mut conditions: Vec<Condition> = self.condition.iter().cloned().collect();
+        for filter in &self.dynamic {
+            conditions.extend(columns.condition(filter)?);
+        }
+        let condition = predicate::all(conditions);
+        condition.map(|all| Predicate::parse(&all.text)).transpose().map_err(external)
+    }
+
+    fn start(self: Arc<Self>, file: &PartitionedFile) -> Result<Batches> {
+        let location = &file.object_meta.location;
+        let (name, source, base) = if self.is_local {
+            let path = local_path(location)?;
+            let base = file.range.as_ref().map_or(0, |range| range.start as u64);
+            let source = match &file.range {
+                Some(range) => Source::Part(path.clone(), range.start as u64..range.end as u64),
+                None => Source::File(path.clone()),
+            };
+            (path.display().to_string(), source, base)
+        } else {
+            let name = location.to_string();
+            let reader = RemoteReader::start(self.store.clone(), location.clone());
+            (name.clone(), Source::Reader(name, Box::new(reader)), 0)
+        };
+        let engine = if file.range.is_some() { self.reader.part_engine() } else { self.reader.engine() };
+        let mut input = engine.input(vec![source]);
+        if let Some(predicate) = self.predicate()? {
+            input = input.matching(&predicate);
+        }
+        let run = Run::start(input, &self.columns).map_err(external)?;
+        Ok(Batches { run, scan: self, name, base, has_ended: false })
+    }
+}
+
+impl FileOpener for OpensFiles {
+    fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
+        let scan = self.0.clone();
+        Ok(async move { Ok(scan.start(&file)?.boxed()) }.boxed())
+    }
+}
+
+/// A scan as an opener of files.
+pub struct OpensFiles(pub Arc<Scan>);
+
+/// The evaluation of a file.
+enum Run {
+    /// Values of paths.
+    Columns(AsyncBatches<'static>),
+    /// The number of records alone.
+    Records(AsyncResults<'static, warpath_exec::stream::Programs<Option<warpath::Batch<'static>>>>),
+}
+
+impl Run {
+    fn start(input: Input<'static>, columns: &[PathColumn]) -> std::result::Result<Self, Error> {
+        if columns.is_empty() {
+            let root = Program::new(&[Query::compile("$")?])?;
+            let answers: Answers<'static> = input.answers(root, Want::new());
+            return Ok(Self::Records(answers.into_stream()));
+        }
+        let queries = columns.iter().map(|it| Ok((Query::compile(&it.path)?, it.values.clone())));
+        let schema = Schema::new(&queries.collect::<std::result::Result<Vec<_>, Error>>()?)?;
+        Ok(Self::Columns(input.record_batches(&schema).into_stream()))
+    }
+}
+
+/// The batches of a file.
+struct Batches {
+    run: Run,
+    scan: Arc<Scan>,
+    name: String,
+    /// The offset of the part in the file.
+    base: u64,
+    has_ended: bool,
+}
+
+impl Batches {
+    /// Counts what was left out, once.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let stats = match &self.run {
+            Run::Columns(batches) => batches.answers().stats(),
+            Run::Records(answers) => answers.results().stats(),
+        };
+        let Scan { counts, reader, columns, .. } = &*self.scan;
+        counts.bytes.add(stats.bytes as usize);
+        counts.skipped.add(stats.skipped as usize);
+        if stats.skipped > 0 {
+            reader.report.skipped(&self.name, stats.skipped);
+        }
+        if let Run::Columns(batches) = &self.run {
+            let names: Vec<String> =
+                columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
+            counts.refused.add(reader.report.add(&names, batches.losses()) as usize);
+        }
+    }
+
+    /// An error, with the number of a line as it is in the file.
+    fn located(&self, error: ArrowError) -> DataFusionError {
+        let ArrowError::ExternalError(cause) = error else { return error.into() };
+        match cause.downcast::<Error>() {
+            Ok(error) => external(self.in_file(*error)),
+            Err(other) => DataFusionError::External(other),
+        }
+    }
+
+    fn in_file(&self, mut error: Error) -> Error {
+        if let (Error::Input(InputError::Record(record)), true) = (&mut error, self.base > 0) {
+            // Lines of a part count from its first line.
+            match lines_before(&self.name, self.base) {
+                Ok(lines) => record.line += lines,
+                Err(error) => return InputError::Io { name: self.name.clone(), source: error }.into(),
+            }
+        }
+        error
+    }
+}
+
+/// The lines of a file that begin before an offset.
+fn lines_before(path: &str, base: u64) -> io::Result<u64> {
+    let mut bytes = vec![0; 1 << 20];
+    let mut file = std::fs::File::open(path)?.take(base - 1);
+    let mut lines = 1;
+    loop {
+        match file.read(&mut bytes)? {
+            0 => return Ok(lines),
+            count => lines += bytes[..count].iter().filter(|byte| **byte == b'\n').count() as u64,
+        }
+    }
+}
+
+impl Stream for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let next = match &mut this.run {
+            Run::Columns(batches) => match ready!(Pin::new(batches).poll_next(context)) {
+                Some(Ok(batch)) => {
+                    // The names are those of paths, which a scan may read as several types.
+                    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+                    let columns = batch.columns().to_vec();
+                    Some(RecordBatch::try_new_with_options(this.scan.schema.clone(), columns, &options))
+                }
+                other => other,
+            },
+            Run::Records(answers) => match ready!(Pin::new(answers).poll_next(context)) {
+                Some(Ok(batch)) => {
+                    let rows = usize::try_from(batch.count(0)).unwrap_or(usize::MAX);
+                    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+                    Some(RecordBatch::try_new_with_options(this.scan.schema.clone(), vec![], &options))
+                }
+                Some(Err(error)) => Some(Err(ArrowError::ExternalError(Box::new(error)))),
+                None => None,
+            },
+        };
+        Poll::Ready(match next {
+            Some(Ok(batch)) => Some(Ok(batch)),
+            Some(Err(error)) => {
+                this.end();
+                Some(Err(this.located(error)))
+            }
+            None => {
+                this.end();
+                None
+            }
+        })
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,65 @@
+//! Sessions of DataFusion that read NDJSON by Warpath's engine.
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableProviderFactory;
+use datafusion::datasource::listing_table_factory::ListingTableFactory;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use crate::format::{EXTENSIONS, WarpathFormatFactory};
+use crate::functions;
+use crate::options::Options;
+use crate::reader::Reader;
+use crate::report::Report;
+use crate::tables;
+
+impl Options {
+    /// A new session of DataFusion that reads NDJSON by Warpath's engine.
+    ///
+    /// * A quoted name after FROM is a file, a folder or a pattern: `FROM 'logs/*.ndjson.gz'`.
+    /// * `CREATE EXTERNAL TABLE … STORED AS WARPATH` makes a table; so do `NDJSON`, `JSONL` and `JSON`.
+    /// * The functions of [`functions`] are registered.
+    ///
+    /// # Errors
+    /// The errors of a device that cannot be opened, and those of DataFusion.
+    pub fn context(&self) -> Result<SessionContext, DataFusionError> {
+        self.context_with(&Arc::default())
+    }
+
+    /// A new session, as from [`context`](Self::context), whose scans add to a report.
+    ///
+    /// # Errors
+    /// The errors of [`context`](Self::context).
+    pub fn context_with(&self, report: &Arc<Report>) -> Result<SessionContext, DataFusionError> {
+        let reader = Arc::new(Reader::new(self, report.clone())?);
+        let config = SessionConfig::new()
+            .with_target_partitions(self.all_workers())
+            .with_information_schema(true)
+            .set_bool("datafusion.sql_parser.collect_spans", true)
+            .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(memory) = self.memory {
+            runtime = runtime.with_memory_limit(memory, 1.0);
+        }
+        let mut state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_default_features()
+            .build();
+        for extension in EXTENSIONS {
+            let factory = WarpathFormatFactory::new(reader.clone(), extension);
+            state.register_file_format(Arc::new(factory), true)?;
+            let table = Arc::new(ListingTableFactory::new()) as Arc<dyn TableProviderFactory>;
+            state.table_factories_mut().insert(extension.to_uppercase(), table);
+        }
+        let context = SessionContext::new_with_state(state);
+        for function in functions::all() {
+            context.register_udf(function);
+        }
+        tables::enable(&context, reader);
+        Ok(context)
+    }
+}

@@ -1,0 +1,95 @@
+//! `json_path` and its variants, over columns of any table and in scans.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{RecordBatch, StringArray, StringViewArray};
+use warpath_sql::{Options, SchemaFrom};
+
+use super::Session;
+
+const TEXT: &str = r#"{"a":{"b":[1,2.5,"x"]},"t":"2026-01-02T03:04:05Z","n":null,"y":true,"s":"q\"é"}"#;
+
+#[test]
+fn each_variant_has_its_type() {
+    let session = Session::new();
+    let call = |function: &str, path: &str| {
+        let text = TEXT.replace('\'', "''");
+        session.rows(&format!("SELECT {function}('{text}', '{path}')")).remove(0)
+    };
+    for (function, path, want) in [
+        ("json_path", "$.a.b", r#"[1,2.5,"x"]"#),
+        ("json_path", "$.s", r#""q\"é""#),
+        ("json_path", "$.a.b[*]", "1"),
+        ("json_path", "$.none", "NULL"),
+        ("json_path", "$.n", "NULL"),
+        ("json_path_text", "$.s", "q\"é"),
+        ("json_path_text", "$.a.b[2]", "x"),
+        ("json_path_text", "$.a.b[0]", "1"),
+        ("json_path_int", "$.a.b[0]", "1"),
+        ("json_path_int", "$.a.b[1]", "NULL"),
+        ("json_path_float", "$.a.b[1]", "2.5"),
+        ("json_path_bool", "$.y", "true"),
+        ("json_path_time", "$.t", "2026-01-02T03:04:05Z"),
+        ("json_path_exists", "$.n", "true"),
+        ("json_path_exists", "$.none", "false"),
+        ("json_path_count", "$.a.b[*]", "3"),
+        ("json_path_count", "$..*", "9"),
+        ("json_path_array", "$.a.b[?@ > 1]", "[2.5]"),
+    ] {
+        assert_eq!(call(function, path), want, "{function} {path}");
+    }
+}
+
+#[test]
+fn columns_of_any_table_are_texts() {
+    let session = Session::new();
+    let texts =
+        [Some("{\"a\":1}"), None, Some(""), Some(" \n"), Some("{\"a\":\n\"x\"}"), Some("[3]"), Some("7")];
+    let plain =
+        RecordBatch::try_from_iter([("text", Arc::new(StringArray::from(texts.to_vec())) as _)]).unwrap();
+    let views =
+        RecordBatch::try_from_iter([("text", Arc::new(StringViewArray::from(texts.to_vec())) as _)]).unwrap();
+    session.context.register_batch("plain", plain).unwrap();
+    session.context.register_batch("views", views).unwrap();
+    for table in ["plain", "views"] {
+        let rows = |what: &str| {
+            session.rows(&format!("SELECT coalesce(cast({what} AS VARCHAR), 'NULL') FROM {table}"))
+        };
+        assert_eq!(rows("json_path_text(text, '$.a')"), ["1", "NULL", "NULL", "NULL", "x", "NULL", "NULL"]);
+        assert_eq!(
+            rows("json_path(text, '$')"),
+            ["{\"a\":1}", "NULL", "NULL", "NULL", "{\"a\": \"x\"}", "[3]", "7"]
+        );
+        assert_eq!(rows("json_path_count(text, '$.*')"), ["1", "NULL", "NULL", "NULL", "1", "1", "0"]);
+    }
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let session = Session::new();
+    let error = session.error("SELECT json_path('{}', '$.a[')");
+    assert!(error.contains("the path of json_path") && error.contains('^'), "{error}");
+    let error = session.error("SELECT json_path(x, x) FROM (VALUES ('$')) AS t(x)");
+    assert!(error.contains("must be a constant"), "{error}");
+    let error =
+        session.error("SELECT json_path_int(x, '$.a') FROM (VALUES ('{\"a\":1}'), ('{\"a\":')) AS t(x)");
+    assert!(error.contains("row 2 of a batch is not JSON"), "{error}");
+}
+
+/// A scan reads paths of `line` itself, with the results of the functions.
+#[test]
+fn a_scan_evaluates_paths_of_lines() {
+    let options = Options { schema: SchemaFrom::Line, workers: 2, ..Options::default() };
+    let session = Session::with(options);
+    let lines = ["{\"a\":{\"b\":5},\"s\":\"x\"}", "", "{\"a\":{\"b\":\"y\"}}", "null", "[1]"];
+    let table = session.file("lines.ndjson", lines.join("\n"));
+    let query = format!(
+        "SELECT json_path_int(line, '$.a.b') AS b, json_path_text(line, '$.a.b') AS t FROM {table} \
+         WHERE json_path_text(line, '$.a.b') IS NOT NULL ORDER BY t"
+    );
+    assert_eq!(session.rows(&query), ["5 5", "NULL y"]);
+    let plan = session.plan(&query);
+    assert!(plan.contains("paths=[$.a.b:"), "{plan}");
+    let all = format!("SELECT count(*), count(line), count(json_path(line, '$.s')) FROM {table}");
+    assert_eq!(session.rows(&all), ["4 3 1"]);
+}

@@ -1,0 +1,104 @@
+//! The program `warpath-sql`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-sql"));
+    command.args(arguments).current_dir(folder).env_clear().stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "{\"level\":\"error\",\"ms\":7}\n{\"level\":\"info\",\"ms\":1}\n{\"level\":\"error\"}\n";
+    fs::write(folder.path().join("log.ndjson"), log).unwrap();
+    fs::write(folder.path().join("bad.ndjson"), "{\"a\":1}\n{\"a\":\n").unwrap();
+    folder
+}
+
+#[test]
+fn rows_have_the_format_of_the_options() {
+    let folder = folder();
+    let query = "SELECT level, ms FROM 'log.ndjson' ORDER BY ms NULLS LAST";
+    let output = |arguments: &[&str]| {
+        let output = run(folder.path(), &[arguments, &[query]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(
+        output(&[]).contains("| info  | 1    |\n| error | 7    |\n| error | NULL |\n"),
+        "{}",
+        output(&[])
+    );
+    assert_eq!(output(&["--format", "csv"]), "level,ms\ninfo,1\nerror,7\nerror,\n");
+    let ndjson = "{\"level\":\"info\",\"ms\":1}\n{\"level\":\"error\",\"ms\":7}\n{\"level\":\"error\"}\n";
+    assert_eq!(output(&["--format", "ndjson"]), ndjson);
+    assert!(output(&["--format", "arrow"]).len() > 100);
+    for name in ["rows.ndjson", "rows.csv", "rows.arrow", "rows.parquet"] {
+        assert_eq!(output(&["-o", name]), "");
+        assert!(fs::metadata(folder.path().join(name)).unwrap().len() > 20, "{name}");
+    }
+    assert_eq!(fs::read_to_string(folder.path().join("rows.ndjson")).unwrap(), ndjson);
+    let read = run(folder.path(), &["--format", "csv", "SELECT count(*) AS n FROM 'rows.parquet'"]);
+    assert_eq!(text(&read.stdout), "n\n3\n");
+}
+
+#[test]
+fn failures_say_what_and_where() {
+    let folder = folder();
+    for (query, code, messages) in [
+        ("SELEC 1", 3, &["error: Expected: an SQL statement, found: SELEC", "\n  SELEC 1\n  ^\n"][..]),
+        (
+            "SELECT 1;\nSELECT levl FROM 'log.ndjson'",
+            3,
+            &[
+                "there is no column `levl`; did you mean `level`?\n  SELECT levl FROM 'log.ndjson'\n         ^\n",
+            ],
+        ),
+        ("SELECT * FROM 'none.ndjson'", 3, &["error: none.ndjson: there is no such file"]),
+        ("SELECT json_path('{}', '$.[')", 3, &["the path of json_path: ", "  $.["]),
+        ("SELECT sum(a) FROM 'bad.ndjson'", 4, &["bad.ndjson:2:", "bracket is not closed"]),
+    ] {
+        let output = run(folder.path(), &[query]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{query}: {said}");
+        for message in messages {
+            assert!(said.contains(message), "{query}: {said}");
+        }
+    }
+    let output = run(folder.path(), &["--format", "parquet", "SELECT 1"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let output = run(
+        folder.path(),
+        &["--on-error", "skip", "--format", "csv", "SELECT sum(a) AS a FROM 'bad.ndjson'"],
+    );
+    assert_eq!(text(&output.stdout), "a\n1\n");
+    assert!(text(&output.stderr).contains("1 malformed record skipped"), "{}", text(&output.stderr));
+    // A file that would be replaced stays as it was.
+    fs::write(folder.path().join("old.csv"), "old").unwrap();
+    let output = run(folder.path(), &["-o", "old.csv", "SELECT 1 / (ms - 1) FROM 'log.ndjson'"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(folder.path().join("old.csv")).unwrap(), "old");
+}
+
+#[test]
+fn statements_come_from_a_file_or_standard_input() {
+    use std::io::Write;
+    let folder = folder();
+    let statements =
+        "CREATE EXTERNAL TABLE t STORED AS WARPATH LOCATION 'log.ndjson';\nSELECT count(*) AS n FROM t;";
+    fs::write(folder.path().join("all.sql"), statements).unwrap();
+    let output = run(folder.path(), &["--format", "csv", "-f", "all.sql"]);
+    assert_eq!(text(&output.stdout), "n\n3\n", "{}", text(&output.stderr));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-sql"));
+    command.args(["--format", "csv"]).current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
+    assert_eq!(text(&child.wait_with_output().unwrap().stdout), "n\n3\n");
+}

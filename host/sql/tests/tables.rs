@@ -1,0 +1,180 @@
+//! Tables of files, folders and patterns; schemas that are kept; malformed records.
+
+use std::fmt::Write;
+use std::fs;
+use std::sync::Arc;
+
+use object_store::memory::InMemory;
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
+use warpath::OnError;
+use warpath_sql::{Options, SchemaFrom};
+
+use super::{Session, quoted};
+
+/// Records of many lengths, with their number.
+fn records(count: u64) -> String {
+    let mut text = String::new();
+    for n in 0..count {
+        let pad = "x".repeat((n * 7919 % 211) as usize);
+        writeln!(text, "{{\"n\":{n},\"k\":\"{}\",\"pad\":\"{pad}\"}}", n % 3).unwrap();
+    }
+    text
+}
+
+/// Files beyond some MiB are read in parts, wherever these divide lines.
+#[test]
+fn parts_of_a_file_have_each_record_once() {
+    let count: u64 = 300_000;
+    for workers in [2, 5] {
+        let session = Session::with(Options { workers, ..Options::default() });
+        let table = session.file("long.ndjson", records(count));
+        let query = format!("SELECT count(n), sum(n), count(DISTINCT n) FROM {table} WHERE k <> '9'");
+        let plan = session.plan(&query);
+        assert!(plan.contains("file_groups={") && plan.contains(".ndjson:"), "{plan}");
+        assert_eq!(session.rows(&query), [format!("{count} {} {count}", count * (count - 1) / 2)]);
+        assert_eq!(
+            session.rows(&format!("SELECT count(*) FROM {table} WHERE k = '1'")),
+            [(count / 3).to_string()]
+        );
+    }
+}
+
+/// An error names the line of the file, and not that of a part.
+#[test]
+fn a_malformed_record_is_reported_at_its_line() {
+    let options = Options { schema: SchemaFrom::Sample(10), workers: 4, ..Options::default() };
+    let session = Session::with(options);
+    let mut text = records(300_000);
+    let begin = text.match_indices('\n').nth(250_000).unwrap().0 + 1;
+    text.insert_str(begin, "{\"n\":\n");
+    let table = session.file("odd.ndjson", &text);
+    let error = session.error(&format!("SELECT sum(n) FROM {table}"));
+    let place = format!("{}:250002:", session.path("odd.ndjson").display());
+    assert!(error.contains(&place), "{error}");
+    let options = Options { on_error: OnError::Skip, ..options_of(4) };
+    let session = Session::with(options);
+    let table = session.file("odd.ndjson", &text);
+    assert_eq!(session.rows(&format!("SELECT count(n) FROM {table}")), ["300000"]);
+    let name = session.path("odd.ndjson").display().to_string();
+    assert_eq!(session.report.take().skipped.get(&name), Some(&1));
+    let analyzed = session.rows(&format!("EXPLAIN ANALYZE SELECT count(n) FROM {table}")).join("\n");
+    assert!(analyzed.contains("malformed_records=1"), "{analyzed}");
+}
+
+fn options_of(workers: usize) -> Options {
+    Options { workers, ..Options::default() }
+}
+
+#[test]
+fn folders_patterns_and_compressed_files_are_tables() {
+    let session = Session::new();
+    let gzip = |text: &str| {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    session.file("logs/year=2025/a.ndjson", "{\"n\":1}\n{\"n\":2}\n");
+    session.file("logs/year=2026/b.ndjson.gz", gzip("{\"n\":4,\"m\":\"x\"}\n"));
+    session.file("logs/year=2026/c.ndjson", "{\"n\":8}");
+    let folder = format!("'{}/'", session.path("logs").display());
+    let years = format!("SELECT year, sum(n) AS n, max(m) FROM {folder} GROUP BY year ORDER BY n");
+    assert_eq!(session.rows(&years), ["2025 3 NULL", "2026 12 x"]);
+    // The schemas that are kept in the folder now are no part of the table.
+    assert_eq!(session.rows(&years), ["2025 3 NULL", "2026 12 x"]);
+    assert_eq!(session.rows(&format!("SELECT count(*) FROM {folder}")), ["4"]);
+    assert_eq!(session.rows(&format!("SELECT sum(n) FROM {folder} WHERE year = '2026'")), ["12"]);
+    let pattern = format!("'{}/*.ndjson'", session.path("logs/year=2026").display());
+    assert_eq!(session.rows(&format!("SELECT sum(n) FROM {pattern}")), ["8"]);
+    let none = format!("'{}/*.txt'", session.path("logs").display());
+    assert!(session.error(&format!("SELECT * FROM {none}")).contains("no file matches"));
+    let missing = quoted(&session.path("none.ndjson"));
+    assert!(session.error(&format!("SELECT * FROM {missing}")).contains("there is no such file"));
+}
+
+#[test]
+fn a_schema_is_kept_until_its_file_changes() {
+    let session = Session::new();
+    let table = session.file("a.ndjson", "{\"a\":1}\n");
+    let types = || session.rows(&format!("SELECT arrow_typeof(a) FROM {table} LIMIT 1"));
+    assert_eq!(types(), ["Int64"]);
+    let kept = session.path(".a.ndjson.schema");
+    let before = fs::read_to_string(&kept).unwrap();
+    assert_eq!(types(), ["Int64"]);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), before);
+    // A record more, of another type.
+    session.file("a.ndjson", "{\"a\":1}\n{\"a\":\"x\"}\n");
+    assert_eq!(types(), ["Utf8"]);
+    assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1", "\"x\""]);
+    assert_ne!(fs::read_to_string(&kept).unwrap(), before);
+    assert_eq!(session.rows(&format!("SELECT count(*) FROM {table}")), ["2"]);
+    // What is kept is not trusted if it is damaged.
+    fs::write(&kept, "garbage").unwrap();
+    assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1", "\"x\""]);
+    let session = Session::with(Options { keeps_schemas: false, ..Options::default() });
+    let table = session.file("b.ndjson", "{\"a\":1}\n");
+    assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1"]);
+    assert!(!session.path(".b.ndjson.schema").exists());
+}
+
+#[test]
+fn records_have_any_form() {
+    let session = Session::new();
+    let table = session.file(
+        "nested.ndjson",
+        "{\"o\":{\"l\":[1,2],\"s\":{\"d\":1.5}},\"mixed\":1,\"big\":18446744073709551615}\n\
+         {\"o\":null,\"mixed\":[true],\"none\":null}\n",
+    );
+    let query = format!("SELECT o['l'][2] AS l, o['s']['d'] AS d, mixed, big, none FROM {table}");
+    assert_eq!(session.rows(&query), ["2 1.5 1 18446744073709551615 NULL", "NULL NULL [true] NULL NULL"]);
+    let numbers = session.file("numbers.ndjson", "1\n2\n");
+    assert_eq!(session.rows(&format!("SELECT sum(value) FROM {numbers}")), ["3"]);
+    assert_eq!(session.rows(&format!("SELECT value FROM {numbers} WHERE value > 1")), ["2"]);
+    let names = session.file("names.ndjson", "{\"a b\":1,\"c'd\":2,\"E\":3,\"\":4}\n");
+    assert_eq!(session.rows(&format!("SELECT \"a b\", \"c'd\", \"E\", \"\" FROM {names}")), ["1 2 3 4"]);
+    let empty = session.file("empty.ndjson", "");
+    assert!(session.error(&format!("SELECT * FROM {empty}")).contains("there is no record"));
+}
+
+#[test]
+fn declared_types_are_read_or_cast() {
+    let session = Session::new();
+    let location =
+        session.file("a.ndjson", "{\"i\":7,\"f\":1,\"t\":\"2026-01-02T03:04:05.5Z\",\"d\":\"2026-01-02\"}\n");
+    let table = |name: &str, columns: &str| {
+        let create =
+            format!("CREATE EXTERNAL TABLE {name} ({columns}) STORED AS WARPATH LOCATION {location}");
+        session.batches(&create).map(drop)
+    };
+    table("t", "i INT, f FLOAT, t TIMESTAMP, d DATE").unwrap();
+    assert_eq!(session.rows("SELECT * FROM t WHERE i = 7"), ["7 1.0 2026-01-02T03:04:05.500 2026-01-02"]);
+    table("u", "i BYTEA").unwrap();
+    assert!(session.error("SELECT i FROM u").contains("which no JSON value is read as"));
+    let odd = format!(
+        "CREATE EXTERNAL TABLE v STORED AS WARPATH LOCATION {location} OPTIONS ('format.schema' 'some')"
+    );
+    assert!(session.error(&odd).contains("none of `all`, `line` and `sample:N`"));
+    let line = format!(
+        "CREATE EXTERNAL TABLE w STORED AS JSONL LOCATION {location} OPTIONS ('format.schema' 'line')"
+    );
+    session.batches(&line).unwrap();
+    assert_eq!(session.rows("SELECT json_path_int(line, '$.i') FROM w"), ["7"]);
+}
+
+/// Objects of a store that is no file system are read whole.
+#[test]
+fn objects_of_a_store_are_tables() {
+    let session = Session::new();
+    let store = Arc::new(InMemory::new());
+    let text = records(20_000);
+    session.runtime.block_on(async {
+        for name in ["logs/a.ndjson", "logs/b.ndjson"] {
+            store.put(&name.into(), PutPayload::from(text.clone())).await.unwrap();
+        }
+    });
+    let url = url::Url::parse("memory://bucket").unwrap();
+    session.context.register_object_store(&url, store as Arc<dyn ObjectStore>);
+    let query = "SELECT count(n), sum(n) FROM 'memory://bucket/logs/' WHERE k = '1'";
+    let sum: u64 = (0..20_000).filter(|n| n % 3 == 1).sum();
+    assert_eq!(session.rows(query), [format!("{} {}", 2 * 6667, 2 * sum)]);
+}
