@@ -22,6 +22,8 @@ mod packed;
 mod predicates;
 mod query;
 mod rejects;
+#[cfg(feature = "parquet")]
+mod row_groups;
 mod rows;
 mod schema;
 mod schema_oracle;

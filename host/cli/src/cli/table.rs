@@ -5,9 +5,19 @@
 //! | `arrow` | the writer of Arrow IPC |
 //! | `message` | record batches of Arrow IPC, encoded from rows in parts |
 //! | `row_groups` | the writer of Parquet |
+//! | `plain_groups` | row groups of columns that are one leaf each |
+//! | `chunk`; `distinct`, `hybrid` | column chunks of Parquet; numbers of distinct values, packed integers |
 
 mod arrow;
+#[cfg(feature = "parquet")]
+mod chunk;
+#[cfg(feature = "parquet")]
+mod distinct;
+#[cfg(feature = "parquet")]
+mod hybrid;
 mod message;
+#[cfg(feature = "parquet")]
+mod plain_groups;
 #[cfg(feature = "parquet")]
 mod row_groups;
 
@@ -63,7 +73,7 @@ impl TableWriter {
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
                 writer.add(batch).map_err(internal)?;
-                out.lines(&writer.take())
+                writer.take(|bytes| out.lines(bytes))
             }
         }
     }
@@ -93,7 +103,7 @@ impl TableWriter {
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
                 writer.finish().map_err(internal)?;
-                out.lines(&writer.take())
+                writer.take(|bytes| out.lines(bytes))
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The writer of Parquet: columns are encoded side by side, on all cores.
 //!
-//! Rows wait until there are enough of them to be worth the work on several cores. Then the leaves of each
-//! column are found, and each leaf is encoded and compressed in one thread:
+//! Where each column is one leaf, [`plain_groups`](super::plain_groups) encodes it. Of other columns, rows
+//! wait until there are enough of them to be worth the work on several cores. Then the leaves of each column
+//! are found, and each leaf is encoded and compressed in one thread:
 //!
 //! ```text
 //! batches    ┌ id, user ┐ ┌ id, user ┐    each top-level column of each batch: its leaves, with levels
@@ -26,12 +27,17 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use warpath_core::pool;
 
+use super::plain_groups::{PlainGroups, is_plain};
+
 /// The bytes of rows that wait to be encoded together. They are enough work for several cores, and few in
 /// comparison with a row group.
 const WAITING_BYTES: usize = 24 << 20;
 /// The encoded bytes at which a row group ends, and the most rows of one.
 const ROW_GROUP_BYTES: usize = 128 << 20;
 const ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// The most memory that is kept for later row groups.
+const MOST_KEPT_BYTES: usize = 32 << 20;
 
 /// Encodes batches of one schema as Parquet.
 pub struct ParquetWriter {
@@ -43,6 +49,8 @@ pub struct ParquetWriter {
     group_rows: usize,
     waiting: Vec<RecordBatch>,
     waiting_bytes: usize,
+    /// The row groups, if each column is one leaf.
+    plain: Option<PlainGroups>,
 }
 
 impl ParquetWriter {
@@ -57,6 +65,7 @@ impl ParquetWriter {
         Ok(Self {
             file,
             factory,
+            plain: is_plain(&schema).then(|| PlainGroups::new(schema.clone())),
             schema,
             leaves: Vec::new(),
             group_rows: 0,
@@ -67,6 +76,9 @@ impl ParquetWriter {
 
     /// Adds rows, and encodes the waiting rows when there are enough of them.
     pub fn add(&mut self, batch: RecordBatch) -> Result<(), ParquetError> {
+        if let Some(plain) = &mut self.plain {
+            return plain.add(batch, &mut self.file, &self.factory);
+        }
         let mut batch = batch;
         while self.group_rows + self.waiting_rows() + batch.num_rows() > ROW_GROUP_ROWS {
             let room = ROW_GROUP_ROWS - self.group_rows - self.waiting_rows();
@@ -151,13 +163,24 @@ impl ParquetWriter {
 
     /// Writes the waiting rows and the end of the file.
     pub fn finish(&mut self) -> Result<(), ParquetError> {
+        if let Some(plain) = &mut self.plain {
+            plain.write(0, &mut self.file)?;
+        }
         self.encode()?;
         self.end_group()?;
         self.file.finish().map(drop)
     }
 
-    /// Returns the bytes that were written since the last call.
-    pub fn take(&mut self) -> Vec<u8> {
-        mem::take(self.file.inner_mut())
+    /// Calls a function with the bytes that were encoded since the last call, if there are any.
+    pub fn take<E>(&mut self, write: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let encoded = self.file.inner_mut();
+        if encoded.is_empty() {
+            return Ok(());
+        }
+        let written = write(encoded);
+        // The memory is used again, because the system takes time to give new memory.
+        encoded.clear();
+        encoded.shrink_to(MOST_KEPT_BYTES);
+        written
     }
 }
