@@ -25,7 +25,7 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         io::ErrorKind::NotFound => Failure::usage(
             "SQL is a program of its own, `warpath-sql`, which is neither beside `warpath` nor on the PATH",
         )
-        .with_help("`cargo install --path host/sql` builds it, in about 15 minutes on two cores"),
+        .with_help("`cargo install --path host/sql` builds it, in about 13 minutes on two cores"),
         _ => Failure::usage(format!("{}: {error}", program.display())),
     })
 }

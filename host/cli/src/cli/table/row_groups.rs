@@ -55,9 +55,13 @@ pub struct ParquetWriter {
 
 impl ParquetWriter {
     pub fn new(schema: SchemaRef) -> Result<Self, ParquetError> {
+        let is_plain = is_plain(&schema);
+        // `chunk` makes no page index, and the library takes that of all columns or of none.
+        let statistics = if is_plain { EnabledStatistics::Chunk } else { EnabledStatistics::Page };
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_statistics_enabled(EnabledStatistics::Page)
+            .set_statistics_enabled(statistics)
+            .set_offset_index_disabled(is_plain)
             .set_created_by(format!("warpath {}", env!("CARGO_PKG_VERSION")))
             .build();
         let writer = ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties))?;
@@ -65,7 +69,7 @@ impl ParquetWriter {
         Ok(Self {
             file,
             factory,
-            plain: is_plain(&schema).then(|| PlainGroups::new(schema.clone())),
+            plain: is_plain.then(|| PlainGroups::new(schema.clone())),
             schema,
             leaves: Vec::new(),
             group_rows: 0,
