@@ -209,6 +209,35 @@ fn streaming_is_interpreting() {
     assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
 }
 
+/// Lines of 0 to 200 bytes, at each offset in a block, have the results of interpreting in every instruction
+/// set.
+#[test]
+fn lines_of_each_length_stream_at_each_offset() {
+    let queries = ["$.b", "$[\"a\"][\"b\"]"].map(|path| Path::compile(path).unwrap());
+    let program = Program::new(&queries).unwrap();
+    let plan = Plan::of(&program.view()).unwrap();
+    let want = Want { matches: true, records: true, ..Want::default() };
+    let mut scratch = Scratch::default();
+    for len in 0..=200_usize {
+        // Short lines are numbers. Others have a string of escaped quotes.
+        let line = match len.checked_sub(8) {
+            None => "1".repeat(len),
+            Some(inner) => format!("{{\"b\":\"{}{}\"}}", "\\\"".repeat(inner / 2), "x".repeat(inner % 2)),
+        };
+        assert_eq!(line.len(), len);
+        for offset in 0..64_usize {
+            let before = offset.checked_sub(1).map_or(String::new(), |digits| "1".repeat(digits) + "\n");
+            let text = format!("{before}{line}\n{{\"a\":{{\"b\":[]}}}}\n");
+            let mut run = |isa, plan| ran(isa, text.as_bytes(), &program, (plan, None), want, &mut scratch);
+            let wanted = run(Isa::best(), None);
+            assert_eq!(wanted.pieces[0].counts.iter().sum::<u64>(), 1 + u64::from(len >= 8), "{text}");
+            for isa in Isa::all() {
+                assert_eq!(run(isa, Some(&plan)), wanted, "{}: {text}", isa.name());
+            }
+        }
+    }
+}
+
 /// Names at any depth are found by shapes as by trees, in every instruction set.
 #[test]
 fn names_anywhere_are_those_of_trees() {
