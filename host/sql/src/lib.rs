@@ -26,7 +26,7 @@
 //! | [`options`], `session` | settings, and sessions that have them |
 //! | `reader`, `remote` | the engines of a session; objects of a store as readers |
 //! | [`functions`] | `json_path` and its typed variants |
-//! | `tables` | the names after FROM: files, folders, patterns |
+//! | `tables`, `files` | the names after FROM: files, folders, patterns |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema` | the schema of a file, kept beside it |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
@@ -37,6 +37,7 @@ pub mod functions;
 pub mod options;
 pub mod report;
 
+mod files;
 mod format;
 mod paths;
 mod predicate;

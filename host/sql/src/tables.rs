@@ -12,6 +12,7 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::execution::session_state::SessionState;
 use datafusion::prelude::SessionContext;
 
+use crate::files::FilesTable;
 use crate::format::WarpathFormat;
 use crate::reader::Reader;
 
@@ -45,7 +46,7 @@ impl Debug for Files {
 impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let is_url = name.contains("://");
-        let is_pattern = !is_url && name.contains(['*', '?', '[']) && !Path::new(name).exists();
+        let is_pattern = !is_url && name.contains(['*', '?', '[', '{']) && !Path::new(name).exists();
         if !is_url && !is_pattern && !Path::new(name).exists() {
             // A name without a dot or a slash is probably that of a table.
             return match name.contains(['.', '/']) {
@@ -60,9 +61,12 @@ impl UrlTableFactory for Files {
         let session = self.others.session_store().get_session().upgrade();
         let state = session.and_then(|it| it.read().as_any().downcast_ref::<SessionState>().cloned());
         let Some(state) = state else { return Ok(None) };
+        let format = WarpathFormat::new(self.reader.clone());
+        if !is_url {
+            return Ok(Some(Arc::new(FilesTable::open(Path::new(name), format, &state).await?)));
+        }
         let url = ListingTableUrl::parse(name)?;
-        let options =
-            ListingOptions::new(Arc::new(WarpathFormat::new(self.reader.clone()))).with_file_extension("");
+        let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         let config = ListingTableConfig::new(url).with_listing_options(options);
         let config = config.infer_partitions_from_path(&state).await?;
         let files = list(&config, &state).await?;

@@ -87,9 +87,47 @@ fn folders_patterns_and_compressed_files_are_tables() {
     let pattern = format!("'{}/*.ndjson'", session.path("logs/year=2026").display());
     assert_eq!(session.rows(&format!("SELECT sum(n) FROM {pattern}")), ["8"]);
     let none = format!("'{}/*.txt'", session.path("logs").display());
-    assert!(session.error(&format!("SELECT * FROM {none}")).contains("no file matches"));
+    assert!(session.error(&format!("SELECT * FROM {none}")).contains("no file has this name or matches"));
     let missing = quoted(&session.path("none.ndjson"));
     assert!(session.error(&format!("SELECT * FROM {missing}")).contains("there is no such file"));
+}
+
+/// Names mean the same files as in other commands, and folders `key=value` below them are columns.
+#[test]
+fn folders_that_a_name_does_not_spell_out_are_columns() {
+    let session = Session::new();
+    session.file("logs/year=2025/day=a%20b/a.ndjson", "{\"n\":1,\"day\":7}\n");
+    session.file("logs/year=2026/day=c/b.ndjson", "{\"n\":2}\n{\"n\":4}\n");
+    session.file("logs/year=2026/day=c/notes.txt", "no JSON");
+    session.file("logs/.hidden/x.ndjson", "no JSON");
+    let name = |pattern: &str| format!("'{}'", session.path(pattern).display());
+    let rows = |pattern: &str| {
+        session.rows(&format!(
+            "SELECT year, day, sum(n) FROM {} GROUP BY year, day ORDER BY year",
+            name(pattern)
+        ))
+    };
+    let both = ["2025 a b 1", "2026 c 6"];
+    assert_eq!(rows("logs"), both);
+    assert_eq!(rows("logs/*/*/*.ndjson"), both);
+    assert_eq!(rows("logs/**/[ab].ndjson"), both);
+    assert_eq!(rows("logs/year={2025,2026}/*/*.ndjson"), both);
+    assert_eq!(rows("logs/year=*6/*/b.ndjson"), ["2026 c 6"]);
+    // The name spells the year out; a member `year` is then one of the records.
+    let error = session.error(&format!("SELECT year FROM {}", name("logs/year=2026/*/*.ndjson")));
+    assert!(error.contains("year"), "{error}");
+    // A condition on folders alone reads no other file.
+    let damaged = session.path("logs/year=2025/day=a%20b/a.ndjson");
+    let sum = format!("SELECT sum(n) FROM {} WHERE year = 2026 AND day <> 'x'", name("logs"));
+    assert_eq!(session.rows(&sum), ["6"]);
+    let plan = session.plan(&sum);
+    assert!(plan.contains("b.ndjson") && !plan.contains("a.ndjson"), "{plan}");
+    assert_eq!(session.rows(&format!("SELECT count(*) FROM {} WHERE year = '2025'", name("logs"))), ["1"]);
+    fs::remove_file(damaged).unwrap();
+    // Files are listed for each query.
+    assert_eq!(rows("logs"), ["2026 c 6"]);
+    session.file("logs/year=2027/day=d/c.ndjson", "{\"n\":5}\n");
+    assert_eq!(rows("logs"), ["2026 c 6", "2027 d 5"]);
 }
 
 #[test]
