@@ -27,6 +27,7 @@ LAYERS = [
     ("host/cust", "lib.rs"),
     ("host/inflate", "lib.rs"),
     ("host/core", "lib.rs"),
+    ("host/terminal", "lib.rs"),
     ("host/lang", "lib.rs"),
     ("host/store", "lib.rs"),
     ("host/backend", "lib.rs"),

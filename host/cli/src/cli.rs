@@ -13,11 +13,10 @@
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`look`] | indentation and colours of JSON |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
-//! | [`out`], [`ui`], [`progress`] | results on standard output or in a file; messages and progress on standard error |
+//! | [`out`] | results on standard output or in a file |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
-//! | [`escape`] | the printed form of names |
 //! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
 
 mod args;
@@ -26,7 +25,6 @@ mod children;
 mod count;
 mod describe;
 mod devices;
-mod escape;
 mod explain;
 mod failure;
 mod files;
@@ -39,7 +37,6 @@ mod install;
 mod look;
 mod out;
 mod pack;
-mod progress;
 mod query;
 mod rejects;
 mod rows;
@@ -54,7 +51,6 @@ mod sql;
 mod statistics;
 mod table;
 mod tree;
-mod ui;
 mod validate;
 mod written;
 
@@ -63,13 +59,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use args::{BitmapCommand, Cli, Command, IndexCommand, MessageFormat, When};
+use args::{BitmapCommand, Cli, Command, IndexCommand};
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
-use escape::{escaped, escaped_lines};
 use failure::Failure;
-use ui::{Message, Ui};
+use warpath_terminal::escape::{escaped, escaped_lines};
+use warpath_terminal::messages::{Message, Ui};
+use warpath_terminal::options::{MessageFormat, When};
 
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
@@ -94,7 +91,7 @@ pub fn main() -> ExitCode {
     // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
     #[cfg(unix)]
     let _ = signals::clean_up_after();
-    let ui = Ui::new(cli.messages.color, cli.messages.quiet, cli.messages.message_format);
+    let ui = Ui::of(&cli.messages);
     match dispatch(cli, &ui, started) {
         Ok(code) => code,
         Err(failure) => {

@@ -6,20 +6,24 @@
 //! | [`statements`] | the text of statements, run one after the other |
 //! | [`output`] | rows as a table, NDJSON, CSV, Arrow or Parquet |
 //! | [`shell`] | the interactive shell |
-//! | [`messages`] | errors with their positions, notes, exit codes |
+//! | [`watch`] | progress, and signals that end a statement |
+//! | [`messages`] | failures with their positions and exit codes, and reports |
 
 mod args;
 mod messages;
 mod output;
 mod shell;
 mod statements;
+mod watch;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 use warpath_sql::report::Report;
+use warpath_terminal::messages::Ui;
 
 use args::Args;
 use messages::Failure;
@@ -36,23 +40,32 @@ pub fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    match run(&args) {
+    let ui = Ui::of(&args.messages);
+    match run(&args, &ui) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report();
+            failure.report(&ui);
             failure.exit_code()
         }
     }
 }
 
-fn run(args: &Args) -> Result<(), Failure> {
+fn run(args: &Args, ui: &Ui) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime =
         { runtime }.worker_threads(args.threads()).enable_all().build().map_err(Failure::of_system)?;
     let report = Arc::new(Report::default());
     let context = args.options().context_with(&report).map_err(|error| Failure::of_query(error, ""))?;
-    let mut session =
-        Session { runtime, context, report, format: args.format()?, output: args.output.clone() };
+    let mut session = Session {
+        runtime,
+        context,
+        report,
+        format: args.format()?,
+        output: args.output.clone(),
+        progress: args.progress,
+        ui: ui.clone(),
+        columns: BTreeSet::new(),
+    };
     if let Some(query) = &args.query {
         return session.run(query);
     }

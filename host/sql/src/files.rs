@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{DFSchema, Result, ScalarValue, plan_datafusion_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, plan_datafusion_err, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, filter_partitioned_file};
@@ -189,6 +189,12 @@ fn base(name: &Path) -> PathBuf {
 fn found(path: &Path, base: &Path) -> Result<Found> {
     let failed = |error: std::io::Error| plan_datafusion_err!("{}: {error}", path.display());
     let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return plan_err!(
+            "{}: no regular file, and a table may be read more than once; copy it to a file",
+            path.display()
+        );
+    }
     let goes_up = path.components().any(|part| part == Component::ParentDir);
     let full = if goes_up { path.canonicalize() } else { std::path::absolute(path) }.map_err(failed)?;
     let location = object_store::path::Path::from_absolute_path(&full)

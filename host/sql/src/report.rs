@@ -1,6 +1,7 @@
 //! Reports of scans: malformed records, and values that columns did not take.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpath::columns::Tally;
@@ -23,7 +24,10 @@ use warpath::columns::Tally;
 /// # }
 /// ```
 #[derive(Debug, Default)]
-pub struct Report(Mutex<LeftOut>);
+pub struct Report {
+    left_out: Mutex<LeftOut>,
+    bytes: AtomicU64,
+}
 
 /// Records and values that are in no result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,11 +53,25 @@ impl Report {
     /// Returns the counts, and begins anew.
     #[must_use]
     pub fn take(&self) -> LeftOut {
+        self.bytes.store(0, Ordering::Relaxed);
         std::mem::take(&mut self.inner())
     }
 
+    /// The bytes of text that schemas and scans have read since the last [`take`](Self::take). Another thread
+    /// may call this while a query runs.
+    #[must_use]
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     fn inner(&self) -> MutexGuard<'_, LeftOut> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts bytes of text. `before` is their number at the last call for the same input.
+    pub(crate) fn read(&self, now: u64, before: &mut u64) {
+        let more = now.saturating_sub(std::mem::replace(before, now));
+        self.bytes.fetch_add(more, Ordering::Relaxed);
     }
 
     pub(crate) fn note(&self, note: String) {

@@ -19,7 +19,9 @@ use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricB
 use futures::{FutureExt, Stream, StreamExt};
 use object_store::ObjectStore;
 use warpath::columns::{AsyncBatches, Schema};
-use warpath::{Answers, AsyncResults, Error, Input, InputError, Predicate, Program, Query, Source, Want};
+use warpath::{
+    Answers, AsyncResults, Error, Input, InputError, Predicate, Program, Query, Source, Stats, Want,
+};
 
 use crate::paths::PathColumn;
 use crate::predicate::{self, Columns, Condition};
@@ -96,7 +98,7 @@ impl Scan {
             input = input.matching(&predicate);
         }
         let run = Run::start(input, &self.columns).map_err(external)?;
-        Ok(Batches { run, scan: self, name, base, has_ended: false })
+        Ok(Batches { run, scan: self, name, base, read: 0, has_ended: false })
     }
 }
 
@@ -129,6 +131,13 @@ impl Run {
         let schema = Schema::new(&queries.collect::<std::result::Result<Vec<_>, Error>>()?)?;
         Ok(Self::Columns(input.record_batches(&schema).into_stream()))
     }
+
+    fn stats(&self) -> Stats {
+        match self {
+            Self::Columns(batches) => batches.answers().stats(),
+            Self::Records(answers) => answers.results().stats(),
+        }
+    }
 }
 
 /// The batches of a file.
@@ -138,6 +147,8 @@ struct Batches {
     name: String,
     /// The offset of the part in the file.
     base: u64,
+    /// The bytes of text that are counted.
+    read: u64,
     has_ended: bool,
 }
 
@@ -147,10 +158,8 @@ impl Batches {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let stats = match &self.run {
-            Run::Columns(batches) => batches.answers().stats(),
-            Run::Records(answers) => answers.results().stats(),
-        };
+        let stats = self.run.stats();
+        self.scan.reader.report.read(stats.bytes, &mut self.read);
         let Scan { counts, reader, columns, .. } = &*self.scan;
         counts.bytes.add(stats.bytes as usize);
         counts.skipped.add(stats.skipped as usize);
@@ -224,7 +233,10 @@ impl Stream for Batches {
             },
         };
         Poll::Ready(match next {
-            Some(Ok(batch)) => Some(Ok(batch)),
+            Some(Ok(batch)) => {
+                this.scan.reader.report.read(this.run.stats().bytes, &mut this.read);
+                Some(Ok(batch))
+            }
             Some(Err(error)) => {
                 this.end();
                 Some(Err(this.located(error)))

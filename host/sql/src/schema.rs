@@ -105,11 +105,12 @@ fn of_file(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree
     };
     let before = path.as_deref().map(stamp).transpose()?;
     let mut parts = reader.engine().input(vec![source]).schema(limit);
-    let mut records = 0;
+    let (mut records, mut read) = (0, 0);
     while limit.is_none_or(|limit| records < limit)
         && let Some(part) = parts.next()
     {
         records += part.map_err(external)?.records;
+        reader.report.read(parts.bytes_read(), &mut read);
     }
     let tree = parts.finish().tree;
     if let (Some(path), Some(stamp), None) = (path, before, limit)

@@ -88,6 +88,54 @@ fn failures_say_what_and_where() {
 }
 
 #[test]
+fn messages_have_the_form_of_the_options() {
+    let folder = folder();
+    let output = run(folder.path(), &["--message-format", "json", "SELECT levl FROM 'log.ndjson'"]);
+    let said: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(said["kind"], "error");
+    assert_eq!(said["message"], "there is no column `levl`; did you mean `level`?");
+    assert_eq!(said["excerpt"], "  SELECT levl FROM 'log.ndjson'\n         ^");
+    let output = run(folder.path(), &["--message-format", "json", "SELECT a FROM 'bad.ndjson'"]);
+    let said: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!((&said["line"], said["byte"].is_number()), (&2.into(), true), "{said}");
+    let skip = ["--on-error", "skip", "SELECT a FROM 'bad.ndjson'"];
+    assert!(text(&run(folder.path(), &skip).stderr).starts_with("warning: "));
+    assert_eq!(text(&run(folder.path(), &[&["-q"][..], &skip].concat()).stderr), "");
+    let output = run(folder.path(), &["--progress", "always", "SELECT sum(ms) FROM 'log.ndjson'"]);
+    assert!(text(&output.stderr).starts_with("progress: 67 B of "), "{}", text(&output.stderr));
+    // Nothing in a table controls the terminal.
+    let output = run(folder.path(), &["SELECT E'a\\x1b[2J' AS \"b\x1bc\""]);
+    assert!(!text(&output.stdout).contains('\x1b'), "{}", text(&output.stdout));
+}
+
+/// A signal ends a statement, and leaves nothing of its output.
+#[cfg(unix)]
+#[test]
+fn signals_end_a_statement() {
+    use std::io::{BufRead, BufReader};
+    let folder = folder();
+    let endless = "SELECT sum(value) AS v FROM generate_series(1, 9000000000000000000)";
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-sql"));
+        command
+            .args(["--progress", "always", "-o", "out.csv", endless])
+            .current_dir(folder.path())
+            .env_clear();
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.starts_with("progress: "), "{line}");
+        let sent =
+            Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal}");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().contains("out.csv")), "{left:?}");
+    }
+}
+
+#[test]
 fn statements_come_from_a_file_or_standard_input() {
     use std::io::Write;
     let folder = folder();

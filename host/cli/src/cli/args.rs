@@ -23,14 +23,15 @@ pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
-    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, MessageFormat,
-    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
-    RunArgs, SkipArgs, StatsFormat, StrictArgs, When, WhereArgs,
+    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArg,
+    OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs, RunArgs,
+    SkipArgs, StatsFormat, StrictArgs, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
 pub use schema::{SchemaArgs, SchemaCommand, SchemaDiffArgs, SchemaFormat};
+use warpath_terminal::options::MessageArgs;
 
 /// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
 #[derive(Parser)]
@@ -71,27 +72,6 @@ pub struct Cli {
 
     #[command(flatten)]
     pub messages: MessageArgs,
-}
-
-#[derive(Args)]
-pub struct MessageArgs {
-    // Fixed orders, because the default order depends on the number of subcommands.
-    /// Colours in messages and in JSON results
-    ///
-    /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. CLICOLOR_FORCE colours pipes, too.
-    #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true,
-          help_heading = "Messages", display_order = 5, env = "WARPATH_COLOR", hide_env_values = true)]
-    pub color: When,
-
-    /// No warnings and notes; errors are still reported
-    #[arg(short, long, global = true, help_heading = "Messages", display_order = 6)]
-    pub quiet: bool,
-
-    /// Format of messages on standard error
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true,
-          help_heading = "Messages", display_order = 7, env = "WARPATH_MESSAGE_FORMAT",
-          hide_env_values = true)]
-    pub message_format: MessageFormat,
 }
 
 #[derive(Subcommand)]

@@ -14,17 +14,17 @@ use warpath_core::temporary::OutputMode;
 use warpath_exec::bitmap::build;
 use warpath_exec::bitmap::build::{BitmapMaker, bitmap_maker};
 use warpath_store::bitmap::column::{Bin, Column, Holds};
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
     FollowArgs, OnMismatchArg, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
 };
-use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
-use super::progress::Progress;
-use super::statistics::{Statistics, named};
-use super::ui::Ui;
+use super::statistics::{self, Statistics, named};
 use super::written::Written;
 use super::{files, formats, index, query, run, select};
 
@@ -75,7 +75,8 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
     let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
     let source = Source::File(args.file.clone());
-    let progress = Arc::new(Mutex::new((Progress::new(args.report.progress.progress, &[source], false), 0)));
+    let progress =
+        Arc::new(Mutex::new((Progress::new(args.report.progress.progress, source.text_bytes(), false), 0)));
     let watch = {
         let progress = progress.clone();
         move |bytes| {
@@ -96,7 +97,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
         .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;
     if let Some(format) = args.report.stats.stats {
-        ui.statistics(&building_statistics(&maker, &index, read, started.elapsed()), format);
+        statistics::show(ui, &building_statistics(&maker, &index, read, started.elapsed()), format);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -326,7 +327,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     out.finish()?;
     if let Some(format) = args.stats.stats {
         let times = [opened, planned - opened, answered - planned, started.elapsed() - answered];
-        ui.statistics(&statistics(&engine, &index, &plan, &matching, times), format);
+        statistics::show(ui, &statistics(&engine, &index, &plan, &matching, times), format);
     }
     Ok(if args.exit_status.exit_status && matching.count == 0 {
         ExitCode::from(1)

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath::{Batch, Error, Program, Query, Want};
 use warpath_exec::stream::{Digest, Found};
 use warpath_lang::about_record::AboutRecord;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
 
 use super::args::WhereArgs;
-use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
 use super::rejects::Reject;
 use super::run::{Consumer, Flow};
 use super::statistics::Statistics;
-use super::ui::Ui;
 
 /// A query that filters children by a member, and what is known of the records that were read.
 pub struct ChildWatch {

@@ -9,16 +9,17 @@ use warpath::{Batch, Program, Query, Want};
 use warpath_exec::aggregate::count::append_values;
 use warpath_exec::aggregate::tally::{Tallied, Tally};
 use warpath_exec::stream::Digest;
+use warpath_terminal::messages::Ui;
 
 use super::args::{CountByArgs, DistinctArgs, WhereArgs};
 use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::formats;
+use super::look::Look;
 use super::out::Out;
 use super::rows::{Cell, RowWriter};
 use super::run::{self, Consumer, Flow};
-use super::ui::Ui;
 use super::written::Written;
 
 /// The queries of paths, with the format of instants that `only` has.
@@ -40,7 +41,12 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
         tally: Arc::new(Tally::new(&queries)?.with_missing()),
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
-        rows: RowWriter::new(format, args.rows.raw_output, ui.look(&args.run.output, false), names),
+        rows: RowWriter::new(
+            format,
+            args.rows.raw_output,
+            Look::of(ui.when(), &args.run.output, false),
+            names,
+        ),
         is_empty: true,
     };
     let mut count = Watched::new(count, &queries, ui)?;
@@ -57,7 +63,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
-    let look = ui.look(&args.run.output, false);
+    let look = Look::of(ui.when(), &args.run.output, false);
     if args.count {
         formats::check_text(&args.run.output)?;
     }

@@ -9,12 +9,12 @@ use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, TextForm, Want};
 use warpath_backend::backend::Stage;
 use warpath_lang::jsonpath;
+use warpath_terminal::escape::{escaped, escaped_lines};
+use warpath_terminal::messages::Ui;
 
 use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
-use super::escape::{escaped, escaped_lines};
 use super::failure::Failure;
 use super::out::Out;
-use super::ui::Ui;
 use super::{filter, run};
 
 pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError};
 
-use super::ui::{Message, Place, Ui};
+use warpath_terminal::messages::{Message, Place, Ui};
 
 /// The reason why a run failed.
 #[derive(Debug)]

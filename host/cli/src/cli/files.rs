@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
+use warpath_terminal::messages::Ui;
 
 use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
 use super::failure::{Failure, reason};
 use super::inherited;
 #[cfg(unix)]
 use super::signals;
-use super::ui::Ui;
 use super::written::Written;
 
 /// The description of a list of names in messages.
@@ -25,6 +25,11 @@ const LIST: &str = "the list of `--files-from`";
 /// A file that cannot be read is reported when its turn comes.
 pub fn sources(args: &FileArgs, written: Written<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
     sources_of(args, FolderFiles::Json, written, ui)
+}
+
+/// The number of bytes in all inputs; `None` if it is unknown or an input is compressed.
+pub fn text_bytes(sources: &[Source]) -> Option<u64> {
+    sources.iter().map(Source::text_bytes).sum()
 }
 
 /// Returns the inputs, as [`sources`] does. `files` are the files that are read of folders.

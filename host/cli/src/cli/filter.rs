@@ -17,17 +17,19 @@ use warpath::{
 use warpath_core::temporary::OutputMode;
 use warpath_exec::bitmap::build::build_matches;
 use warpath_exec::stream::Setup;
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
 use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
 use super::children::ChildWatch;
 use super::failure::Failure;
 use super::files;
+use super::files::text_bytes;
 use super::out::{self, Out};
-use super::progress::Progress;
 use super::rejects::{self, Rejects};
 use super::run::{builder, check_times, excerpt, table};
-use super::ui::Ui;
+use super::statistics;
 use super::written::Written;
 
 /// The exit code if a subscription is wrong.
@@ -256,7 +258,7 @@ impl Filter<'_> {
     /// Filters all inputs. Returns true if any document matched.
     fn run(&mut self, sources: Vec<Source>, ui: &Ui, started: Instant) -> Result<bool, Failure> {
         let is_shown = self.out.is_terminal() && !self.args.count;
-        let mut progress = Progress::new(self.args.report.progress.progress, &sources, is_shown);
+        let mut progress = Progress::new(self.args.report.progress.progress, text_bytes(&sources), is_shown);
         let mut answers = Answers::new(self.args, self.format, &self.standing.current())?;
         let setup = started.elapsed();
         let mut failure = self.all(sources, &mut answers, &mut progress).err();
@@ -283,7 +285,7 @@ impl Filter<'_> {
             // counted.
             let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
             let setup = ready.map_or(setup, |ready| ready.max(setup));
-            ui.statistics(&table(plan, stats, setup, made, started.elapsed(), None), format);
+            statistics::show(ui, &table(plan, stats, setup, made, started.elapsed(), None), format);
         }
         failure.map_or(Ok(self.done.stats.matches > 0), Err)
     }

@@ -11,8 +11,8 @@ use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpath::TextForm;
 use warpath_backend::answer::text;
+use warpath_terminal::escape::escaped;
 
-use super::escape::escaped;
 use super::look::{HEADER, Look};
 
 /// The rows that decide the widths, and the bytes of their cells that end them earlier.

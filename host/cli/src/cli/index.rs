@@ -6,14 +6,14 @@ use std::time::SystemTime;
 use indicatif::BinaryBytes;
 use warpath::{IndexFile, IndexInfo, Program, Query, Source};
 use warpath_exec::dump as text;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
 
 use super::args::{BuildArgs, DumpArgs, InfoArgs, OnErrorArgs, StrictArgs};
-use super::escape::escaped;
 use super::failure::Failure;
 use super::out::Out;
-use super::progress::Progress;
 use super::statistics::named;
-use super::ui::Ui;
 use super::written::Written;
 use super::{files, formats, run};
 
@@ -28,7 +28,8 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
     };
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &OnErrorArgs::SKIP, &StrictArgs::default())?;
-    let mut progress = Progress::new(args.progress.progress, &[Source::File(args.file.clone())], false);
+    let mut progress =
+        Progress::new(args.progress.progress, Source::File(args.file.clone()).text_bytes(), false);
     let mut indexed = 0;
     let built = IndexFile::build_watched(&engine, &args.file, &args.output.output, levels, &mut |bytes| {
         indexed = bytes;

@@ -3,13 +3,14 @@
 //! A printer copies the bytes of strings and numbers unchanged. It works on any text that the records of an
 //! input can have, well-formed or not.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
-use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Style};
 use terminal_size::{Width, terminal_size_of};
 
-use super::args::{OutputArgs, When};
+use warpath_terminal::options::{When, supports_color};
+
+use super::args::OutputArgs;
 
 const KEY: Style = AnsiColor::Blue.on_default().bold();
 const STRING: Style = AnsiColor::Green.on_default();
@@ -56,11 +57,6 @@ impl Look {
         }
         Printer { look: self, depth: 0, out }.all(json);
     }
-}
-
-/// Returns true if a stream is a terminal that shows colours, by NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
-pub fn supports_color(stream: &(impl anstream::stream::RawStream + IsTerminal)) -> bool {
-    AutoStream::choice(stream) != ColorChoice::Never
 }
 
 /// The kinds of a token.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use warpath_core::temporary::OutputMode;
+use warpath_terminal::progress;
 
 use super::args::OutputArgs;
 use super::failure::Failure;
-use super::{inherited, progress};
+use super::inherited;
 
 /// The number of bytes that are buffered before they are written. Writes end at line ends, because standard
 /// output passes them on unchanged.

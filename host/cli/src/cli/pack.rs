@@ -11,6 +11,8 @@ use indicatif::BinaryBytes;
 use warpath::Source;
 use warpath::packed::{PackOptions, PackedFile, unpack};
 use warpath_exec::pack::{pack_to_watched, pack_watched};
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
 
 use super::args::{PackArgs, UnpackArgs};
 use super::failure::Failure;
@@ -18,9 +20,7 @@ use super::files;
 use super::formats;
 use super::inherited;
 use super::out::{self, Out};
-use super::progress::Progress;
-use super::statistics::Statistics;
-use super::ui::Ui;
+use super::statistics::{self, Statistics};
 use super::written::Written;
 
 /// Packs a file.
@@ -33,7 +33,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     if let Some(bytes) = group_size {
         options = options.group_bytes(*bytes);
     }
-    let mut progress = Progress::new(report.progress.progress, slice::from_ref(&source), false);
+    let mut progress = Progress::new(report.progress.progress, source.text_bytes(), false);
     let mut packed_bytes = 0;
     let mut show = |bytes| {
         packed_bytes = bytes;
@@ -71,7 +71,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
             .exactly("packed", "newlines", packed.lines)
             .exactly("packed", "groups", packed.groups)
             .seconds("packed", "total_seconds", took);
-        ui.statistics(&statistics, format);
+        statistics::show(ui, &statistics, format);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,17 +7,17 @@ use std::time::Instant;
 
 use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
 use warpath_backend::answer::text;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
 
 use super::args::{HeadArgs, QueryArgs};
 use super::children::Watched;
-use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::ui::Ui;
 use super::written::Written;
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -34,7 +34,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    let look = ui.look(&args.run.output, args.pretty.pretty);
+    let look = Look::of(ui.when(), &args.run.output, args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let watched = std::slice::from_ref(&query);
     let only = &args.run.only;
@@ -118,7 +118,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {
         form: TextForm::Json,
-        look: ui.look(&args.run.output, args.pretty.pretty),
+        look: Look::of(ui.when(), &args.run.output, args.pretty.pretty),
         fields: Fields { name: false, offsets: false, path: false },
         end: b'\n',
         limit,

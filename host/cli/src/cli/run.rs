@@ -14,15 +14,16 @@ use warpath::{
 use warpath_core::temporary::OutputMode;
 use warpath_exec::stream::{Digest, Setup};
 use warpath_shared::units::LineIx;
+use warpath_terminal::escape::{escaped, is_escaped};
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
-use super::escape::{escaped, is_escaped};
 use super::failure::Failure;
+use super::files::text_bytes;
 use super::out::Out;
-use super::progress::Progress;
 use super::rejects::{self, Reject, Rejects};
-use super::statistics::Statistics;
-use super::ui::Ui;
+use super::statistics::{self, Statistics};
 use super::written::Written;
 
 /// A consumer of results: it prints, counts or converts them.
@@ -153,7 +154,7 @@ pub fn consume(
         return without_input(consumer, &mut out, &mut rejects);
     }
     let is_shown = out.is_terminal() && consumer.prints_meanwhile();
-    let mut progress = Progress::new(args.report.progress.progress, &sources, is_shown);
+    let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate, args)?;
     let input = prepared(input, consumer, args)?;
     let mut answers = input.answers(program, consumer.want());
@@ -173,7 +174,7 @@ pub fn consume(
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];
         let table = statistics(&answers, before, found, started, times);
-        ui.statistics(&consumer.statistics(table), format);
+        statistics::show(ui, &consumer.statistics(table), format);
     }
     done
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use warpath::{Batch, Program, Query, Want};
 use warpath_exec::aggregate::sample::Sample;
+use warpath_terminal::messages::Ui;
 
 use super::args::SampleArgs;
 use super::failure::Failure;
@@ -14,7 +15,6 @@ use super::formats;
 use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::ui::Ui;
 use super::written::Written;
 
 /// Prints random records.
@@ -35,7 +35,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         memory: args.memory.memory,
         bytes: 0,
         is_empty: true,
-        look: ui.look(&args.run.output, false),
+        look: Look::of(ui.when(), &args.run.output, false),
     };
     run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))

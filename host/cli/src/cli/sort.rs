@@ -8,6 +8,7 @@ use warpath_exec::aggregate::order::{
 };
 use warpath_exec::aggregate::sorter::Sorter;
 use warpath_exec::stream::Digest;
+use warpath_terminal::messages::Ui;
 
 use super::args::SortArgs;
 use super::failure::Failure;
@@ -15,7 +16,6 @@ use super::out::Out;
 use super::rejects::Reject;
 use super::run::{Consumer, Flow};
 use super::statistics::Statistics;
-use super::ui::Ui;
 
 /// The columns by which rows are sorted, as the options name them.
 pub fn columns(args: &SortArgs, program: &Program) -> Result<Vec<SortBy>, Failure> {

@@ -3,7 +3,16 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::escape::{escaped, quoted};
+use warpath_terminal::escape::{escaped, quoted};
+use warpath_terminal::messages::Ui;
+
+use super::args::StatsFormat;
+
+/// Prints statistics on standard error: lines of text, or one object.
+pub fn show(ui: &Ui, statistics: &Statistics, format: StatsFormat) {
+    let is_json = format == StatsFormat::Json || ui.is_json();
+    ui.lines(&if is_json { statistics.to_json() } else { statistics.to_text() });
+}
 
 /// Rows of a name and a value, and the exact values that stand for them in JSON.
 #[derive(Default)]

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use warpath::{DeviceChoice, Engine, Error, InputError, Source};
 use warpath_backend::tree::{Tree, dump};
 use warpath_exec::stream::IndexedPartition;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
 
 use super::args::{OnErrorArg, TreeArgs};
-use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
 use super::run::excerpt;
-use super::ui::Ui;
 use super::written::Written;
 
 /// Prints the trees of records.

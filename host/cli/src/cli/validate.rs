@@ -6,14 +6,14 @@ use std::time::Instant;
 use warpath::{Batch, DeviceChoice, Program, Query, RecordError, Want};
 use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::{Message, Place, Ui};
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
-use super::escape::escaped;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
-use super::ui::{Message, Place, Ui};
 use super::written::Written;
 
 /// The exit code for malformed records. It is the code for bad input in other commands.

@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
 use warpath_sql::{Options, SchemaFrom};
+use warpath_terminal::options::{MessageArgs, When};
 
 use super::messages::Failure;
 
@@ -34,7 +35,8 @@ Exit codes:
   3    bad query
   4    bad input
   5    device failure
-  130  interrupted"
+  129, 130, 143
+       ended by SIGHUP, SIGINT or SIGTERM"
 )]
 pub struct Args {
     /// Statements, separated by `;`
@@ -83,6 +85,22 @@ pub struct Args {
     /// Memory of sorts, joins and aggregates before they write to temporary files, such as `4G`
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory: Option<usize>,
+
+    /// Progress on standard error
+    ///
+    /// `auto`: on a terminal, unless rows are printed there while the query runs, and after half a second.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        env = "WARPATH_PROGRESS",
+        hide_env_values = true
+    )]
+    pub progress: When,
+
+    #[command(flatten)]
+    pub messages: MessageArgs,
 }
 
 /// The policy for malformed records.

@@ -1,4 +1,4 @@
-//! Messages on standard error: errors with their positions, notes, and exit codes.
+//! Failures with their positions and exit codes, and reports of what scans left out.
 
 use std::io;
 use std::process::ExitCode;
@@ -7,26 +7,26 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
 use warpath_sql::report::LeftOut;
+use warpath_terminal::messages::{Message, Place, Ui};
 
 /// The reason why a run failed.
-#[derive(Debug)]
 pub struct Failure {
-    message: String,
-    help: Option<String>,
+    message: Message,
     code: u8,
 }
 
 impl Failure {
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, code: 2 }
+        Self { message: Message { text: message.into(), ..Message::default() }, code: 2 }
     }
 
     pub fn of_system(error: io::Error) -> Self {
         Self::usage(error.to_string())
     }
 
-    pub fn interrupted() -> Self {
-        Self { message: "interrupted".into(), help: None, code: 130 }
+    /// The end by a signal.
+    pub fn signalled(code: u8) -> Self {
+        Self { message: Message { text: "interrupted".into(), ..Message::default() }, code }
     }
 
     /// An error of DataFusion about a statement, or of Warpath beneath it.
@@ -38,31 +38,33 @@ impl Failure {
                 Error::Device(_) | Error::Internal(_) => 5,
                 _ => 4,
             };
-            return Self { message: error.chain(), help: None, code };
+            let place = match error {
+                Error::Input(input) => Place::of(input),
+                _ => None,
+            };
+            return Self { message: Message { text: error.chain(), place, ..Message::default() }, code };
         }
         let mut help = None;
         if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
             help = Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
         }
-        let (line, column) = position(&error).unwrap_or((0, 0));
         let code = match error.find_root() {
             DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => 4,
             DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => 2,
             _ => 3,
         };
-        let mut message = plain(&error);
-        if let Some(text) = (line as usize).checked_sub(1).and_then(|line| statement.lines().nth(line)) {
-            let caret = " ".repeat((column as usize).saturating_sub(1));
-            message = format!("{message}\n  {text}\n  {caret}^");
-        }
-        Self { message, help, code }
+        let (line, column) = position(&error).unwrap_or((0, 0));
+        let text = (line as usize).checked_sub(1).and_then(|line| statement.lines().nth(line));
+        let excerpt = text.map(|text| {
+            let before = text.chars().take((column as usize).saturating_sub(1));
+            let caret: String = before.map(|char| if char == '\t' { char } else { ' ' }).collect();
+            format!("  {text}\n  {caret}^")
+        });
+        Self { message: Message { text: plain(&error), place: None, excerpt, help }, code }
     }
 
-    pub fn report(&self) {
-        eprintln!("error: {}", self.message);
-        if let Some(help) = &self.help {
-            eprintln!("help: {help}");
-        }
+    pub fn report(&self, ui: &Ui) {
+        ui.report(&self.message);
     }
 
     pub fn exit_code(&self) -> ExitCode {
@@ -97,8 +99,14 @@ fn plain(error: &DataFusionError) -> String {
         return format!("there is no column `{}`{}", field.name, near.unwrap_or(all));
     }
     let text = error.find_root().strip_backtrace();
-    let kinds =
-        ["Error during planning: ", "SQL error: ", "Execution error: ", "Schema error: ", "External error: "];
+    let kinds = [
+        "Error during planning: ",
+        "SQL error: ",
+        "Execution error: ",
+        "Schema error: ",
+        "External error: ",
+        "IO error: ",
+    ];
     let text = kinds.iter().fold(text.as_str(), |text, kind| text.strip_prefix(kind).unwrap_or(text));
     let parsed = text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")"));
     parsed.map_or_else(|| text.to_owned(), |text| text.replace("\\\"", "\""))
@@ -130,19 +138,25 @@ fn position(error: &DataFusionError) -> Option<(u64, u64)> {
 }
 
 /// Reports the records and values that the scans of a statement left out.
-pub fn left_out(left_out: &LeftOut) {
+pub fn left_out(left_out: &LeftOut, ui: &Ui) {
     for (file, records) in &left_out.skipped {
         let records =
             if *records == 1 { "1 malformed record".into() } else { format!("{records} malformed records") };
-        eprintln!("warning: {file}: {records} skipped; `warpath validate` shows them");
+        let text = format!("{file}: {records} skipped; `warpath validate` shows them");
+        ui.warning_at(Some(Place::of_file(file.clone())), text);
     }
     for (column, refused) in &left_out.columns {
         let values = if refused.count == 1 { "1 value".into() } else { format!("{} values", refused.count) };
+        let place = refused.first.as_ref().map(|(file, line)| Place {
+            file: file.clone(),
+            line: Some(*line),
+            byte: None,
+        });
         let first = refused.first.as_ref();
         let first = first.map_or_else(String::new, |(file, line)| format!(" (one of them: {file}:{line})"));
-        eprintln!("warning: {column}: {values} not taken, null instead{first}");
+        ui.warning_at(place, format!("{column}: {values} not taken, null instead{first}"));
     }
     for note in &left_out.notes {
-        eprintln!("note: {note}");
+        ui.note(note);
     }
 }

@@ -3,21 +3,22 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use datafusion::arrow::csv;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::arrow::json::LineDelimitedWriter;
-use datafusion::arrow::util::display::FormatOptions;
-use datafusion::arrow::util::pretty::pretty_format_batches_with_options;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
 use warpath_core::temporary::{OutputMode, Temporary};
+use warpath_terminal::escape::escaped;
 
 use super::args::Format;
-use super::messages::Failure;
 
 /// A destination of rows.
 pub struct Output {
@@ -39,12 +40,12 @@ enum Rows {
 }
 
 impl Output {
-    pub fn new(format: Format, path: Option<&Path>, schema: &SchemaRef) -> Result<Self, Failure> {
+    pub fn new(format: Format, path: Option<&Path>, schema: &SchemaRef) -> Result<Self, DataFusionError> {
         let (file, opened) = match path {
             Some(path) => {
-                let made = Temporary::beside(path, OutputMode::default());
-                let (temporary, file) =
-                    made.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+                let named =
+                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+                let (temporary, file) = Temporary::beside(path, OutputMode::default()).map_err(named)?;
                 (Some(temporary), Some(file))
             }
             None => (None, None),
@@ -55,21 +56,18 @@ impl Output {
                 None => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
             }
         };
-        let failed = |error: ArrowError| Failure::of_query(error.into(), "");
         let rows = match (format, opened) {
             (Format::Table, opened) => Rows::Table(buffered(opened), schema.clone(), Vec::new()),
             (Format::Ndjson, opened) => Rows::Ndjson(LineDelimitedWriter::new(buffered(opened))),
             (Format::Csv, opened) => Rows::Csv(Box::new(csv::Writer::new(buffered(opened)))),
             (Format::Arrow, Some(file)) => {
-                Rows::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema).map_err(failed)?))
+                Rows::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema)?))
             }
             (Format::Parquet, Some(file)) => {
-                let writer = ArrowWriter::try_new(BufWriter::new(file), schema.clone(), None);
-                let writer = writer.map_err(|error| Failure::of_query(error.into(), ""))?;
-                Rows::Parquet(Box::new(writer))
+                Rows::Parquet(Box::new(ArrowWriter::try_new(BufWriter::new(file), schema.clone(), None)?))
             }
             (Format::Arrow | Format::Parquet, None) => {
-                Rows::Stream(Box::new(StreamWriter::try_new(buffered(None), schema).map_err(failed)?))
+                Rows::Stream(Box::new(StreamWriter::try_new(buffered(None), schema)?))
             }
         };
         Ok(Self { rows, file })
@@ -92,10 +90,10 @@ impl Output {
     pub fn finish(self) -> Result<(), DataFusionError> {
         match self.rows {
             Rows::Table(mut out, schema, batches) => {
-                let options = FormatOptions::default().with_null("NULL");
-                let empty = [RecordBatch::new_empty(schema)];
-                let batches = if batches.is_empty() { &empty[..] } else { &batches[..] };
-                writeln!(out, "{}", pretty_format_batches_with_options(batches, &options)?)?;
+                let cells = batches.iter().map(cells).collect::<Result<Vec<_>, ArrowError>>()?;
+                let empty = [RecordBatch::new_empty(texts(&schema))];
+                let cells = if cells.is_empty() { &empty[..] } else { &cells[..] };
+                writeln!(out, "{}", pretty_format_batches(cells)?)?;
                 out.flush()?;
             }
             Rows::Ndjson(mut writer) => {
@@ -115,4 +113,24 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// The columns of a table as texts.
+fn texts(schema: &SchemaRef) -> SchemaRef {
+    let text = |name: &str| Field::new(escaped(name), DataType::Utf8, true);
+    Arc::new(Schema::new(schema.fields().iter().map(|field| text(field.name())).collect::<Vec<_>>()))
+}
+
+/// The texts of cells, in which nothing controls a terminal.
+fn cells(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let options = FormatOptions::default().with_null("NULL");
+    let column = |column: &ArrayRef| -> Result<ArrayRef, ArrowError> {
+        let formatter = ArrayFormatter::try_new(column, &options)?;
+        let cells =
+            (0..column.len()).map(|row| Ok(escaped(&formatter.value(row).try_to_string()?).into_owned()));
+        Ok(Arc::new(StringArray::from(cells.collect::<Result<Vec<_>, ArrowError>>()?)))
+    };
+    let columns = batch.columns().iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(texts(&batch.schema()), columns, &options)
 }

@@ -1,6 +1,7 @@
 //! The interactive shell: statements of several lines, a history, completion of words and columns.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rustyline::completion::Completer;
@@ -71,7 +72,7 @@ DESCRIBE 'log.ndjson'; shows columns. EXPLAIN shows a plan. `quit` or Ctrl-D end
 /// Reads statements and runs them, until the user ends the shell. Failures of statements do not end it.
 pub fn run(session: &mut Session) -> Result<(), Failure> {
     let mut editor = Editor::<Words, DefaultHistory>::new().map_err(of_terminal)?;
-    editor.set_helper(Some(Words { columns: Vec::new() }));
+    editor.set_helper(Some(Words { columns: BTreeSet::new() }));
     let history = history();
     if let Some(path) = &history {
         // There is no history the first time.
@@ -79,6 +80,9 @@ pub fn run(session: &mut Session) -> Result<(), Failure> {
     }
     eprintln!("warpath sql {}; `help` shows how to begin", env!("CARGO_PKG_VERSION"));
     loop {
+        if let Some(words) = editor.helper_mut() {
+            words.columns.clone_from(&session.columns);
+        }
         let text = match editor.readline("sql> ") {
             Ok(text) => text,
             Err(ReadlineError::Interrupted) => continue,
@@ -96,7 +100,7 @@ pub fn run(session: &mut Session) -> Result<(), Failure> {
             "help" | "\\?" => eprintln!("{HELP}"),
             _ => {
                 if let Err(failure) = session.run(&text) {
-                    failure.report();
+                    failure.report(&session.ui);
                 }
             }
         }
@@ -122,7 +126,7 @@ fn history() -> Option<PathBuf> {
 }
 
 struct Words {
-    columns: Vec<String>,
+    columns: BTreeSet<String>,
 }
 
 impl Helper for Words {}
@@ -151,18 +155,33 @@ impl Validator for Words {
 impl Completer for Words {
     type Candidate = String;
 
-    /// Words of SQL and columns. Within quotes, the names of files.
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = &line[..at];
+        Ok(self.candidates(&line[..at]))
+    }
+}
+
+impl Words {
+    /// Words of SQL, columns of tables that were named before, and members of their structs. Within other
+    /// quotes, the names of files. Returns the offset of the text that a candidate replaces, too.
+    fn candidates(&self, before: &str) -> (usize, Vec<String>) {
+        let start = before.rfind([' ', '\t', '\n', ',', '(', ')', '=', '<', '>', ';']).map_or(0, |at| at + 1);
+        let typed = &before[start..];
+        let depth = |text: &str| text.matches('[').count();
+        let is_next = |it: &&String| it.starts_with(typed) && depth(it) == depth(typed);
+        let columns: Vec<String> = self.columns.iter().filter(is_next).cloned().collect();
+        if !typed.is_empty() && !columns.is_empty() && typed.contains('[') {
+            return (start, columns);
+        }
         if before.matches('\'').count() % 2 == 1 {
             let start = before.rfind('\'').map_or(0, |at| at + 1);
-            return Ok((start, files(&before[start..])));
+            return (start, files(&before[start..]));
         }
-        let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
-        let word = before[start..].to_uppercase();
-        let all = WORDS.iter().map(|word| (*word).to_owned()).chain(self.columns.iter().cloned());
-        let found = all.filter(|it| !word.is_empty() && it.to_uppercase().starts_with(&word)).collect();
-        Ok((start, found))
+        if typed.is_empty() {
+            return (start, Vec::new());
+        }
+        let word = typed.to_uppercase();
+        let words = WORDS.iter().filter(|it| it.starts_with(&word)).map(|it| (*it).to_owned());
+        (start, columns.into_iter().chain(words).collect())
     }
 }
 
@@ -186,4 +205,35 @@ fn files(begin: &str) -> Vec<String> {
         .collect();
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_and_members_are_completed() {
+        let all = [
+            "commit",
+            "commit['cid']",
+            "commit['record']",
+            "commit['record']['text']",
+            "count",
+            "\"createdAt\"",
+        ];
+        let words = Words { columns: all.map(String::from).into() };
+        for (before, start, candidates) in [
+            ("SELECT co", 7, &["commit", "count", "COUNT"][..]),
+            ("SELECT count(com", 13, &["commit"]),
+            ("SELECT commit['", 7, &["commit['cid']", "commit['record']"]),
+            ("SELECT a, commit['record'][", 10, &["commit['record']['text']"]),
+            ("SELECT \"cr", 7, &["\"createdAt\""]),
+            ("SEL", 0, &["SELECT"]),
+            ("SELECT ", 7, &[]),
+            ("SELECT 1 FROM 'src/cli/she", 15, &["src/cli/shell.rs"]),
+        ] {
+            let want: Vec<String> = candidates.iter().map(|it| (*it).to_owned()).collect();
+            assert_eq!(words.candidates(before), (start, want), "{before}");
+        }
+    }
 }

@@ -1,10 +1,15 @@
 //! Statements, run one after the other.
 
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
@@ -12,10 +17,13 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
 use warpath_sql::report::Report;
+use warpath_terminal::messages::Ui;
+use warpath_terminal::options::When;
 
 use super::args::Format;
 use super::messages::{self, Failure};
 use super::output::Output;
+use super::watch::{self, Watch};
 
 /// A session, and the form of its results.
 pub struct Session {
@@ -24,6 +32,11 @@ pub struct Session {
     pub report: Arc<Report>,
     pub format: Format,
     pub output: Option<PathBuf>,
+    pub progress: When,
+    pub ui: Ui,
+    /// The columns of all tables that statements have named, and the members of their structs, as they are
+    /// written in SQL.
+    pub columns: BTreeSet<String>,
 }
 
 impl Session {
@@ -39,27 +52,36 @@ impl Session {
             return Err(Failure::usage("`--output` takes the rows of one statement"));
         }
         for statement in statements {
+            // A bar of progress would be mixed with rows that are printed while the query runs.
+            let is_shown =
+                self.output.is_none() && self.format != Format::Table && io::stdout().is_terminal();
+            let watch = Watch::start(self.progress, &self.report, is_shown);
             let done = self.runtime.block_on(async {
                 tokio::select! {
-                    done = self.one(statement, text) => done,
-                    _ = tokio::signal::ctrl_c() => Err(Failure::interrupted()),
+                    done = self.one(statement, &watch) => done.map_err(|error| Failure::of_query(error, text)),
+                    failure = watch::signal() => Err(failure),
                 }
             });
-            messages::left_out(&self.report.take());
-            done?;
+            drop(watch);
+            messages::left_out(&self.report.take(), &self.ui);
+            let columns = done?;
+            self.columns.extend(columns);
         }
         Ok(())
     }
 
-    async fn one(&self, statement: Statement, text: &str) -> Result<(), Failure> {
-        let failed = |error| Failure::of_query(error, text);
-        let plan = self.context.state().statement_to_plan(statement).await.map_err(failed)?;
-        let frame = self.context.execute_logical_plan(plan).await.map_err(failed)?;
+    /// Runs a statement. Returns the columns of the tables that it names.
+    async fn one(&self, statement: Statement, watch: &Watch) -> Result<Vec<String>, DataFusionError> {
+        let plan = self.context.state().statement_to_plan(statement).await?;
+        let columns = columns(&plan)?;
+        let frame = self.context.execute_logical_plan(plan).await?;
         let task = Arc::new(frame.task_ctx());
-        let plan = frame.create_physical_plan().await.map_err(failed)?;
-        let rows = execute_stream(plan, task).map_err(failed)?;
+        let plan = frame.create_physical_plan().await?;
+        watch.runs(&plan, &self.report);
+        let rows = execute_stream(plan, task)?;
         if rows.schema().fields().is_empty() {
-            return drain(rows).await.map_err(failed);
+            drain(rows).await?;
+            return Ok(columns);
         }
         let mut output = Output::new(self.format, self.output.as_deref(), &rows.schema())?;
         let written = async {
@@ -68,11 +90,43 @@ impl Session {
             while let Some(batch) = rows.recv().await {
                 output.add(batch?)?;
             }
+            // The bar is removed before the table is printed.
             output.finish()
         };
         match written.await {
-            Err(error) if is_broken_pipe(&error) => Ok(()),
-            other => other.map_err(failed),
+            Err(error) if is_broken_pipe(&error) => Ok(columns),
+            other => other.map(|()| columns),
+        }
+    }
+}
+
+/// The columns of all tables in a plan, and the members of their structs, as they are written in SQL.
+fn columns(plan: &LogicalPlan) -> Result<Vec<String>, DataFusionError> {
+    let mut columns = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        let schema = match node {
+            LogicalPlan::TableScan(scan) => scan.source.schema(),
+            LogicalPlan::DescribeTable(described) => described.schema.clone(),
+            _ => return Ok(TreeNodeRecursion::Continue),
+        };
+        for field in schema.fields() {
+            let name = field.name();
+            let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+                && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+            let name = if is_plain { name.clone() } else { format!("\"{}\"", name.replace('"', "\"\"")) };
+            add(&name, field.data_type(), &mut columns);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(columns)
+}
+
+fn add(name: &str, data_type: &DataType, columns: &mut Vec<String>) {
+    columns.push(name.to_owned());
+    if let DataType::Struct(members) = data_type {
+        for member in members {
+            let inner = format!("{name}['{}']", member.name().replace('\'', "''"));
+            add(&inner, member.data_type(), columns);
         }
     }
 }
@@ -105,10 +159,7 @@ async fn drain(mut rows: SendableRecordBatchStream) -> Result<(), DataFusionErro
 fn is_broken_pipe(error: &DataFusionError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
-        if error
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|it| it.kind() == std::io::ErrorKind::BrokenPipe)
-        {
+        if error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe) {
             return true;
         }
         if error.to_string().contains("Broken pipe") {

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
+use warpath_terminal::options::When;
+
 use super::endings::Ending;
 use super::values::{device, expression, number, partition_size, time_format, workers};
 
@@ -369,30 +371,12 @@ pub struct EngineArgs {
     pub input: InputFormat,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
 /// Formats of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatsFormat {
     /// Lines of a name and a value
     Text,
     /// One JSON object
-    Json,
-}
-
-/// Formats of messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum MessageFormat {
-    /// Lines of text
-    #[default]
-    Human,
-    /// A JSON object per message: kind, message, and where known file, line, byte, excerpt and help
     Json,
 }
 

@@ -7,9 +7,9 @@ use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
 use warpath_core::pool;
 use warpath_store::bitmap::column::{Bin, Holds, Scalar};
+use warpath_terminal::escape::{escaped, quoted};
 
 use super::super::args::{FilterArgs, IdsFormatArg};
-use super::super::escape::{escaped, quoted};
 use super::super::failure::Failure;
 use super::super::formats;
 use super::super::out::Out;

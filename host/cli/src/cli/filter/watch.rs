@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use warpath::twig::{FileChange, Standing};
+use warpath_terminal::messages::Ui;
 
-use super::super::ui::Ui;
 use super::{tell, text_of};
 
 /// The time between two looks at a file.

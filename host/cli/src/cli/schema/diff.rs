@@ -7,12 +7,12 @@ use std::time::Instant;
 use warpath::schema::{self, Change, Difference, Kind, SchemaRow};
 use warpath::{Engine, Error, Source};
 use warpath_exec::saved_schema;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
 
 use super::super::args::{ReportArgs, SchemaDiffArgs};
-use super::super::escape::escaped;
 use super::super::failure::Failure;
 use super::super::out::Out;
-use super::super::ui::Ui;
 use super::super::{files, run};
 use super::{Reading, is_saved, read, rows};
 

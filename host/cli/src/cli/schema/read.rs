@@ -4,12 +4,15 @@ use std::time::Instant;
 
 use warpath::schema::InputSchema;
 use warpath::{Engine, Error, InputError, Predicate, RecordError, Source};
+use warpath_terminal::messages::Ui;
+use warpath_terminal::options::When;
+use warpath_terminal::progress::Progress;
 
-use super::super::args::{StatsFormat, When};
+use super::super::args::StatsFormat;
 use super::super::failure::Failure;
-use super::super::progress::Progress;
+use super::super::files::text_bytes;
 use super::super::run;
-use super::super::ui::Ui;
+use super::super::statistics;
 
 /// The choice of records, and the reports about them.
 pub struct Reading {
@@ -32,7 +35,7 @@ pub fn read(
     started: Instant,
 ) -> Result<InputSchema, Failure> {
     let Reading { limit, predicate, .. } = options;
-    let mut progress = Progress::new(options.progress, &sources, false);
+    let mut progress = Progress::new(options.progress, text_bytes(&sources), false);
     let mut input = engine.input(sources);
     if let Some(predicate) = &predicate {
         input = input.matching(predicate);
@@ -69,7 +72,11 @@ pub fn read(
     }
     if let Some(format) = options.stats {
         let (stats, made) = (parts.stats(), parts.setup());
-        ui.statistics(&run::table(parts.plan(), &stats, setup, &made, started.elapsed(), None), format);
+        statistics::show(
+            ui,
+            &run::table(parts.plan(), &stats, setup, &made, started.elapsed(), None),
+            format,
+        );
     }
     let schema = parts.finish();
     if let Some(most) = schema.tree.lowered_members() {

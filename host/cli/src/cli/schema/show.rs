@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use warpath::schema::{Kind, SchemaRow};
+use warpath_terminal::escape::escaped;
 
-use super::super::escape::escaped;
 use super::super::grid::{Cell, Grid};
 use super::super::look::Look;
 

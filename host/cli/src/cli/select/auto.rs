@@ -14,21 +14,22 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
 
 use super::columns::{self, Column};
 use super::rows::{Cut, Rest};
 use super::typed::METADATA_KEY;
 use super::{losses, named};
 use crate::cli::args::{OnMismatchArg, SelectArgs, StrictArgs};
-use crate::cli::escape::escaped;
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
+use crate::cli::look::Look;
 use crate::cli::out::Out;
 use crate::cli::run::{self, Consumer, Flow};
 use crate::cli::schema::{self, Reading};
 use crate::cli::statistics::Statistics;
 use crate::cli::table::TableWriter;
-use crate::cli::ui::Ui;
 use crate::cli::written::Written;
 use crate::cli::{files, formats};
 
@@ -50,7 +51,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--auto` makes nested columns, and text has none")
             .with_help("add `--format parquet` or `--format arrow`"));
     };
-    formats::check(form, &args.run.output, ui.look(&args.run.output, args.format.pretty.pretty))?;
+    formats::check(form, &args.run.output, Look::of(ui.when(), &args.run.output, args.format.pretty.pretty))?;
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let (schema, sources) = match &args.schema {

@@ -1,12 +1,12 @@
 //! Reports of the values that columns did not take.
 
 use warpath::columns::{ColumnTally, ColumnType, Occurrences, Tally};
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::{Place, Ui};
 
 use super::super::args::OnMismatchArg;
-use super::super::escape::escaped;
 use super::super::rejects::quoted;
 use super::super::statistics::Statistics;
-use super::super::ui::{Place, Ui};
 
 /// The name of a column, and its type as text.
 pub type Described = (String, String);

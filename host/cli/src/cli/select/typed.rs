@@ -7,6 +7,7 @@ use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
 use warpath::{Batch, Error, Want};
 use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
+use warpath_terminal::messages::Ui;
 
 use super::super::args::OnMismatchArg;
 use super::super::failure::Failure;
@@ -16,7 +17,6 @@ use super::super::run::{Consumer, Flow, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
 use super::super::statistics::Statistics;
 use super::super::table::TableWriter;
-use super::super::ui::Ui;
 use super::losses::{self, Described};
 use super::named;
 use super::rows::{Cut, Rest};

@@ -4,13 +4,11 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
-use warpath::{InputError, RecordError, TreeError};
+use warpath_core::error::{InputError, RecordError, TreeError};
 
-use super::args::{MessageFormat, OutputArgs, StatsFormat, When};
-use super::escape::{escaped, escaped_lines, quoted};
-use super::look::{Look, supports_color};
-use super::progress;
-use super::statistics::Statistics;
+use crate::escape::{escaped, escaped_lines, quoted};
+use crate::options::{MessageArgs, MessageFormat, When, supports_color};
+use crate::progress;
 
 /// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
 #[derive(Clone)]
@@ -37,6 +35,7 @@ pub struct Message {
 
 /// A position in an input.
 pub struct Place {
+    /// The name of the input.
     pub file: String,
     /// The line, counted from 1.
     pub line: Option<u64>,
@@ -80,6 +79,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default().bold();
 
 impl Ui {
+    /// Messages with these options.
     pub fn new(color: When, quiet: bool, format: MessageFormat) -> Self {
         let when = color;
         let color = match when {
@@ -90,9 +90,19 @@ impl Ui {
         Self { color, quiet, when, format }
     }
 
-    /// The look of results, indented if `pretty` is true.
-    pub fn look(&self, output: &OutputArgs, pretty: bool) -> Look {
-        Look::of(self.when, output, pretty)
+    /// The option `--color`, which results follow too.
+    pub fn when(&self) -> When {
+        self.when
+    }
+
+    /// True if messages are JSON.
+    pub fn is_json(&self) -> bool {
+        self.format == MessageFormat::Json
+    }
+
+    /// Messages with these options.
+    pub fn of(options: &MessageArgs) -> Self {
+        Self::new(options.color, options.quiet, options.message_format)
     }
 
     /// Returns true if warnings and notes are not printed.
@@ -100,6 +110,7 @@ impl Ui {
         self.quiet
     }
 
+    /// Prints an error.
     pub fn error(&self, message: impl Display) {
         self.say("error:", ERROR, "", message);
     }
@@ -151,6 +162,7 @@ impl Ui {
         }
     }
 
+    /// Prints a way to correct an error.
     pub fn help(&self, message: impl Display) {
         self.say("help:", HELP, "  ", message);
     }
@@ -165,10 +177,8 @@ impl Ui {
         self.report(&Message { text, place: None, excerpt, help });
     }
 
-    /// Prints statistics: lines of text, or one object.
-    pub fn statistics(&self, statistics: &Statistics, format: StatsFormat) {
-        let json = format == StatsFormat::Json || self.format == MessageFormat::Json;
-        let text = if json { statistics.to_json() } else { statistics.to_text() };
+    /// Prints a text of whole lines as it is.
+    pub fn lines(&self, text: &str) {
         let _ = progress::aside(|| io::stderr().lock().write_all(text.as_bytes()));
     }
 

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
-use warpath::Source;
 
-use super::args::When;
+use crate::options::When;
 
 /// The time before a bar is shown with `--progress auto`. A shorter run shows no bar.
 const QUIET_START: Duration = Duration::from_millis(500);
@@ -56,7 +55,9 @@ enum Shown {
 
 impl Progress {
     /// Starts the display. `answers_on_terminal` is true if a bar would be mixed with printed results.
-    pub fn new(when: When, sources: &[Source], answers_on_terminal: bool) -> Self {
+    ///
+    /// `total` is the number of bytes in all inputs; `None` if it is unknown or an input is compressed.
+    pub fn new(when: When, total: Option<u64>, answers_on_terminal: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         let shown = match when {
             When::Never => Shown::Nothing,
@@ -65,10 +66,14 @@ impl Progress {
             When::Always if terminal => Shown::Later(Duration::ZERO),
             When::Always => Shown::Lines(Instant::now()),
         };
-        let total = sources.iter().map(Source::text_bytes).sum();
         let mut progress = Self { total, shown, started: Instant::now() };
         progress.update(0);
         progress
+    }
+
+    /// Sets the number of bytes in all inputs, which was unknown before.
+    pub fn expect(&mut self, total: Option<u64>) {
+        self.total = total;
     }
 
     /// Records that `bytes` bytes have been read so far, and updates the display.
