@@ -1,5 +1,6 @@
 //! The engines of a session, and its settings.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,9 +50,26 @@ impl Reader {
     }
 }
 
-/// An error of Warpath, as one of DataFusion.
+/// An error of Warpath, as one of DataFusion. Its message has the causes, because DataFusion and other
+/// programs show messages alone.
 pub fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
+    DataFusionError::External(Box::new(WithCauses(error)))
+}
+
+/// An error whose message has the messages of its causes.
+#[derive(Debug)]
+struct WithCauses(Error);
+
+impl fmt::Display for WithCauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.chain())
+    }
+}
+
+impl std::error::Error for WithCauses {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
 }
 
 /// The path of a file in the local file system.

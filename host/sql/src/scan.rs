@@ -4,12 +4,16 @@
 //! other file is evaluated by all workers: one that is compressed or packed, one on a device, and one in an
 //! object store.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{
+    Array, ArrayData, MutableArrayData, RecordBatch, RecordBatchOptions, make_array,
+};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::datasource::listing::PartitionedFile;
@@ -81,6 +85,7 @@ impl Scan {
         let location = &file.object_meta.location;
         let (name, source, base) = if self.is_local {
             let path = local_path(location)?;
+            is_whole(&path, file.object_meta.size).map_err(external)?;
             let base = file.range.as_ref().map_or(0, |range| range.start as u64);
             let source = match &file.range {
                 Some(range) => Source::Part(path.clone(), range.start as u64..range.end as u64),
@@ -98,7 +103,7 @@ impl Scan {
             input = input.matching(&predicate);
         }
         let run = Run::start(input, &self.columns).map_err(external)?;
-        Ok(Batches { run, scan: self, name, base, read: 0, has_ended: false })
+        Ok(Batches { run, scan: self, name, base, read: 0, pieces: VecDeque::new(), has_ended: false })
     }
 }
 
@@ -149,6 +154,8 @@ struct Batches {
     base: u64,
     /// The bytes of text that are counted.
     read: u64,
+    /// The next batches, if memory is limited.
+    pieces: VecDeque<RecordBatch>,
     has_ended: bool,
 }
 
@@ -194,6 +201,39 @@ impl Batches {
     }
 }
 
+/// The rows of a piece: those of DataFusion's batches.
+const PIECE: usize = 8192;
+
+/// Copies a batch in pieces. DataFusion would cut it into slices, and count the memory of the whole batch for
+/// each slice that a sort holds.
+fn pieces(batch: &RecordBatch) -> std::result::Result<VecDeque<RecordBatch>, ArrowError> {
+    let columns: Vec<ArrayData> = batch.columns().iter().map(Array::to_data).collect();
+    let piece = |start: usize| {
+        let end = batch.num_rows().min(start + PIECE);
+        let copied = columns.iter().map(|column| {
+            let mut copy = MutableArrayData::new(vec![column], false, end - start);
+            copy.extend(0, start, end);
+            make_array(copy.freeze())
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(end - start));
+        RecordBatch::try_new_with_options(batch.schema(), copied.collect(), &options)
+    };
+    (0..batch.num_rows()).step_by(PIECE).map(piece).collect()
+}
+
+/// Checks that a file is there, and as long as it was when the query was planned.
+fn is_whole(path: &Path, planned: u64) -> std::result::Result<(), Error> {
+    let failed = |source| Error::Input(InputError::Io { name: path.display().to_string(), source });
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size >= planned {
+        return Ok(());
+    }
+    let what = format!(
+        "the file has {size} bytes, and had {planned} when the query was planned; run the query again"
+    );
+    Err(failed(io::Error::new(io::ErrorKind::UnexpectedEof, what)))
+}
+
 /// The lines of a file that begin before an offset.
 fn lines_before(path: &str, base: u64) -> io::Result<u64> {
     let mut bytes = vec![0; 1 << 20];
@@ -212,6 +252,9 @@ impl Stream for Batches {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
+        if let Some(piece) = this.pieces.pop_front() {
+            return Poll::Ready(Some(Ok(piece)));
+        }
         let next = match &mut this.run {
             Run::Columns(batches) => match ready!(Pin::new(batches).poll_next(context)) {
                 Some(Ok(batch)) => {
@@ -235,7 +278,14 @@ impl Stream for Batches {
         Poll::Ready(match next {
             Some(Ok(batch)) => {
                 this.scan.reader.report.read(this.run.stats().bytes, &mut this.read);
-                Some(Ok(batch))
+                if this.scan.reader.options.memory.is_none() || batch.num_rows() <= PIECE {
+                    return Poll::Ready(Some(Ok(batch)));
+                }
+                match pieces(&batch) {
+                    Ok(pieces) => this.pieces = pieces,
+                    Err(error) => return Poll::Ready(Some(Err(error.into()))),
+                }
+                this.pieces.pop_front().map(Ok)
             }
             Some(Err(error)) => {
                 this.end();

@@ -41,8 +41,14 @@ impl Options {
             .set_bool("datafusion.sql_parser.collect_spans", true)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         let mut runtime = RuntimeEnvBuilder::new();
+        let mut config = config;
         if let Some(memory) = self.memory {
             runtime = runtime.with_memory_limit(memory, 1.0);
+            // A sort that writes its rows to files takes all memory that is left to merge them. Several sorts
+            // at a time would leave none for the merge of their rows. (Multi-level merges, DataFusion 55.)
+            config.options_mut().optimizer.repartition_sorts = false;
+            let execution = &mut config.options_mut().execution;
+            execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(memory / 4);
         }
         let mut state = SessionStateBuilder::new()
             .with_config(config)

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use warpath::OnError;
@@ -59,6 +60,59 @@ fn a_malformed_record_is_reported_at_its_line() {
     assert_eq!(session.report.take().skipped.get(&name), Some(&1));
     let analyzed = session.rows(&format!("EXPLAIN ANALYZE SELECT count(n) FROM {table}")).join("\n");
     assert!(analyzed.contains("malformed_records=1"), "{analyzed}");
+}
+
+/// A file may change between the plan of a query and its run.
+#[test]
+fn files_that_change_while_a_query_runs() {
+    for (count, workers) in [(3, 1), (300_000, 4)] {
+        let session = Session::with(options_of(workers));
+        let text = records(count);
+        let table = session.file("a.ndjson", &text);
+        let run = |change: &dyn Fn()| {
+            session.runtime.block_on(async {
+                let frame =
+                    session.context.sql(&format!("SELECT sum(n), max(k) FROM {table}")).await.unwrap();
+                let task = Arc::new(frame.task_ctx());
+                let plan = frame.create_physical_plan().await.unwrap();
+                change();
+                datafusion::physical_plan::collect(plan, task).await
+            })
+        };
+        let path = session.path("a.ndjson");
+        let cut = run(&|| fs::write(&path, &text[..text.len() - 40]).unwrap()).unwrap_err().to_string();
+        assert!(cut.contains("when the query was planned; run the query again"), "{cut}");
+        fs::write(&path, &text).unwrap();
+        let gone = run(&|| fs::remove_file(&path).unwrap()).unwrap_err().to_string();
+        assert!(gone.contains("a.ndjson") && gone.contains("No such file"), "{gone}");
+        fs::write(&path, &text).unwrap();
+        let longer = format!("{text}{}", records(1));
+        let rows = run(&|| fs::write(&path, &longer).unwrap()).unwrap();
+        assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 1);
+        // A value that does not fit the type that was planned is null, and counted.
+        fs::write(&path, &text).unwrap();
+        drop(session.report.take());
+        let other = text.replacen("\"n\":1,", "\"n\":\"\",", 1);
+        run(&|| fs::write(&path, &other).unwrap()).unwrap();
+        assert_eq!(session.report.take().columns.values().map(|it| it.count).sum::<u64>(), 1);
+    }
+}
+
+/// A sort that has less memory than its rows writes to temporary files; a join that cannot says so.
+#[test]
+fn short_memory_spills_or_is_an_error() {
+    let options = Options { memory: Some(24 << 20), workers: 2, ..Options::default() };
+    let session = Session::with(options);
+    let table = session.file("a.ndjson", records(600_000));
+    let sorted = format!(
+        "SELECT sum(r), max(n), count(*) FROM (SELECT n, pad, row_number() OVER (ORDER BY pad, n) AS r FROM {table}) s"
+    );
+    assert_eq!(session.rows(&sorted), ["180000300000 599999 600000"]);
+    let plan = session.rows(&format!("EXPLAIN ANALYZE {sorted}")).join("\n");
+    assert!(plan.contains("spilled_rows="), "{plan}");
+    let error = session
+        .error(&format!("SELECT count(*) FROM {table} a JOIN {table} b ON a.pad = b.pad AND a.n < b.n"));
+    assert!(error.contains("Resources exhausted"), "{error}");
 }
 
 fn options_of(workers: usize) -> Options {

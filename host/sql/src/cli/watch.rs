@@ -40,11 +40,12 @@ impl Watch {
             let (report, total) = (report.clone(), total.clone());
             let show = move || {
                 let mut progress = Progress::new(when, None, is_shown);
+                let planned = || Some(total.load(Ordering::Relaxed)).filter(|total| *total > 0);
                 while receiver.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                    let total = Some(total.load(Ordering::Relaxed)).filter(|total| *total > 0);
-                    progress.expect(total);
+                    progress.expect(planned());
                     progress.update(report.bytes_read());
                 }
+                progress.expect(planned());
                 progress.finish(report.bytes_read());
             };
             (sender, thread::spawn(show))
