@@ -180,7 +180,7 @@ def prepare(args):
 COLUMNS = {
     "bsky": "{did: 'VARCHAR', time_us: 'BIGINT', kind: 'VARCHAR', commit: 'STRUCT(rev VARCHAR, operation VARCHAR, "
             "collection VARCHAR, rkey VARCHAR, record STRUCT(\"$type\" VARCHAR), cid VARCHAR)'}",
-    "log": "{time: 'TIMESTAMP', level: 'VARCHAR', service: 'VARCHAR', status: 'BIGINT', ms: 'BIGINT', message: 'VARCHAR'}",
+    "log": "{time: 'TIMESTAMP', level: 'VARCHAR', service: 'VARCHAR', status: 'BIGINT', ms: 'DOUBLE', message: 'VARCHAR'}",
     "drift": "{id: 'BIGINT', mixed: 'JSON', big: 'HUGEINT', f: 'DOUBLE', s: 'VARCHAR', x: 'BIGINT', list: 'BIGINT[]', "
              "o: 'STRUCT(a BIGINT, b STRUCT(c VARCHAR))', flag: 'BOOLEAN', day: 'DATE', late: 'VARCHAR'}",
 }

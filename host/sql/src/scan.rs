@@ -212,11 +212,12 @@ fn pieces(batch: &RecordBatch) -> std::result::Result<VecDeque<RecordBatch>, Arr
         let end = batch.num_rows().min(start + PIECE);
         let copied = columns.iter().map(|column| {
             let mut copy = MutableArrayData::new(vec![column], false, end - start);
-            copy.extend(0, start, end);
-            make_array(copy.freeze())
+            copy.try_extend(0, start, end)?;
+            Ok(make_array(copy.freeze()))
         });
         let options = RecordBatchOptions::new().with_row_count(Some(end - start));
-        RecordBatch::try_new_with_options(batch.schema(), copied.collect(), &options)
+        let copied = copied.collect::<std::result::Result<_, ArrowError>>()?;
+        RecordBatch::try_new_with_options(batch.schema(), copied, &options)
     };
     (0..batch.num_rows()).step_by(PIECE).map(piece).collect()
 }
