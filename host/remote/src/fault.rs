@@ -78,7 +78,10 @@ pub fn reason(error: &object_store::Error) -> String {
         }
         _ => match (status, http_error(error)) {
             (Some(status), _) => format!("the server answered {status}{said}"),
-            (None, Some(error)) if error.kind() == HttpErrorKind::Connect => {
+            (None, Some(error))
+                if matches!(error.kind(), HttpErrorKind::Connect | HttpErrorKind::Timeout)
+                    && !is_without_response(error) =>
+            {
                 format!("no connection to the server: {}", cause(error))
             }
             _ => cause(error),
@@ -93,6 +96,15 @@ pub(crate) fn is_about_range(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::NotSupported { .. })
         || text.contains("non-partial response")
         || status(&text).is_some_and(|status| status.starts_with("416"))
+}
+
+/// True if a server sent no response in time. A connection that is not made in time has another cause.
+pub(crate) fn is_timeout(error: &object_store::Error) -> bool {
+    http_error(error).is_some_and(is_without_response)
+}
+
+fn is_without_response(error: &HttpError) -> bool {
+    error.kind() == HttpErrorKind::Timeout && error.source().is_some_and(|source| source.is::<io::Error>())
 }
 
 /// The status of a response: its number and its name.

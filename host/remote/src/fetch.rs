@@ -10,7 +10,7 @@ use object_store::{GetOptions, GetRange, ObjectMeta};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::fault::{Fault, is_about_range};
+use crate::fault::{Fault, is_about_range, is_timeout};
 use crate::reader::Object;
 use crate::settings::Settings;
 
@@ -93,10 +93,11 @@ impl Fetch {
             if_match: self.known.as_ref().and_then(|known| known.e_tag.clone()).filter(|tag| is_strong(tag)),
             ..GetOptions::default()
         };
-        let request = self.object.store.get_opts(&self.object.location, options);
-        let got = timeout(limit, request).await.map_err(|_| Fault::Stalled(limit))?;
+        // The store bounds the time until the response begins.
+        let got = self.object.store.get_opts(&self.object.location, options).await;
         let got = got.map_err(|error| match error {
             object_store::Error::Precondition { .. } => Fault::Changed,
+            error if is_timeout(&error) => Fault::Stalled(limit),
             error => Fault::Refused(error),
         })?;
         match &self.known {

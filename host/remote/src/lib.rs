@@ -8,7 +8,7 @@
 //! | `list` | the objects that a folder or a pattern means |
 //! | `reader` | an object as a reader: parts fetched ahead of it, and the next objects of a list |
 //! | `fetch` | one part of an object, with retries |
-//! | `connect` | HTTP requests for exactly one URL |
+//! | `connect` | HTTP requests that end in time, and that go to exactly one URL |
 //! | `fault` | errors of stores as messages |
 //!
 //! Without the feature `object-store` the crate has [`address`] alone, and no dependency on an HTTP client.

@@ -7,14 +7,12 @@ use glob::{MatchOptions, Pattern};
 use object_store::aws::AmazonS3;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
-use tokio::time::timeout;
 use warpath_core::braces;
 use warpath_core::error::{Error, InputError};
 
 use crate::address::ObjectsAddress;
 use crate::fault::{Fault, reason};
 use crate::reader::runtime;
-use crate::settings::Settings;
 
 /// Matches as shells do, and as names of files are matched.
 const AS_SHELLS_DO: MatchOptions =
@@ -25,14 +23,10 @@ const AS_SHELLS_DO: MatchOptions =
 ///
 /// # Errors
 /// [`InputError::NoFiles`] for an invalid pattern. [`InputError::Io`] if the store has no list.
-pub fn objects(
-    store: &Arc<AmazonS3>,
-    address: &ObjectsAddress,
-    settings: &Settings,
-) -> Result<Vec<Path>, Error> {
+pub fn objects(store: &Arc<AmazonS3>, address: &ObjectsAddress) -> Result<Vec<Path>, Error> {
     let failed = |source| InputError::Io { name: address.shown(), source };
     let chosen = Chosen::of(address)?;
-    let listed = listed(store.clone(), address.fixed().to_owned(), chosen.is_flat, settings.clone());
+    let listed = listed(store.clone(), address.fixed().to_owned(), chosen.is_flat);
     // The thread that calls may belong to a runtime.
     let (sender, receiver) = std::sync::mpsc::channel();
     runtime().map_err(failed)?.spawn(async move {
@@ -83,12 +77,7 @@ impl Chosen {
 }
 
 /// All objects whose names begin with a text; if `is_flat`, without those that have another slash after it.
-async fn listed(
-    store: Arc<AmazonS3>,
-    prefix: String,
-    is_flat: bool,
-    settings: Settings,
-) -> io::Result<Vec<Path>> {
+async fn listed(store: Arc<AmazonS3>, prefix: String, is_flat: bool) -> io::Result<Vec<Path>> {
     let mut locations = Vec::new();
     let mut page_token = None;
     loop {
@@ -98,8 +87,7 @@ async fn listed(
             ..PaginatedListOptions::default()
         };
         let prefix = (!prefix.is_empty()).then_some(prefix.as_str());
-        let page = timeout(settings.timeout, store.list_paginated(prefix, options)).await;
-        let page = page.map_err(|_| Fault::Stalled(settings.timeout).into_io())?;
+        let page = store.list_paginated(prefix, options).await;
         let page = page.map_err(|error| io::Error::other(reason(&error)))?;
         locations.extend(page.result.objects.into_iter().map(|object| object.location));
         page_token = page.page_token;

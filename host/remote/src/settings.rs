@@ -76,6 +76,10 @@ impl Settings {
         let mut settings = Self::default();
         for (name, value) in variables {
             let (name, value) = (name.into(), value.into());
+            if value.is_empty() {
+                // As one that is not set.
+                continue;
+            }
             if name == TIMEOUT {
                 let seconds =
                     value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::client::HttpClient;
 use object_store::http::HttpBuilder;
 use object_store::path::Path;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
@@ -11,7 +12,7 @@ use url::Url;
 use warpath_core::error::{Error, InputError};
 
 use crate::address::{ObjectsAddress, Scheme};
-use crate::connect::ExactUrl;
+use crate::connect::Connector;
 use crate::fault::reason;
 use crate::list;
 use crate::reader::{Object, ObjectReader};
@@ -33,13 +34,20 @@ pub struct Stores {
     /// The stores of buckets and of servers, by their URLs.
     buckets: Mutex<HashMap<String, Arc<AmazonS3>>>,
     servers: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
+    /// The connections to servers of HTTP over TLS, and without it.
+    connections: [Arc<OnceLock<HttpClient>>; 2],
 }
 
 impl Stores {
     /// No store yet.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { settings, buckets: Mutex::default(), servers: Mutex::default() }
+        Self {
+            settings,
+            buckets: Mutex::default(),
+            servers: Mutex::default(),
+            connections: Default::default(),
+        }
     }
 
     /// The stores of this process, with the settings of its environment.
@@ -115,7 +123,7 @@ impl Stores {
     /// # Errors
     /// The errors of the listing; [`InputError::NoFiles`] if it has no object.
     pub fn list(&self, address: &ObjectsAddress) -> Result<Vec<Path>, Error> {
-        let locations = list::objects(&self.bucket(address)?, address, &self.settings)?;
+        let locations = list::objects(&self.bucket(address)?, address)?;
         if locations.is_empty() {
             let why = match address.is_pattern() {
                 true => "no object matches this pattern",
@@ -145,7 +153,9 @@ impl Stores {
         if let Some(store) = buckets.get(address.authority()) {
             return Ok(store.clone());
         }
-        let mut builder = AmazonS3Builder::new().with_client_options(self.client()).with_retry(self.retry());
+        let connector = Connector { limit: self.settings.timeout, exact: None, shared: Arc::default() };
+        let builder = AmazonS3Builder::new().with_http_connector(connector);
+        let mut builder = builder.with_client_options(self.client()).with_retry(self.retry());
         for (name, value) in &self.settings.variables {
             let Ok(key) = name.parse::<AmazonS3ConfigKey>() else { continue };
             // Who names an endpoint without encryption wants it.
@@ -163,14 +173,17 @@ impl Stores {
     /// A store of HTTP; if there is a URL, one that has this URL alone.
     fn server(&self, address: &ObjectsAddress, exact: Option<Url>) -> Result<Arc<dyn ObjectStore>, Error> {
         let allows_http = address.scheme() == Scheme::Http;
+        let connector = Connector {
+            limit: self.settings.timeout,
+            exact: exact.map(String::from),
+            shared: self.connections[usize::from(allows_http)].clone(),
+        };
         let builder = HttpBuilder::new()
             .with_url(address.store())
             .with_client_options(self.client().with_allow_http(allows_http))
+            .with_http_connector(connector)
             .with_retry(self.retry());
-        let made = match exact {
-            Some(url) => builder.with_http_connector(ExactUrl(url.into())).build(),
-            None => builder.build(),
-        };
+        let made = builder.build();
         Ok(Arc::new(made.map_err(|error| refused(address, &error))?))
     }
 

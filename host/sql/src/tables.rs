@@ -120,8 +120,8 @@ struct Location {
     glob: Option<Pattern>,
 }
 
-/// The places that a URL means, for DataFusion. If `has_patterns`, a pattern of one folder is one place, which
-/// DataFusion lists. Every other pattern is listed here, and each of its objects is a place.
+/// The locations that a URL means, for DataFusion. If `has_patterns`, a pattern of one folder is one
+/// location, which DataFusion lists. Every other pattern is listed here, and each object is a location.
 async fn locations(reader: &Arc<Reader>, name: &str, has_patterns: bool) -> Result<Vec<Location>> {
     let plan = |error: url::ParseError| external(Error::Usage(format!("{name}: is no URL: {error}")));
     let address = match Address::parse(name).map_err(external)? {
@@ -201,8 +201,8 @@ impl TableProviderFactory for Locations {
                 all.push(name.clone());
                 continue;
             }
-            let places = locations(&self.reader, name, false).await?;
-            all.extend(places.into_iter().map(|place| String::from(place.url)));
+            let urls = locations(&self.reader, name, false).await?;
+            all.extend(urls.into_iter().map(|location| String::from(location.url)));
         }
         let name = command.locations.join(", ");
         command.locations = all;
