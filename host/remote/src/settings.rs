@@ -18,6 +18,8 @@ const TIMEOUT: &str = "WARPATH_REMOTE_TIMEOUT";
 /// let settings = Settings::of_variables(variables).unwrap();
 /// assert_eq!(settings.timeout, Duration::from_millis(2500));
 /// assert!(Settings::of_variables([("WARPATH_REMOTE_TIMEOUT", "soon")]).is_err());
+/// // An empty variable is as one that is not set.
+/// assert!(Settings::of_variables([("WARPATH_REMOTE_TIMEOUT", "")]).is_ok());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Settings {
