@@ -95,6 +95,8 @@ pub(crate) fn is_about_range(error: &object_store::Error) -> bool {
     let text = chain(error);
     matches!(error, object_store::Error::NotSupported { .. })
         || text.contains("non-partial response")
+        || text.contains("CONTENT_RANGE")
+        || text.contains("Content-Range")
         || status(&text).is_some_and(|status| status.starts_with("416"))
 }
 

@@ -69,6 +69,10 @@ impl Fetch {
                 }
                 Err(fault) => fault,
             };
+            if self.known.is_some() && self.at == self.end {
+                // The connection broke after the last byte.
+                return Ok(());
+            }
             attempts += 1;
             if self.at > before {
                 failures = 0;

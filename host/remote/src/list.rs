@@ -19,7 +19,7 @@ const AS_SHELLS_DO: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
 /// The objects of a folder or a pattern, sorted by their names. Objects in a folder whose names, or those of
-/// their folders, begin with a dot are left out.
+/// their folders, begin with a dot are left out, and so are objects without bytes below a folder.
 ///
 /// # Errors
 /// [`InputError::NoFiles`] for an invalid pattern. [`InputError::Io`] if the store has no list.
@@ -34,8 +34,12 @@ pub fn objects(store: &Arc<AmazonS3>, address: &ObjectsAddress) -> Result<Vec<Pa
         let _ = sender.send(listed.await);
     });
     let listed = receiver.recv().unwrap_or_else(|_| Err(Fault::Lost.into_io()));
-    let mut locations = listed.map_err(failed)?;
-    locations.retain(|location| chosen.has(location.as_ref(), address));
+    let listed = listed.map_err(failed)?;
+    let chosen = listed.into_iter().filter(|(location, size)| {
+        // Some programs mark a folder by an object without bytes, whose name ends in a slash.
+        (chosen.is_flat || *size > 0) && chosen.has(location.as_ref(), address)
+    });
+    let mut locations: Vec<Path> = chosen.map(|(location, _)| location).collect();
     locations.sort();
     locations.dedup();
     Ok(locations)
@@ -76,8 +80,9 @@ impl Chosen {
     }
 }
 
-/// All objects whose names begin with a text; if `is_flat`, without those that have another slash after it.
-async fn listed(store: Arc<AmazonS3>, prefix: String, is_flat: bool) -> io::Result<Vec<Path>> {
+/// The names and sizes of all objects whose names begin with a text; if `is_flat`, without those that have
+/// another slash after it.
+async fn listed(store: Arc<AmazonS3>, prefix: String, is_flat: bool) -> io::Result<Vec<(Path, u64)>> {
     let mut locations = Vec::new();
     let mut page_token = None;
     loop {
@@ -88,8 +93,13 @@ async fn listed(store: Arc<AmazonS3>, prefix: String, is_flat: bool) -> io::Resu
         };
         let prefix = (!prefix.is_empty()).then_some(prefix.as_str());
         let page = store.list_paginated(prefix, options).await;
-        let page = page.map_err(|error| io::Error::other(reason(&error)))?;
-        locations.extend(page.result.objects.into_iter().map(|object| object.location));
+        let page = page.map_err(|error| match error {
+            object_store::Error::InvalidPath { source } => {
+                io::Error::other(format!("the list has a name that is not read: {source}"))
+            }
+            error => io::Error::other(reason(&error)),
+        })?;
+        locations.extend(page.result.objects.into_iter().map(|object| (object.location, object.size)));
         page_token = page.page_token;
         if page_token.is_none() {
             return Ok(locations);

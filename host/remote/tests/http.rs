@@ -70,6 +70,20 @@ fn a_server_without_ranges_sends_the_whole_file_once() {
 }
 
 #[test]
+fn a_server_that_does_not_tell_the_length_of_ranges_sends_the_whole_file() {
+    let server = HttpServer::start(|request| {
+        let mut reply = Reply::file(request, &[b'a'; 5000], None);
+        for (name, value) in &mut reply.headers {
+            if *name == "Content-Range" {
+                *value = value.replace("/5000", "/*");
+            }
+        }
+        reply
+    });
+    assert_eq!(read(&stores(), &server.url("a")).unwrap(), [b'a'; 5000]);
+}
+
+#[test]
 fn a_server_without_ranges_that_cuts_is_asked_again() {
     let file = noise(3, 50_000);
     let bytes = file.clone();

@@ -291,3 +291,27 @@ fn missing_credentials_are_named() {
     let stores = Stores::new(small(Settings::of_variables(variables).unwrap()));
     assert_eq!(read(&stores, "s3://bucket/k").unwrap(), b"public");
 }
+
+#[test]
+fn marks_of_folders_are_no_objects() {
+    let object = |key: &str, size: u64| {
+        format!(
+            "<Contents><Key>{key}</Key><Size>{size}</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>"
+        )
+    };
+    let list = move |objects: &[String]| {
+        let objects = objects.concat();
+        format!("<ListBucketResult><IsTruncated>false</IsTruncated>{objects}</ListBucketResult>")
+    };
+    let marked = list(&[object("logs/", 0), object("logs/deep/", 0), object("logs/deep/a.ndjson", 8)]);
+    let server = HttpServer::start(move |_| Reply::new("200 OK", marked.clone()));
+    for url in ["s3://bucket/logs/", "s3://bucket/logs/**"] {
+        let found = readers(&stores_of(&server), url);
+        let names: Vec<_> = found.iter().map(|reader| reader.name()).collect();
+        assert_eq!(names, ["s3://bucket/logs/deep/a.ndjson"], "{url}");
+    }
+    let strange = list(&[object("logs//a.ndjson", 8)]);
+    let server = HttpServer::start(move |_| Reply::new("200 OK", strange.clone()));
+    let said = stores_of(&server).readers(&url("s3://bucket/logs/")).err().unwrap().chain();
+    assert!(said.contains("the list has a name that is not read: "), "{said}");
+}
