@@ -106,7 +106,8 @@ pub(crate) fn is_timeout(error: &object_store::Error) -> bool {
 }
 
 fn is_without_response(error: &HttpError) -> bool {
-    error.kind() == HttpErrorKind::Timeout && error.source().is_some_and(|source| source.is::<io::Error>())
+    error.kind() == HttpErrorKind::Timeout
+        && error.source().and_then(|it| it.downcast_ref::<io::Error>()).is_some()
 }
 
 /// The status of a response: its number and its name.

@@ -93,7 +93,7 @@ impl Fetch {
     async fn attempt(&mut self) -> Result<(), Fault> {
         let limit = self.settings.timeout;
         let options = GetOptions {
-            range: (!self.is_whole).then(|| GetRange::Bounded(self.at..self.end)),
+            range: (!self.is_whole).then_some(GetRange::Bounded(self.at..self.end)),
             if_match: self.known.as_ref().and_then(|known| known.e_tag.clone()).filter(|tag| is_strong(tag)),
             ..GetOptions::default()
         };

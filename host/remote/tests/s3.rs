@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use warpath_core::error::{Error, InputError};
 use warpath_objects::{HttpServer, Proxy, Reply, S3Server};
-use warpath_remote::{Settings, Stores};
+use warpath_remote::{ObjectReader, Settings, Stores};
 
 use super::{bytes, noise, read, readers, refusal, small, url};
 
@@ -307,7 +307,7 @@ fn marks_of_folders_are_no_objects() {
     let server = HttpServer::start(move |_| Reply::new("200 OK", marked.clone()));
     for url in ["s3://bucket/logs/", "s3://bucket/logs/**"] {
         let found = readers(&stores_of(&server), url);
-        let names: Vec<_> = found.iter().map(|reader| reader.name()).collect();
+        let names: Vec<_> = found.iter().map(ObjectReader::name).collect();
         assert_eq!(names, ["s3://bucket/logs/deep/a.ndjson"], "{url}");
     }
     let strange = list(&[object("logs//a.ndjson", 8)]);
