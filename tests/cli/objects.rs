@@ -69,7 +69,7 @@ fn every_command_reads_objects() {
         (&["query", "$.n", "s3://bucket/empty.ndjson"], ""),
         (&["select", "n=$.n", "k=$.k", "--format", "csv", "s3://bucket/logs/a.ndjson"], "n,k\n1,x\n2,y\n"),
         (&["validate", "s3://bucket/logs/a.ndjson"], "2 records, 32 bytes: all valid\n"),
-        (&["count-by", "$.k", "s3://bucket/logs/*"], "3\t\"x\"\n1\t\"y\"\n"),
+        (&["count-by", "$.k", "s3://bucket/logs/*"], "3\t\"x\"\n1\tmissing\n1\t\"y\"\n"),
         (&["head", "-n", "1", "s3://bucket/logs/b.ndjson.gz"], "{\"n\":3,\"k\":\"x\"}\n"),
     ] {
         let ran = client.run(args);
