@@ -20,7 +20,7 @@ use glob::Pattern;
 use url::Url;
 use warpath::Error;
 use warpath_remote::Address;
-use warpath_remote::address::{Scheme, is_url};
+use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
 use crate::format::WarpathFormat;
 use crate::reader::{Reader, external};
@@ -55,6 +55,9 @@ impl Debug for Files {
 #[async_trait]
 impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if is_url(name) && self.is_registered(name) {
+            return self.table(name, vec![ListingTableUrl::parse(name)?]).await.map(Some);
+        }
         if is_url(name) {
             return self.at(name).await.map(Some).map_err(|error| named(name, error));
         }
@@ -74,6 +77,15 @@ impl UrlTableFactory for Files {
 }
 
 impl Files {
+    /// True for the URL of a store that a program has registered, and whose scheme is not read otherwise.
+    fn is_registered(&self, name: &str) -> bool {
+        let Ok(url) = Url::parse(name) else { return false };
+        let session = self.others.session_store().get_session().upgrade();
+        url.scheme() != "file"
+            && ObjectsAddress::of_store(name).is_err()
+            && session.is_some_and(|it| it.read().runtime_env().object_store_registry.get_store(&url).is_ok())
+    }
+
     /// The table of a URL.
     async fn at(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
         let is_other = OTHERS.contains(&ending(name));
