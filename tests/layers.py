@@ -33,6 +33,7 @@ LAYERS = [
     ("host/backend", "lib.rs"),
     ("host/exec", "lib.rs"),
     ("host", "lib.rs"),
+    ("host/remote", "lib.rs"),
     ("host/cli", "main.rs"),
     ("host/sql", "lib.rs"),
 ]

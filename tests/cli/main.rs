@@ -17,6 +17,7 @@ mod index;
 mod manners;
 mod messages;
 mod names;
+mod objects;
 mod outputs;
 mod packed;
 mod predicates;

@@ -13,6 +13,7 @@
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
+//! | [`braces`] | braces in patterns of names |
 //! | [`foreign`] | formats that are recognised by their first bytes, and are not lines of JSON |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
@@ -22,6 +23,7 @@
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
 
+pub mod braces;
 pub mod cancel;
 pub mod decimal;
 pub mod diagnostic;

@@ -24,9 +24,9 @@
 //! | module | holds |
 //! |---|---|
 //! | [`options`], `session` | settings, and sessions that have them |
-//! | `reader`, `remote` | the engines of a session; objects of a store as readers |
+//! | `reader`, `stores` | the engines of a session; its object stores |
 //! | [`functions`] | `json_path` and its typed variants |
-//! | `tables`, `files` | the names after FROM: files, folders, patterns |
+//! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema` | the schema of a file, kept beside it |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
@@ -42,12 +42,13 @@ mod format;
 mod paths;
 mod predicate;
 mod reader;
-mod remote;
 mod scan;
 mod schema;
 mod session;
 mod source;
+mod stores;
 mod tables;
 
 pub use format::WarpathFormatFactory;
 pub use options::{Options, SchemaFrom};
+pub use warpath_remote::Settings as StoreSettings;

@@ -2,6 +2,7 @@
 
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
+use warpath_remote::Settings as StoreSettings;
 
 /// The source of a table's columns.
 ///
@@ -65,6 +66,8 @@ pub struct Options {
     /// The bytes that operators such as sorts and joins may use before they write to temporary files; `None`
     /// for no limit.
     pub memory: Option<usize>,
+    /// Credentials, endpoints and limits of object stores; `None` for those of the environment.
+    pub stores: Option<StoreSettings>,
 }
 
 impl Default for Options {
@@ -76,6 +79,7 @@ impl Default for Options {
             schema: SchemaFrom::All,
             keeps_schemas: true,
             memory: None,
+            stores: None,
         }
     }
 }

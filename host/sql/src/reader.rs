@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::error::{DataFusionError, Result};
+use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
-use warpath::{DeviceChoice, Engine, Error};
+use object_store::path::Path;
+use warpath::{DeviceChoice, Engine, Error, Source};
+use warpath_remote::{Object, ObjectReader, Settings as StoreSettings, Stores};
 
 use crate::options::Options;
 use crate::report::Report;
@@ -15,6 +18,8 @@ use crate::report::Report;
 pub struct Reader {
     pub options: Options,
     pub report: Arc<Report>,
+    /// The stores of objects.
+    pub stores: Arc<Stores>,
     /// For whole files, and for parts of plain files.
     whole: Engine,
     part: Engine,
@@ -24,14 +29,26 @@ impl Reader {
     /// Opens the device.
     ///
     /// # Errors
-    /// The errors of a device that cannot be opened.
+    /// The errors of a device that cannot be opened, and of variables of object stores.
     pub fn new(options: &Options, report: Arc<Report>) -> Result<Self> {
         let engine = |workers| {
             let builder = Engine::builder().device(options.device.clone()).on_error(options.on_error);
             builder.workers(workers).build().map_err(external)
         };
         let (whole, part) = (engine(options.all_workers())?, engine(1)?);
-        Ok(Self { options: options.clone(), report, whole, part })
+        let stores = match &options.stores {
+            Some(settings) => settings.clone(),
+            None => StoreSettings::of_environment().map_err(external)?,
+        };
+        let stores = Arc::new(Stores::new(stores));
+        Ok(Self { options: options.clone(), report, stores, whole, part })
+    }
+
+    /// An object as an input.
+    pub fn object(&self, store: &Arc<dyn ObjectStore>, location: &Path) -> Source {
+        let name = self.stores.name(store, location);
+        let object = Object { name: name.clone(), store: store.clone(), location: location.clone() };
+        Source::Reader(name, Box::new(ObjectReader::new(object, self.stores.settings())))
     }
 
     /// The engine that evaluates whole files.
@@ -76,6 +93,6 @@ impl std::error::Error for WithCauses {
 ///
 /// # Errors
 /// The errors of a location that is no path.
-pub fn local_path(location: &object_store::path::Path) -> Result<PathBuf> {
+pub fn local_path(location: &Path) -> Result<PathBuf> {
     Ok(LocalFileSystem::new().path_to_filesystem(location)?)
 }

@@ -30,7 +30,6 @@ use warpath::{
 use crate::paths::PathColumn;
 use crate::predicate::{self, Columns, Condition};
 use crate::reader::{Reader, external, local_path};
-use crate::remote::RemoteReader;
 
 /// Counts of a scan, for `EXPLAIN ANALYZE`.
 #[derive(Clone)]
@@ -93,9 +92,8 @@ impl Scan {
             };
             (path.display().to_string(), source, base)
         } else {
-            let name = location.to_string();
-            let reader = RemoteReader::start(self.store.clone(), location.clone());
-            (name.clone(), Source::Reader(name, Box::new(reader)), 0)
+            let source = self.reader.object(&self.store, location);
+            (source.name(), source, 0)
         };
         let engine = if file.range.is_some() { self.reader.part_engine() } else { self.reader.engine() };
         let mut input = engine.input(vec![source]);

@@ -22,7 +22,6 @@ use warpath_exec::saved_schema;
 use crate::options::SchemaFrom;
 use crate::paths;
 use crate::reader::{Reader, external, local_path};
-use crate::remote::RemoteReader;
 
 /// The version of the kept form.
 const VERSION: u64 = 1;
@@ -40,7 +39,7 @@ pub async fn of_files(
     let mut all = SchemaTree::default();
     let objects = objects.iter().filter(|object| !is_kept(object));
     for (at, object) in objects.enumerate() {
-        let source = of_object(store, object)?;
+        let source = of_object(reader, store, object)?;
         let mut tree = blocking(reader, move |reader| of_file(&reader, from, source)).await?;
         let text = at as u64;
         tree.relocate(|position| Position { text, ..position });
@@ -61,7 +60,7 @@ pub async fn kept_records(
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
 ) -> Result<Option<u64>> {
-    let Input::Local(path) = of_object(store, object)? else { return Ok(None) };
+    let Input::Local(path) = of_object(reader, store, object)? else { return Ok(None) };
     blocking(reader, move |_| Ok(kept(&path).map(|tree| tree.records()))).await
 }
 
@@ -77,16 +76,15 @@ async fn blocking<T: Send + 'static>(
 /// A file that a schema is made of.
 enum Input {
     Local(PathBuf),
-    Remote(String, RemoteReader),
+    Remote(Source),
 }
 
 /// An object as an input. A local one has the same path in its store and in the file system.
-fn of_object(store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Input> {
+fn of_object(reader: &Reader, store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Input> {
     if store.to_string().starts_with("LocalFileSystem") {
         return Ok(Input::Local(local_path(&object.location)?));
     }
-    let name = object.location.to_string();
-    Ok(Input::Remote(name, RemoteReader::start(store.clone(), object.location.clone())))
+    Ok(Input::Remote(reader.object(store, &object.location)))
 }
 
 fn of_file(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree> {
@@ -101,7 +99,7 @@ fn of_file(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree
             }
             (Source::File(path.clone()), Some(path))
         }
-        Input::Remote(name, remote) => (Source::Reader(name, Box::new(remote)), None),
+        Input::Remote(source) => (source, None),
     };
     let before = path.as_deref().map(stamp).transpose()?;
     let mut parts = reader.engine().input(vec![source]).schema(limit);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::catalog::TableProviderFactory;
-use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -14,12 +13,13 @@ use crate::functions;
 use crate::options::Options;
 use crate::reader::Reader;
 use crate::report::Report;
+use crate::stores::SessionStores;
 use crate::tables;
 
 impl Options {
     /// A new session of DataFusion that reads NDJSON by Warpath's engine.
     ///
-    /// * A quoted name after FROM is a file, a folder or a pattern: `FROM 'logs/*.ndjson.gz'`.
+    /// * A quoted name after FROM is a file, a folder, a pattern or a URL: `FROM 'logs/*.ndjson.gz'`.
     /// * `CREATE EXTERNAL TABLE … STORED AS WARPATH` makes a table; so do `NDJSON`, `JSONL` and `JSON`.
     /// * The functions of [`functions`] are registered.
     ///
@@ -40,8 +40,9 @@ impl Options {
             .with_information_schema(true)
             .set_bool("datafusion.sql_parser.collect_spans", true)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
-        let mut runtime = RuntimeEnvBuilder::new();
         let mut config = config;
+        let mut runtime = RuntimeEnvBuilder::new()
+            .with_object_store_registry(Arc::new(SessionStores::new(reader.stores.clone())));
         if let Some(memory) = self.memory {
             runtime = runtime.with_memory_limit(memory, 1.0);
             // A sort that writes its rows to files takes all memory that is left to merge them. Several sorts
@@ -58,7 +59,7 @@ impl Options {
         for extension in EXTENSIONS {
             let factory = WarpathFormatFactory::new(reader.clone(), extension);
             state.register_file_format(Arc::new(factory), true)?;
-            let table = Arc::new(ListingTableFactory::new()) as Arc<dyn TableProviderFactory>;
+            let table = Arc::new(tables::Locations::new(reader.clone())) as Arc<dyn TableProviderFactory>;
             state.table_factories_mut().insert(extension.to_uppercase(), table);
         }
         let context = SessionContext::new_with_state(state);

@@ -1,20 +1,31 @@
-//! The names after FROM: files, folders and patterns.
+//! The names after FROM and LOCATION: files, folders, patterns and URLs.
 
 use std::fmt::{self, Debug, Formatter};
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
+use datafusion::catalog::{
+    DynamicFileCatalog, Session, TableProvider, TableProviderFactory, UrlTableFactory,
+};
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::datasource::listing_table_factory::ListingTableFactory;
+use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
+use glob::Pattern;
+use url::Url;
+use warpath::Error;
+use warpath_remote::Address;
+use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
 use crate::files::FilesTable;
 use crate::format::WarpathFormat;
-use crate::reader::Reader;
+use crate::reader::{Reader, external};
+use crate::stores::named;
 
 /// Endings of files that DataFusion reads by itself.
 const OTHERS: [&str; 4] = ["parquet", "csv", "arrow", "avro"];
@@ -45,36 +56,187 @@ impl Debug for Files {
 #[async_trait]
 impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let is_url = name.contains("://");
-        let is_pattern = !is_url && name.contains(['*', '?', '[', '{']) && !Path::new(name).exists();
-        if !is_url && !is_pattern && !Path::new(name).exists() {
+        if is_url(name) && self.is_registered(name) {
+            return self.table(name, vec![ListingTableUrl::parse(name)?]).await.map(Some);
+        }
+        if let Ok(Address::File(path)) = Address::parse(name)
+            && !OTHERS.contains(&ending(name))
+        {
+            return Ok(Some(self.local(&path).await?));
+        }
+        if is_url(name) {
+            return self.at(name).await.map(Some).map_err(|error| named(name, error));
+        }
+        let is_pattern = name.contains(['*', '?', '[', '{']) && !Path::new(name).exists();
+        if !is_pattern && !Path::new(name).exists() {
             // A name without a dot or a slash is probably that of a table.
             return match name.contains(['.', '/']) {
                 true => plan_err!("{name}: there is no such file"),
                 false => Ok(None),
             };
         }
-        let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if OTHERS.contains(&ending) {
+        if OTHERS.contains(&ending(name)) {
             return self.others.try_new(name).await;
         }
+        self.local(Path::new(name)).await.map(Some)
+    }
+}
+
+impl Files {
+    /// The state of the session.
+    fn state(&self, name: &str) -> Result<SessionState> {
         let session = self.others.session_store().get_session().upgrade();
         let state = session.and_then(|it| it.read().as_any().downcast_ref::<SessionState>().cloned());
-        let Some(state) = state else { return Ok(None) };
+        state.map_or_else(|| plan_err!("{name}: the session has ended"), Ok)
+    }
+
+    /// True for the URL of a store that a program has registered, and whose scheme is not read otherwise.
+    fn is_registered(&self, name: &str) -> bool {
+        let Ok(url) = Url::parse(name) else { return false };
+        let session = self.others.session_store().get_session().upgrade();
+        url.scheme() != "file"
+            && ObjectsAddress::of_store(name).is_err()
+            && session.is_some_and(|it| it.read().runtime_env().object_store_registry.get_store(&url).is_ok())
+    }
+
+    /// The table of local files.
+    async fn local(&self, name: &Path) -> Result<Arc<dyn TableProvider>> {
         let format = WarpathFormat::new(self.reader.clone());
-        if !is_url {
-            return Ok(Some(Arc::new(FilesTable::open(Path::new(name), format, &state).await?)));
+        let state = self.state(&name.display().to_string())?;
+        Ok(Arc::new(FilesTable::open(name, format, &state).await?))
+    }
+
+    /// The table of a URL.
+    async fn at(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
+        let is_other = OTHERS.contains(&ending(name));
+        let urls = locations(&self.reader, name, true).await?;
+        match (&urls[..], is_other) {
+            ([Location { url, glob: None }], true) => match self.others.try_new(url.as_str()).await? {
+                Some(table) => Ok(table),
+                None => plan_err!("{name}: is no table"),
+            },
+            (_, true) => plan_err!("{name}: a pattern of an object store means NDJSON; name each file"),
+            (_, false) => {
+                let urls = urls.into_iter().map(|it| ListingTableUrl::try_new(it.url, it.glob));
+                self.table(name, urls.collect::<Result<_>>()?).await
+            }
         }
-        let url = ListingTableUrl::parse(name)?;
-        let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
-        let config = ListingTableConfig::new(url).with_listing_options(options);
+    }
+
+    /// The table of objects. `name` is the name in the query.
+    async fn table(&self, name: &str, urls: Vec<ListingTableUrl>) -> Result<Arc<dyn TableProvider>> {
+        let state = self.state(name)?;
+        let options =
+            ListingOptions::new(Arc::new(WarpathFormat::new(self.reader.clone()))).with_file_extension("");
+        let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
         let config = config.infer_partitions_from_path(&state).await?;
         let files = list(&config, &state).await?;
         if files == 0 {
             return plan_err!("{name}: no file matches");
         }
         let config = config.infer_schema(&state).await?;
-        Ok(Some(Arc::new(ListingTable::try_new(config)?)))
+        Ok(Arc::new(ListingTable::try_new(config)?))
+    }
+}
+
+/// The ending of a name, without its dot.
+fn ending(name: &str) -> &str {
+    Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+}
+
+/// An object, a folder, or the files of a folder that match a pattern.
+struct Location {
+    url: Url,
+    glob: Option<Pattern>,
+}
+
+/// The locations that a URL means, for DataFusion. If `has_patterns`, a pattern of one folder is one
+/// location, which DataFusion lists. Every other pattern is listed here, and each object is a location.
+async fn locations(reader: &Arc<Reader>, name: &str, has_patterns: bool) -> Result<Vec<Location>> {
+    let plan = |error: url::ParseError| external(Error::Usage(format!("{name}: is no URL: {error}")));
+    let address = match Address::parse(name).map_err(external)? {
+        Address::File(path) => match Url::from_file_path(&path) {
+            Ok(url) if !path.is_dir() => return Ok(vec![Location { url, glob: None }]),
+            _ => {
+                let url = Url::from_directory_path(&path);
+                let url = url.map_err(|()| external(Error::Usage(format!("{name}: is no file"))))?;
+                return Ok(vec![Location { url, glob: None }]);
+            }
+        },
+        Address::Objects(address) => address,
+    };
+    let root = Url::parse(&address.store()).map_err(plan)?;
+    // A key is literal, and a URL of DataFusion is encoded.
+    let encoded = |key: &str| {
+        let mut url = root.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear().extend(key.split('/'));
+        }
+        url
+    };
+    if address.scheme() != Scheme::S3 {
+        if address.query().is_some() {
+            let what = "SQL reads no URL with a query; `warpath query` does";
+            return Err(external(Error::Usage(format!("{}: {what}", address.shown()))));
+        }
+        let url = Url::parse(&format!("{}{}", address.store(), address.path())).map_err(plan)?;
+        return Ok(vec![Location { url, glob: None }]);
+    }
+    if !address.is_pattern() {
+        return Ok(vec![Location { url: encoded(address.path()), glob: None }]);
+    }
+    let folder = address.fixed().rfind('/').map_or(0, |at| at + 1);
+    let (folder, rest) = address.path().split_at(folder);
+    if has_patterns && !rest.contains(['/', '{']) && !rest.contains("**") {
+        let glob = Pattern::new(rest)
+            .map_err(|error| external(Error::Usage(format!("{name}: is no pattern: {error}"))))?;
+        return Ok(vec![Location { url: encoded(folder), glob: Some(glob) }]);
+    }
+    let stores = reader.stores.clone();
+    let keys = tokio::task::spawn_blocking(move || stores.list(&address)).await;
+    let keys = keys.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
+    Ok(keys.iter().map(|key| Location { url: encoded(key.as_ref()), glob: None }).collect())
+}
+
+/// Makes the tables of `CREATE EXTERNAL TABLE`, also those of patterns of object stores.
+pub struct Locations {
+    reader: Arc<Reader>,
+    tables: ListingTableFactory,
+}
+
+impl Debug for Locations {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Locations")
+    }
+}
+
+impl Locations {
+    /// Tables of files that a reader reads.
+    pub fn new(reader: Arc<Reader>) -> Self {
+        Self { reader, tables: ListingTableFactory::new() }
+    }
+}
+
+#[async_trait]
+impl TableProviderFactory for Locations {
+    async fn create(
+        &self,
+        state: &dyn Session,
+        command: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
+        let mut command = command.clone();
+        let mut all = Vec::new();
+        for name in &command.locations {
+            if !is_url(name) {
+                all.push(name.clone());
+                continue;
+            }
+            let urls = locations(&self.reader, name, false).await?;
+            all.extend(urls.into_iter().map(|location| String::from(location.url)));
+        }
+        let name = command.locations.join(", ");
+        command.locations = all;
+        self.tables.create(state, &command).await.map_err(|error| named(&name, error))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod filters;
 mod functions;
+mod objects;
 mod program;
 mod tables;
 

@@ -70,11 +70,12 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             }
         }
     }
-    Written::to(&args.output.output).refuse("an input", &args.file)?;
+    let file = files::local(&args.file, "a bitmap index is of a file, and this is an object")?;
+    Written::to(&args.output.output).refuse("an input", &file)?;
     files::refuse_tables(&args.engine)?;
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
-    let mut maker = bitmap_maker(&engine, &args.file).map_err(Failure::of_bitmap)?;
-    let source = Source::File(args.file.clone());
+    let mut maker = bitmap_maker(&engine, &file).map_err(Failure::of_bitmap)?;
+    let source = Source::File(file.clone());
     let progress =
         Arc::new(Mutex::new((Progress::new(args.report.progress.progress, source.text_bytes(), false), 0)));
     let watch = {
@@ -85,7 +86,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             *read = bytes;
         }
     };
-    let built = build::build_watched(&mut maker, &engine, &args.file, &specs, Arc::new(watch));
+    let built = build::build_watched(&mut maker, &engine, &file, &specs, Arc::new(watch));
     let (progress, read) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
     progress.finish(*read);
     let built = built.map_err(Failure::of_bitmap)?;
@@ -94,7 +95,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     let index = BitmapIndex::from_built(built)?;
     warn_of_no_values(&index, &specs, ui);
     index
-        .write_as(&args.output.output, OutputMode::default().and_file(&args.file))
+        .write_as(&args.output.output, OutputMode::default().and_file(&file))
         .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;
     if let Some(format) = args.report.stats.stats {
         statistics::show(ui, &building_statistics(&maker, &index, read, started.elapsed()), format);

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
+use warpath_remote::address::is_url;
+use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::messages::Ui;
 
 use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
@@ -15,6 +17,9 @@ use super::inherited;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
+
+/// The command that builds the program with object stores.
+const WITH_OBJECTS: &str = "cargo install --path host/cli --features object-store";
 
 /// The description of a list of names in messages.
 const LIST: &str = "the list of `--files-from`";
@@ -47,6 +52,8 @@ pub fn sources_of(
                 return Err(Failure::usage("`-` is given twice, and standard input can be read only once"));
             }
             sources.push(stdin()?);
+        } else if let Some(address) = url(name)? {
+            sources.extend(at(address, files)?);
         } else {
             for source in Source::named(name, files).map_err(Error::from)? {
                 if let Source::File(path) = &source {
@@ -64,7 +71,9 @@ pub fn sources_of(
         written.refuse(LIST, list)?;
         for path in listed(list, ui)? {
             // A name in a list is no pattern.
-            if path.is_dir() {
+            if let Some(address) = url(&path)? {
+                sources.extend(at(address, files)?);
+            } else if path.is_dir() {
                 sources.extend(Source::named(&path, files).map_err(Error::from)?);
             } else {
                 sources.push(file(&path)?);
@@ -78,6 +87,59 @@ pub fn sources_of(
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// Returns what a URL means. `None` for other names, and for a file that has exactly this name.
+fn url(name: &Path) -> Result<Option<Address>, Failure> {
+    match name.to_str().filter(|text| is_url(text) && name.symlink_metadata().is_err()) {
+        Some(text) => Ok(Some(Address::parse(text).map_err(Failure::from)?)),
+        None => Ok(None),
+    }
+}
+
+/// Returns the inputs that a URL means.
+fn at(address: Address, files: FolderFiles) -> Result<Vec<Source>, Failure> {
+    match address {
+        Address::File(path) if path.is_dir() => Ok(Source::named(&path, files).map_err(Error::from)?),
+        Address::File(path) => Ok(vec![file(&path)?]),
+        Address::Objects(objects) => match warpath_remote::readers(&objects) {
+            Ok(readers) => {
+                Ok(readers.into_iter().map(|(name, reader)| Source::Reader(name, reader)).collect())
+            }
+            Err(error) if !READS_OBJECTS => Err(Failure::usage(error.to_string())
+                .with_help(format!("`{WITH_OBJECTS}` builds a program that does"))),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+/// Returns the one input that a name means: a file, standard input or an object.
+///
+/// # Errors
+/// If the name is a URL of several objects.
+pub fn one(name: &Path) -> Result<Source, Failure> {
+    if name == Path::new("-") {
+        return stdin();
+    }
+    let Some(address) = url(name)? else { return file(name) };
+    let mut sources = at(address, FolderFiles::Json)?;
+    match sources.pop() {
+        Some(source) if sources.is_empty() => Ok(source),
+        _ => Err(Failure::usage(format!("{}: means several inputs; this command reads one", name.display()))),
+    }
+}
+
+/// Returns the path of the one file that a command reads at any offset, if a URL names it.
+///
+/// # Errors
+/// If the URL means an object.
+pub fn local(path: &Path, what: &str) -> Result<PathBuf, Failure> {
+    match url(path)? {
+        None => Ok(path.to_owned()),
+        Some(Address::File(path)) => Ok(path),
+        Some(Address::Objects(objects)) => Err(Failure::usage(format!("{}: {what}", objects.shown()))
+            .with_help("copy the object to a file first")),
+    }
 }
 
 /// Returns the inputs of lines, documents or rows of tables, as the options of the engine name their format;
@@ -146,6 +208,7 @@ fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
     let names = names.map_err(Error::from)?;
     let exists = |(number, path): (u64, PathBuf)| match path.metadata() {
         Ok(_) => Ok(path),
+        Err(_) if path.to_str().is_some_and(is_url) => Ok(path),
         Err(error) => {
             let shown = path.display().to_string();
             let failure = Failure::usage(format!("{name}:{number}: {shown}: {}", reason(&error)));
@@ -192,7 +255,9 @@ pub fn sources_or_followed(
         return Err(Failure::usage("`--follow` requires a file; standard input is read as it comes"));
     }
     let mut paths = Vec::new();
-    for name in names {
+    let names: Vec<PathBuf> =
+        names.iter().map(|name| local(name, "an object is not followed")).collect::<Result<_, _>>()?;
+    for name in &names {
         match name.is_dir() {
             true => paths.push(name.clone()),
             false => paths.extend(Source::paths(name).map_err(Error::from)?),
@@ -201,7 +266,9 @@ pub fn sources_or_followed(
     if let Some(list) = &args.files_from {
         written.refuse(LIST, list)?;
         // A name in a list is no pattern.
-        paths.extend(listed(list, ui)?);
+        for path in listed(list, ui)? {
+            paths.push(local(&path, "an object is not followed")?);
+        }
     }
     let (folders, mut paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
     let mut seen = HashSet::new();

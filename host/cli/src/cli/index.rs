@@ -27,11 +27,11 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
         Program::new(&queries)?.levels()
     };
     files::refuse_tables(&args.engine)?;
+    let file = files::local(&args.file, "an index is of a file, and this is an object")?;
     let engine = run::engine(&args.engine, &OnErrorArgs::SKIP, &StrictArgs::default())?;
-    let mut progress =
-        Progress::new(args.progress.progress, Source::File(args.file.clone()).text_bytes(), false);
+    let mut progress = Progress::new(args.progress.progress, Source::File(file.clone()).text_bytes(), false);
     let mut indexed = 0;
-    let built = IndexFile::build_watched(&engine, &args.file, &args.output.output, levels, &mut |bytes| {
+    let built = IndexFile::build_watched(&engine, &file, &args.output.output, levels, &mut |bytes| {
         indexed = bytes;
         progress.update(bytes);
     });

@@ -174,5 +174,5 @@ fn told(error: warpath::Error) -> Failure {
 }
 
 fn source(file: &Path) -> Result<Source, Failure> {
-    if file == Path::new("-") { files::stdin() } else { files::file(file) }
+    files::one(file)
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
 use warpath_backend::answer::text;
+use warpath_remote::address::is_url;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
@@ -78,7 +79,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
 
 /// Returns true if an argument is no query, but the name of a file.
 fn is_file(arg: &str) -> bool {
-    !arg.starts_with('$') && Path::new(arg).exists()
+    !arg.starts_with('$') && (is_url(arg) || Path::new(arg).exists())
 }
 
 /// Exchanges a file that is given first with the one query that follows it.

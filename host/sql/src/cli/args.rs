@@ -157,6 +157,7 @@ impl Args {
             schema: self.schema,
             keeps_schemas: !self.no_keep,
             memory: self.memory,
+            stores: None,
         }
     }
 

@@ -98,6 +98,9 @@ fn plain(error: &DataFusionError) -> String {
         let all = if names.len() <= 20 { format!("; there are {}", names.join(", ")) } else { String::new() };
         return format!("there is no column `{}`{}", field.name, near.unwrap_or(all));
     }
+    if let DataFusionError::ObjectStore(cause) = error.find_root() {
+        return warpath_remote::reason(cause);
+    }
     let text = error.find_root().strip_backtrace();
     let kinds = [
         "Error during planning: ",

@@ -21,12 +21,13 @@ use crate::cli::formats;
 #[command(mut_arg("files", |arg| arg.last(true).help("Files whose names begin with `$`").long_help(None::<&str>)))]
 pub struct PathsAndFiles {
     /// Paths, then files: JSONPath (RFC 9535), each beginning with `$`, then files of newline-delimited JSON,
-    /// folders or patterns; `-`, or no file: standard input
+    /// folders, patterns or URLs; `-`, or no file: standard input
     ///
     /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
     /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
-    /// not; hidden ones are left out.
+    /// not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in builds with
+    /// the feature `object-store`; `file://`.
     #[arg(value_name = "PATH|FILE", required = true)]
     words: Vec<OsString>,
 

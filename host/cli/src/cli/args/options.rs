@@ -13,12 +13,13 @@ use super::values::{device, expression, number, partition_size, time_format, wor
 
 #[derive(Args, Default)]
 pub struct FileArgs {
-    /// Files of newline-delimited JSON, folders or patterns; `-`, or no file: standard input
+    /// Files of newline-delimited JSON, folders, patterns or URLs; `-`, or no file: standard input
     ///
     /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
     /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
-    /// not; hidden ones are left out.
+    /// not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in builds with
+    /// the feature `object-store`; `file://`.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 

@@ -43,7 +43,7 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
     if is_saved(path) {
         return saved(path);
     }
-    let source = if path == Path::new("-") { files::stdin()? } else { files::file(path)? };
+    let source = files::one(path)?;
     let ReportArgs { progress, stats } = ReportArgs::default();
     let options = Reading {
         limit: None,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use warpath::columns::ColumnType;
 use warpath::{Error, Query};
 use warpath_backend::strict;
+use warpath_remote::address::is_url;
 
 use super::super::args::WhereArgs;
 use super::super::failure::Failure;
@@ -32,12 +33,12 @@ pub fn take_files(args: Vec<String>, files: &mut Vec<PathBuf>) -> Vec<String> {
     columns
 }
 
-/// Returns true if an argument is no column, but a file that exists, a pattern, or standard input.
+/// Returns true if an argument is no column, but a file that exists, a pattern, a URL, or standard input.
 fn is_file(arg: &str) -> bool {
     let is_column =
         arg.starts_with('$') || arg.split_once('=').is_some_and(|(_, path)| path.starts_with(['$', '@']));
     let is_pattern = arg.contains(['*', '?', '[']) && !arg.contains('=');
-    !is_column && (arg == "-" || is_pattern || Path::new(arg).exists())
+    !is_column && (arg == "-" || is_pattern || is_url(arg) || Path::new(arg).exists())
 }
 
 /// Parses a column. `text` is true for rows of text, which have no types. A colon that no type follows is

@@ -1,0 +1,251 @@
+//! URLs as inputs: objects of S3, files of HTTP servers, and `file://`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use warpath_objects::{HttpServer, Proxy, Reply, S3Server};
+
+use super::{Folder, PROGRAM, Ran, data, run};
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A folder in which the program is run, with the credentials of a server.
+struct Client {
+    folder: Folder,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Client {
+    fn of(server: &S3Server) -> Self {
+        Self { folder: Folder::new(&[]), variables: S3Server::variables(server.address()) }
+    }
+
+    fn command(&self, args: &[&str]) -> assert_cmd::Command {
+        let mut command = assert_cmd::Command::new(PROGRAM);
+        command.current_dir(self.folder.0.path()).args(args).envs(self.variables.clone());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, b"")
+    }
+
+    fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+        run(&mut self.command(args), stdin)
+    }
+}
+
+/// A server with some objects.
+fn server() -> S3Server {
+    let server = S3Server::start();
+    server.put("logs/a.ndjson", "{\"n\":1,\"k\":\"x\"}\n{\"n\":2,\"k\":\"y\"}\n");
+    server.put("logs/b.ndjson.gz", gzip(b"{\"n\":3,\"k\":\"x\"}\n{\"n\":4}"));
+    server.put("logs/c d%.ndjson", "{\"n\":5,\"k\":\"x\"}\n");
+    server.put("bad.ndjson", "{\"n\":1}\n{\"n\":\n{\"n\":3}\n");
+    server.put("empty.ndjson", "");
+    server
+}
+
+#[test]
+fn every_command_reads_objects() {
+    let server = server();
+    let client = Client::of(&server);
+    for (args, wanted) in [
+        (&["query", "$.n", "s3://bucket/logs/*"][..], "1\n2\n3\n4\n5\n"),
+        (&["query", "$.n", "s3://bucket/logs/"], "1\n2\n3\n4\n5\n"),
+        (&["query", "$.n", "s3://bucket/logs/c d%.ndjson", "s3://bucket/logs/a.ndjson"], "5\n1\n2\n"),
+        (&["query", "--count", "$.n", "s3://bucket/**/*.ndjson*", "--on-error", "skip", "-q"], "7\n"),
+        (&["query", "$.n", "--where", "$.k == 'x'", "s3://bucket/logs/{a,b}.*"], "1\n3\n"),
+        (
+            &["query", "-H", "$.n", "s3://bucket/logs/?.ndjson"],
+            "s3://bucket/logs/a.ndjson:1\ns3://bucket/logs/a.ndjson:2\n",
+        ),
+        (&["query", "$.n", "s3://bucket/empty.ndjson"], ""),
+        (&["select", "n=$.n", "k=$.k", "--format", "csv", "s3://bucket/logs/a.ndjson"], "n,k\n1,x\n2,y\n"),
+        (&["validate", "s3://bucket/logs/a.ndjson"], "2 records, 32 bytes: all valid\n"),
+        (&["count-by", "$.k", "s3://bucket/logs/*"], "3\t\"x\"\n1\tmissing\n1\t\"y\"\n"),
+        (&["head", "-n", "1", "s3://bucket/logs/b.ndjson.gz"], "{\"n\":3,\"k\":\"x\"}\n"),
+    ] {
+        let ran = client.run(args);
+        assert!(ran.code == 0 && ran.text() == wanted, "{args:?}: {ran}");
+    }
+    // Statistics count the bytes of the text.
+    let ran = client.run(&["query", "--count", "$.n", "--stats=json", "s3://bucket/logs/a.ndjson"]);
+    assert!(ran.code == 0 && ran.stderr.contains("\"bytes\":32"), "{ran}");
+}
+
+#[test]
+fn subscriptions_filter_objects() {
+    let server = server();
+    let client = Client::of(&server);
+    client.folder.write("subscriptions", b"x\t$.k == 'x'\n");
+    let ran = client.run(&["filter", "--subscriptions", "subscriptions", "s3://bucket/logs/a.ndjson"]);
+    assert_eq!(ran.ok(), "s3://bucket/logs/a.ndjson:1\tx\n");
+}
+
+#[test]
+fn messages_have_the_url_and_the_line() {
+    let server = server();
+    let client = Client::of(&server);
+    client.run(&["query", "$.n", "s3://bucket/bad.ndjson"]).failed(
+        4,
+        "1\n",
+        "error: s3://bucket/bad.ndjson:2:",
+    );
+    for (args, code, message) in [
+        (
+            &["query", "$.n", "s3://bucket/none.ndjson"][..],
+            2,
+            "error: s3://bucket/none.ndjson: there is no such object (404)",
+        ),
+        (
+            &["query", "$.n", "s3://bucket/none-*"],
+            2,
+            "error: s3://bucket/none-*: no object matches this pattern",
+        ),
+        (&["query", "$.n", "s3://nobody/*"], 2, "error: s3://nobody/*: there is no such bucket (404)"),
+        (&["query", "$.n", "s3://bucket"], 2, "error: s3://bucket: names a bucket and no object"),
+        (
+            &["query", "$.n", "ftp://host/a"],
+            2,
+            "error: ftp://host/a: has a scheme that is not read; s3://, https://, http:// and file:// are",
+        ),
+        (
+            &["query", "$.n", "https://host/*.ndjson"],
+            2,
+            "error: https://host/*.ndjson: is a pattern, and HTTP has no lists of files",
+        ),
+        (
+            &["query", "--follow", "$.n", "s3://bucket/bad.ndjson"],
+            2,
+            "error: s3://bucket/bad.ndjson: an object is not followed",
+        ),
+        (
+            &["index", "build", "s3://bucket/bad.ndjson", "-o", "a.wpi"],
+            2,
+            "error: s3://bucket/bad.ndjson: an index is of a file, and this is an object",
+        ),
+        (
+            &["bitmap", "build", "s3://bucket/bad.ndjson", "--column", "n=$.n", "-o", "a.wpb"],
+            2,
+            "error: s3://bucket/bad.ndjson: a bitmap index is of a file, and this is an object",
+        ),
+        (
+            &["pack", "s3://bucket/logs/*", "-o", "a.wpk"],
+            2,
+            "error: s3://bucket/logs/*: means several inputs; this command reads one",
+        ),
+    ] {
+        client.run(args).failed(code, "", message);
+    }
+    let mut strange = Client::of(&server);
+    strange.variables[2].1 = "wrong".into();
+    let ran = strange.run(&["query", "$.n", "s3://bucket/bad.ndjson"]);
+    ran.failed(2, "", "error: s3://bucket/bad.ndjson: access is denied (403)");
+    assert!(ran.stderr.contains("AWS_SECRET_ACCESS_KEY"), "{ran}");
+    let mut wrong = Client::of(&server);
+    wrong.variables.push(("WARPATH_REMOTE_TIMEOUT", "soon".into()));
+    let ran = wrong.run(&["query", "$.n", "s3://bucket/bad.ndjson"]);
+    ran.failed(2, "", "error: WARPATH_REMOTE_TIMEOUT: `soon` is no time; expected seconds, such as 30");
+}
+
+#[test]
+fn lists_and_packs_name_objects() {
+    let server = server();
+    let client = Client::of(&server);
+    let list = b"s3://bucket/logs/a.ndjson\ns3://bucket/logs/b.ndjson.gz\n";
+    let ran = client.run_with(&["query", "$.n", "--files-from", "-"], list);
+    assert_eq!(ran.ok(), "1\n2\n3\n4\n");
+    client.run(&["pack", "s3://bucket/logs/b.ndjson.gz", "-o", "b.wpk"]).ok();
+    assert_eq!(client.run(&["query", "$.n", "b.wpk"]).ok(), "3\n4\n");
+}
+
+#[test]
+fn objects_give_the_results_of_files() {
+    let server = S3Server::start();
+    let file = data("tweets.ndjson");
+    let text = std::fs::read(&file).unwrap();
+    server.put("a.ndjson", text.clone());
+    server.put("a.ndjson.gz", gzip(&text));
+    let proxy = Proxy::before(server.address());
+    let mut client = Client::of(&server);
+    client.variables = S3Server::variables(proxy.address());
+    let local = client.run(&["query", "$..id", &file]);
+    assert!(!local.ok().is_empty());
+    proxy.cut(1000, 2);
+    for name in ["s3://bucket/a.ndjson", "s3://bucket/a.ndjson.gz"] {
+        assert_eq!(client.run(&["query", "$..id", name]).ok(), local.ok());
+    }
+    assert!(proxy.passed().iter().all(|passed| passed.request.method == "GET"));
+}
+
+#[test]
+fn files_of_http_servers_are_read() {
+    let server = HttpServer::start(|request| match request.target.as_str() {
+        "/a%20b.ndjson?key=secret" => Reply::file(request, b"{\"n\":1}\n{\"n\":\n", None),
+        _ => Reply::new("404 Not Found", ""),
+    });
+    let folder = Folder::new(&[]);
+    let url = server.url("a%20b.ndjson?key=secret");
+    let shown = server.url("a%20b.ndjson?…");
+    folder.run(&["query", "$.n", &url]).failed(4, "1\n", &format!("error: {shown}:2:"));
+    folder.run(&["query", "$.n", &server.url("none")]).failed(
+        2,
+        "",
+        &format!("error: {}: there is no such object (404)", server.url("none")),
+    );
+}
+
+#[test]
+fn file_urls_are_files() {
+    let folder = Folder::new(&[("a b.ndjson", b"{\"n\":1}\n"), ("logs/c.ndjson", b"{\"n\":2}\n")]);
+    let root = folder.0.path().to_str().unwrap();
+    let ran =
+        folder.run(&["query", "$.n", &format!("file://{root}/a%20b.ndjson"), &format!("file://{root}/logs")]);
+    assert_eq!(ran.ok(), "1\n2\n");
+    // An output may not be an input, whatever its name.
+    let ran = folder.run(&["query", "$.n", &format!("file://{root}/a%20b.ndjson"), "-o", "a b.ndjson"]);
+    assert!(ran.code == 2 && ran.stderr.contains("is both an input and the output"), "{ran}");
+    folder.run(&["index", "build", &format!("file://{root}/logs/c.ndjson"), "-o", "c.wpi"]).ok();
+    assert!(folder.path("c.wpi").is_file());
+    let ran = folder.run(&["query", "$.n", "file:///none/a.ndjson"]);
+    ran.failed(2, "", "error: /none/a.ndjson: No such file");
+    folder.run(&["query", "$.n", "file://host/a"]).failed(2, "", "error: file://host/a: is no URL of a file");
+}
+
+/// The program waits for a server that never answers, and a signal ends it.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_wait_for_a_server() {
+    use std::os::unix::process::ExitStatusExt;
+    let server = HttpServer::start(|request| Reply::file(request, &[b' '; 5000], None).stalled_after(0));
+    let mut child = std::process::Command::new(PROGRAM)
+        .args(["query", "$.n", &server.url("a"), "-o", "out"])
+        .current_dir(Folder::new(&[]).0.path())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while server.requests().is_empty() {
+        std::thread::yield_now();
+    }
+    // Shells let background processes ignore SIGINT, so this is SIGTERM.
+    // SAFETY: `kill` has no memory to be unsafe about, and the child has not been waited for.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGTERM) }, 0);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+}
+
+#[test]
+fn a_slow_server_is_an_error() {
+    let server = HttpServer::start(|request| Reply::file(request, &[b' '; 5000], None).stalled_after(0));
+    let client =
+        Client { folder: Folder::new(&[]), variables: vec![("WARPATH_REMOTE_TIMEOUT", "0.1".into())] };
+    let ran = client.run(&["query", "$.n", &server.url("a")]);
+    ran.failed(2, "", &format!("error: {}: the server sent nothing for 0.1 s", server.url("a")));
+}
