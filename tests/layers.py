@@ -34,6 +34,7 @@ LAYERS = [
     ("host", "lib.rs"),
     ("host/cli", "main.rs"),
     ("host/sql", "lib.rs"),
+    ("host/cluster", "lib.rs"),
 ]
 FACADE = "host"
 LARGEST = 3

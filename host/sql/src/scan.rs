@@ -25,6 +25,8 @@ use crate::paths::PathColumn;
 use crate::predicate::{self, Columns, Condition};
 use crate::reader::{Reader, external, local_path};
 use crate::remote::RemoteReader;
+use crate::report::LeftOut;
+use crate::wire;
 
 /// Counts of a scan, for `EXPLAIN ANALYZE`.
 #[derive(Clone)]
@@ -32,6 +34,8 @@ pub struct Counts {
     bytes: Count,
     skipped: Count,
     refused: Count,
+    metrics: ExecutionPlanMetricsSet,
+    partition: usize,
 }
 
 impl Counts {
@@ -41,6 +45,15 @@ impl Counts {
             bytes: count("text_bytes"),
             skipped: count("malformed_records"),
             refused: count("values_not_taken"),
+            metrics: metrics.clone(),
+            partition,
+        }
+    }
+
+    /// Adds counters whose names are those of records and values that were left out.
+    fn name_left_out(&self, left_out: &LeftOut, scanned: &str, base: u64) {
+        for (name, count) in wire::names_of(left_out, scanned, base) {
+            MetricBuilder::new(&self.metrics).counter(name, self.partition).add(count as usize);
         }
     }
 }
@@ -161,6 +174,9 @@ impl Batches {
             let names: Vec<String> =
                 columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
             counts.refused.add(reader.report.add(&names, batches.losses()) as usize);
+        }
+        if reader.reports_by_metrics {
+            counts.name_left_out(&reader.report.take(), &self.name, self.base);
         }
     }
 

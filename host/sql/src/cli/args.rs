@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use crate::{Options, SchemaFrom};
 use clap::{Parser, ValueEnum};
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
-use warpath_sql::{Options, SchemaFrom};
 
 use super::messages::Failure;
 
@@ -96,7 +96,7 @@ enum Policy {
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     /// Aligned columns
     Table,
     /// A JSON object for each row
@@ -113,7 +113,11 @@ fn schema(text: &str) -> Result<SchemaFrom, String> {
     text.parse()
 }
 
-fn size(text: &str) -> Result<usize, String> {
+/// A size in bytes, such as `4G`.
+///
+/// # Errors
+/// A message about a text that is none.
+pub fn size(text: &str) -> Result<usize, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let shift = match unit.to_ascii_uppercase().as_str() {
@@ -131,6 +135,7 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl Args {
+    /// The settings of sessions.
     pub fn options(&self) -> Options {
         Options {
             device: self.device.clone(),
@@ -142,6 +147,7 @@ impl Args {
         }
     }
 
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.workers.map_or_else(cores, usize::from)
     }
@@ -150,7 +156,7 @@ impl Args {
     ///
     /// # Errors
     /// A format that standard output cannot have.
-    pub fn format(&self) -> Result<Format, Failure> {
+    pub(super) fn format(&self) -> Result<Format, Failure> {
         let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
         let format = self.format.unwrap_or(match ending {
             Some("ndjson" | "jsonl" | "json") => Format::Ndjson,

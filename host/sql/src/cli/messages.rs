@@ -3,35 +3,54 @@
 use std::io;
 use std::process::ExitCode;
 
+use crate::report::LeftOut;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
-use warpath_sql::report::LeftOut;
 
-/// The reason why a run failed.
-#[derive(Debug)]
+/// The reason why a run failed: a message, help, and the exit code of the program.
+///
+/// As an error beneath one of DataFusion it is that error's message ([`of_query`](Self::of_query)).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    message: String,
-    help: Option<String>,
-    code: u8,
+    /// The message, without `error:` before it.
+    pub message: String,
+    /// Advice.
+    pub help: Option<String>,
+    /// The exit code.
+    pub code: u8,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl Failure {
+    /// Wrong usage, or a file that cannot be read or written.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, code: 2 }
     }
 
+    /// An error of the operating system.
     pub fn of_system(error: io::Error) -> Self {
         Self::usage(error.to_string())
     }
 
+    /// The end by Ctrl-C.
     pub fn interrupted() -> Self {
         Self { message: "interrupted".into(), help: None, code: 130 }
     }
 
     /// An error of DataFusion about a statement, or of Warpath beneath it.
     pub fn of_query(error: DataFusionError, statement: &str) -> Self {
-        if let Some(error) = warpath_error(&error) {
+        if let Some(failure) = beneath::<Self>(&error) {
+            return failure.clone();
+        }
+        if let Some(error) = beneath::<Error>(&error) {
             let code = match error {
                 Error::Usage(_) | Error::Thread(_) => 2,
                 Error::Query(_) | Error::Expression(_) | Error::Unsupported(_) => 3,
@@ -58,6 +77,7 @@ impl Failure {
         Self { message, help, code }
     }
 
+    /// Writes the message and the help to standard error.
     pub fn report(&self) {
         eprintln!("error: {}", self.message);
         if let Some(help) = &self.help {
@@ -65,16 +85,17 @@ impl Failure {
         }
     }
 
+    /// The exit code.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
 }
 
-/// The error of Warpath that is beneath an error.
-fn warpath_error(error: &DataFusionError) -> Option<&Error> {
+/// The error of this type that is beneath an error.
+fn beneath<E: std::error::Error + 'static>(error: &DataFusionError) -> Option<&E> {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
-        if let Some(found) = error.downcast_ref::<Error>() {
+        if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
         source = match error.downcast_ref::<DataFusionError>() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::report::Report;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::execute_stream;
@@ -11,14 +12,13 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
-use warpath_sql::report::Report;
 
 use super::args::Format;
 use super::messages::{self, Failure};
 use super::output::Output;
 
 /// A session, and the form of its results.
-pub struct Session {
+pub(super) struct Session {
     pub runtime: Runtime,
     pub context: SessionContext,
     pub report: Arc<Report>,
