@@ -7,12 +7,13 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ballista_core::config::BALLISTA_MAX_PARTITIONS_PER_TASK;
+use ballista_core::config::BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK;
 use ballista_core::extension::SessionConfigExt;
 use ballista_core::optimizer::ballista_default_optimizer_rules;
 use ballista_core::serde::protobuf::GetJobMetricsResult;
 use datafusion::arrow::array::{RecordBatch, StringArray};
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::Session;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::sink::DataSinkExec;
@@ -25,7 +26,7 @@ use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SendableRecordBatchStream,
+    ChildrenPropertiesMode, ReplaceChildrenOptions, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SendableRecordBatchStream,
 };
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -54,7 +55,7 @@ pub fn context(address: &str, options: &Options, report: &Arc<Report>) -> Result
     options.context_by(report, |mut builder| {
         let config = builder.config().take().unwrap_or_default().upgrade_for_ballista();
         // A task for each partition: an executor counts its free slots by tasks.
-        let config = config.set_usize(BALLISTA_MAX_PARTITIONS_PER_TASK, 1);
+        let config = config.set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1);
         builder
             .with_config(config)
             .with_optimizer_rules(ballista_default_optimizer_rules())
@@ -87,8 +88,11 @@ impl QueryPlanner for Planner {
     async fn create_physical_plan(
         &self,
         plan: &LogicalPlan,
-        state: &SessionState,
+        session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(state) = session.as_any().downcast_ref::<SessionState>() else {
+            return internal_err!("the session has another form");
+        };
         let hello = hello::connect(&self.cluster.address).await;
         let (_, hello) = hello.map_err(|failure| DataFusionError::External(Box::new(failure)))?;
         if hello.slots == 0 {
@@ -121,7 +125,8 @@ impl Planner {
         if plan.is::<DataSinkExec>() {
             let inputs = plan.children().into_iter().cloned();
             let inputs = inputs.map(|input| self.distributed(input, config)).collect::<Result<Vec<_>>>()?;
-            return plan.with_new_children(inputs);
+            let properties = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            return plan.replace_children(inputs, properties);
         }
         let (schema, is_analyzed) = (plan.schema(), plan.is::<AnalyzeExec>());
         let plan = match plan.downcast_ref::<AnalyzeExec>() {
@@ -216,7 +221,7 @@ impl ExecutionPlan for OnCluster {
             job::add_reports(&metrics, &cluster.report);
             if is_analyzed {
                 let batch = shown(&metrics, &schema)?;
-                return Ok(futures::stream::iter([Ok(batch)]).boxed());
+                return Ok::<_, DataFusionError>(futures::stream::iter([Ok(batch)]).boxed());
             }
             let fetched = futures::stream::iter(locations).map(job::rows).buffered(AHEAD).try_flatten();
             // The job ends with the stream of its rows.

@@ -200,7 +200,8 @@ pub async fn rows(location: PartitionLocation) -> Result<SendableRecordBatchStre
     let client =
         BallistaClient::try_new(&executor.host, port, MESSAGE_BYTES, false, Some(named), 3, 500, 0, 0);
     let mut client = client.await.map_err(lost)?;
-    let fetched = client.fetch_partition(&executor.id, &partition.into(), location.file_id, layout, true);
+    let partition = partition.into();
+    let fetched = client.fetch_partition(&executor.id, &partition, location.file_id, layout, true);
     fetched.await.map_err(lost)
 }
 

@@ -78,7 +78,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     println!("warpath-cluster scheduler {} listens on {address}", hello::VERSION);
     let server = axum::serve(listener, routes.into_make_service_with_connect_info::<SocketAddr>());
     tokio::select! {
-        ended = std::future::IntoFuture::into_future(server) => ended.map_err(Failure::of_system),
+        ended = server.into_future() => ended.map_err(Failure::of_system),
         () = interrupted() => Ok(()),
     }
 }
@@ -126,7 +126,7 @@ pub(crate) fn register(state: &mut SessionState) -> datafusion::common::Result<(
 /// The size of the cluster, in headers.
 async fn size(state: Arc<dyn ClusterState>) -> impl IntoResponse {
     let executors = state.registered_executor_metadata().await;
-    let slots: u32 = executors.iter().map(|executor| executor.specification.vcores()).sum();
+    let slots: u32 = executors.iter().map(|executor| executor.specification.vcores).sum();
     [(HeaderName::from_static(SLOTS_HEADER), HeaderValue::from(slots))]
 }
 

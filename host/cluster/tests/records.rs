@@ -5,14 +5,14 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use warpath_random::Random;
+use warpath_random::Rng;
 
 /// The number of files of a set.
 pub const FILES: u64 = 16;
 
 /// Records of events: nested members, nulls, members of several types, integers beyond 64 bits.
 pub fn records(file: u64, count: u64) -> String {
-    let mut random = Random::new(file + 1);
+    let mut random = Rng::new(file + 1);
     let mut text = String::new();
     for n in 0..count {
         let id = file * count + n;
