@@ -107,19 +107,28 @@ impl QueryStageExecutor for Task {
 
 /// An error whose text has its failure. Errors after which Ballista tries again stay as they are.
 fn marked(error: DataFusionError, executor: &str) -> DataFusionError {
-    let is_of_ballista = match error.find_root() {
-        DataFusionError::IoError(_) => true,
-        DataFusionError::External(inner) => inner.is::<BallistaError>(),
-        _ => false,
+    let Some(mut failure) = failure_of(&error) else { return error };
+    let advice = match failure.message.contains("No such file") {
+        true => "; it reads files at the paths that they have on the client",
+        false => "",
     };
-    if is_of_ballista {
-        return error;
-    }
-    let mut failure = Failure::of_query(error, "");
-    failure.help = failure.help.or_else(|| {
-        Some(format!(
-            "the executor {executor} reports this; it reads files at the paths that they have on the client"
-        ))
-    });
+    failure.help.get_or_insert_with(|| format!("the executor {executor} reports this{advice}"));
     DataFusionError::External(Box::new(OfTask(failure)))
+}
+
+/// The failure that an error is; `None` for errors after which Ballista tries again.
+fn failure_of(error: &DataFusionError) -> Option<Failure> {
+    match error.find_root() {
+        DataFusionError::IoError(_) => None,
+        DataFusionError::External(inner) => match inner.downcast_ref::<BallistaError>() {
+            // An error that went through an operator of Ballista.
+            Some(BallistaError::DataFusionError(inner)) => failure_of(inner),
+            Some(BallistaError::ArrowError(inner)) => {
+                Some(Failure { code: 4, ..Failure::usage(inner.to_string()) })
+            }
+            Some(_) => None,
+            None => Some(Failure::of(error, "")),
+        },
+        _ => Some(Failure::of(error, "")),
+    }
 }

@@ -153,7 +153,8 @@ fn executor(
     let runtime = runtime.build_arc().map_err(failed)?;
     let mut functions = SessionStateBuilder::new().with_default_features().build();
     register(&mut functions).map_err(failed)?;
-    let host = settings.host.clone().unwrap_or_else(|| settings.listen.clone());
+    let host = settings.host.as_deref().or_else(|| Some(settings.listen.rsplit_once(':')?.0));
+    let name = format!("{}:{port}", host.unwrap_or_default());
     Ok(Executor::new(
         registration,
         folder,
@@ -162,6 +163,6 @@ fn executor(
         Arc::new(BallistaFunctionRegistry::from(&functions)),
         Arc::new(LoggingMetricsCollector::default()),
         slots,
-        Arc::new(Engine { name: host, is_verbose: settings.is_verbose }),
+        Arc::new(Engine { name, is_verbose: settings.is_verbose }),
     ))
 }

@@ -141,7 +141,7 @@ impl Drop for Job {
         // The caller's runtime may be about to end. A scheduler that is lost does not hold the caller up.
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-            runtime.block_on(tokio::time::timeout(Duration::from_secs(2), end)).ok()
+            runtime.block_on(async { tokio::time::timeout(Duration::from_secs(2), end).await.ok() })
         });
         // Cleaning is an aid: the scheduler forgets old queries by itself.
         let _ = thread.join();

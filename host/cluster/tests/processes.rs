@@ -4,12 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 /// The time after which a test fails that waits for an event.
-pub const DEADLINE: Duration = Duration::from_secs(300);
+pub const DEADLINE: Duration = Duration::from_secs(120);
 
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-cluster"));
@@ -115,6 +115,20 @@ impl Cluster {
 
     pub fn address(&self) -> &str {
         &self.scheduler.address
+    }
+
+    /// Waits until an executor says a text. Returns its number.
+    pub fn first_to_say(&self, text: &str) -> usize {
+        let start = Instant::now();
+        while start.elapsed() < DEADLINE {
+            for (at, executor) in self.executors.iter().enumerate() {
+                match executor.said.recv_timeout(Duration::from_millis(5)) {
+                    Ok(line) if line.contains(text) => return at,
+                    _ => {}
+                }
+            }
+        }
+        panic!("no executor said `{text}`")
     }
 
     pub fn add_executor(&mut self) {

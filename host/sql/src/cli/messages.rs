@@ -47,10 +47,15 @@ impl Failure {
 
     /// An error of DataFusion about a statement, or of Warpath beneath it.
     pub fn of_query(error: DataFusionError, statement: &str) -> Self {
-        if let Some(failure) = beneath::<Self>(&error) {
+        Self::of(&error, statement)
+    }
+
+    /// The same for an error that the caller keeps.
+    pub fn of(error: &DataFusionError, statement: &str) -> Self {
+        if let Some(failure) = beneath::<Self>(error) {
             return failure.clone();
         }
-        if let Some(error) = beneath::<Error>(&error) {
+        if let Some(error) = beneath::<Error>(error) {
             let code = match error {
                 Error::Usage(_) | Error::Thread(_) => 2,
                 Error::Query(_) | Error::Expression(_) | Error::Unsupported(_) => 3,
@@ -63,13 +68,13 @@ impl Failure {
         if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
             help = Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
         }
-        let (line, column) = position(&error).unwrap_or((0, 0));
+        let (line, column) = position(error).unwrap_or((0, 0));
         let code = match error.find_root() {
             DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => 4,
             DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => 2,
             _ => 3,
         };
-        let mut message = plain(&error);
+        let mut message = plain(error);
         if let Some(text) = (line as usize).checked_sub(1).and_then(|line| statement.lines().nth(line)) {
             let caret = " ".repeat((column as usize).saturating_sub(1));
             message = format!("{message}\n  {text}\n  {caret}^");
