@@ -15,15 +15,22 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::codec::files_of;
 
 /// The same plan, whose scans have about the same number of bytes in each partition. The number of partitions
-/// of each scan stays.
+/// of each scan stays. Files lose their statistics, which only planning needs, and which are most of a plan
+/// with many files.
 ///
 /// # Errors
 /// The errors of plans that cannot be made again.
 pub fn balanced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
-        let config = files_of(&plan).filter(|config| is_free(config));
-        let Some(config) = config else { return Ok(Transformed::no(plan)) };
-        let groups = groups(config.file_groups.iter().flat_map(FileGroup::iter), config.file_groups.len());
+        let Some(config) = files_of(&plan) else { return Ok(Transformed::no(plan)) };
+        let files = config.file_groups.iter().flat_map(FileGroup::iter);
+        let groups = match is_free(config) {
+            true => groups(files, config.file_groups.len()),
+            false => {
+                let plain = |group: &FileGroup| FileGroup::new(group.iter().map(plain).collect());
+                config.file_groups.iter().map(plain).collect()
+            }
+        };
         let config = FileScanConfigBuilder::from(config.clone()).with_file_groups(groups).build();
         Ok(Transformed::yes(DataSourceExec::from_data_source(config) as Arc<dyn ExecutionPlan>))
     })
@@ -40,6 +47,11 @@ fn bytes(file: &PartitionedFile) -> u64 {
     file.range.as_ref().map_or(file.object_meta.size, |range| (range.end - range.start).unsigned_abs())
 }
 
+/// A file without its statistics.
+fn plain(file: &PartitionedFile) -> PartitionedFile {
+    PartitionedFile { statistics: None, ..file.clone() }
+}
+
 /// Files in this number of groups: the largest first, each in the group with the fewest bytes. Files of a
 /// group have their former order.
 fn groups<'a>(files: impl Iterator<Item = &'a PartitionedFile>, count: usize) -> Vec<FileGroup> {
@@ -54,14 +66,38 @@ fn groups<'a>(files: impl Iterator<Item = &'a PartitionedFile>, count: usize) ->
     }
     let ordered = |mut files: Vec<(usize, &PartitionedFile)>| {
         files.sort_by_key(|(at, _)| *at);
-        FileGroup::new(files.into_iter().map(|(_, file)| file.clone()).collect())
+        FileGroup::new(files.into_iter().map(|(_, file)| plain(file)).collect())
     };
     groups.into_iter().map(|(_, files)| ordered(files)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use datafusion_proto::physical_plan::AsExecutionPlan;
+    use datafusion_proto::protobuf::PhysicalPlanNode;
+    use warpath_sql::Options;
+
     use super::*;
+    use crate::codec::Codec;
+
+    /// A plan of a million files fits in a message (`hello::MESSAGE_BYTES`).
+    #[tokio::test]
+    async fn a_plan_has_few_bytes_for_each_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = (0..20).map(|at| format!("\"member{at}\":{at}")).collect::<Vec<_>>().join(",");
+        for file in 0..200 {
+            std::fs::write(folder.path().join(format!("events-{file:06}.ndjson")), format!("{{{record}}}\n"))
+                .unwrap();
+        }
+        let options = Options { keeps_schemas: true, workers: 4, ..Options::default() };
+        let (context, codec) = (options.context().unwrap(), Codec::new(&options).unwrap());
+        let query = format!("SELECT sum(member1) FROM '{}/' GROUP BY member2", folder.path().display());
+        let plan = context.sql(&query).await.unwrap().create_physical_plan().await.unwrap();
+        let mut bytes = Vec::new();
+        let plan = PhysicalPlanNode::try_from_physical_plan(balanced(plan).unwrap(), &codec).unwrap();
+        plan.try_encode(&mut bytes).unwrap();
+        assert!(bytes.len() < 200 * 120, "{} bytes", bytes.len());
+    }
 
     #[test]
     fn groups_have_about_the_same_bytes() {

@@ -1,7 +1,7 @@
 //! Bad input, wrong queries, versions that differ, and servers that are not there.
 
 use std::fs;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use axum::Router;
 use axum::routing::get;
@@ -176,4 +176,22 @@ fn a_scheduler_may_be_started_again() {
         executor.wait_for("responds again");
     }
     assert_eq!(Session::new(&Options::default(), Some(&address)).rows(&query), expected);
+}
+
+/// A client that is interrupted cancels its query. The cluster then runs the next one.
+#[test]
+fn a_client_may_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    records::write_all(folder.path(), 5_000);
+    let cluster = Cluster::new(2);
+    let query = super::queries::in_folder("SELECT kind, sum(ms) FROM 'events/' GROUP BY kind", folder.path());
+    let mut client = program();
+    let client = client.args(["sql", "--cluster", cluster.address(), &query]);
+    let client = client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    cluster.first_to_say("begins");
+    let id = client.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_fails(&client.wait_with_output().unwrap(), 130, &["error: interrupted"]);
+    let expected = Session::new(&Options::default(), None).rows(&query);
+    assert_eq!(Session::new(&Options::default(), Some(cluster.address())).rows(&query), expected);
 }
