@@ -123,6 +123,7 @@ impl Planner {
         if !has_files(&plan)? {
             return Ok(plan);
         }
+        refuse_stores(&plan)?;
         if plan.is::<DataSinkExec>() {
             let inputs = plan.children().into_iter().cloned();
             let inputs = inputs.map(|input| self.distributed(input, config)).collect::<Result<Vec<_>>>()?;
@@ -136,6 +137,19 @@ impl Planner {
         };
         Ok(Arc::new(OnCluster::new(self.cluster.clone(), balanced(plan)?, schema, is_analyzed, config)))
     }
+}
+
+/// Refuses files that executors cannot open by their paths.
+fn refuse_stores(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+    plan.apply(|plan| match files_of(plan).map(|config| config.object_store_url.as_str()) {
+        None | Some("file:///") => Ok(TreeNodeRecursion::Continue),
+        Some(store) => Err(DataFusionError::External(Box::new(Failure {
+            message: format!("a cluster reads files of file systems, and not the object store {store}"),
+            help: Some("run the query without `--cluster`".into()),
+            code: 3,
+        }))),
+    })?;
+    Ok(())
 }
 
 fn has_files(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
@@ -226,7 +240,11 @@ impl ExecutionPlan for OnCluster {
             }
             let fetched = futures::stream::iter(locations).map(job::rows).buffered(AHEAD).try_flatten();
             // The job ends with the stream of its rows.
-            Ok(fetched.inspect(move |_| _ = &job).boxed())
+            let kept = move |batch| {
+                let _job = &job;
+                batch
+            };
+            Ok(fetched.map(kept).boxed())
         };
         let rows = futures::stream::once(rows).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(result_schema, rows)))

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -53,7 +53,7 @@ fn remove_left(parent: &Path) {
     }
 }
 
-fn is_left(folder: &PathBuf) -> bool {
+fn is_left(folder: &Path) -> bool {
     File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
 }
 

@@ -1,5 +1,8 @@
 //! Queries on a cluster and in one process, also while executors are killed.
 
+use std::sync::Arc;
+
+use object_store::ObjectStoreExt;
 use warpath_sql::Options;
 
 use super::Session;
@@ -97,6 +100,27 @@ fn a_cluster_returns_the_rows_of_one_process() {
     let query = format!("COPY (SELECT kind, count(*) FROM 'events/' GROUP BY kind) TO '{}'", out.display());
     assert_eq!(many.rows(&in_folder(&query, folder.path())), ["3"]);
     assert_eq!(std::fs::read_to_string(out).unwrap().lines().count(), 4);
+    // Files that DataFusion reads by itself.
+    let parquet = folder.path().join("kinds.parquet");
+    let one = Session::new(&Options::default(), None);
+    let query = format!("COPY (SELECT id, kind FROM 'events/' WHERE ok) TO '{}'", parquet.display());
+    one.rows(&in_folder(&query, folder.path()));
+    for (name, join) in [("kinds.parquet", "id"), ("out.csv", "kind")] {
+        let file = folder.path().join(name);
+        let query = format!(
+            "SELECT a.kind, count(*) AS n FROM 'events/' a JOIN '{}' b ON a.{join} = b.{join} GROUP BY a.kind",
+            file.display()
+        );
+        let query = in_folder(&query, folder.path());
+        assert_eq!(many.rows(&query), one.rows(&query));
+    }
+    // Objects of stores are refused.
+    let url = url::Url::parse("memory://bucket").unwrap();
+    let store = object_store::memory::InMemory::new();
+    many.runtime.block_on(store.put(&"a.ndjson".into(), "{\"a\":1}\n".into())).unwrap();
+    many.context.register_object_store(&url, Arc::new(store));
+    let error = many.error("SELECT a + 1 FROM 'memory://bucket/a.ndjson'");
+    assert!(error.contains("not the object store memory://bucket"), "{error}");
     // Plans and their metrics are shown.
     let query =
         in_folder("EXPLAIN ANALYZE SELECT kind, count(*) FROM 'events/' GROUP BY kind", folder.path());
