@@ -2,11 +2,11 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`args`] | options |
-//! | [`statements`] | the text of statements, run one after the other |
-//! | [`output`] | rows as a table, NDJSON, CSV, Arrow or Parquet |
-//! | [`shell`] | the interactive shell |
-//! | [`messages`] | errors with their positions, notes, exit codes |
+//! | `args` | options |
+//! | `statements` | the text of statements, run one after the other |
+//! | `output` | rows as a table, NDJSON, CSV, Arrow or Parquet |
+//! | `shell` | the interactive shell |
+//! | `messages` | errors with their positions, notes, exit codes |
 
 mod args;
 mod messages;
