@@ -36,6 +36,7 @@ LAYERS = [
     ("host/remote", "lib.rs"),
     ("host/cli", "main.rs"),
     ("host/sql", "lib.rs"),
+    ("host/cluster", "lib.rs"),
 ]
 FACADE = "host"
 LARGEST = 3

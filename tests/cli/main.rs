@@ -30,6 +30,8 @@ mod schema;
 mod schema_oracle;
 mod select;
 mod show;
+#[cfg(unix)]
+mod sql;
 mod strict;
 mod tables;
 mod terminal;

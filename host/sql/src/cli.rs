@@ -1,13 +1,13 @@
-//! The command line of SQL.
+//! The command line of SQL, for the programs that have it.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`args`] | options |
-//! | [`statements`] | the text of statements, run one after the other |
-//! | [`output`] | rows as a table, NDJSON, CSV, Arrow or Parquet |
-//! | [`shell`] | the interactive shell |
-//! | [`watch`] | progress, and signals that end a statement |
-//! | [`messages`] | failures with their positions and exit codes, and reports |
+//! | `args` | options |
+//! | `statements` | the text of statements, run one after the other |
+//! | `output` | rows as a table, NDJSON, CSV, Arrow or Parquet |
+//! | `shell` | the interactive shell |
+//! | `watch` | progress, and signals that end a statement |
+//! | `messages` | failures with their positions and exit codes, and reports |
 
 mod args;
 mod messages;
@@ -22,26 +22,45 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use warpath_sql::report::Report;
+use datafusion::prelude::SessionContext;
+use tokio::runtime::Runtime;
 use warpath_terminal::messages::Ui;
 
-use args::Args;
-use messages::Failure;
+use crate::options::Options;
+use crate::report::Report;
 use statements::Session;
 
-/// Runs the program. Reports its failure on standard error, and returns its exit code.
+pub use args::{Args, size};
+pub use messages::Failure;
+
+/// Runs the program `warpath-sql`. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args: Args = match parsed() {
         Ok(args) => args,
-        Err(error) => {
-            let code = if error.use_stderr() { 2 } else { 0 };
-            // Nothing is left to be done if the message cannot be written.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(code) => return code,
     };
     let ui = Ui::of(&args.messages);
-    match run(&args, &ui) {
+    let open = |_: &Runtime, options: &Options, report: &Arc<Report>| {
+        options.context_with(report).map_err(|error| Failure::of_query(error, ""))
+    };
+    ended(run(&args, &ui, open), &ui)
+}
+
+/// The arguments of a program. Shows help, and mistakes in arguments.
+///
+/// # Errors
+/// The exit code of the program, which is to end.
+pub fn parsed<A: Parser>() -> Result<A, ExitCode> {
+    A::try_parse().map_err(|error| {
+        // Nothing is left to be done if the message cannot be written.
+        let _ = error.print();
+        ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    })
+}
+
+/// The exit code of a run. Reports its failure on standard error.
+pub fn ended(run: Result<(), Failure>, ui: &Ui) -> ExitCode {
+    match run {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.report(&ui);
@@ -50,12 +69,20 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args, ui: &Ui) -> Result<(), Failure> {
+/// Runs the statements of arguments, or the shell, in the session that `open` makes.
+///
+/// # Errors
+/// The failure of a statement, of `open`, or of a file of statements.
+pub fn run(
+    args: &Args,
+    ui: &Ui,
+    open: impl FnOnce(&Runtime, &Options, &Arc<Report>) -> Result<SessionContext, Failure>,
+) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime =
         { runtime }.worker_threads(args.threads()).enable_all().build().map_err(Failure::of_system)?;
     let report = Arc::new(Report::default());
-    let context = args.options().context_with(&report).map_err(|error| Failure::of_query(error, ""))?;
+    let context = open(&runtime, &args.options(), &report)?;
     let mut session = Session {
         runtime,
         context,

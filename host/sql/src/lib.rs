@@ -32,10 +32,14 @@
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
 //! | `scan` | the evaluation of one file or a part of it |
 //! | [`report`] | malformed records, and values that columns did not take |
+//! | [`wire`] | scans as data, for plans that run in other processes |
+//! | [`cli`] | the command line |
 
+pub mod cli;
 pub mod functions;
 pub mod options;
 pub mod report;
+pub mod wire;
 
 mod files;
 mod format;

@@ -15,11 +15,28 @@ use crate::options::Options;
 use crate::report::Report;
 
 /// The engines of a session, and its settings.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use warpath_sql::Options;
+/// use warpath_sql::wire::Reader;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let reader = Reader::new(&Options { workers: 3, ..Options::default() }, Arc::default())?;
+/// assert_eq!(reader.options.workers, 3);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Reader {
+    /// The settings.
     pub options: Options,
+    /// The report that scans add to.
     pub report: Arc<Report>,
     /// The stores of objects.
     pub stores: Arc<Stores>,
+    /// True if scans put their reports in their metrics, for another process to read.
+    pub(crate) reports_by_metrics: bool,
     /// For whole files, and for parts of plain files.
     whole: Engine,
     part: Engine,
@@ -41,7 +58,20 @@ impl Reader {
             None => StoreSettings::of_environment().map_err(external)?,
         };
         let stores = Arc::new(Stores::new(stores));
-        Ok(Self { options: options.clone(), report, stores, whole, part })
+        Ok(Self { options: options.clone(), report, stores, reports_by_metrics: false, whole, part })
+    }
+
+    /// The same engines for one scan, whose report is in its metrics ([`left_out`](crate::wire::left_out)).
+    #[must_use]
+    pub fn for_wire(&self) -> Self {
+        Self {
+            options: self.options.clone(),
+            report: Arc::default(),
+            stores: self.stores.clone(),
+            reports_by_metrics: true,
+            whole: self.whole.clone(),
+            part: self.part.clone(),
+        }
     }
 
     /// An object as an input.
@@ -52,17 +82,17 @@ impl Reader {
     }
 
     /// The engine that evaluates whole files.
-    pub fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.whole
     }
 
     /// The engine that evaluates parts of files.
-    pub fn part_engine(&self) -> &Engine {
+    pub(crate) fn part_engine(&self) -> &Engine {
         &self.part
     }
 
     /// True if parts of plain files are evaluated by themselves.
-    pub fn has_parts(&self) -> bool {
+    pub(crate) fn has_parts(&self) -> bool {
         matches!(self.options.device, DeviceChoice::Cpu)
     }
 }

@@ -64,6 +64,33 @@ impl Report {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Adds the counts of another report.
+    ///
+    /// ```
+    /// use warpath_sql::report::{LeftOut, Report};
+    ///
+    /// let (report, mut other) = (Report::default(), LeftOut::default());
+    /// other.skipped.insert("log.ndjson".into(), 2);
+    /// report.add_all(other.clone());
+    /// report.add_all(other);
+    /// assert_eq!(report.take().skipped["log.ndjson"], 4);
+    /// ```
+    pub fn add_all(&self, other: LeftOut) {
+        let LeftOut { skipped, columns, notes } = other;
+        for (file, records) in skipped {
+            self.skipped(&file, records);
+        }
+        for (column, Refused { count, first }) in columns {
+            let mut inner = self.inner();
+            let refused = inner.columns.entry(column).or_default();
+            refused.count += count;
+            refused.first = refused.first.take().or(first);
+        }
+        for note in notes {
+            self.note(note);
+        }
+    }
+
     fn inner(&self) -> MutexGuard<'_, LeftOut> {
         self.left_out.lock().unwrap_or_else(PoisonError::into_inner)
     }

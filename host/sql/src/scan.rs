@@ -30,6 +30,8 @@ use warpath::{
 use crate::paths::PathColumn;
 use crate::predicate::{self, Columns, Condition};
 use crate::reader::{Reader, external, local_path};
+use crate::report::LeftOut;
+use crate::wire;
 
 /// Counts of a scan, for `EXPLAIN ANALYZE`.
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub struct Counts {
     bytes: Count,
     skipped: Count,
     refused: Count,
+    metrics: ExecutionPlanMetricsSet,
+    partition: usize,
 }
 
 impl Counts {
@@ -46,6 +50,15 @@ impl Counts {
             bytes: count("text_bytes"),
             skipped: count("malformed_records"),
             refused: count("values_not_taken"),
+            metrics: metrics.clone(),
+            partition,
+        }
+    }
+
+    /// Adds counters whose names are those of records and values that were left out.
+    fn name_left_out(&self, left_out: &LeftOut, scanned: &str, base: u64) {
+        for (name, count) in wire::names_of(left_out, scanned, base) {
+            MetricBuilder::new(&self.metrics).counter(name, self.partition).add(count as usize);
         }
     }
 }
@@ -175,6 +188,9 @@ impl Batches {
             let names: Vec<String> =
                 columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
             counts.refused.add(reader.report.add(&names, batches.losses()) as usize);
+        }
+        if reader.reports_by_metrics {
+            counts.name_left_out(&reader.report.take(), &self.name, self.base);
         }
     }
 

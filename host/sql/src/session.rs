@@ -34,6 +34,19 @@ impl Options {
     /// # Errors
     /// The errors of [`context`](Self::context).
     pub fn context_with(&self, report: &Arc<Report>) -> Result<SessionContext, DataFusionError> {
+        self.context_by(report, |builder| builder)
+    }
+
+    /// A new session, as from [`context_with`](Self::context_with), whose state the caller has changed before
+    /// it is built. The caller may set another planner of queries, for example.
+    ///
+    /// # Errors
+    /// The errors of [`context`](Self::context).
+    pub fn context_by(
+        &self,
+        report: &Arc<Report>,
+        change: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
+    ) -> Result<SessionContext, DataFusionError> {
         let reader = Arc::new(Reader::new(self, report.clone())?);
         let config = SessionConfig::new()
             .with_target_partitions(self.all_workers())
@@ -51,11 +64,11 @@ impl Options {
             let execution = &mut config.options_mut().execution;
             execution.sort_spill_reservation_bytes = execution.sort_spill_reservation_bytes.min(memory / 4);
         }
-        let mut state = SessionStateBuilder::new()
+        let builder = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime.build_arc()?)
-            .with_default_features()
-            .build();
+            .with_default_features();
+        let mut state = change(builder).build();
         for extension in EXTENSIONS {
             let factory = WarpathFormatFactory::new(reader.clone(), extension);
             state.register_file_format(Arc::new(factory), true)?;

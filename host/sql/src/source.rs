@@ -61,6 +61,33 @@ impl WarpathSource {
         }
     }
 
+    /// The reader of its files.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// True if the types of columns are those of all records.
+    pub fn are_of_all_records(&self) -> bool {
+        self.are_of_all_records
+    }
+
+    /// The filters that it applies and that do not change while it runs.
+    pub fn filters(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.filters
+    }
+
+    /// The same scan with these filters.
+    ///
+    /// # Errors
+    /// A filter that cannot be evaluated.
+    pub fn filtered(&self, filters: Vec<Arc<dyn PhysicalExpr>>) -> Result<Self> {
+        let mut conditions = Vec::new();
+        for filter in &filters {
+            conditions.extend(self.columns().condition(filter)?);
+        }
+        Ok(Self { filters, condition: predicate::all(conditions), ..self.clone() })
+    }
+
     fn columns(&self) -> Columns<'_> {
         let fields = self.table.file_schema().fields();
         Columns { fields, are_of_all_records: self.are_of_all_records }

@@ -34,6 +34,7 @@ pub struct Message {
 }
 
 /// A position in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The name of the input.
     pub file: String,

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
-use warpath_sql::{Options, SchemaFrom};
 use warpath_terminal::options::{MessageArgs, When};
 
 use super::messages::Failure;
+use crate::{Options, SchemaFrom};
 
 /// SQL over newline-delimited JSON
 #[derive(Parser)]
@@ -114,7 +114,7 @@ enum Policy {
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub(super) enum Format {
     /// Aligned columns
     Table,
     /// A JSON object for each row
@@ -131,7 +131,11 @@ fn schema(text: &str) -> Result<SchemaFrom, String> {
     text.parse()
 }
 
-fn size(text: &str) -> Result<usize, String> {
+/// A size in bytes, such as `4G`.
+///
+/// # Errors
+/// A message about a text that is none.
+pub fn size(text: &str) -> Result<usize, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let shift = match unit.to_ascii_uppercase().as_str() {
@@ -149,6 +153,7 @@ fn size(text: &str) -> Result<usize, String> {
 }
 
 impl Args {
+    /// The settings of sessions.
     pub fn options(&self) -> Options {
         Options {
             device: self.device.clone(),
@@ -161,6 +166,7 @@ impl Args {
         }
     }
 
+    /// The number of threads.
     pub fn threads(&self) -> usize {
         self.workers.map_or_else(cores, usize::from)
     }
@@ -169,7 +175,7 @@ impl Args {
     ///
     /// # Errors
     /// A format that standard output cannot have.
-    pub fn format(&self) -> Result<Format, Failure> {
+    pub(super) fn format(&self) -> Result<Format, Failure> {
         let ending = self.output.as_ref().and_then(|path| path.extension()?.to_str());
         let format = self.format.unwrap_or(match ending {
             Some("ndjson" | "jsonl" | "json") => Format::Ndjson,

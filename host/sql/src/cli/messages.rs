@@ -6,32 +6,62 @@ use std::process::ExitCode;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
-use warpath_sql::report::LeftOut;
 use warpath_terminal::messages::{Message, Place, Ui};
 
+use crate::report::LeftOut;
+
 /// The reason why a run failed.
+///
+/// As an error beneath one of DataFusion it is that error's message ([`of_query`](Self::of_query)).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    message: Message,
-    code: u8,
+    /// The message, without `error:` before it.
+    pub message: String,
+    /// The position in an input.
+    pub place: Option<Place>,
+    /// The text around a mistake in a statement, with a caret under it.
+    pub excerpt: Option<String>,
+    /// Advice.
+    pub help: Option<String>,
+    /// The exit code.
+    pub code: u8,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl Failure {
+    /// Wrong usage, or a file that cannot be read or written.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: Message { text: message.into(), ..Message::default() }, code: 2 }
+        Self { message: message.into(), place: None, excerpt: None, help: None, code: 2 }
     }
 
+    /// An error of the operating system.
     pub fn of_system(error: io::Error) -> Self {
         Self::usage(error.to_string())
     }
 
     /// The end by a signal.
     pub fn signalled(code: u8) -> Self {
-        Self { message: Message { text: "interrupted".into(), ..Message::default() }, code }
+        Self { code, ..Self::usage("interrupted") }
     }
 
     /// An error of DataFusion about a statement, or of Warpath beneath it.
     pub fn of_query(error: DataFusionError, statement: &str) -> Self {
-        if let Some(error) = warpath_error(&error) {
+        Self::of(&error, statement)
+    }
+
+    /// The same for an error that the caller keeps.
+    pub fn of(error: &DataFusionError, statement: &str) -> Self {
+        if let Some(failure) = beneath::<Self>(error) {
+            return failure.clone();
+        }
+        if let Some(error) = beneath::<Error>(error) {
             let code = match error {
                 Error::Usage(_) | Error::Thread(_) => 2,
                 Error::Query(_) | Error::Expression(_) | Error::Unsupported(_) => 3,
@@ -42,7 +72,7 @@ impl Failure {
                 Error::Input(input) => Place::of(input),
                 _ => None,
             };
-            return Self { message: Message { text: error.chain(), place, ..Message::default() }, code };
+            return Self { message: error.chain(), place, excerpt: None, help: None, code };
         }
         let mut help = None;
         if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
@@ -53,30 +83,33 @@ impl Failure {
             DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => 2,
             _ => 3,
         };
-        let (line, column) = position(&error).unwrap_or((0, 0));
+        let (line, column) = position(error).unwrap_or((0, 0));
         let text = (line as usize).checked_sub(1).and_then(|line| statement.lines().nth(line));
         let excerpt = text.map(|text| {
             let before = text.chars().take((column as usize).saturating_sub(1));
             let caret: String = before.map(|char| if char == '\t' { char } else { ' ' }).collect();
             format!("  {text}\n  {caret}^")
         });
-        Self { message: Message { text: plain(&error), place: None, excerpt, help }, code }
+        Self { message: plain(error), place: None, excerpt, help, code }
     }
 
+    /// Prints the failure on standard error.
     pub fn report(&self, ui: &Ui) {
-        ui.report(&self.message);
+        let Self { message, place, excerpt, help, .. } = self.clone();
+        ui.report(&Message { text: message, place, excerpt, help });
     }
 
+    /// The exit code.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
 }
 
-/// The error of Warpath that is beneath an error.
-fn warpath_error(error: &DataFusionError) -> Option<&Error> {
+/// The error of this type that is beneath an error.
+fn beneath<E: std::error::Error + 'static>(error: &DataFusionError) -> Option<&E> {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
-        if let Some(found) = error.downcast_ref::<Error>() {
+        if let Some(found) = error.downcast_ref::<E>() {
             return Some(found);
         }
         source = match error.downcast_ref::<DataFusionError>() {

@@ -16,9 +16,10 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
-use warpath_sql::report::Report;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::options::When;
+
+use crate::report::Report;
 
 use super::args::Format;
 use super::messages::{self, Failure};
@@ -26,7 +27,7 @@ use super::output::Output;
 use super::watch::{self, Watch};
 
 /// A session, and the form of its results.
-pub struct Session {
+pub(super) struct Session {
     pub runtime: Runtime,
     pub context: SessionContext,
     pub report: Arc<Report>,

@@ -10,11 +10,11 @@ use std::time::Duration;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
-use warpath_sql::report::Report;
 use warpath_terminal::options::When;
 use warpath_terminal::progress::Progress;
 
 use super::messages::Failure;
+use crate::report::Report;
 
 /// The time between two looks at what is read.
 const INTERVAL: Duration = Duration::from_millis(100);
