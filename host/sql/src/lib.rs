@@ -30,6 +30,7 @@
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema` | the schema of a file, kept beside it |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
+//! | `semi` | a rule of the optimizer for semi and anti joins |
 //! | `scan` | the evaluation of one file or a part of it |
 //! | [`report`] | malformed records, and values that columns did not take |
 //! | [`wire`] | scans as data, for plans that run in other processes |
@@ -48,6 +49,7 @@ mod predicate;
 mod reader;
 mod scan;
 mod schema;
+mod semi;
 mod session;
 mod source;
 mod stores;

@@ -13,6 +13,7 @@ use crate::functions;
 use crate::options::Options;
 use crate::reader::Reader;
 use crate::report::Report;
+use crate::semi::DistinctKeys;
 use crate::stores::SessionStores;
 use crate::tables;
 
@@ -67,7 +68,8 @@ impl Options {
         let builder = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(runtime.build_arc()?)
-            .with_default_features();
+            .with_default_features()
+            .with_optimizer_rule(Arc::new(DistinctKeys));
         let mut state = change(builder).build();
         for extension in EXTENSIONS {
             let factory = WarpathFormatFactory::new(reader.clone(), extension);

@@ -159,3 +159,34 @@ fn plans_show_paths_and_predicates() {
     let plan = session.plan(&format!("SELECT s FROM {table} ORDER BY t LIMIT 1"));
     assert!(plan.contains("dynamic=[DynamicFilter"), "{plan}");
 }
+
+/// Semi and anti joins look for one partner, and not for all.
+#[test]
+fn semi_joins_have_distinct_keys() {
+    let session = Session::new();
+    let a = session.file(
+        "a.ndjson",
+        "{\"k\":1,\"n\":1}\n{\"k\":2,\"n\":2}\n{\"n\":4}\n{\"k\":2,\"n\":8}\n{\"k\":3,\"n\":16}\n",
+    );
+    let b = session
+        .file("b.ndjson", "{\"k\":2,\"m\":1}\n{\"k\":2,\"m\":9}\n{\"k\":3,\"m\":1}\n{\"k\":3,\"m\":2}\n");
+    let nulls = session.file("nulls.ndjson", "{\"k\":2}\n{\"k\":null}\n{\"k\":2}\n");
+    for (condition, sum) in [
+        (format!("k IN (SELECT k FROM {b})"), "26"),
+        (format!("k NOT IN (SELECT k FROM {b})"), "1"),
+        // SQL compares with the null, and knows of no row.
+        (format!("k NOT IN (SELECT k FROM {nulls})"), "NULL"),
+        (format!("k IN (SELECT k FROM {nulls})"), "10"),
+        (format!("EXISTS (SELECT 1 FROM {b} b WHERE b.k = a.k)"), "26"),
+        (format!("NOT EXISTS (SELECT 1 FROM {b} b WHERE b.k = a.k)"), "5"),
+        (format!("NOT EXISTS (SELECT 1 FROM {nulls} b WHERE b.k = a.k)"), "21"),
+        (format!("EXISTS (SELECT 1 FROM {b} b WHERE b.k = a.k AND b.m > a.n)"), "2"),
+        (format!("k IN (SELECT DISTINCT k FROM {b})"), "26"),
+    ] {
+        let query = format!("SELECT sum(n) FROM {a} a WHERE {condition}");
+        assert_eq!(session.rows(&query), [sum], "{query}");
+        let plan = session.plan(&query);
+        let groups = plan.matches("gby=[k@0 as k]").count() + plan.matches("gby=[k@1 as k]").count();
+        assert_eq!(groups > 0, !condition.contains("b.m > a.n"), "{query}: {plan}");
+    }
+}
