@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The time after which a test fails that waits for an event.
-pub const DEADLINE: Duration = Duration::from_secs(120);
+pub const DEADLINE: Duration = Duration::from_secs(300);
 
 pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-cluster"));
