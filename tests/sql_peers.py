@@ -11,7 +11,8 @@ bytes (default: 1 GB).
 
 Each query has one text. Warpath finds the columns by itself. DuckDB reads a sample, so the script
 declares them.
-Rows are compared without their order, and doubles to 10 digits, since a sum depends on its order. The exit status is 1 if any rows differ.
+Rows are compared without their order, and doubles to 10 digits, since a sum depends on its order. The exit
+status is 1 if any rows differ.
 """
 
 import argparse
