@@ -99,6 +99,7 @@ pub struct Args {
     )]
     pub progress: When,
 
+    #[expect(missing_docs, reason = "documentation of a group of options would be in the help")]
     #[command(flatten)]
     pub messages: MessageArgs,
 }
