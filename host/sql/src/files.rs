@@ -76,6 +76,12 @@ impl FilesTable {
         Ok(Self { name: name.to_owned(), format: Arc::new(format), keys, schema })
     }
 
+    /// True if a filter is about folders alone. A constant is about nothing.
+    fn is_of_folders(&self, filter: &Expr) -> bool {
+        let keys: Vec<&str> = self.keys.iter().map(String::as_str).collect();
+        !keys.is_empty() && expr_applicable_for_cols(&keys, filter)
+    }
+
     /// The files whose folders hold for all conditions, with their statistics.
     async fn files(&self, session: &dyn Session, conditions: &[Expr]) -> Result<Vec<PartitionedFile>> {
         let store = session.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
@@ -110,8 +116,7 @@ impl TableProvider for FilesTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let keys: Vec<&str> = self.keys.iter().map(String::as_str).collect();
-        let answer = |filter: &&Expr| match expr_applicable_for_cols(&keys, filter) {
+        let answer = |filter: &&Expr| match self.is_of_folders(filter) {
             true => TableProviderFilterPushDown::Exact,
             false => TableProviderFilterPushDown::Inexact,
         };
@@ -125,9 +130,8 @@ impl TableProvider for FilesTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let keys: Vec<&str> = self.keys.iter().map(String::as_str).collect();
-        let of_folders = |filter: &&Expr| expr_applicable_for_cols(&keys, filter);
-        let conditions: Vec<Expr> = filters.iter().filter(of_folders).cloned().collect();
+        let of_folders = filters.iter().filter(|filter| self.is_of_folders(filter));
+        let conditions: Vec<Expr> = of_folders.cloned().collect();
         let mut files = self.files(session, &conditions).await?;
         let all = files.len();
         if let (Some(limit), true) = (limit, conditions.len() == filters.len()) {

@@ -5,6 +5,9 @@ use std::fs;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::logical_expr::TableProviderFilterPushDown;
+use datafusion::prelude::lit;
+use datafusion::sql::TableReference;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use warpath::OnError;
@@ -60,6 +63,31 @@ fn a_malformed_record_is_reported_at_its_line() {
     assert_eq!(session.report.take().skipped.get(&name), Some(&1));
     let analyzed = session.rows(&format!("EXPLAIN ANALYZE SELECT count(n) FROM {table}")).join("\n");
     assert!(analyzed.contains("malformed_records=1"), "{analyzed}");
+}
+
+/// Rules of an optimizer may leave constants as filters.
+#[test]
+fn constants_are_filters_too() {
+    let session = Session::new();
+    for (name, file) in [("plain", "plain/a.ndjson"), ("folders", "folders/day=1/a.ndjson")] {
+        session.file(file, "{\"n\":1}\n{\"n\":2}\n");
+        let name = session.path(name).display().to_string();
+        for (constant, rows) in [(true, 2), (false, 0)] {
+            let found = session.runtime.block_on(async {
+                let table = session.context.table_provider(TableReference::bare(name.clone())).await.unwrap();
+                let filters = [lit(constant)];
+                let exact = table.supports_filters_pushdown(&[&filters[0]]).unwrap();
+                let plan = table.scan(&session.context.state(), None, &filters, None).await.unwrap();
+                let batches =
+                    datafusion::physical_plan::collect(plan, session.context.task_ctx()).await.unwrap();
+                let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+                (rows, exact)
+            });
+            // A filter that is not exact is applied above the scan.
+            let is_exact = found.1 == [TableProviderFilterPushDown::Exact];
+            assert_eq!(found.0, if is_exact { rows } else { 2 }, "{name}: {constant}");
+        }
+    }
 }
 
 /// A file may change between the plan of a query and its run.
