@@ -5,9 +5,9 @@ use std::fs;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::common::TableReference;
 use datafusion::logical_expr::TableProviderFilterPushDown;
 use datafusion::prelude::lit;
-use datafusion::sql::TableReference;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use warpath::OnError;
