@@ -63,7 +63,7 @@ pub fn ended(run: Result<(), Failure>, ui: &Ui) -> ExitCode {
     match run {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure.report(&ui);
+            failure.report(ui);
             failure.exit_code()
         }
     }

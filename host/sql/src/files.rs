@@ -223,7 +223,7 @@ fn decoded(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = || Some(u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok()?);
+        let digits = || u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok();
         match (byte == b'%').then(digits).flatten() {
             Some(decoded) => {
                 bytes.push(decoded);

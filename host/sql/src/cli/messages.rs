@@ -18,7 +18,7 @@ pub struct Failure {
     /// The message, without `error:` before it.
     pub message: String,
     /// The position in an input.
-    pub place: Option<Place>,
+    pub place: Option<Box<Place>>,
     /// The text around a mistake in a statement, with a caret under it.
     pub excerpt: Option<String>,
     /// Advice.
@@ -69,7 +69,7 @@ impl Failure {
                 _ => 4,
             };
             let place = match error {
-                Error::Input(input) => Place::of(input),
+                Error::Input(input) => Place::of(input).map(Box::new),
                 _ => None,
             };
             return Self { message: error.chain(), place, excerpt: None, help: None, code };
@@ -96,7 +96,7 @@ impl Failure {
     /// Prints the failure on standard error.
     pub fn report(&self, ui: &Ui) {
         let Self { message, place, excerpt, help, .. } = self.clone();
-        ui.report(&Message { text: message, place, excerpt, help });
+        ui.report(&Message { text: message, place: place.map(|place| *place), excerpt, help });
     }
 
     /// The exit code.

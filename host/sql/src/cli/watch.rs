@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use warpath_terminal::options::When;
@@ -71,10 +71,9 @@ impl Drop for Watch {
 
 /// The bytes of all files that the scans of a plan read.
 fn bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
-    let config = plan.downcast_ref::<DataSourceExec>().map(|scan| scan.data_source());
+    let config = plan.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
     let config = config.and_then(|source| source.downcast_ref::<FileScanConfig>());
-    let files =
-        config.into_iter().flat_map(|config| config.file_groups.iter().flat_map(|group| group.iter()));
+    let files = config.into_iter().flat_map(|config| config.file_groups.iter().flat_map(FileGroup::iter));
     let of_file = |file: &datafusion::datasource::listing::PartitionedFile| {
         file.range.as_ref().map_or(file.object_meta.size, |range| (range.end - range.start).unsigned_abs())
     };
