@@ -182,4 +182,4 @@ expect "$both" "$target/debug/warpath" query '$.user.lang' "file://$folder/lines
 # Object stores are off by default: the message names the command that builds them.
 off='s3://bucket/key: is in an object store, which this build of Warpath does not read: its feature `object-store` is off'
 help='`cargo install --path host/cli --features object-store` builds a program that does'
-expect "error: $off"$'\n'"help: $help" sh -c '! "$0" query "$.id" s3://bucket/key 2>&1' "$target/debug/warpath"
+expect "error: $off"$'\n'"  help: $help" sh -c '! "$0" query "$.id" s3://bucket/key 2>&1' "$target/debug/warpath"
