@@ -335,10 +335,11 @@ def page(folder):
     runs = sorted({(it["machine"], it["records"]) for it in results}, key=lambda it: (it[1], it[0]))
     for number, (where, count) in enumerate(runs):
         of = [it for it in results if (it["machine"], it["records"]) == (where, count)]
-        size = f"{count / 1e6:.3g} million records, {of[0]['bytes'] / 1e6:,.0f} MB".replace(",", "\u2009")
+        megabytes = f"{of[0]['bytes'] / 1e6:,.0f}".replace(",", "\u2009")
+        size = f"{count / 1e6:.3g} million records, {megabytes} MB"
         date = max(it["date"] for it in of)
         notes = [f"{size}, {where}", f"{date}. Warpath: whole processes over the lines."]
-        out += f"\n## {size}\n\n{where}, {max(it['date'] for it in of)}.\n\n"
+        out += f"\n## {size}\n\n{where}, {date}.\n\n"
         out += "| tool | load | size | " + " | ".join(f"q{at}" for at in range(1, 6)) + " | memory |\n"
         out += "|---|--:|--:|" + "--:|" * 6 + "\n"
         for it in of:

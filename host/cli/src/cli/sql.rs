@@ -31,12 +31,12 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         (io::ErrorKind::NotFound, false) => Failure::usage(
             "SQL is a program of its own, `warpath-sql`, which is neither beside `warpath` nor on the PATH",
         )
-        .with_help("`cargo install --path host/sql` builds it, in about 13 minutes on two cores"),
+        .with_help("`cargo install --path host/sql` builds it, in about 15 minutes on two cores"),
         (io::ErrorKind::NotFound, true) => Failure::usage(
             "SQL on a cluster is a program of its own, `warpath-cluster`, which is neither beside `warpath` \
              nor on the PATH",
         )
-        .with_help("`cargo install --path host/cluster` builds it, in about 18 minutes on two cores"),
+        .with_help("`cargo install --path host/cluster` builds it, which takes longer than for SQL alone"),
         _ => Failure::usage(format!("{}: {error}", program.display())),
     })
 }
