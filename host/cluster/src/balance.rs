@@ -14,8 +14,8 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::codec::files_of;
 
-/// The same plan, whose scans have about the same number of bytes in each partition. The number of partitions
-/// of each scan stays. Files lose their statistics, which only planning needs, and which are most of a plan
+/// The same plan, with about the same number of bytes in each partition of a scan. No scan gets another
+/// number of partitions. Files lose their statistics: only planning needs them, and they are most of a plan
 /// with many files.
 ///
 /// # Errors

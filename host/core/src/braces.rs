@@ -3,7 +3,7 @@
 /// The most patterns that the braces of one pattern may stand for.
 const MOST_PATTERNS: usize = 4096;
 
-/// Returns the patterns that a pattern with braces stands for. Braces without a comma stand for themselves,
+/// Returns the patterns that a pattern with braces means. Braces without a comma stand for themselves,
 /// and so do those within `[]`.
 ///
 /// ```
@@ -23,7 +23,7 @@ pub fn expanded(pattern: &str) -> Result<Vec<String>, &'static str> {
     Ok(patterns)
 }
 
-/// Adds the patterns that a pattern with braces stands for, each after `before`. Braces without a comma stand
+/// Adds the patterns that a pattern with braces means, each after `before`. Braces without a comma stand
 /// for themselves, and so do those within `[]`. Stops after more than [`MOST_PATTERNS`].
 fn expand(before: String, pattern: &str, patterns: &mut Vec<String>) {
     if patterns.len() > MOST_PATTERNS {

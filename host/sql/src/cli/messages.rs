@@ -12,7 +12,8 @@ use crate::report::LeftOut;
 
 /// The reason why a run failed.
 ///
-/// As an error beneath one of DataFusion it is that error's message ([`of_query`](Self::of_query)).
+/// An error of DataFusion that has a failure as its cause gets the failure's message
+/// ([`of_query`](Self::of_query)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The message, without `error:` before it.
