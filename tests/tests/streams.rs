@@ -28,9 +28,11 @@ fn backends() -> Vec<Arc<dyn Backend>> {
     vec![Arc::new(Cpu), device(), Arc::new(Together::new(vec![device(), device()]).unwrap())]
 }
 
+/// An engine with some workers. Without any, the caller's thread evaluates.
 fn engine(backend: &Arc<dyn Backend>, size: usize, workers: usize, on_error: OnError) -> Engine {
-    let builder = Engine::builder().backend(backend.clone()).partition_size(size).workers(workers);
-    builder.on_error(on_error).build().unwrap()
+    let builder = Engine::builder().backend(backend.clone()).partition_size(size).on_error(on_error);
+    let builder = if workers == 0 { builder.in_caller() } else { builder.workers(workers) };
+    builder.build().unwrap()
 }
 
 /// The matches, and the error at which they ended.
@@ -90,7 +92,7 @@ fn files_in_parts_are_as_files_in_one() {
     for (i, backend) in backends().iter().enumerate() {
         for size in if i == 0 { &[1, 2, 3, 7, 8, 9, 10, 100, 4096, 1 << 20][..] } else { &[9, 1000, 1 << 20] }
         {
-            for workers in [1, 2, 7] {
+            for workers in [0, 1, 2, 7] {
                 let got = ask(&engine(backend, *size, workers, OnError::Fail), folder.sources(), "$.a");
                 assert!(got == whole, "{}: {size} bytes, {workers} workers: {got:?}", backend.name());
             }
@@ -112,9 +114,9 @@ impl Read for Dribble {
 #[test]
 fn files_are_as_readers() {
     for (name, text) in FILES {
-        for size in [1, 50, 700, 1 << 20] {
+        for (size, workers) in [(1, 5), (50, 5), (50, 0), (700, 5), (1 << 20, 5), (1 << 20, 0)] {
             let folder = Folder::new(&[text.to_vec()]);
-            let engine = engine(&backends()[0], size, 5, OnError::Skip);
+            let engine = engine(&backends()[0], size, workers, OnError::Skip);
             let (file, none) = ask(&engine, folder.sources(), "$.*");
             let reader = Dribble(Cursor::new(text.to_vec()), 0);
             let sources = vec![Source::Reader(folder.paths[0].display().to_string(), Box::new(reader))];
@@ -155,12 +157,14 @@ fn faults_are_where_they_are() -> Result<()> {
         assert_eq!(want.4.is_some(), on_error == OnError::Fail);
         for (i, backend) in backends().iter().enumerate() {
             for size in if i == 0 { &[1, 30, 200, 1 << 20][..] } else { &[200, 1 << 20] } {
-                let mut got = run(&engine(backend, *size, 6, on_error))?;
-                if on_error == OnError::Fail {
-                    // The text of the partition with the fault is as long as it is.
-                    (got.2, want.2) = (0, 0);
+                for workers in [6, 0] {
+                    let mut got = run(&engine(backend, *size, workers, on_error))?;
+                    if on_error == OnError::Fail {
+                        // The text of the partition with the fault is as long as it is.
+                        (got.2, want.2) = (0, 0);
+                    }
+                    assert_eq!(got, want, "{}: {size} bytes, {workers} workers", backend.name());
                 }
-                assert_eq!(got, want, "{}: {size} bytes", backend.name());
             }
         }
     }
@@ -223,8 +227,9 @@ fn columns_are_those_of_the_texts() -> Result<()> {
                 for size in if i == 0 { &[1, 2, 9, 100, 3000, 1 << 20][..] } else { &[900, 1 << 20] } {
                     let width = if size % 2 == 0 { OffsetWidth::Small } else { OffsetWidth::Large };
                     let schema = Schema::new(&asked)?.with_offsets(width);
+                    let workers = if size % 3 == 0 { 0 } else { 5 };
                     let mut columns =
-                        engine(backend, *size, 5, on_error).input(folder.sources()).columns(&schema);
+                        engine(backend, *size, workers, on_error).input(folder.sources()).columns(&schema);
                     let (mut batches, mut failed) = (Vec::new(), None);
                     for batch in &mut columns {
                         ensure!(failed.is_none(), "a batch after an error");

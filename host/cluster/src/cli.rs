@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use warpath::DeviceChoice;
 use warpath_core::pool::cores;
-use warpath_sql::Options;
 use warpath_sql::cli::{self as sql, Failure};
 use warpath_terminal::messages::Ui;
 use warpath_terminal::options::{MessageFormat, When};
@@ -77,24 +75,8 @@ struct ExecutorArgs {
     #[arg(long, value_name = "FOLDER")]
     work: Option<PathBuf>,
 
-    /// Device that evaluates paths and predicates: `cpu`, `auto`, `cuda` or `cuda:N`
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        env = "WARPATH_DEVICE",
-        hide_env_values = true
-    )]
-    device: DeviceChoice,
-
-    /// Tasks that run at the same time; by default one on each core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "WARPATH_WORKERS",
-          hide_env_values = true)]
-    workers: Option<u16>,
-
-    /// Memory of sorts, joins and aggregates before they write to temporary files, such as `4G`
-    #[arg(long, value_name = "SIZE", value_parser = sql::size)]
-    memory: Option<usize>,
+    #[command(flatten)]
+    engine: sql::EngineArgs,
 
     /// Report each task on standard error
     #[arg(long)]
@@ -128,18 +110,12 @@ pub fn main() -> ExitCode {
             on_runtime(cores(), scheduler::run(&settings))
         }
         Command::Executor(args) => {
-            let options = Options {
-                device: args.device,
-                workers: args.workers.map_or(0, usize::from),
-                memory: args.memory,
-                ..Options::default()
-            };
             let settings = executor::Settings {
                 scheduler: args.scheduler,
                 listen: args.listen,
                 host: args.host,
                 work: args.work,
-                options,
+                options: args.engine.options(),
                 is_verbose: args.verbose,
             };
             on_runtime(cores(), executor::run(&settings))

@@ -124,7 +124,6 @@ impl Planner {
         if !has_files(&plan)? {
             return Ok(plan);
         }
-        refuse_stores(&plan)?;
         if plan.is::<DataSinkExec>() {
             let inputs = plan.children().into_iter().cloned();
             let inputs = inputs.map(|input| self.distributed(input, config)).collect::<Result<Vec<_>>>()?;
@@ -138,20 +137,6 @@ impl Planner {
         };
         Ok(Arc::new(OnCluster::new(self.cluster.clone(), balanced(plan)?, schema, is_analyzed, config)))
     }
-}
-
-/// Refuses files that executors cannot open by their paths.
-fn refuse_stores(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
-    plan.apply(|plan| match files_of(plan).map(|config| config.object_store_url.as_str()) {
-        None | Some("file:///") => Ok(TreeNodeRecursion::Continue),
-        Some(store) => Err(DataFusionError::External(Box::new(Failure {
-            message: format!("a cluster reads files of file systems, and not the object store {store}"),
-            help: Some("run the query without `--cluster`".into()),
-            code: 3,
-            ..Failure::usage("")
-        }))),
-    })?;
-    Ok(())
 }
 
 fn has_files(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {

@@ -11,6 +11,7 @@ use datafusion::common::{Result, exec_datafusion_err, exec_err, internal_datafus
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::TaskContext;
+use datafusion::execution::object_store::ObjectStoreRegistry;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::from_proto::{
     parse_protobuf_file_scan_config, parse_table_schema_from_proto,
@@ -63,11 +64,17 @@ impl Codec {
     /// Opens the device of the options.
     ///
     /// # Errors
-    /// The errors of a device that cannot be opened.
+    /// The errors of a device that cannot be opened, and of variables of object stores.
     pub fn new(options: &Options) -> Result<Self> {
-        let reader = |on_error| Reader::new(&Options { on_error, ..options.clone() }, Arc::default());
-        let (fail, skip) = (reader(OnError::Fail)?, reader(OnError::Skip)?);
+        let options = Options { on_error: OnError::Fail, ..options.clone() };
+        let fail = Reader::new(&options, Arc::default())?;
+        let skip = fail.with_policy(OnError::Skip)?;
         Ok(Self { fail, skip, inner: BallistaPhysicalExtensionCodec::default() })
+    }
+
+    /// The object stores that scans read from.
+    pub fn stores(&self) -> Arc<dyn ObjectStoreRegistry> {
+        self.fail.registry()
     }
 
     fn scan(

@@ -76,7 +76,7 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
 
     let slots = if settings.options.workers == 0 { cores() } else { settings.options.workers };
     let id = uuid::Uuid::new_v4().to_string();
-    let executor = Arc::new(executor(settings, &id, &folder, address.port(), slots)?);
+    let executor = Arc::new(executor(settings, &codec, &id, &folder, address.port(), slots)?);
     let mut scheduler = SchedulerGrpcClient::new(channel)
         .max_decoding_message_size(MESSAGE_BYTES)
         .max_encoding_message_size(MESSAGE_BYTES);
@@ -130,6 +130,7 @@ async fn reported(health: &ExecutorHealth, scheduler: &str, address: SocketAddr)
 
 fn executor(
     settings: &Settings,
+    codec: &Codec,
     id: &str,
     folder: &str,
     port: u16,
@@ -145,7 +146,8 @@ fn executor(
         os_info: Some(ExecutorOperatingSystemSpecification::default()),
         ballista_protocol_version: BALLISTA_PROTOCOL_VERSION,
     };
-    let mut runtime = RuntimeEnvBuilder::new().with_temp_file_path(folder);
+    let runtime = RuntimeEnvBuilder::new().with_temp_file_path(folder);
+    let mut runtime = runtime.with_object_store_registry(codec.stores());
     if let Some(memory) = settings.options.memory {
         runtime = runtime.with_memory_limit(memory, 1.0);
     }

@@ -2,6 +2,7 @@
 
 mod failures;
 mod large;
+mod objects;
 mod processes;
 mod queries;
 mod records;

@@ -57,7 +57,13 @@ impl Server {
     }
 
     pub fn executor(scheduler: &str, work: &Path) -> Self {
+        Self::executor_with(scheduler, work, &[])
+    }
+
+    /// An executor whose environment has these variables too.
+    pub fn executor_with(scheduler: &str, work: &Path, variables: &[(&str, String)]) -> Self {
         let mut command = program();
+        command.envs(variables.iter().cloned());
         command.args(["executor", "--scheduler", scheduler, "--listen", "127.0.0.1:0", "--workers", "2"]);
         Self::start(command.args(["--verbose", "--work"]).arg(work))
     }
@@ -107,9 +113,15 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn new(executors: usize) -> Self {
+        Self::with_variables(executors, &[])
+    }
+
+    /// A cluster whose executors have these variables in their environment too.
+    pub fn with_variables(executors: usize, variables: &[(&str, String)]) -> Self {
         let work = tempfile::tempdir().unwrap();
         let scheduler = Server::scheduler("127.0.0.1:0");
-        let executors = (0..executors).map(|_| Server::executor(&scheduler.address, work.path())).collect();
+        let executor = |_| Server::executor_with(&scheduler.address, work.path(), variables);
+        let executors = (0..executors).map(executor).collect();
         Self { scheduler, executors, work }
     }
 

@@ -1,8 +1,5 @@
 //! Queries on a cluster and in one process, also while executors are killed.
 
-use std::sync::Arc;
-
-use object_store::ObjectStoreExt;
 use warpath_sql::Options;
 
 use super::Session;
@@ -114,13 +111,6 @@ fn a_cluster_returns_the_rows_of_one_process() {
         let query = in_folder(&query, folder.path());
         assert_eq!(many.rows(&query), one.rows(&query));
     }
-    // Objects of stores are refused.
-    let url = url::Url::parse("memory://bucket").unwrap();
-    let store = object_store::memory::InMemory::new();
-    many.runtime.block_on(store.put(&"a.ndjson".into(), "{\"a\":1}\n".into())).unwrap();
-    many.context.register_object_store(&url, Arc::new(store));
-    let error = many.error("SELECT a + 1 FROM 'memory://bucket/a.ndjson'");
-    assert!(error.contains("not the object store memory://bucket"), "{error}");
     // Plans and their metrics are shown.
     let query =
         in_folder("EXPLAIN ANALYZE SELECT kind, count(*) FROM 'events/' GROUP BY kind", folder.path());

@@ -43,6 +43,12 @@ impl Default for OutputMode {
 }
 
 impl OutputMode {
+    /// `rw-------`: nobody but the owner reads the file.
+    #[must_use]
+    pub fn private() -> Self {
+        Self(0o600)
+    }
+
     /// Restricts the mode by the file at this path, from which the output is made too. A file that does not
     /// exist restricts nothing.
     #[must_use]

@@ -70,6 +70,7 @@ pub struct Engine {
     backend: Backends,
     partition_size: Option<usize>,
     workers: Option<usize>,
+    in_caller: bool,
     on_error: OnError,
     strict: bool,
     format: Format,
@@ -132,6 +133,8 @@ pub(crate) struct Chosen {
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
+    /// True if lines are evaluated by the caller's thread in place of workers.
+    pub in_caller: bool,
     /// The most threads that decompress an input.
     pub decoders: usize,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
@@ -194,6 +197,7 @@ pub struct EngineBuilder {
     backend: Option<Arc<dyn Backend>>,
     partition_size: Option<usize>,
     workers: Option<usize>,
+    in_caller: bool,
     on_error: OnError,
     strict: bool,
     format: Format,
@@ -231,6 +235,19 @@ impl EngineBuilder {
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
+        self
+    }
+
+    /// Reads and evaluates lines in the thread that takes the results, a few partitions at a time, in place
+    /// of [`workers`](Self::workers). For callers that give parts of an input to threads of their own: the
+    /// results are then in the cache of the core that reads them.
+    ///
+    /// Documents, indexes and selected lines have workers as always.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_caller(mut self) -> Self {
+        self.in_caller = true;
         self
     }
 
@@ -377,8 +394,18 @@ impl EngineBuilder {
     /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, and for zero workers. Also
     ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self { device, backend, partition_size, workers, on_error, strict, format, max_latency, limits } =
-            self;
+        let Self {
+            device,
+            backend,
+            partition_size,
+            workers,
+            in_caller,
+            on_error,
+            strict,
+            format,
+            max_latency,
+            limits,
+        } = self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
         {
@@ -396,7 +423,17 @@ impl EngineBuilder {
             },
         };
         let max_latency = max_latency.unwrap_or(MAX_LATENCY);
-        Ok(Engine { backend, partition_size, workers, on_error, strict, format, max_latency, limits })
+        Ok(Engine {
+            backend,
+            partition_size,
+            workers,
+            in_caller,
+            on_error,
+            strict,
+            format,
+            max_latency,
+            limits,
+        })
     }
 }
 
@@ -514,6 +551,7 @@ impl Engine {
             buffers,
             partition_size,
             workers,
+            in_caller: self.in_caller,
             decoders,
             strict,
             max_latency,

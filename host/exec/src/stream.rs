@@ -17,7 +17,7 @@
 //! | `task` | what workers evaluate on a text |
 //! | `workers` | the threads that read and evaluate |
 //! | `flow` | the start of a task: by workers, or while the caller waits |
-//! | `inline` | bytes in memory, evaluated while the caller waits |
+//! | `inline` | bytes in memory, and inputs of callers with threads, evaluated while the caller waits |
 //! | `operator` | what becomes of the results of a task |
 //! | `program` | the operator of programs: batches, matches, columns |
 //! | `digest` | values that workers make of the results for a text |

@@ -30,7 +30,7 @@ use crate::options::Options;
 use crate::report::Report;
 use statements::Session;
 
-pub use args::{Args, size};
+pub use args::{Args, EngineArgs};
 pub use messages::Failure;
 
 /// Runs the program `warpath-sql`. Reports its failure on standard error, and returns its exit code.
@@ -80,7 +80,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime =
-        { runtime }.worker_threads(args.threads()).enable_all().build().map_err(Failure::of_system)?;
+        { runtime }.worker_threads(args.engine.threads()).enable_all().build().map_err(Failure::of_system)?;
     let report = Arc::new(Report::default());
     let context = open(&runtime, &args.options(), &report)?;
     let mut session = Session {

@@ -17,6 +17,7 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
+use crate::kept;
 use crate::options::SchemaFrom;
 use crate::reader::Reader;
 use crate::schema;
@@ -140,7 +141,7 @@ impl FileFormat for WarpathFormat {
         object: &ObjectMeta,
     ) -> Result<Statistics> {
         let mut statistics = Statistics::new_unknown(&table);
-        if schema::is_kept(object) {
+        if kept::is_kept(object) {
             statistics.num_rows = Precision::Exact(0);
             statistics.total_byte_size = Precision::Exact(0);
             return Ok(statistics);
@@ -160,7 +161,7 @@ impl FileFormat for WarpathFormat {
         mut config: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         for group in &mut config.file_groups {
-            let files = group.iter().filter(|file| !schema::is_kept(&file.object_meta)).cloned().collect();
+            let files = group.iter().filter(|file| !kept::is_kept(&file.object_meta)).cloned().collect();
             *group = FileGroup::new(files);
         }
         config.file_groups.retain(|group| !group.is_empty());

@@ -28,7 +28,7 @@
 //! | [`functions`] | `json_path` and its typed variants |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `format` | the file format: schemas and statistics of files |
-//! | `schema` | the schema of a file, kept beside it |
+//! | `schema`, `kept` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
 //! | `semi` | a rule of the optimizer for semi and anti joins |
 //! | `scan` | the evaluation of one file or a part of it |
@@ -38,7 +38,8 @@
 
 pub mod cli;
 pub mod functions;
-pub mod options;
+pub mod kept;
+mod options;
 pub mod report;
 pub mod wire;
 

@@ -1,5 +1,7 @@
 //! Settings of SQL.
 
+use std::path::PathBuf;
+
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
 use warpath_remote::Settings as StoreSettings;
@@ -15,7 +17,7 @@ use warpath_remote::Settings as StoreSettings;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemaFrom {
-    /// All records. The schema is kept beside the file, and read again when the file has changed.
+    /// All records. The schema is kept, and made again when the file has changed.
     #[default]
     All,
     /// The first N records of each file. A value that does not fit is null, and counted.
@@ -61,8 +63,10 @@ pub struct Options {
     pub on_error: OnError,
     /// The source of columns.
     pub schema: SchemaFrom,
-    /// True if schemas are kept beside their files.
+    /// True if schemas are kept: those of files beside them, and those of objects in [`cache`](Self::cache).
     pub keeps_schemas: bool,
+    /// The folder in which the schemas of objects are kept; `None` keeps none.
+    pub cache: Option<PathBuf>,
     /// The bytes that operators such as sorts and joins may use before they write to temporary files; `None`
     /// for no limit.
     pub memory: Option<usize>,
@@ -78,6 +82,7 @@ impl Default for Options {
             on_error: OnError::Fail,
             schema: SchemaFrom::All,
             keeps_schemas: true,
+            cache: None,
             memory: None,
             stores: None,
         }

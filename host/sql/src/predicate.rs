@@ -9,29 +9,34 @@
 //! | strings | `a = 'x'`, `a IN (…)` | `$.a == "x"` | the same |
 //! | | `a <> 'x'` | `$.a < "x" \|\| $.a > "x"` | the same, and strings that are not UTF-8 |
 //! | | `a < 'x'` | `$.a < "x"` | the same, and strings that are not UTF-8 |
+//! | | `a LIKE 'x%'`, `starts_with(a, 'x')` | `search($.a, "^x")` | the same, and strings that are not UTF-8 |
+//! | | `a LIKE 'x%y_z'` | `search($.a, "^x") && …` | more: the order of the texts is not looked at |
+//! | | `a NOT LIKE '%x%'` | `!search($.a, "x")` | more: values of other types |
 //! | booleans | `a`, `a = true` | `$.a == true` | the same |
 //! | integers | `a = 1`, `a < 1`, `a <> 1` | `$.a == 1`, … | the same, if the column was read from all records |
+//! | integers beyond 64 bits | the same conditions | the same predicates | more: integers of more than 38 digits |
 //! | doubles | `a < 1.5` | `$.a <= 1.5` | more: the predicate compares decimals before they are rounded |
 //! | any of these | `a IS NOT NULL` | `$.a is not missing and $.a is not null` | more: values of other types |
+//! | instants | | none, because `time` needs a tree of each record | |
 //! | others | | none | |
 //!
 //! Where the records are not the same, DataFusion filters the rows once more.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Fields};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Fields};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use warpath::columns::json_text;
 use warpath_core::json;
 use warpath_lang::jsonpath::ast::ComparisonOp;
 
-use crate::paths::Found;
+use crate::paths::{Found, text_of};
 
 /// A predicate that holds for every record for which a condition has an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +114,17 @@ impl Columns<'_> {
         if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
             return self.presence(test.arg(), !outcome);
         }
+        if let Some(like) = expr.downcast_ref::<LikeExpr>() {
+            let pattern = text_of(like.pattern()).filter(|_| !like.case_insensitive())?;
+            return self.like(like.expr(), &pattern, outcome != like.negated());
+        }
+        if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>()
+            && call.name() == "starts_with"
+            && let [column, start] = call.args()
+        {
+            let start = text_of(start).filter(|text| !text.contains(['%', '_']))?;
+            return self.like(column, &format!("{start}%"), outcome);
+        }
         // A column of booleans is a condition itself.
         self.boolean(expr, outcome)
     }
@@ -143,6 +159,26 @@ impl Columns<'_> {
         }
     }
 
+    /// Records whose string may be like a pattern, or may have a value that is not.
+    ///
+    /// A `match` would be false for a surrogate without its partner, which no pattern matches (RFC 9485).
+    fn like(&self, column: &Arc<dyn PhysicalExpr>, pattern: &str, outcome: bool) -> Option<Condition> {
+        let Found { path, field } = Found::of(column, self.fields)?;
+        if !has_strings(&field) || !is_same_in_columns(pattern) {
+            return None;
+        }
+        let (searches, is_exact) = searches(pattern)?;
+        if !outcome && !is_exact {
+            return None;
+        }
+        let not = if outcome { "" } else { "!" };
+        let search = |search: String| {
+            let text = format!("{not}search({path}, {})", json::encode(&search));
+            Condition { text, is_exact: false }
+        };
+        all(searches.into_iter().map(search).collect())
+    }
+
     fn comparison(
         &self,
         column: &Arc<dyn PhysicalExpr>,
@@ -161,11 +197,7 @@ impl Columns<'_> {
                 _ => None,
             },
             (DataType::Utf8, ScalarValue::Utf8(Some(text))) => {
-                if field.as_ref().clone() == json_text(field.as_ref().clone()) {
-                    return None;
-                }
-                // A surrogate without its partner is U+FFFD in a column, and its own code point in a path.
-                if text.chars().any(|c| c >= '\u{d7ff}') {
+                if !has_strings(&field) || !is_same_in_columns(text) {
                     return None;
                 }
                 let text = json::encode(text);
@@ -184,6 +216,10 @@ impl Columns<'_> {
                     _ => exactly(format!("{path} {} {number}", op.as_str()), is_exact),
                 }
             }
+            (DataType::Decimal128(_, 0), ScalarValue::Decimal128(Some(number), _, 0)) => match op {
+                ComparisonOp::Ne => exactly(format!("({path} < {number} || {path} > {number})"), false),
+                _ => exactly(format!("{path} {} {number}", op.as_str()), false),
+            },
             (DataType::Float64, ScalarValue::Float64(Some(number))) if number.is_finite() => {
                 // Decimals beyond the neighbours are not rounded to this double.
                 let (below, above) = (decimal(number.next_down())?, decimal(number.next_up())?);
@@ -212,6 +248,61 @@ impl Columns<'_> {
         // A value of another type is null, too.
         is_exact.then(|| Condition { text: format!("({path} is missing or {path} is null)"), is_exact })
     }
+}
+
+/// True for a column of strings, and false for one of JSON texts.
+fn has_strings(field: &FieldRef) -> bool {
+    *field.data_type() == DataType::Utf8 && field.as_ref().clone() != json_text(field.as_ref().clone())
+}
+
+/// True if a text is compared alike in a column and by a path. A surrogate without its partner is U+FFFD in a
+/// column, and its own code point in a path.
+fn is_same_in_columns(text: &str) -> bool {
+    text.chars().all(|c| c < '\u{d7ff}')
+}
+
+/// The most bytes of a text that is searched for. An automaton has about as many states.
+const MOST_SEARCHED: usize = 100;
+
+/// The texts between the wildcards of a pattern of `LIKE`, each as an I-Regexp (RFC 9485), and true if they
+/// are all that the pattern demands. `None` for a pattern with an escape character.
+///
+/// ```text
+/// ab%    ^ab    exactly        a%b_c   ^a, b, c$
+/// %ab    ab$    exactly        %a_     a
+/// %ab%   ab     exactly
+/// ```
+fn searches(pattern: &str) -> Option<(Vec<String>, bool)> {
+    if pattern.contains('\\') {
+        return None;
+    }
+    let parts: Vec<&str> = pattern.split(['%', '_']).collect();
+    let (first, last) = (0, parts.len() - 1);
+    let is_exact = !pattern.contains('_') && parts.iter().filter(|part| !part.is_empty()).count() == 1;
+    let searched = |(at, part): (usize, &&str)| {
+        let (start, end) = (if at == first { "^" } else { "" }, if at == last { "$" } else { "" });
+        let is_searched = !part.is_empty() && part.len() <= MOST_SEARCHED;
+        is_searched.then(|| format!("{start}{}{end}", escaped(part)))
+    };
+    let searches: Vec<String> = parts.iter().enumerate().filter_map(searched).collect();
+    let is_exact = is_exact && !searches.is_empty();
+    Some((searches, is_exact))
+}
+
+/// A text as an I-Regexp.
+fn escaped(text: &str) -> String {
+    let mut expression = String::new();
+    for char in text.chars() {
+        match char {
+            '(' | ')' | '*' | '+' | '.' | '?' | '[' | ']' | '^' | '{' | '|' | '}' => {
+                expression.extend(['\\', char]);
+            }
+            // It has no escape in RFC 9485, and no meaning in a class.
+            '$' => expression.push_str("[$]"),
+            _ => expression.push(char),
+        }
+    }
+    expression
 }
 
 /// A number in JSON.

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::object_store::ObjectStoreRegistry;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use warpath::{DeviceChoice, Engine, Error, Source};
+use warpath::{DeviceChoice, Engine, Error, OnError, Source};
 use warpath_remote::{Object, ObjectReader, Settings as StoreSettings, Stores};
 
 use crate::options::Options;
 use crate::report::Report;
+use crate::stores::SessionStores;
 
 /// The engines of a session, and its settings.
 ///
@@ -34,7 +36,7 @@ pub struct Reader {
     /// The report that scans add to.
     pub report: Arc<Report>,
     /// The stores of objects.
-    pub stores: Arc<Stores>,
+    pub(crate) stores: Arc<Stores>,
     /// True if scans put their reports in their metrics, for another process to read.
     pub(crate) reports_by_metrics: bool,
     /// For whole files, and for parts of plain files.
@@ -48,17 +50,34 @@ impl Reader {
     /// # Errors
     /// The errors of a device that cannot be opened, and of variables of object stores.
     pub fn new(options: &Options, report: Arc<Report>) -> Result<Self> {
-        let engine = |workers| {
-            let builder = Engine::builder().device(options.device.clone()).on_error(options.on_error);
-            builder.workers(workers).build().map_err(external)
-        };
-        let (whole, part) = (engine(options.all_workers())?, engine(1)?);
         let stores = match &options.stores {
             Some(settings) => settings.clone(),
             None => StoreSettings::of_environment().map_err(external)?,
         };
-        let stores = Arc::new(Stores::new(stores));
+        Self::with_stores(options, report, Arc::new(Stores::new(stores)))
+    }
+
+    fn with_stores(options: &Options, report: Arc<Report>, stores: Arc<Stores>) -> Result<Self> {
+        let engine = || Engine::builder().device(options.device.clone()).on_error(options.on_error);
+        let whole = engine().workers(options.all_workers()).build().map_err(external)?;
+        let part = engine().workers(1).in_caller().build().map_err(external)?;
         Ok(Self { options: options.clone(), report, stores, reports_by_metrics: false, whole, part })
+    }
+
+    /// A reader with the same settings and stores, and another policy for malformed records.
+    ///
+    /// # Errors
+    /// The errors of a device that cannot be opened.
+    pub fn with_policy(&self, on_error: OnError) -> Result<Self> {
+        let options = Options { on_error, ..self.options.clone() };
+        Self::with_stores(&options, self.report.clone(), self.stores.clone())
+    }
+
+    /// The stores of objects, for the runtime of DataFusion that runs scans of this reader. A store is made
+    /// when a scan first reads from it.
+    #[must_use]
+    pub fn registry(&self) -> Arc<dyn ObjectStoreRegistry> {
+        Arc::new(SessionStores::new(self.stores.clone()))
     }
 
     /// The same engines for one scan, whose report is in its metrics ([`left_out`](crate::wire::left_out)).

@@ -1,30 +1,19 @@
-//! The schema of a table: that of all records of its files, kept beside each file.
-//!
-//! The schema of `events.ndjson` is kept in `.events.ndjson.schema`: a line with the size, the time and a
-//! hash of samples of the file, and then the rows of `warpath schema --format ndjson`. When one of the three
-//! differs, all records are read again.
+//! The schema of a table: that of all records of its files, which is kept ([`kept`](crate::kept)).
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
+use datafusion::common::{DataFusionError, Result};
 use object_store::{ObjectMeta, ObjectStore};
-use serde_json::{Value, json};
 use warpath::columns::json_text;
-use warpath::schema::{ArrowOptions, Position, SchemaTree, rows};
-use warpath::{Error, InputBytes, Source};
-use warpath_core::stamp::Stamp;
-use warpath_core::temporary::{OutputMode, Temporary};
-use warpath_exec::saved_schema;
+use warpath::schema::{ArrowOptions, Position, SchemaTree};
+use warpath::{Error, InputError, Source};
 
+use crate::kept::{Kept, is_kept};
 use crate::options::SchemaFrom;
 use crate::paths;
 use crate::reader::{Reader, external, local_path};
-
-/// The version of the kept form.
-const VERSION: u64 = 1;
 
 /// The schema of all files of a table.
 pub async fn of_files(
@@ -39,8 +28,8 @@ pub async fn of_files(
     let mut all = SchemaTree::default();
     let objects = objects.iter().filter(|object| !is_kept(object));
     for (at, object) in objects.enumerate() {
-        let source = of_object(reader, store, object)?;
-        let mut tree = blocking(reader, move |reader| of_file(&reader, from, source)).await?;
+        let input = of_object(reader, store, object)?;
+        let mut tree = blocking(reader, move |reader| of_input(&reader, from, input)).await?;
         let text = at as u64;
         tree.relocate(|position| Position { text, ..position });
         all.merge(&tree);
@@ -49,19 +38,15 @@ pub async fn of_files(
     of_tree(&all)
 }
 
-/// True for a file that keeps the schema of another one. It is no part of a table, whose folder it may be in.
-pub fn is_kept(object: &ObjectMeta) -> bool {
-    object.location.filename().is_some_and(|name| name.starts_with('.') && name.ends_with(".schema"))
-}
-
 /// The number of a file's records, if a schema of the file as it is now is kept.
 pub async fn kept_records(
     reader: &Arc<Reader>,
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
 ) -> Result<Option<u64>> {
-    let Input::Local(path) = of_object(reader, store, object)? else { return Ok(None) };
-    blocking(reader, move |_| Ok(kept(&path).map(|tree| tree.records()))).await
+    let input = of_object(reader, store, object)?;
+    let read = move |_| Ok(input.kept().ok().flatten().and_then(|kept| kept.read()));
+    Ok(blocking(reader, read).await?.map(|tree| tree.records()))
 }
 
 async fn blocking<T: Send + 'static>(
@@ -73,10 +58,25 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|error| DataFusionError::External(Box::new(error)))?
 }
 
-/// A file that a schema is made of.
+/// An input that a schema is made of.
 enum Input {
     Local(PathBuf),
-    Remote(Source),
+    Remote(Source, Option<Kept>),
+}
+
+impl Input {
+    /// The location of its kept schema; `None` if there is none.
+    fn kept(self) -> Result<Option<Kept>> {
+        match self {
+            Self::Local(path) => of_local(&path).map(Some),
+            Self::Remote(_, kept) => Ok(kept),
+        }
+    }
+}
+
+fn of_local(path: &Path) -> Result<Kept> {
+    let failed = |source| InputError::Io { name: path.display().to_string(), source };
+    Kept::of_file(path).map_err(|error| external(failed(error).into()))
 }
 
 /// An object as an input. A local one has the same path in its store and in the file system.
@@ -84,24 +84,29 @@ fn of_object(reader: &Reader, store: &Arc<dyn ObjectStore>, object: &ObjectMeta)
     if store.to_string().starts_with("LocalFileSystem") {
         return Ok(Input::Local(local_path(&object.location)?));
     }
-    Ok(Input::Remote(reader.object(store, &object.location)))
+    let source = reader.object(store, &object.location);
+    let kept = reader.options.cache.as_ref();
+    let kept = kept.map(|folder| Kept::of_object(folder, &source.name(), object));
+    Ok(Input::Remote(source, kept))
 }
 
-fn of_file(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree> {
+fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree> {
     let limit = match from {
         SchemaFrom::Sample(records) => Some(records),
         _ => None,
     };
-    let (source, path) = match input {
+    let (source, kept) = match input {
         Input::Local(path) => {
-            if let (None, Some(tree)) = (limit, kept(&path)) {
-                return Ok(tree);
-            }
-            (Source::File(path.clone()), Some(path))
+            let kept = of_local(&path)?;
+            (Source::File(path), Some(kept))
         }
-        Input::Remote(source) => (source, None),
+        Input::Remote(source, kept) => (source, kept),
     };
-    let before = path.as_deref().map(stamp).transpose()?;
+    // The schema of a sample is not kept.
+    let kept = kept.filter(|_| limit.is_none());
+    if let Some(tree) = kept.as_ref().and_then(Kept::read) {
+        return Ok(tree);
+    }
     let mut parts = reader.engine().input(vec![source]).schema(limit);
     let (mut records, mut read) = (0, 0);
     while limit.is_none_or(|limit| records < limit)
@@ -111,58 +116,13 @@ fn of_file(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree
         reader.report.read(parts.bytes_read(), &mut read);
     }
     let tree = parts.finish().tree;
-    if let (Some(path), Some(stamp), None) = (path, before, limit)
-        && reader.options.keeps_schemas
-        && let Err(error) = keep(&path, stamp, &tree)
+    if let Some(kept) = kept.filter(|_| reader.options.keeps_schemas)
+        && let Err(error) = kept.write(&tree)
     {
-        let file = beside(&path);
-        reader.report.note(format!("the schema cannot be kept in {}: {error}", file.display()));
+        let file = kept.file().display();
+        reader.report.note(format!("the schema cannot be kept in {file}: {error}"));
     }
     Ok(tree)
-}
-
-fn stamp(path: &Path) -> Result<Stamp> {
-    let stamp = File::open(path).and_then(|file| Stamp::of(&file));
-    stamp.map_err(|error| exec_datafusion_err!("{}: {error}", path.display()))
-}
-
-/// The file in which the schema of a file is kept.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.schema"))
-}
-
-fn header(stamp: Stamp) -> Value {
-    let Stamp { size, seconds, nanoseconds, samples } = stamp;
-    json!({
-        "warpath_schema": VERSION, "size": size, "seconds": seconds, "nanoseconds": nanoseconds,
-        "samples": samples,
-    })
-}
-
-fn keep(path: &Path, stamp: Stamp, tree: &SchemaTree) -> std::io::Result<()> {
-    use std::io::Write;
-    let target = beside(path);
-    let (temporary, mut file) = Temporary::beside(&target, OutputMode::default().and_file(path))?;
-    let mut text = format!("{}\n", header(stamp));
-    for row in rows(tree, &|position| format!("{}", position.line)) {
-        text.push_str(&warpath_store::schema::ndjson(&row));
-        text.push('\n');
-    }
-    file.write_all(text.as_bytes())?;
-    temporary.rename()
-}
-
-/// The kept schema of a file; `None` if there is none, or the file has changed since.
-fn kept(path: &Path) -> Option<SchemaTree> {
-    let text = fs::read_to_string(beside(path)).ok()?;
-    let (first, rows) = text.split_once('\n')?;
-    let now = Stamp::of(&File::open(path).ok()?).ok()?;
-    if serde_json::from_str::<Value>(first).ok()? != header(now) {
-        return None;
-    }
-    let source = Source::Bytes(beside(path).display().to_string(), InputBytes::from(rows.to_owned()));
-    SchemaTree::of_rows(&saved_schema::rows(source).ok()?).ok()
 }
 
 /// The Arrow schema of a tree.

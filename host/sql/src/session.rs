@@ -14,7 +14,6 @@ use crate::options::Options;
 use crate::reader::Reader;
 use crate::report::Report;
 use crate::semi::DistinctKeys;
-use crate::stores::SessionStores;
 use crate::tables;
 
 impl Options {
@@ -55,8 +54,7 @@ impl Options {
             .set_bool("datafusion.sql_parser.collect_spans", true)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         let mut config = config;
-        let mut runtime = RuntimeEnvBuilder::new()
-            .with_object_store_registry(Arc::new(SessionStores::new(reader.stores.clone())));
+        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(reader.registry());
         if let Some(memory) = self.memory {
             runtime = runtime.with_memory_limit(memory, 1.0);
             // A sort that writes its rows to files takes all memory that is left to merge them. Several sorts

@@ -12,8 +12,18 @@ use super::Session;
 /// A value of a column, which often is one of few, so that conditions hold sometimes.
 fn value(random: &mut Rng, kind: usize, drifts: bool) -> String {
     if drifts && random.below(12) == 0 {
-        let odd =
-            ["[1]", "{\"x\":1}", "\"5\"", "true", "5.0", "1e400", "99999999999999999999", "\"\\ud800\""];
+        let odd = [
+            "[1]",
+            "{\"x\":1}",
+            "\"5\"",
+            "true",
+            "5.0",
+            "1e400",
+            "99999999999999999999",
+            "\"\\ud800\"",
+            "\"a\\ud800b\"",
+            "\"\\ud83d\\ude00\"",
+        ];
         return odd[random.below(odd.len())].to_owned();
     }
     match kind {
@@ -22,13 +32,26 @@ fn value(random: &mut Rng, kind: usize, drifts: bool) -> String {
             .into(),
         2 => ["0.1", "0.10000000000000001", "5", "-2.5e3", "1.5", "2"][random.below(6)].into(),
         3 => {
-            ["\"a\"", "\"b\"", "\"\"", "\"\\u0061\"", "\"é\"", "\"a\\nb\"", "\"zz\""][random.below(7)].into()
+            let strings = [
+                "\"a\"",
+                "\"b\"",
+                "\"\"",
+                "\"\\u0061\"",
+                "\"é\"",
+                "\"a\\nb\"",
+                "\"zz\"",
+                "\"^$.(a|b)*\"",
+                "\"$a\"",
+            ];
+            strings[random.below(strings.len())].into()
         }
+        5 => ["170141183460469231", "17014118346046923173168730371588410572", "-5", "7"][random.below(4)]
+            .into(),
         _ => ["true", "false"][random.below(2)].into(),
     }
 }
 
-const COLUMNS: [&str; 5] = ["i", "big", "f", "s", "b"];
+const COLUMNS: [&str; 6] = ["i", "big", "f", "s", "b", "huge"];
 
 fn record(random: &mut Rng, drifts: bool) -> String {
     let mut members = Vec::new();
@@ -48,16 +71,49 @@ fn record(random: &mut Rng, drifts: bool) -> String {
 
 fn comparison(random: &mut Rng) -> String {
     let op = ["=", "<>", "<", "<=", ">", ">="][random.below(6)];
-    let columns = ["i", "big", "f", "s", "b", "o['s']", "o['i']"];
+    let columns = ["i", "big", "f", "s", "b", "o['s']", "o['i']", "huge"];
     let at = random.below(columns.len());
     let literal = match at {
         0 | 6 => random.below(6).to_string(),
         1 => ["9007199254740993", "9007199254740992", "-1", "5"][random.below(4)].into(),
         2 => ["0.1", "5.0", "1.5", "-2500.0"][random.below(4)].into(),
         4 => ["true", "false"][random.below(2)].into(),
+        7 => {
+            let numbers = ["17014118346046923173168730371588410572", "7", "-6"];
+            format!("CAST('{}' AS DECIMAL(38, 0))", numbers[random.below(3)])
+        }
         _ => ["'a'", "'b'", "''", "'é'", "'zz'", "'\u{fffd}'"][random.below(6)].into(),
     };
     let column = columns[at];
+    if matches!(at, 3 | 5) && random.below(2) == 0 {
+        let patterns = [
+            "a%",
+            "%a",
+            "%a%",
+            "%",
+            "_",
+            "__",
+            "a_b",
+            "a%b",
+            "%b%a%",
+            "^$.(%",
+            "$%",
+            "%|b)*",
+            "é",
+            "\u{1f600}%",
+            "",
+            "_%_",
+            "a\\%",
+            "%\u{fffd}%",
+        ];
+        let pattern = patterns[random.below(patterns.len())];
+        return match random.below(4) {
+            0 => format!("{column} NOT LIKE '{pattern}'"),
+            1 => format!("starts_with({column}, '{pattern}')"),
+            2 => format!("{column} ILIKE '{pattern}'"),
+            _ => format!("{column} LIKE '{pattern}'"),
+        };
+    }
     match random.below(7) {
         0 => format!("{column} IS NULL"),
         1 => format!("{column} IS NOT NULL"),
@@ -122,7 +178,8 @@ fn values_of_other_types_are_null_for_filters_too() {
         writeln!(text, "{}", record(&mut random, true)).unwrap();
     }
     let location = session.file("drift.ndjson", &text);
-    let columns = "i BIGINT, big BIGINT, f DOUBLE, s VARCHAR, b BOOLEAN, o STRUCT<s VARCHAR, i BIGINT>";
+    let columns = "i BIGINT, big BIGINT, f DOUBLE, s VARCHAR, b BOOLEAN, huge DECIMAL(38, 0), \
+                   o STRUCT<s VARCHAR, i BIGINT>";
     session
         .batches(&format!("CREATE EXTERNAL TABLE t ({columns}) STORED AS WARPATH LOCATION {location}"))
         .unwrap();
@@ -151,8 +208,13 @@ fn plans_show_paths_and_predicates() {
     assert!(plan.contains("predicate=($[\"s\"] == \"x\" && $[\"t\"] < 5)"), "{plan}");
     assert!(!plan.contains("FilterExec"), "{plan}");
     // A filter that no predicate is stays where it is.
-    let plan = session.plan(&format!("SELECT t FROM {table} WHERE s LIKE 'x%' AND t > 1"));
+    let plan = session.plan(&format!("SELECT t FROM {table} WHERE s ILIKE 'x%' AND t > 1"));
     assert!(plan.contains("FilterExec: s@") && plan.contains("predicate=$[\"t\"] > 1"), "{plan}");
+    // So does one that a predicate is nearly.
+    let plan = session.plan(&format!("SELECT t FROM {table} WHERE s LIKE 'x%y$' AND s NOT LIKE '%z%'"));
+    let searches =
+        r#"((search($["s"], "^x") && search($["s"], "y[$]$")) && !search($["s"], "z")) (and more records)"#;
+    assert!(plan.contains("FilterExec: s@") && plan.contains(searches), "{plan}");
     // A count reads no value.
     let plan = session.plan(&format!("SELECT count(*) FROM {table} WHERE s = 'x'"));
     assert!(plan.contains("paths=[]"), "{plan}");

@@ -82,7 +82,10 @@ fn objects_give_the_rows_of_files() {
     server.put("long.ndjson", text.clone());
     let proxy = Proxy::before(server.address());
     let settings = StoreSettings::of_variables(S3Server::variables(proxy.address())).unwrap();
-    let session = session(StoreSettings { part_bytes: 50_000, ..settings });
+    let cache = tempfile::tempdir().unwrap();
+    let stores = Some(StoreSettings { part_bytes: 50_000, ..settings });
+    let cache_folder = Some(cache.path().join("deep/schemas"));
+    let session = Session::with(Options { workers: 2, stores, cache: cache_folder, ..Options::default() });
     let file = session.file("long.ndjson", &text);
     proxy.cut(10_000, 3);
     let query = |table: &str| {
@@ -90,13 +93,22 @@ fn objects_give_the_rows_of_files() {
     };
     assert_eq!(session.rows(&query("'s3://bucket/long.ndjson'")), session.rows(&query(&file)));
     // Once for the schema, and once for the rows: each byte comes twice.
-    let bytes: u64 = proxy
-        .passed()
-        .iter()
-        .filter(|passed| passed.request.method == "GET" && passed.request.range().is_some())
-        .map(|passed| passed.bytes)
-        .sum();
-    assert_eq!(bytes, 2 * text.len() as u64);
+    let bytes = || -> u64 {
+        let passed = proxy.passed();
+        let read = passed.iter().filter(|it| it.request.method == "GET" && it.request.range().is_some());
+        read.map(|passed| passed.bytes).sum()
+    };
+    assert_eq!(bytes(), 2 * text.len() as u64);
+    // The schema is kept: once for the rows.
+    session.rows(&query("'s3://bucket/long.ndjson'"));
+    assert_eq!(bytes(), 3 * text.len() as u64);
+    // The number of records is in it.
+    assert_eq!(session.rows("SELECT count(*) FROM 's3://bucket/long.ndjson'"), ["20000"]);
+    assert_eq!(bytes(), 3 * text.len() as u64);
+    // The schema of another object is not that of the first one.
+    server.put("long.ndjson", text.replace("\"k\"", "\"q\""));
+    assert_eq!(session.rows("SELECT count(q) FROM 's3://bucket/long.ndjson'"), ["20000"]);
+    assert_eq!(bytes(), 5 * text.len() as u64);
 }
 
 #[test]

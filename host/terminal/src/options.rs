@@ -1,4 +1,4 @@
-//! Options for messages.
+//! Options for messages, and the values of options that several programs have.
 
 use std::io::IsTerminal;
 
@@ -52,4 +52,39 @@ pub enum MessageFormat {
 /// Returns true if a stream is a terminal that shows colours, by NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
 pub fn supports_color(stream: &(impl anstream::stream::RawStream + IsTerminal)) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// Parses a number of bytes, as people write it. K, M and G are powers of 1024, with or without B or iB after
+/// them: these sizes are those of buffers, for which powers of two are the custom.
+///
+/// # Errors
+/// A message about a text that is none.
+pub fn size(text: &str) -> Result<u64, String> {
+    parse_size::Config::new()
+        .with_binary()
+        .parse_size(text)
+        .map_err(|_| "sizes are numbers of bytes, K, M or G: 65536, 64K, 16MB, 1.5GiB".to_owned())
+}
+
+/// Parses an amount of memory: a size of at least 1 MiB.
+///
+/// # Errors
+/// A message about a text that is none.
+pub fn memory_size(text: &str) -> Result<usize, String> {
+    match usize::try_from(size(text)?) {
+        Ok(bytes) if bytes >= 1 << 20 => Ok(bytes),
+        Ok(_) => Err("1M is the least that is useful".to_owned()),
+        Err(_) => Err("there is no such amount of memory".to_owned()),
+    }
+}
+
+/// Parses a number of workers.
+///
+/// # Errors
+/// A message about a text that is none.
+pub fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(workers @ 1..=1024) => Ok(workers),
+        _ => Err("there are 1 to 1024 workers".to_owned()),
+    }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use warpath::{Engine, Error, InputError, OnError, Query, Source};
 use warpath_random::Rng;
 
-use super::ask;
+use super::{ask, backends, engine};
 use crate::common::gzip;
 
 #[test]
@@ -26,9 +26,8 @@ fn parts_have_each_line_once() {
             text.push_str("{\"a\":\"last\"}");
         }
         fs::write(&path, &text).unwrap();
-        for (size, workers) in [(1, 1), (16, 2), (1 << 20, 1)] {
-            let builder = Engine::builder().on_error(OnError::Fail).partition_size(size);
-            let engine = builder.workers(workers).build().unwrap();
+        for (size, workers) in [(1, 1), (16, 2), (16, 0), (1 << 20, 1)] {
+            let engine = engine(&backends()[0], size, workers, OnError::Fail);
             let texts = |sources| {
                 ask(&engine, sources, "$.a").0.into_iter().map(|it| (it.2, it.3)).collect::<Vec<_>>()
             };

@@ -26,6 +26,9 @@ impl<'a, K: Task> Flow<'a, K> {
             Given::Sources(sources) => {
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
                 let jobs = Jobs::Lines(Box::new(jobs));
+                if chosen.in_caller {
+                    return Ok(Self::Inline(Box::new(Inline::jobs(task, jobs, chosen))));
+                }
                 workers::start(task, jobs, chosen).map(Self::Workers)
             }
         }

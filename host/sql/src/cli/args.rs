@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
-use warpath_terminal::options::{MessageArgs, When};
+use warpath_terminal::options::{MessageArgs, When, memory_size, workers};
 
 use super::messages::Failure;
 use crate::{Options, SchemaFrom};
@@ -59,32 +59,17 @@ pub struct Args {
     #[arg(long, value_name = "SOURCE", default_value = "all", value_parser = schema)]
     schema: SchemaFrom,
 
-    /// Do not keep schemas beside their files
+    /// Do not keep schemas beside their files, and those of objects in the user's cache
     #[arg(long)]
     no_keep: bool,
 
-    /// Device that evaluates paths and predicates: `cpu`, `auto`, `cuda` or `cuda:N`
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        env = "WARPATH_DEVICE",
-        hide_env_values = true
-    )]
-    device: DeviceChoice,
-
-    /// Partitions that are evaluated at the same time; by default one on each core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), env = "WARPATH_WORKERS",
-          hide_env_values = true)]
-    workers: Option<u16>,
+    #[expect(missing_docs, reason = "documentation of a group of options would be in the help")]
+    #[command(flatten)]
+    pub engine: EngineArgs,
 
     /// Malformed records
     #[arg(long, value_name = "POLICY", value_enum, default_value_t = Policy::Fail)]
     on_error: Policy,
-
-    /// Memory of sorts, joins and aggregates before they write to temporary files, such as `4G`
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    memory: Option<usize>,
 
     /// Progress on standard error
     ///
@@ -102,6 +87,46 @@ pub struct Args {
     #[expect(missing_docs, reason = "documentation of a group of options would be in the help")]
     #[command(flatten)]
     pub messages: MessageArgs,
+}
+
+#[expect(missing_docs, reason = "documentation of a group of options would be in the help")]
+#[derive(clap::Args)]
+pub struct EngineArgs {
+    /// Device that evaluates paths and predicates: `cpu`, `auto`, `cuda` or `cuda:N`
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "cpu",
+        env = "WARPATH_DEVICE",
+        hide_env_values = true
+    )]
+    device: DeviceChoice,
+
+    /// Partitions of a query that are evaluated at the same time; by default one on each core
+    #[arg(long, value_name = "N", value_parser = workers, env = "WARPATH_WORKERS",
+          hide_env_values = true)]
+    workers: Option<usize>,
+
+    /// Memory of sorts, joins and aggregates before they write to temporary files, such as `4G`
+    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    memory: Option<usize>,
+}
+
+impl EngineArgs {
+    /// The settings of sessions; those without an option are the default ones.
+    pub fn options(&self) -> Options {
+        Options {
+            device: self.device.clone(),
+            workers: self.workers.unwrap_or(0),
+            memory: self.memory,
+            ..Options::default()
+        }
+    }
+
+    /// The number of threads.
+    pub fn threads(&self) -> usize {
+        self.workers.unwrap_or_else(cores)
+    }
 }
 
 /// The policy for malformed records.
@@ -128,48 +153,27 @@ pub(super) enum Format {
     Parquet,
 }
 
-fn schema(text: &str) -> Result<SchemaFrom, String> {
-    text.parse()
+/// The folder for the schemas of objects, as the XDG Base Directory Specification has it.
+fn cache() -> Option<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Some(cache.or_else(home)?.join("warpath/schemas"))
 }
 
-/// A size in bytes, such as `4G`.
-///
-/// # Errors
-/// A message about a text that is none.
-pub fn size(text: &str) -> Result<usize, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let shift = match unit.to_ascii_uppercase().as_str() {
-        "" | "B" => 0,
-        "K" | "KIB" => 10,
-        "M" | "MIB" => 20,
-        "G" | "GIB" => 30,
-        _ => return Err(format!("`{unit}` is no unit; expected K, M or G")),
-    };
-    let number: usize = number.parse().map_err(|_| format!("`{text}` is no size, such as `512M`"))?;
-    number
-        .checked_shl(shift)
-        .filter(|bytes| bytes >> shift == number)
-        .ok_or_else(|| "the size is too large".into())
+fn schema(text: &str) -> Result<SchemaFrom, String> {
+    text.parse()
 }
 
 impl Args {
     /// The settings of sessions.
     pub fn options(&self) -> Options {
         Options {
-            device: self.device.clone(),
-            workers: self.workers.map_or(0, usize::from),
             on_error: if self.on_error == Policy::Skip { OnError::Skip } else { OnError::Fail },
             schema: self.schema,
             keeps_schemas: !self.no_keep,
-            memory: self.memory,
-            stores: None,
+            cache: cache(),
+            ..self.engine.options()
         }
-    }
-
-    /// The number of threads.
-    pub fn threads(&self) -> usize {
-        self.workers.map_or_else(cores, usize::from)
     }
 
     /// The format of rows.

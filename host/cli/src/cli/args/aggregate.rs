@@ -12,9 +12,10 @@ use super::endings::Ending;
 use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, LimitArgs, OutputArgs, PrettyArgs, RunArgs, SkipArgs,
 };
-use super::values::{memory_size, number, sample_size};
+use super::values::{number, sample_size};
 use crate::cli::failure::Failure;
 use crate::cli::formats;
+use warpath_terminal::options::memory_size;
 
 /// Paths, and the files after them.
 #[derive(Args)]

@@ -8,7 +8,8 @@ use super::options::{
     ApproximateArgs, DeviceArgs, EngineArgs, ExitStatusArgs, LimitArgs, NewFileArgs, OnErrorArgs, OutputArgs,
     ReportArgs, RowFormatArgs, StatsArgs, StrictArgs,
 };
-use super::values::{expression, workers};
+use super::values::expression;
+use warpath_terminal::options::workers;
 
 #[derive(Subcommand)]
 pub enum BitmapCommand {

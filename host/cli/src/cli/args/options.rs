@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use warpath::time::Format as TimeFormat;
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
-use warpath_terminal::options::When;
+use warpath_terminal::options::{When, workers};
 
 use super::endings::Ending;
-use super::values::{device, expression, number, partition_size, time_format, workers};
+use super::values::{device, expression, number, partition_size, time_format};
 
 #[derive(Args, Default)]
 pub struct FileArgs {

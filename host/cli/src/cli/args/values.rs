@@ -7,6 +7,7 @@ use std::time::Duration;
 use warpath::DeviceChoice;
 use warpath::time::Format as TimeFormat;
 use warpath_shared::units::MAX_PARTITION_BYTES;
+use warpath_terminal::options::size;
 
 /// Parses a range of lines, which are counted from 1. Returns a range counted from 0.
 pub fn line_range(text: &str) -> Result<Range<u64>, String> {
@@ -69,36 +70,11 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub fn workers(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(workers @ 1..=1024) => Ok(workers),
-        _ => Err("there are 1 to 1024 workers".to_owned()),
-    }
-}
-
-/// Parses an amount of memory: a size of at least 1 MiB.
-pub fn memory_size(text: &str) -> Result<usize, String> {
-    match usize::try_from(size(text)?) {
-        Ok(bytes) if bytes >= 1 << 20 => Ok(bytes),
-        Ok(_) => Err("1M is the least that is useful".to_owned()),
-        Err(_) => Err("there is no such amount of memory".to_owned()),
-    }
-}
-
 pub fn partition_size(text: &str) -> Result<usize, String> {
     match usize::try_from(size(text)?) {
         Ok(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
         _ => Err(format!("1 to {MAX_PARTITION_BYTES} bytes (2G less 32K) are possible")),
     }
-}
-
-/// Parses a number of bytes, as people write it. K, M and G are powers of 1024, with or without B or iB after
-/// them: these sizes are those of buffers, for which powers of two are the custom.
-fn size(text: &str) -> Result<u64, String> {
-    parse_size::Config::new()
-        .with_binary()
-        .parse_size(text)
-        .map_err(|_| "sizes are numbers of bytes, K, M or G: 65536, 64K, 16MB, 1.5GiB".to_owned())
 }
 
 #[cfg(test)]
