@@ -6,7 +6,7 @@
 # FOLDER gets bin/warpath, without symbols; share/man/man1; and the completions of bash, zsh and fish, where
 # these shells look for them below a prefix such as /usr/local. With `--sql` it also gets bin/warpath-sql and
 # bin/warpath-cluster, which take half an hour to build. `--no-default-features`, for example, is an option
-# for cargo.
+# for cargo, which builds bin/warpath with it.
 set -euo pipefail
 
 if (($# == 0)) || [[ $1 == -* ]]; then
@@ -36,7 +36,7 @@ install "${CARGO_TARGET_DIR:-target}/dist/warpath" "$program"
 if $with_sql; then
     # Not by the profile `dist`: optimising all crates together takes long here, and no hot path needs it.
     for name in warpath-sql warpath-cluster; do
-        cargo build --release --locked -p "$name" "$@"
+        cargo build --release --locked -p "$name"
         install --strip "${CARGO_TARGET_DIR:-target}/release/$name" "$folder/bin/$name"
         "$folder/bin/$name" --version
     done

@@ -105,6 +105,11 @@ impl<'a> RecordBatches<'a> {
             if let Err(error) = self.taken(next) {
                 return Poll::Ready(Some(Err(error)));
             }
+            if self.ready.is_empty() {
+                // The partition may have been evaluated here. Other tasks have their turn.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
     }
 

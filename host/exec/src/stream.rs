@@ -331,13 +331,24 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
         &mut self,
         context: &Context<'_>,
     ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
-        self.advance(|workers| workers.poll(context))
+        // What is evaluated here takes its time. After it, other tasks have their turn.
+        let mut has_evaluated = false;
+        let pause = || {
+            if std::mem::replace(&mut has_evaluated, true) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        };
+        self.advance(|workers| workers.poll(context), pause)
     }
 
-    /// The next item. `next` takes the next result from workers, and may find none yet.
+    /// The next item. `next` takes the next result from workers, and may find none yet. `pause` is called
+    /// before an evaluation in this thread, and may put it off.
     fn advance(
         &mut self,
         mut next: impl FnMut(&Workers<O::Task>) -> Poll<Option<FromWorkers<O::Task>>>,
+        mut pause: impl FnMut() -> Poll<()>,
     ) -> Poll<Option<Result<<O::Items as Iterator>::Item, Error>>> {
         while !self.finished {
             if self.running.interrupt.is_cancelled() {
@@ -366,10 +377,15 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                     Poll::Ready(Some(made)) => Some(made.map(|done| self.take_from_workers(done))),
                     Poll::Ready(None) => None,
                 },
-                Some(Flow::Inline(inline)) => inline.next().map(|done| {
-                    self.take(done);
-                    Ok(())
-                }),
+                Some(Flow::Inline(inline)) => {
+                    if !inline.is_ready() && pause().is_pending() {
+                        return Poll::Pending;
+                    }
+                    inline.next().map(|done| {
+                        self.take(done);
+                        Ok(())
+                    })
+                }
                 _ => None,
             };
             match made {
@@ -408,7 +424,7 @@ impl<'a, O: Operator<'a>> Iterator for Ordered<'a, O> {
     type Item = Result<<O::Items as Iterator>::Item, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.advance(|workers| Poll::Ready(workers.next())) {
+        match self.advance(|workers| Poll::Ready(workers.next()), || Poll::Ready(())) {
             Poll::Ready(next) => next,
             // The workers are waited for.
             Poll::Pending => None,

@@ -69,6 +69,10 @@ pub fn ended(run: Result<(), Failure>, ui: &Ui) -> ExitCode {
     }
 }
 
+/// The stack of a thread that evaluates: DataFusion descends into each term of a condition. The system gives
+/// memory for what is used alone.
+const STACK: usize = 64 << 20;
+
 /// Runs the statements of arguments, or the shell, in the session that `open` makes.
 ///
 /// # Errors
@@ -78,9 +82,9 @@ pub fn run(
     ui: &Ui,
     open: impl FnOnce(&Runtime, &Options, &Arc<Report>) -> Result<SessionContext, Failure>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime =
-        { runtime }.worker_threads(args.engine.threads()).enable_all().build().map_err(Failure::of_system)?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(args.engine.threads()).thread_stack_size(STACK).enable_all();
+    let runtime = runtime.build().map_err(Failure::of_system)?;
     let report = Arc::new(Report::default());
     let context = open(&runtime, &args.options(), &report)?;
     let mut session = Session {

@@ -5,7 +5,8 @@
 //! differs, all records are read again.
 //!
 //! The schema of an object is kept in a file whose name is a hash of the object's URL. Its first line has the
-//! URL, the size, and the tag and the time that the store gives.
+//! URL, the size, and the tag that the store gives, or the time if it gives no tag. The schema of an object
+//! with neither is not kept.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -46,16 +47,20 @@ impl Kept {
         Ok(Self { file, header, mode: OutputMode::default().and_file(path) })
     }
 
-    /// The location for an object with a URL, in a folder.
-    pub fn of_object(folder: &Path, url: &str, object: &ObjectMeta) -> Self {
-        let ObjectMeta { size, e_tag, version, last_modified, .. } = object;
-        let modified = last_modified.to_rfc3339();
-        let header = json!({
-            "warpath_schema": VERSION, "url": url, "size": size, "tag": e_tag, "version": version,
-            "modified": modified,
-        });
+    /// The location for an object with a URL, in a folder. `None` for an object of which the store says
+    /// neither a tag nor a time.
+    pub fn of_object(folder: &Path, url: &str, object: &ObjectMeta) -> Option<Self> {
+        let ObjectMeta { size, e_tag, last_modified, .. } = object;
+        // A listing may give a time with more digits than the object itself, and the start of 1970 is none.
+        let seconds = Some(last_modified.timestamp()).filter(|seconds| *seconds != 0);
+        let version = match (e_tag, seconds) {
+            (Some(tag), _) => json!({ "tag": tag }),
+            (None, Some(seconds)) => json!({ "seconds": seconds }),
+            (None, None) => return None,
+        };
+        let header = json!({ "warpath_schema": VERSION, "url": url, "size": size, "version": version });
         let file = folder.join(format!("{:016x}.schema", hash(url.as_bytes())));
-        Self { file, header, mode: OutputMode::private() }
+        Some(Self { file, header, mode: OutputMode::private() })
     }
 
     /// The file that keeps the schema.

@@ -38,13 +38,13 @@
 
 pub mod cli;
 pub mod functions;
-pub mod kept;
-mod options;
+pub mod options;
 pub mod report;
 pub mod wire;
 
 mod files;
 mod format;
+mod kept;
 mod paths;
 mod predicate;
 mod reader;

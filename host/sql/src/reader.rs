@@ -60,7 +60,12 @@ impl Reader {
     fn with_stores(options: &Options, report: Arc<Report>, stores: Arc<Stores>) -> Result<Self> {
         let engine = || Engine::builder().device(options.device.clone()).on_error(options.on_error);
         let whole = engine().workers(options.all_workers()).build().map_err(external)?;
-        let part = engine().workers(1).in_caller().build().map_err(external)?;
+        let part = match options.device {
+            DeviceChoice::Cpu => engine().in_caller(),
+            // A plan of another process may have parts for a device.
+            _ => engine().workers(1),
+        };
+        let part = part.build().map_err(external)?;
         Ok(Self { options: options.clone(), report, stores, reports_by_metrics: false, whole, part })
     }
 

@@ -1,8 +1,8 @@
 //! The evaluation of one file, or of a part of it.
 //!
-//! Parts of plain files are evaluated by one worker each, and DataFusion has several of them at a time. Every
-//! other file is evaluated by all workers: one that is compressed or packed, one on a device, and one in an
-//! object store.
+//! A part of a plain file is evaluated by the thread of DataFusion that takes its rows, and there are several
+//! at a time. Every other file is evaluated by all workers: one that is compressed or packed, one on a
+//! device, and one in an object store.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

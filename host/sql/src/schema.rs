@@ -86,7 +86,7 @@ fn of_object(reader: &Reader, store: &Arc<dyn ObjectStore>, object: &ObjectMeta)
     }
     let source = reader.object(store, &object.location);
     let kept = reader.options.cache.as_ref();
-    let kept = kept.map(|folder| Kept::of_object(folder, &source.name(), object));
+    let kept = kept.and_then(|folder| Kept::of_object(folder, &source.name(), object));
     Ok(Input::Remote(source, kept))
 }
 
@@ -95,6 +95,7 @@ fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTre
         SchemaFrom::Sample(records) => Some(records),
         _ => None,
     };
+    let is_local = matches!(input, Input::Local(_));
     let (source, kept) = match input {
         Input::Local(path) => {
             let kept = of_local(&path)?;
@@ -119,8 +120,10 @@ fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTre
     if let Some(kept) = kept.filter(|_| reader.options.keeps_schemas)
         && let Err(error) = kept.write(&tree)
     {
-        let file = kept.file().display();
-        reader.report.note(format!("the schema cannot be kept in {file}: {error}"));
+        // Those of objects have one folder, and one note.
+        let name = if is_local { Some(kept.file()) } else { kept.file().parent() };
+        let name = name.unwrap_or(kept.file()).display();
+        reader.report.note(format!("the schema cannot be kept in {name}: {error}"));
     }
     Ok(tree)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::catalog::TableProviderFactory;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::cache::cache_manager::CacheManagerConfig;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
@@ -15,6 +16,11 @@ use crate::reader::Reader;
 use crate::report::Report;
 use crate::semi::DistinctKeys;
 use crate::tables;
+
+/// No memory of listings, and of what was known of files: objects may be replaced between two queries.
+fn no_caches() -> CacheManagerConfig {
+    CacheManagerConfig::default().with_list_files_cache_limit(0).with_file_statistics_cache_limit(0)
+}
 
 impl Options {
     /// A new session of DataFusion that reads NDJSON by Warpath's engine.
@@ -54,7 +60,9 @@ impl Options {
             .set_bool("datafusion.sql_parser.collect_spans", true)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         let mut config = config;
-        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(reader.registry());
+        let mut runtime = RuntimeEnvBuilder::new()
+            .with_cache_manager(no_caches())
+            .with_object_store_registry(reader.registry());
         if let Some(memory) = self.memory {
             runtime = runtime.with_memory_limit(memory, 1.0);
             // A sort that writes its rows to files takes all memory that is left to merge them. Several sorts

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -109,6 +111,59 @@ fn objects_give_the_rows_of_files() {
     server.put("long.ndjson", text.replace("\"k\"", "\"q\""));
     assert_eq!(session.rows("SELECT count(q) FROM 's3://bucket/long.ndjson'"), ["20000"]);
     assert_eq!(bytes(), 5 * text.len() as u64);
+}
+
+/// A server that says neither a tag nor a time: an object of the same size may be another one.
+#[test]
+fn objects_without_a_version_are_read_again() {
+    let texts = ["{\"n\":1}\n{\"n\":2}\n", "{\"n\":1,\"m\":234}\n"];
+    assert_eq!(texts[0].len(), texts[1].len());
+    let at = Arc::new(AtomicUsize::new(0));
+    let now = at.clone();
+    let server = HttpServer::start(move |request| {
+        Reply::file(request, texts[now.load(Ordering::Relaxed)].as_bytes(), None)
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let options = Options { cache: Some(cache.path().join("schemas")), ..Options::default() };
+    let (session, url) = (Session::with(options), server.url("a.ndjson"));
+    assert_eq!(session.rows(&format!("SELECT count(*) FROM '{url}'")), ["2"]);
+    at.store(1, Ordering::Relaxed);
+    assert_eq!(session.rows(&format!("SELECT count(*) FROM '{url}'")), ["1"]);
+    assert_eq!(session.rows(&format!("SELECT m FROM '{url}'")), ["234"]);
+    assert!(!cache.path().join("schemas").exists());
+}
+
+/// A folder is listed for each query, and nobody but the user reads the kept schemas.
+#[test]
+fn folders_are_as_they_are_now() {
+    let server = S3Server::start();
+    let cache = tempfile::tempdir().unwrap();
+    let stores = Some(StoreSettings::of_variables(S3Server::variables(server.address())).unwrap());
+    let options = Options { stores, cache: Some(cache.path().to_owned()), ..Options::default() };
+    let session = Session::with(options.clone());
+    let count = |session: &Session| session.rows("SELECT count(*) FROM 's3://bucket/logs/'");
+    server.put("logs/a.ndjson", "{\"n\":1}\n");
+    assert_eq!(count(&session), ["1"]);
+    server.put("logs/a.ndjson", "{\"n\":1}\n{\"m\":2}\n");
+    assert_eq!(count(&session), ["2"]);
+    assert_eq!(session.rows("SELECT sum(m) FROM 's3://bucket/logs/'"), ["2"]);
+    server.put("logs/b.ndjson", "{\"n\":1}\n");
+    assert_eq!(count(&session), ["3"]);
+    let kept: Vec<_> = std::fs::read_dir(cache.path()).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(kept.len(), 2);
+    for file in &kept {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // A damaged one is made again.
+        std::fs::write(file, "{}\n").unwrap();
+    }
+    assert_eq!(count(&Session::with(options.clone())), ["3"]);
+    assert!(kept.iter().all(|file| file.metadata().unwrap().len() > 10));
+    // Others are kept nowhere.
+    let nowhere = cache.path().join("nowhere");
+    let options = Options { cache: Some(nowhere.clone()), keeps_schemas: false, ..options };
+    assert_eq!(count(&Session::with(options)), ["3"]);
+    assert!(!nowhere.exists());
 }
 
 #[test]

@@ -49,6 +49,19 @@ fn rows_have_the_format_of_the_options() {
     assert_eq!(text(&read.stdout), "n\n3\n");
 }
 
+/// DataFusion descends into each term of a condition.
+#[test]
+fn long_conditions_have_room() {
+    let folder = folder();
+    for term in ["ms = {} + 1 AND level > '{}'", "ms > {} AND level = 'v{}'", "level LIKE '{}%'"] {
+        let terms: Vec<String> = (0..400).map(|at| term.replace("{}", &at.to_string())).collect();
+        let query = format!("SELECT count(*) AS n FROM 'log.ndjson' WHERE {} OR ms = 7", terms.join(" OR "));
+        fs::write(folder.path().join("long.sql"), query).unwrap();
+        let output = run(folder.path(), &["--format", "csv", "-f", "long.sql"]);
+        assert!(matches!(text(&output.stdout), "n\n1\n" | "n\n2\n"), "{term}: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn failures_say_what_and_where() {
     let folder = folder();

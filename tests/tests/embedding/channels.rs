@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use anyhow::{Context as _, Result, ensure};
 use futures::{Stream, StreamExt, TryStreamExt};
-use warpath::{CancelToken, Engine, Error, Hits, InputError, Program, Query};
+use warpath::{CancelToken, Engine, Error, Hits, InputError, Predicate, Program, Query};
 use warpath_backend::answer::Want;
 use warpath_backend::columns::{ColumnType, Schema};
 use warpath_exec::channel::Channel;
@@ -201,6 +201,32 @@ fn a_pending_stream_is_woken_by_results_and_by_its_token() -> Result<()> {
     is_woken.recv()?;
     ensure!(matches!(hits.as_mut().poll_next(&mut context), Poll::Ready(Some(Err(Error::Cancelled)))));
     ensure!(matches!(hits.as_mut().poll_next(&mut context), Poll::Ready(None)));
+    Ok(())
+}
+
+/// A stream that evaluates where it is polled gives other tasks their turn, also where nothing matches.
+#[test]
+fn a_stream_without_workers_waits_between_partitions() -> Result<()> {
+    let file = tempfile::NamedTempFile::new()?;
+    std::fs::write(file.path(), "{\"b\":1}\n".repeat(1000))?;
+    let (woken, is_woken) = channel();
+    let waker = Waker::from(Arc::new(Counting(AtomicUsize::new(0), woken)));
+    let mut context = Context::from_waker(&waker);
+    let engine = Engine::builder().partition_size(80).in_caller().build()?;
+    let matching = Predicate::parse("$.b == 2")?;
+    let schema = Schema::new(&[(Query::compile("$.b")?, ColumnType::Int64)])?;
+    let input = || engine.open(file.path());
+    let (mut hits, mut batches) = (
+        pin!(input()?.query(&query())?.into_stream()),
+        pin!(input()?.matching(&matching).record_batches(&schema).into_stream()),
+    );
+    for _ in 0..20 {
+        ensure!(hits.as_mut().poll_next(&mut context).is_pending());
+        is_woken.try_recv()?;
+        ensure!(batches.as_mut().poll_next(&mut context).is_pending());
+        is_woken.try_recv()?;
+    }
+    ensure!(pollster::block_on(hits.next()).is_none() && pollster::block_on(batches.next()).is_none());
     Ok(())
 }
 

@@ -11,7 +11,8 @@ use super::operator::Operator;
 /// Results as a [`Stream`](futures_core::Stream), for any runtime. See [`Ordered::into_stream`].
 ///
 /// Workers evaluate in their own threads, and wake the task when a result is there. They wait when they are
-/// far ahead of it. A drop cancels the work, and waits until the workers have finished their partitions.
+/// far ahead of it. Without workers, each poll evaluates some partitions. A drop cancels the work, and waits
+/// until the workers have finished their partitions.
 ///
 /// ```
 /// # #[cfg(feature = "async")]

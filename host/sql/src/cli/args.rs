@@ -26,7 +26,7 @@ Examples:
 
 A quoted name after FROM is a file, a folder or a pattern. Its columns are the members of all records: objects
 become structs, arrays become lists, and members of several types become JSON text. The schema is kept beside
-the file in `.NAME.schema`. Without a query, statements come from standard input; on a terminal, that is a
+the file in `.NAME.schema`, or for objects in ~/.cache/warpath. Without a query, statements come from standard input; on a terminal, that is a
 shell. The SQL is that of Apache DataFusion: https://datafusion.apache.org/user-guide/sql
 
 Exit codes:
@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long, value_name = "SOURCE", default_value = "all", value_parser = schema)]
     schema: SchemaFrom,
 
-    /// Do not keep schemas beside their files, and those of objects in the user's cache
+    /// Keep no schemas, neither beside files nor those of objects in the user's cache
     #[arg(long)]
     no_keep: bool,
 
@@ -157,6 +157,7 @@ pub(super) enum Format {
 fn cache() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let home = || home().filter(|path| path.is_absolute());
     Some(cache.or_else(home)?.join("warpath/schemas"))
 }
 
