@@ -14,6 +14,7 @@ use std::task::{Context, Poll, ready};
 use datafusion::arrow::array::{
     Array, ArrayData, MutableArrayData, RecordBatch, RecordBatchOptions, make_array,
 };
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::datasource::listing::PartitionedFile;
@@ -69,6 +70,8 @@ pub struct Scan {
     pub store: Arc<dyn ObjectStore>,
     pub is_local: bool,
     pub columns: Vec<PathColumn>,
+    /// The paths as they are evaluated, compiled once for all parts.
+    pub wanted: Wanted,
     pub schema: SchemaRef,
     /// The predicate of all filters that do not change.
     pub condition: Option<Condition>,
@@ -113,8 +116,17 @@ impl Scan {
         if let Some(predicate) = self.predicate()? {
             input = input.matching(&predicate);
         }
-        let run = Run::start(input, &self.columns).map_err(external)?;
-        Ok(Batches { run, scan: self, name, base, read: 0, pieces: VecDeque::new(), has_ended: false })
+        let run = Run::start(input, &self.wanted);
+        Ok(Batches {
+            run,
+            scan: self,
+            name,
+            base,
+            read: 0,
+            few: Vec::new(),
+            pieces: VecDeque::new(),
+            has_ended: false,
+        })
     }
 }
 
@@ -128,6 +140,32 @@ impl FileOpener for OpensFiles {
 /// A scan as an opener of files.
 pub struct OpensFiles(pub Arc<Scan>);
 
+/// The values that a scan evaluates, compiled.
+pub enum Wanted {
+    /// Values of paths.
+    Columns(Schema),
+    /// Nothing but the record itself.
+    Records(Program),
+}
+
+impl Wanted {
+    /// The values of these columns.
+    ///
+    /// # Errors
+    /// The errors of queries and programs.
+    pub fn of(columns: &[PathColumn]) -> Result<Self> {
+        let wanted = || {
+            if columns.is_empty() {
+                return Ok(Self::Records(Program::new(&[Query::compile("$")?])?));
+            }
+            let queries = columns.iter().map(|it| Ok((Query::compile(&it.path)?, it.values.clone())));
+            let queries = queries.collect::<std::result::Result<Vec<_>, Error>>()?;
+            Ok(Self::Columns(Schema::new(&queries)?))
+        };
+        wanted().map_err(external)
+    }
+}
+
 /// The evaluation of a file.
 enum Run {
     /// Values of paths.
@@ -137,15 +175,14 @@ enum Run {
 }
 
 impl Run {
-    fn start(input: Input<'static>, columns: &[PathColumn]) -> std::result::Result<Self, Error> {
-        if columns.is_empty() {
-            let root = Program::new(&[Query::compile("$")?])?;
-            let answers: Answers<'static> = input.answers(root, Want::new());
-            return Ok(Self::Records(answers.into_stream()));
+    fn start(input: Input<'static>, wanted: &Wanted) -> Self {
+        match wanted {
+            Wanted::Records(root) => {
+                let answers: Answers<'static> = input.answers(root.clone(), Want::new());
+                Self::Records(answers.into_stream())
+            }
+            Wanted::Columns(schema) => Self::Columns(input.record_batches(schema).into_stream()),
         }
-        let queries = columns.iter().map(|it| Ok((Query::compile(&it.path)?, it.values.clone())));
-        let schema = Schema::new(&queries.collect::<std::result::Result<Vec<_>, Error>>()?)?;
-        Ok(Self::Columns(input.record_batches(&schema).into_stream()))
     }
 
     fn stats(&self) -> Stats {
@@ -165,6 +202,8 @@ struct Batches {
     base: u64,
     /// The bytes of text that are counted.
     read: u64,
+    /// Batches of few rows, which become one.
+    few: Vec<RecordBatch>,
     /// The next batches, if memory is limited.
     pieces: VecDeque<RecordBatch>,
     has_ended: bool,
@@ -194,6 +233,23 @@ impl Batches {
         }
     }
 
+    /// Adds a batch to those of few rows. Returns all of them as one when they are enough.
+    fn gather(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        let rows: usize = batch.num_rows() + self.few.iter().map(RecordBatch::num_rows).sum::<usize>();
+        self.few.push(batch);
+        if rows < ENOUGH && self.few.len() < MOST_GATHERED { Ok(None) } else { self.gathered() }
+    }
+
+    /// The batches of few rows as one.
+    fn gathered(&mut self) -> Result<Option<RecordBatch>> {
+        let few = std::mem::take(&mut self.few);
+        Ok(match &few[..] {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => Some(concat_batches(&self.scan.schema, &few)?),
+        })
+    }
+
     /// An error, with the number of a line as it is in the file.
     fn located(&self, error: ArrowError) -> DataFusionError {
         let ArrowError::ExternalError(cause) = error else { return error.into() };
@@ -214,6 +270,12 @@ impl Batches {
         error
     }
 }
+
+/// The rows from which on a batch is handed on. The operators above take as long for a batch as for some
+/// hundred rows.
+const ENOUGH: usize = 1024;
+/// The most batches that wait for others: those of some MB of text.
+const MOST_GATHERED: usize = 16;
 
 /// The rows of a piece: those of DataFusion's batches.
 const PIECE: usize = 8192;
@@ -293,6 +355,11 @@ impl Stream for Batches {
         Poll::Ready(match next {
             Some(Ok(batch)) => {
                 this.scan.reader.report.read(this.run.stats().bytes, &mut this.read);
+                let Some(batch) = this.gather(batch)? else {
+                    // Other tasks have their turn.
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                };
                 if this.scan.reader.options.memory.is_none() || batch.num_rows() <= PIECE {
                     return Poll::Ready(Some(Ok(batch)));
                 }
@@ -308,7 +375,7 @@ impl Stream for Batches {
             }
             None => {
                 this.end();
-                None
+                this.gathered().transpose()
             }
         })
     }
