@@ -239,8 +239,8 @@ impl EngineBuilder {
     }
 
     /// Reads and evaluates lines in the thread that takes the results, a few partitions at a time, in place
-    /// of [`workers`](Self::workers). For callers that give parts of an input to threads of their own: the
-    /// results are then in the cache of the core that reads them.
+    /// of [`workers`](Self::workers). A caller sets it if it has threads of its own, each for a part of the
+    /// input. The results are then in the cache of the core that reads them.
     ///
     /// Documents, indexes and selected lines have workers as always.
     // Hidden: the layers above need it.

@@ -204,6 +204,26 @@ fn a_pending_stream_is_woken_by_results_and_by_its_token() -> Result<()> {
     Ok(())
 }
 
+/// Results that a cancellation ends have an error, also if it comes while an input is read.
+#[test]
+fn a_cancellation_while_reading_is_an_error() -> Result<()> {
+    struct Cancels(CancelToken);
+    impl Read for Cancels {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            self.0.cancel();
+            Ok(0)
+        }
+    }
+    for builder in [Engine::builder().in_caller(), Engine::builder().workers(1)] {
+        let token = CancelToken::new();
+        let engine = builder.build()?;
+        let mut hits = engine.reader("cancels", Cancels(token.clone())).cancel(&token).query(&query())?;
+        ensure!(matches!(hits.next(), Some(Err(Error::Cancelled))));
+        ensure!(hits.next().is_none());
+    }
+    Ok(())
+}
+
 /// A stream that evaluates where it is polled gives other tasks their turn, also where nothing matches.
 #[test]
 fn a_stream_without_workers_waits_between_partitions() -> Result<()> {

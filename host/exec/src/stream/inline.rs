@@ -137,6 +137,11 @@ impl<'a, K: Task> Inline<'a, K> {
         while self.made.len() < self.ahead {
             let Some(job) = self.work.next(jobs, stop) else {
                 self.feed = Feed::Ended;
+                // An interrupt ends the jobs, too, and the results are then no whole.
+                if let Err(error) = self.interrupt.check() {
+                    let evaluated = Evaluated { error: Some(error), ..Evaluated::default() };
+                    self.made.push_back(Done { evaluated, origin: self.origin.clone() });
+                }
                 break;
             };
             let turn = Turn { thread: 0, number: self.number };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use warpath::aggregate::{DEFAULT_MEMORY, Fraction};
+use warpath_terminal::options::memory_size;
 
 use super::endings::Ending;
 use super::options::{
@@ -15,7 +16,6 @@ use super::options::{
 use super::values::{number, sample_size};
 use crate::cli::failure::Failure;
 use crate::cli::formats;
-use warpath_terminal::options::memory_size;
 
 /// Paths, and the files after them.
 #[derive(Args)]

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use warpath_terminal::options::workers;
 
 use super::options::{
     ApproximateArgs, DeviceArgs, EngineArgs, ExitStatusArgs, LimitArgs, NewFileArgs, OnErrorArgs, OutputArgs,
     ReportArgs, RowFormatArgs, StatsArgs, StrictArgs,
 };
 use super::values::expression;
-use warpath_terminal::options::workers;
 
 #[derive(Subcommand)]
 pub enum BitmapCommand {
