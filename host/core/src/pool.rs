@@ -46,34 +46,49 @@ pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) 
     }
     let queue = Mutex::new(items.into_iter());
     let made = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            // Many small items are taken several at a time, so that threads do not wait for the queue. The
-            // last ones are taken one by one, so that all threads end together.
-            let (at, some) = {
-                let mut queue = lock(&queue);
-                let left = queue.len();
-                let some: Vec<T> = queue.by_ref().take((left / (4 * threads)).max(1)).collect();
-                (count - left, some)
-            };
-            if some.is_empty() {
-                return;
-            }
-            let some: Vec<R> = some.into_iter().map(&make).collect();
-            lock(&made).push((at, some));
+    let step = || {
+        // Many small items are taken several at a time, so that threads do not wait for the queue. The last
+        // ones are taken one by one, so that all threads end together.
+        let (at, some) = {
+            let mut queue = lock(&queue);
+            let left = queue.len();
+            let some: Vec<T> = queue.by_ref().take((left / (4 * threads)).max(1)).collect();
+            (count - left, some)
+        };
+        if some.is_empty() {
+            return false;
         }
+        let some: Vec<R> = some.into_iter().map(&make).collect();
+        lock(&made).push((at, some));
+        true
     };
+    repeat_in(threads, &step);
+    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut all = Vec::with_capacity(count);
+    for part in sorted_order(made.iter().map(|(at, _)| *at).collect()) {
+        all.append(&mut made[part].1);
+    }
+    all
+}
+
+/// Repeats `step` in each of `threads` threads, including the caller's, until `step` returns false there.
+///
+/// Callers of [`map_in`] instantiate it many times, so what needs none of its types is compiled once, here.
+fn repeat_in(threads: usize, step: &(dyn Fn() -> bool + Sync)) {
+    let work = || while step() {};
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }
         work();
     });
-    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
-    made.sort_unstable_by_key(|(at, _)| *at);
-    let mut all = Vec::with_capacity(count);
-    made.into_iter().for_each(|(_, some)| all.extend(some));
-    all
+}
+
+/// The indexes of `keys` in ascending order of the keys.
+fn sorted_order(keys: Vec<usize>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_unstable_by_key(|&index| keys[index]);
+    order
 }
 
 /// The ranges of `len` elements, each of `step` elements but the last.

@@ -70,7 +70,7 @@ mod batches {
         form: TableForm,
         name: &str,
         most_rows: usize,
-        wanted: impl Fn(&Schema) -> Vec<usize>,
+        wanted: &dyn Fn(&Schema) -> Vec<usize>,
     ) -> Result<Batches, Error> {
         let failed = |error| table_error(name, error);
         Ok(match form {
@@ -83,12 +83,12 @@ mod batches {
                 // In some versions of the library the reader itself has the schema of all columns.
                 Box::new(RecordBatchIterator::new(batches, projected.into()))
             }
-            TableForm::ArrowStream => of_stream(file, name)?,
+            TableForm::ArrowStream => of_stream(Box::new(file), name)?,
         })
     }
 
     /// The record batches of an Arrow stream.
-    pub fn of_stream(stream: impl Read + Send + 'static, name: &str) -> Result<Batches, Error> {
+    pub fn of_stream(stream: Box<dyn Read + Send>, name: &str) -> Result<Batches, Error> {
         let stream = StreamReader::try_new(BufReader::new(stream), None);
         Ok(Box::new(stream.map_err(|error| table_error(name, error))?))
     }
@@ -118,7 +118,7 @@ mod batches {
         file: File,
         name: &str,
         most_rows: usize,
-        wanted: impl Fn(&Schema) -> Vec<usize>,
+        wanted: &dyn Fn(&Schema) -> Vec<usize>,
     ) -> Result<Batches, Error> {
         use parquet::arrow::ProjectionMask;
         use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -152,7 +152,7 @@ mod batches {
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn parquet(_: File, name: &str, _: usize, _: impl Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
+    fn parquet(_: File, name: &str, _: usize, _: &dyn Fn(&Schema) -> Vec<usize>) -> Result<Batches, Error> {
         Err(TableForm::Parquet.not_built(name).into())
     }
 }

@@ -138,7 +138,7 @@ pub fn consume(
     engine: &Engine,
     sources: Vec<Source>,
     program: Program,
-    consumer: &mut impl Consumer,
+    consumer: &mut dyn Consumer,
     args: &RunArgs,
     ui: &Ui,
     started: Instant,
@@ -224,7 +224,7 @@ fn check_unused(program: Program, predicate: Option<Predicate>, args: &RunArgs) 
 }
 
 /// Writes the results of a consumer that needs no input.
-fn without_input(consumer: &mut impl Consumer, out: &mut Out, rejects: &mut Rejects) -> Result<(), Failure> {
+fn without_input(consumer: &mut dyn Consumer, out: &mut Out, rejects: &mut Rejects) -> Result<(), Failure> {
     rejects.open()?;
     consumer.start(out)?;
     consumer.end(out)?;
@@ -297,11 +297,7 @@ fn found(index: &BitmapIndex, lines: &Lines, took: Duration) -> String {
 }
 
 /// Adds the index of the input, and what workers make for the consumer.
-fn prepared<'a>(
-    mut input: Input<'a>,
-    consumer: &impl Consumer,
-    args: &RunArgs,
-) -> Result<Input<'a>, Failure> {
+fn prepared<'a>(mut input: Input<'a>, consumer: &dyn Consumer, args: &RunArgs) -> Result<Input<'a>, Failure> {
     if let Some(index) = &args.index.index {
         input = input.with_index(&IndexFile::open(index)?, args.verify)?;
     }
@@ -334,7 +330,7 @@ fn statistics(
 
 fn consume_all(
     answers: &mut Answers,
-    consumer: &mut impl Consumer,
+    consumer: &mut dyn Consumer,
     out: &mut Out,
     skipped: &mut Skipped,
     rejects: &mut Rejects,

@@ -11,7 +11,7 @@
 //! These threads may wait for an input. They are not the threads of [`map`](super::map()), so that waiting
 //! never blocks those.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::io;
 use std::marker::PhantomData;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
@@ -100,7 +100,8 @@ struct Shared<W: Work> {
 }
 
 struct Order<M> {
-    made: BTreeMap<u64, M>,
+    /// The results from `next` on, as far as any has been made; `None` for those still at work.
+    made: VecDeque<Option<M>>,
     /// The number of the result that the caller gets next.
     next: u64,
     /// The number of jobs that are at work or wait for the caller. A thread that looks for a job counts as
@@ -121,17 +122,16 @@ struct Order<M> {
 
 impl<W: Work> Shared<W> {
     fn new(work: W, source: W::Source, limits: Limits, interrupt: Interrupt) -> Self {
-        let (made, end) = (BTreeMap::new(), None);
         Self {
             work,
             limits: Limits { threads: limits.threads.max(1), jobs: limits.jobs.max(1), ..limits },
             source: Mutex::new((source, 0)),
             order: Mutex::new(Order {
-                made,
+                made: VecDeque::new(),
                 next: 0,
                 out: 0,
                 held: false,
-                end,
+                end: None,
                 waiting: 0,
                 called: false,
                 waker: None,
@@ -186,8 +186,12 @@ impl<W: Work> Shared<W> {
 
     fn put(&self, number: u64, made: W::Made) {
         let mut order = lock(&self.order);
-        order.made.insert(number, made);
-        if number != order.next {
+        let at = (number - order.next) as usize;
+        if order.made.len() <= at {
+            order.made.resize_with(at + 1, || None);
+        }
+        order.made[at] = Some(made);
+        if at != 0 {
             return;
         }
         // A notification is a system call, even if nobody waits.
@@ -225,8 +229,7 @@ impl<W: Work> Shared<W> {
         if let Some(reason) = self.stop.interrupt().reason() {
             return Poll::Ready(Some(Err(reason)));
         }
-        let at = order.next;
-        if let Some(made) = order.made.remove(&at) {
+        if let Some(made) = order.made.pop_front_if(|first| first.is_some()).flatten() {
             order.next += 1;
             order.out -= 1;
             order.held = true;
@@ -239,7 +242,7 @@ impl<W: Work> Shared<W> {
             let died = Error::Internal("a worker thread ended before its work did".into());
             return Poll::Ready(Some(Err(died)));
         }
-        if order.end == Some(at) {
+        if order.end == Some(order.next) {
             return Poll::Ready(None);
         }
         Poll::Pending
@@ -480,7 +483,7 @@ impl<W: Work> Stream<W> {
         order.died
             || order.end == Some(order.next)
             || self.0.shared.stop.interrupt().reason().is_some()
-            || order.made.get(&order.next).is_some_and(is_any)
+            || order.made.front().and_then(Option::as_ref).is_some_and(is_any)
     }
 
     /// Makes the threads end after their current jobs.

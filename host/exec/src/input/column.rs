@@ -87,16 +87,16 @@ impl TextColumn {
             Source::File(path) => File::open(path).map_err(failed)?,
             Source::Stdin => match stdin_file() {
                 Some(file) => file,
-                None => return self.of_pipe(name, io::stdin()),
+                None => return self.of_pipe(name, Box::new(io::stdin())),
             },
             Source::Reader(_, reader) => return self.of_pipe(name, reader),
-            Source::Bytes(_, bytes) => return self.of_pipe(name, io::Cursor::new(bytes)),
+            Source::Bytes(_, bytes) => return self.of_pipe(name, Box::new(io::Cursor::new(bytes))),
             Source::Followed(..) | Source::FollowedAll(_) | Source::Part(..) | Source::Column(..) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
         };
         if !file.metadata().map_err(failed)?.is_file() {
-            return self.of_pipe(name, file);
+            return self.of_pipe(name, Box::new(file));
         }
         let mut head = [0; Foreign::HEAD_BYTES];
         let (filled, _) = warpath_core::file::fill_at(&file, &mut head, 0);
@@ -114,12 +114,12 @@ impl TextColumn {
     }
 
     /// The lines of a table that is read from start to end: an Arrow stream.
-    fn of_pipe(self, name: String, mut reader: impl Read + Send + 'static) -> Result<Decoded, InputError> {
+    fn of_pipe(self, name: String, mut reader: Box<dyn Read + Send>) -> Result<Decoded, InputError> {
         let mut head = Vec::new();
         let read = reader.by_ref().take(8).read_to_end(&mut head);
         read.map_err(|source| InputError::Io { name: name.clone(), source })?;
         match self.check(&name, &head)? {
-            TableForm::ArrowStream => self.of_stream(name, io::Cursor::new(head).chain(reader)),
+            TableForm::ArrowStream => self.of_stream(name, Box::new(io::Cursor::new(head).chain(reader))),
             form => {
                 let what = format!("is {form} in a pipe; only an Arrow stream can be read from one");
                 Err(table_error(&name, &what))
@@ -138,7 +138,7 @@ impl TextColumn {
         Err(form.not_built(&name))
     }
 
-    fn of_stream(self, name: String, _: impl Read + Send + 'static) -> Result<Decoded, InputError> {
+    fn of_stream(self, name: String, _: Box<dyn Read + Send>) -> Result<Decoded, InputError> {
         Err(TableForm::ArrowStream.not_built(&name))
     }
 }
@@ -172,7 +172,7 @@ mod lines {
             form: TableForm,
         ) -> Result<Decoded, InputError> {
             let wanted = |schema: &Schema| schema.index_of(&self.name).into_iter().collect();
-            let batches = table::of_file(file, form, &name, BATCH_ROWS, wanted)
+            let batches = table::of_file(file, form, &name, BATCH_ROWS, &wanted)
                 .map_err(|error| input_error(&name, error))?;
             self.lines(name, batches)
         }
@@ -180,7 +180,7 @@ mod lines {
         pub(super) fn of_stream(
             self,
             name: String,
-            stream: impl Read + Send + 'static,
+            stream: Box<dyn Read + Send>,
         ) -> Result<Decoded, InputError> {
             let batches = table::of_stream(stream, &name).map_err(|error| input_error(&name, error))?;
             self.lines(name, batches)

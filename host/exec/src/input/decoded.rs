@@ -1,7 +1,7 @@
 //! Decompressed bytes of an input, whose compression and foreign formats are recognised by content.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use warpath_core::error::InputError;
@@ -111,14 +111,9 @@ impl Compression {
         not(any(feature = "gzip", feature = "zstd", feature = "lz4")),
         expect(unused_variables, reason = "only gzip, zstd and LZ4 are decompressed by several threads")
     )]
-    fn decoder(
-        self,
-        raw: impl Read + Send + 'static,
-        name: &str,
-        decoders: usize,
-    ) -> io::Result<Box<dyn Read + Send>> {
+    fn decoder(self, raw: Raw, name: &str, decoders: usize) -> io::Result<Raw> {
         Ok(match self {
-            Self::None => Box::new(raw),
+            Self::None => raw,
             Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
             #[cfg(feature = "gzip")]
             Self::Gzip if decoders >= FEWEST_GZIP_DECODERS => {
@@ -154,10 +149,14 @@ impl Compression {
     }
 }
 
+/// Any reader. Decoders get this type alone, because each type that they are compiled for costs seconds of a
+/// build.
+type Raw = Box<dyn Read + Send>;
+
 /// The bytes of an input, decompressed.
 pub(super) struct Decoded {
     name: String,
-    reader: Box<dyn Read + Send>,
+    reader: Raw,
     /// The name of the compression.
     compression: Option<&'static str>,
     /// True if the input, or the data that was compressed, is packed.
@@ -209,23 +208,23 @@ impl Decoded {
         let file = FromFile::new(file, &name);
         let file = file.map_err(|source| InputError::Io { name: name.clone(), source })?;
         let decoders = decoders_of(file.missing, decoders);
-        Self::with(name, file, decoders)
+        Self::with(name, Box::new(file), decoders)
     }
 
     /// Bytes in memory, decompressed by at most `decoders` threads.
     pub fn of_bytes(name: String, bytes: InputBytes<'static>, decoders: usize) -> Result<Self, InputError> {
         let decoders = decoders_of(bytes.len() as u64, decoders);
-        Self::with(name, Cursor::new(bytes), decoders)
+        Self::with(name, Box::new(Cursor::new(bytes)), decoders)
     }
 
     /// The bytes of an input that may wait.
     pub fn new(name: String, raw: impl Read + Send + 'static) -> Result<Self, InputError> {
-        Self::with(name, raw, 1)
+        Self::with(name, Box::new(raw), 1)
     }
 
     /// Reads the first bytes to recognise the compression. The first decompressed bytes are read too, because
     /// compressed data may be packed.
-    fn with(name: String, raw: impl Read + Send + 'static, decoders: usize) -> Result<Self, InputError> {
+    fn with(name: String, raw: Raw, decoders: usize) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
         let compression = Compression::of(&head);
@@ -237,18 +236,21 @@ impl Decoded {
             foreign: if compression == Compression::None { Foreign::of(&head) } else { None },
             name,
         };
-        let reader = compression.decoder(Cursor::new(head).chain(raw), &decoded.name, decoders);
+        let raw = Box::new(Cursor::new(head).chain(raw));
+        let reader = compression.decoder(raw, &decoded.name, decoders);
         decoded.reader = reader.map_err(|source| decoded.error(source))?;
         if !is_packed && compression != Compression::None {
             let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
             let (head, rest) = peek(reader).map_err(|source| decoded.error(source))?;
             decoded.is_packed = is_packed_head(&head);
             decoded.foreign = Foreign::of(&head);
-            let reader = Cursor::new(head).chain(rest);
+            let reader = Box::new(Cursor::new(head).chain(rest));
             decoded.reader = if decoded.is_packed {
-                Box::new(Unpacker::new(buffered(reader), decoded.name.clone()))
+                Compression::Packed
+                    .decoder(reader, &decoded.name, decoders)
+                    .map_err(|source| decoded.error(source))?
             } else {
-                Box::new(reader)
+                reader
             };
         }
         Ok(decoded)
@@ -306,7 +308,7 @@ fn decoders_of(len: u64, most: usize) -> usize {
     if len < SHARED_BYTES { 1 } else { most }
 }
 
-fn buffered(raw: impl Read) -> impl BufRead {
+fn buffered(raw: Raw) -> BufReader<Raw> {
     BufReader::with_capacity(256 << 10, raw)
 }
 
@@ -314,7 +316,7 @@ fn buffered(raw: impl Read) -> impl BufRead {
 ///
 /// A pipe may contain only a short line so far, so this waits for no more bytes than necessary. Some files
 /// that the system generates return no bytes to a second read. Therefore the first read has a large buffer.
-fn peek<R: Read>(mut raw: R) -> io::Result<(Vec<u8>, R)> {
+fn peek(mut raw: Raw) -> io::Result<(Vec<u8>, Raw)> {
     let mut head = vec![0; 64 << 10];
     let mut filled = 0;
     while Compression::may_begin_with(&head[..filled]) || Foreign::may_begin_with(&head[..filled]) {

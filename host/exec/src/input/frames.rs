@@ -39,7 +39,7 @@ pub(super) trait Format: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// The error of a decoder that cannot be made.
-    fn reader(frames: Pieces<impl Ahead + 'static, Self::Walk>) -> io::Result<Box<dyn Read + Send>>;
+    fn reader(frames: Frames<'static>) -> io::Result<Box<dyn Read + Send>>;
 
     /// Passes the text of some whole frames to a function.
     ///
@@ -47,10 +47,14 @@ pub(super) trait Format: Send + Sync + Sized + 'static {
     /// The error of a decoder that cannot be made, and that of the function.
     fn read(
         state: &mut Self::State,
-        frames: Pieces<&[u8], Self::Walk>,
-        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+        frames: Frames<'_>,
+        read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()>;
 }
+
+/// Bytes of frames, piece by piece ([`Pieces`]). Decoders get this type alone, because each type that they are
+/// compiled for costs seconds of a build.
+pub(super) type Frames<'a> = Box<dyn BufRead + Send + 'a>;
 
 /// A position in frames, from piece to piece. The default is the beginning of a frame.
 pub(super) trait Walk: Default + Send + 'static {
@@ -109,8 +113,8 @@ pub(super) fn part(left: u32) -> (usize, u32) {
 }
 
 /// The text of frames, decoded in the thread that reads.
-pub(super) fn sequential<F: Format>(raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    F::reader(Pieces::new(Window::new(raw)))
+pub(super) fn sequential<F: Format>(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    F::reader(Pieces::<_, F::Walk>::new(Window::new(raw)).boxed())
 }
 
 /// Bytes of which as many as necessary can be looked at.
@@ -162,8 +166,8 @@ impl Ahead for &[u8] {
 }
 
 /// The bytes of a reader.
-pub(super) struct Window<R> {
-    raw: R,
+pub(super) struct Window {
+    raw: Box<dyn Read + Send>,
     bytes: Vec<u8>,
     /// The bytes that were read, and not skipped.
     begin: usize,
@@ -172,8 +176,8 @@ pub(super) struct Window<R> {
     error: Option<io::Error>,
 }
 
-impl<R: Read> Window<R> {
-    fn new(raw: R) -> Self {
+impl Window {
+    fn new(raw: Box<dyn Read + Send>) -> Self {
         Self { raw, bytes: Vec::new(), begin: 0, end: 0, has_ended: false, error: None }
     }
 
@@ -197,7 +201,7 @@ impl<R: Read> Window<R> {
     }
 }
 
-impl<R: Read + Send> Ahead for Window<R> {
+impl Ahead for Window {
     fn look(&mut self, count: usize) -> &[u8] {
         while self.end - self.begin < count && !self.has_ended {
             self.fill();
@@ -251,6 +255,13 @@ impl<A: Ahead, W: Walk> Pieces<A, W> {
     /// The pieces of the first frame.
     fn of_one(ahead: A) -> Self {
         Self { is_single: true, ..Self::new(ahead) }
+    }
+
+    fn boxed<'a>(self) -> Frames<'a>
+    where
+        Self: 'a,
+    {
+        Box::new(self)
     }
 
     /// Finds the next piece.

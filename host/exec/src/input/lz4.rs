@@ -1,10 +1,10 @@
 //! Frames of LZ4 (lz4_Frame_format.md, version 1.6.4).
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, part};
+use super::frames::{Beginning, Format, Frames, Step, Walk, part};
 
 const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// The most bytes of a block.
@@ -17,14 +17,14 @@ impl Format for Lz4 {
     type Walk = Lz4Walk;
     type State = ();
 
-    fn reader(frames: Pieces<impl Ahead + 'static, Lz4Walk>) -> io::Result<Box<dyn Read + Send>> {
+    fn reader(frames: Frames<'static>) -> io::Result<Box<dyn Read + Send>> {
         Ok(Box::new(Lz4Decoder::new(frames)))
     }
 
     fn read(
         (): &mut (),
-        frames: Pieces<&[u8], Lz4Walk>,
-        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+        frames: Frames<'_>,
+        read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()> {
         read(&mut Lz4Decoder::new(frames))
     }
@@ -130,24 +130,24 @@ impl Lz4Walk {
 ///
 /// Each frame has a decoder of its own, because one decoder expects that all frames have the same kind of
 /// blocks.
-struct Lz4Decoder<R: BufRead> {
+struct Lz4Decoder<'a> {
     /// The decoder of the frame that is read, or is read next; always there.
-    frame: Option<FrameDecoder<Noted<R>>>,
+    frame: Option<FrameDecoder<Noted<'a>>>,
     /// True within a frame.
     within: bool,
 }
 
 /// A reader that notes that its data has ended.
-struct Noted<R> {
+struct Noted<'a> {
     /// Bytes that were read ahead of the decoder.
     ahead: [u8; 4],
     /// The number of those that the decoder has not read yet.
     left: usize,
-    raw: R,
+    raw: Frames<'a>,
     ended: bool,
 }
 
-impl<R: BufRead> Read for Noted<R> {
+impl Read for Noted<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if self.left > 0 {
             let count = self.left.min(room.len());
@@ -162,14 +162,14 @@ impl<R: BufRead> Read for Noted<R> {
     }
 }
 
-impl<R: BufRead> Lz4Decoder<R> {
-    fn new(raw: R) -> Self {
+impl<'a> Lz4Decoder<'a> {
+    fn new(raw: Frames<'a>) -> Self {
         let noted = Noted { ahead: [0; 4], left: 0, raw, ended: false };
         Self { frame: Some(FrameDecoder::new(noted)), within: false }
     }
 }
 
-impl<R: BufRead> Noted<R> {
+impl Noted<'_> {
     /// Reads ahead to the beginning of the next frame. Returns false if the data has ended.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
@@ -191,7 +191,7 @@ impl<R: BufRead> Noted<R> {
     }
 }
 
-impl<R: BufRead> Read for Lz4Decoder<R> {
+impl Read for Lz4Decoder<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if room.is_empty() {
             return Ok(0);
@@ -259,7 +259,7 @@ mod tests {
                 packed.extend(frame(&mut random, &text));
                 all.extend(text);
             }
-            let whole = outcome(sequential::<Lz4>(Cursor::new(packed.clone())).unwrap());
+            let whole = outcome(sequential::<Lz4>(Box::new(Cursor::new(packed.clone()))).unwrap());
             assert!(whole == (all, None), "case {case}: {:?}", whole.1);
             match random.below(4) {
                 0 => {}
@@ -270,11 +270,11 @@ mod tests {
                     packed[at] ^= 1 << random.below(8);
                 }
             }
-            let one = outcome(sequential::<Lz4>(Cursor::new(packed.clone())).unwrap());
-            let library = outcome(Lz4Decoder::new(&packed[..]));
+            let one = outcome(sequential::<Lz4>(Box::new(Cursor::new(packed.clone()))).unwrap());
+            let library = outcome(Lz4Decoder::new(Box::new(&packed[..])));
             assert!(one == library, "case {case}: {:?} and {:?}", one.1, library.1);
             let threads = 1 + random.below(3);
-            let several = outcome(ParallelFrames::<Lz4>::new(Cursor::new(packed), threads));
+            let several = outcome(ParallelFrames::<Lz4>::new(Box::new(Cursor::new(packed)), threads));
             assert_eq!(several.1, one.1, "case {case}");
             assert!(several.0 == one.0, "case {case}: {} and {} bytes", several.0.len(), one.0.len());
         }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::DCtx;
 
-use super::frames::{Ahead, Beginning, Format, Pieces, Step, Walk, part};
+use super::frames::{Beginning, Format, Frames, Step, Walk, part};
 
 /// The most bytes of a block (section 3.1.1.2.4).
 const BLOCK_BYTES: usize = 128 << 10;
@@ -18,14 +18,14 @@ impl Format for Zstd {
     type Walk = ZstdWalk;
     type State = Option<DCtx<'static>>;
 
-    fn reader(frames: Pieces<impl Ahead + 'static, ZstdWalk>) -> io::Result<Box<dyn Read + Send>> {
+    fn reader(frames: Frames<'static>) -> io::Result<Box<dyn Read + Send>> {
         Ok(Box::new(Decoder::with_buffer(frames)?))
     }
 
     fn read(
         state: &mut Self::State,
-        frames: Pieces<&[u8], ZstdWalk>,
-        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
+        frames: Frames<'_>,
+        read: &mut dyn FnMut(&mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()> {
         let context = match state {
             Some(context) => context,

@@ -251,7 +251,7 @@ mod file {
         };
         let file = opened.file.try_clone();
         let file = file.map_err(|source| InputError::Io { name: opened.name.clone(), source })?;
-        let batches = table::of_file(file, form, &opened.name, BATCH_ROWS, |schema| wanted(schema, specs))?;
+        let batches = table::of_file(file, form, &opened.name, BATCH_ROWS, &|schema| wanted(schema, specs))?;
         let built = build_arrow_by(maker, &opened.name, batches, specs)?;
         Ok(Built { stamp: Some(opened.settled()?), ..built })
     }

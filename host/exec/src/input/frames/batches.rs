@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
-use super::{Ahead, Format, Pieces, Step, Walk, Window};
+use super::{Ahead, Format, Pieces, Step, Walk, Window, sequential};
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -71,13 +71,12 @@ impl Current {
 impl<F: Format> ParallelFrames<F> {
     /// The text of frames, decoded by `threads` threads, at least one. There are fewer if the operating
     /// system starts no more.
-    pub fn new(raw: impl Read + Send + 'static, threads: usize) -> Self {
+    pub fn new(raw: Box<dyn Read + Send>, threads: usize) -> Self {
         Self::with_sizes(raw, threads, SIZES)
     }
 
-    pub(super) fn with_sizes(raw: impl Read + Send + 'static, threads: usize, sizes: Sizes) -> Self {
-        let window = Window::new(Box::new(raw) as Box<dyn Read + Send>);
-        let data = Data { window, first: None, passed: usize::MAX };
+    pub(super) fn with_sizes(raw: Box<dyn Read + Send>, threads: usize, sizes: Sizes) -> Self {
+        let data = Data { window: Window::new(raw), first: None, passed: usize::MAX };
         Self { sizes, threads, home: Arc::new(Mutex::new(Some(data))), state: State::Between }
     }
 
@@ -92,7 +91,7 @@ impl<F: Format> ParallelFrames<F> {
             Next::End => State::Ended,
             Next::Single => {
                 lent.data.passed = 0;
-                State::Single(F::reader(Pieces::of_one(lent))?)
+                State::Single(F::reader(Pieces::<_, F::Walk>::of_one(lent).boxed())?)
             }
             Next::Batch(batch) if lent.data.window.is_at_end() => State::Single(batch.reader::<F>()?),
             Next::Batch(batch) => {
@@ -222,7 +221,7 @@ impl Batch {
         let Self { bytes, range } = self;
         let mut frames = Cursor::new(bytes);
         frames.set_position(range.start as u64);
-        F::reader(Pieces::new(Window::new(frames.take(range.len() as u64))))
+        sequential::<F>(Box::new(frames.take(range.len() as u64)))
     }
 }
 
@@ -236,7 +235,7 @@ enum Next {
 
 /// The data from the beginning of a frame on.
 struct Data {
-    window: Window<Box<dyn Read + Send>>,
+    window: Window,
     /// A batch that comes before the bytes of the window.
     first: Option<Batch>,
     /// Bytes of the frame that was decoded last by the thread that reads. At first, more than any frame has.
@@ -291,7 +290,7 @@ impl Data {
     }
 }
 
-impl<R: Read + Send> Window<R> {
+impl Window {
     /// True if no byte follows, nor an error.
     fn is_at_end(&mut self) -> bool {
         self.look(1).is_empty() && self.error.is_none()
@@ -360,7 +359,8 @@ impl<F: Format> Work for Decoding<F> {
         let most = self.sizes.batch[1] + self.sizes.frame[1];
         let mut text = self.spare().texts.pop().unwrap_or_default();
         let mut end = 0;
-        let read = F::read(state, Pieces::new(&batch.bytes[batch.range.clone()]), |reader| {
+        let frames = Pieces::<_, F::Walk>::new(&batch.bytes[batch.range.clone()]).boxed();
+        let read = F::read(state, frames, &mut |reader| {
             loop {
                 if end == text.len() {
                     if end >= most {

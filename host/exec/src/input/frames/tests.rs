@@ -66,27 +66,31 @@ fn check(random: &mut Rng, packed: &[u8], what: &str) {
     let trickle =
         |most, fails| Trickle { bytes: Cursor::new(packed.to_vec()), most, is_interrupted: false, fails };
     let few = 1 + random.below(300);
-    let failed = outcome(super::sequential::<Zstd>(trickle(few, true)).unwrap(), most);
-    assert!(outcome(super::sequential::<Zstd>(trickle(few, false)).unwrap(), most) == first, "{what}");
+    let failed = outcome(super::sequential::<Zstd>(Box::new(trickle(few, true))).unwrap(), most);
+    assert!(
+        outcome(super::sequential::<Zstd>(Box::new(trickle(few, false))).unwrap(), most) == first,
+        "{what}"
+    );
     for _ in 0..3 {
         let any = |random: &mut Rng| 1 << random.below(18);
         let (batch, frame) = ([any(random), any(random)], [any(random), any(random)]);
         let sizes = Sizes { batch, frame, first: any(random) };
         let threads = 1 + random.below(3);
         let what = format!("{what}, {threads} threads, {sizes:?}");
-        let raw = Cursor::new(packed.to_vec());
+        let raw = Box::new(Cursor::new(packed.to_vec()));
         let mut reader = ParallelFrames::<Zstd>::with_sizes(raw, threads, sizes);
         let found = outcome(&mut reader, most);
         assert_eq!(reader.read(&mut [0]).ok(), Some(0), "{what}: an error ends the text");
         assert_eq!(found.1, first.1, "{what}: {} and {} bytes", found.0.len(), first.0.len());
         assert!(found.0 == first.0, "{what}: {} and {} bytes", found.0.len(), first.0.len());
-        let found = outcome(ParallelFrames::<Zstd>::with_sizes(trickle(few, true), threads, sizes), most);
+        let found =
+            outcome(ParallelFrames::<Zstd>::with_sizes(Box::new(trickle(few, true)), threads, sizes), most);
         assert!(found == failed, "{what}, a reader that fails: {:?} and {:?}", found.1, failed.1);
     }
 }
 
 fn sequential(packed: &[u8]) -> Box<dyn Read + Send> {
-    super::sequential::<Zstd>(Cursor::new(packed.to_vec())).unwrap()
+    super::sequential::<Zstd>(Box::new(Cursor::new(packed.to_vec()))).unwrap()
 }
 
 /// A text of one of several kinds.
@@ -253,7 +257,8 @@ fn what_is_read_ahead_is_bounded() {
     let packed: Vec<u8> = (0..200).flat_map(|_| frame(&mut random, &bytes)).collect();
     let (len, read) = (packed.len(), Arc::new(AtomicUsize::new(0)));
     let sizes = Sizes { batch: [1, 1], frame: [1 << 20, 1 << 20], first: 1 << 20 };
-    let mut reader = ParallelFrames::<Zstd>::with_sizes(Counted(Cursor::new(packed), read.clone()), 2, sizes);
+    let raw = Box::new(Counted(Cursor::new(packed), read.clone()));
+    let mut reader = ParallelFrames::<Zstd>::with_sizes(raw, 2, sizes);
     let mut some = vec![0; 1000];
     reader.read_exact(&mut some).unwrap();
     assert!(some == bytes[..1000]);
@@ -289,7 +294,7 @@ fn a_first_frame_of_unknown_size_is_decoded_as_it_comes() {
         let frames = lens.map(|len| frame(&mut random, len, says_size));
         let end: usize = frames[..=at].iter().map(Vec::len).sum();
         let read = Arc::new(AtomicUsize::new(0));
-        let raw = Counted(Cursor::new(frames.concat()), read.clone());
+        let raw = Box::new(Counted(Cursor::new(frames.concat()), read.clone()));
         let mut reader = ParallelFrames::<Zstd>::with_sizes(raw, 2, sizes);
         let before = lens[..at].iter().sum::<usize>();
         reader.read_exact(&mut vec![0; before + 1]).unwrap();
@@ -315,7 +320,7 @@ fn a_frame_that_is_there_is_decoded() {
     encoder.flush().unwrap();
     let flushed = encoder.get_ref().clone();
     for packed in [flushed, zstd::encode_all(&b"{\"a\":1}\n"[..], 1).unwrap()] {
-        let mut reader = super::sequential::<Zstd>(Waits(Cursor::new(packed))).unwrap();
+        let mut reader = super::sequential::<Zstd>(Box::new(Waits(Cursor::new(packed)))).unwrap();
         let mut text = [0; 8];
         reader.read_exact(&mut text).unwrap();
         assert_eq!(&text, b"{\"a\":1}\n");
