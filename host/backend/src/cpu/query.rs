@@ -210,12 +210,12 @@ impl Work for Query<'_> {
         let Self { text, program, plan, needles, scratch, sink } = self;
         let Scratch { structure, machine, scan, values, .. } = scratch;
         let view = program.view();
-        let mut worker = Worker { simd, text, program: view, needles, structure, machine, sink };
+        let mut worker = Worker { text, program: view, needles, structure, machine, sink };
         match plan {
-            Some(plan) => worker.stream(plan, scan, values),
+            Some(plan) => worker.stream(simd, plan, scan, values),
             None => {
                 for (start, end) in cut(text, PIECE_BYTES) {
-                    worker.interpret(start, end);
+                    worker.interpret(simd, start, end);
                     if worker.sink.has_enough() {
                         break;
                     }
@@ -244,7 +244,8 @@ impl Work for ByTrees<'_> {
     fn run<S: Simd>(self, simd: S) {
         let Self { text, program, scratch: Scratch { trees, instants, .. }, sink } = self;
         let times = InstantTests::using(program.times(), take(instants));
-        trees.run(simd, text, (0, text.len()), program, &times, sink);
+        let range = (0, text.len());
+        simd.apart(OverTrees { trees, text, range, program, times: &times, sink });
         *instants = times.into_memory();
     }
 }
@@ -257,19 +258,23 @@ struct TreeMemory {
     found: Vec<(TapeIx, TapeIx)>,
 }
 
-impl TreeMemory {
-    /// Evaluates a program over the whole lines in a range of a text.
+/// Evaluates a program over the whole lines in a range of a text.
+struct OverTrees<'a, 'b> {
+    trees: &'a mut TreeMemory,
+    text: &'a [u8],
+    range: (usize, usize),
+    program: &'a Program,
+    times: &'a InstantTests<'b>,
+    sink: &'a mut Collector,
+}
+
+impl Work for OverTrees<'_, '_> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<S: Simd>(
-        &mut self,
-        simd: S,
-        text: &[u8],
-        (from, to): (usize, usize),
-        program: &Program,
-        times: &InstantTests<'_>,
-        sink: &mut Collector,
-    ) {
-        let (view, Self { tape, machine, found }) = (program.view(), self);
+    fn run<S: Simd>(self, simd: S) {
+        let Self { trees, text, range: (from, to), program, times, sink } = self;
+        let (view, TreeMemory { tape, machine, found }) = (program.view(), trees);
         'pieces: for (start, end) in cut(&text[from..to], TREE_PIECE_BYTES) {
             let text = &text[from + start..from + end];
             tape.build(simd, text);
@@ -348,9 +353,18 @@ impl Work for Anywhere<'_> {
                 };
                 match looked {
                     Looked::Ended(next) => {
-                        trees.run(simd, text, (left, at), program, &times, sink);
-                        if sink.has_enough() {
-                            break;
+                        if left < at {
+                            simd.apart(OverTrees {
+                                trees,
+                                text,
+                                range: (left, at),
+                                program,
+                                times: &times,
+                                sink,
+                            });
+                            if sink.has_enough() {
+                                break;
+                            }
                         }
                         sink.begin_record();
                         sink.base = 0;
@@ -375,7 +389,8 @@ impl Work for Anywhere<'_> {
             }
         }
         if !sink.has_enough() {
-            trees.run(simd, text, (left, text.len()), program, &times, sink);
+            let range = (left, text.len());
+            simd.apart(OverTrees { trees, text, range, program, times: &times, sink });
         }
         *instants = times.into_memory();
     }
@@ -410,8 +425,7 @@ fn run_names(
     }
 }
 
-struct Worker<'a, S> {
-    simd: S,
+struct Worker<'a> {
     text: &'a [u8],
     program: ProgramView<'a>,
     needles: Option<Needles>,
@@ -420,10 +434,10 @@ struct Worker<'a, S> {
     sink: &'a mut Collector,
 }
 
-impl<S: Simd> Worker<'_, S> {
+impl Worker<'_> {
     /// Evaluates the program over the whole text, a record at a time. `values` is memory that is used again.
     #[inline(always)]
-    fn stream(&mut self, plan: &Plan, scan: &mut Scan, values: &mut Vec<Option<Node>>) {
+    fn stream<S: Simd>(&mut self, simd: S, plan: &Plan, scan: &mut Scan, values: &mut Vec<Option<Node>>) {
         scan.begin(self.text, plan);
         let mut at = 0;
         while at < self.text.len() && !self.sink.has_enough() {
@@ -432,34 +446,24 @@ impl<S: Simd> Worker<'_, S> {
                 start += 1;
             }
             let next = match self.text.get(start) {
-                Some(b'{' | b'[') => scan.record(self.simd, self.text, start, plan),
+                Some(b'{' | b'[') => scan.record(simd, self.text, start, plan),
                 _ => None,
             };
-            at = match next {
-                Some(next)
-                    if self.needles.as_mut().is_some_and(|needles| needles.occur(self.text, at, next)) =>
-                {
-                    scan.clear(plan);
-                    self.interpret(at, next);
-                    next
-                }
-                Some(next) => {
-                    self.sink.begin_record();
-                    if self.passes(plan, scan.found(), values) {
-                        for found in scan.found() {
-                            self.found(plan, found);
-                        }
+            let end = next.unwrap_or_else(|| line_end(self.text, start));
+            let needed = |needles: &mut Needles| needles.occur(self.text, at, end);
+            if next.is_none() || self.needles.as_mut().is_some_and(needed) {
+                scan.clear(plan);
+                self.interpret(simd, at, end);
+            } else {
+                self.sink.begin_record();
+                if self.passes(plan, scan.found(), values) {
+                    for found in scan.found() {
+                        self.found(simd, plan, found);
                     }
-                    self.sink.piece.lines += 1;
-                    next
                 }
-                None => {
-                    let end = line_end(self.text, start);
-                    scan.clear(plan);
-                    self.interpret(at, end);
-                    end
-                }
-            };
+                self.sink.piece.lines += 1;
+            }
+            at = end;
         }
     }
 
@@ -479,7 +483,7 @@ impl<S: Simd> Worker<'_, S> {
 
     /// Evaluates the rest of the program over a value that was found in a regular record.
     #[inline(always)]
-    fn found(&mut self, plan: &Plan, found: &Found) {
+    fn found<S: Simd>(&mut self, simd: S, plan: &Plan, found: &Found) {
         let Found { block, start, end, container } = *found;
         let block = &plan.blocks[block];
         match block.rest {
@@ -487,7 +491,8 @@ impl<S: Simd> Worker<'_, S> {
                 // The scan reports a container with a `rest` only for its children, and an empty container
                 // has none.
                 if end - start > 2 || !block.paths.is_empty() {
-                    self.run_block(pc, start, end);
+                    let (start, end) = (start as usize, end as usize);
+                    simd.apart(Interpret { worker: self, start, end, block: Some(pc) });
                 }
             }
             _ => {
@@ -499,33 +504,45 @@ impl<S: Simd> Worker<'_, S> {
         }
     }
 
-    /// Runs a block of the program over a container, as a document of its own.
-    #[inline(always)]
-    fn run_block(&mut self, pc: u32, start: PartOffset, end: PartOffset) {
-        let text = &self.text[start as usize..end as usize];
-        let structure = &mut *self.structure;
-        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
-            .run(self.simd);
-        self.sink.base = start;
-        let doc = TextPiece::new(text, &structure.levels);
-        let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
-        self.machine.run_block(&self.program, pc, &doc, node, self.sink);
-    }
-
     /// Indexes some lines, diagnoses the suspected ones, and runs the program over the others.
     #[inline(always)]
-    fn interpret(&mut self, start: usize, end: usize) {
-        let text = &self.text[start..end];
-        let structure = &mut *self.structure;
-        Builder { text, levels: self.program.levels, string: false, structure: &mut *structure }
-            .run(self.simd);
-        let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
-        self.sink.base = start as PartOffset;
+    fn interpret<S: Simd>(&mut self, simd: S, start: usize, end: usize) {
+        simd.apart(Interpret { worker: self, start, end, block: None });
+    }
+}
+
+/// Indexes a range of a text, and runs the program over its lines, or a block of the program over a container,
+/// as a document of its own.
+struct Interpret<'w, 'a> {
+    worker: &'w mut Worker<'a>,
+    start: usize,
+    end: usize,
+    block: Option<u32>,
+}
+
+impl Work for Interpret<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { worker, start, end, block } = self;
+        let Worker { text: whole, program, needles, structure, machine, sink } = worker;
+        let text = &whole[start..end];
+        Builder { text, levels: program.levels, string: false, structure: &mut **structure }.run(simd);
+        sink.base = start as PartOffset;
         let doc = TextPiece::new(text, &structure.levels);
-        let (needles, whole) = (&mut self.needles, self.text);
-        run_lines(&self.program, self.machine, &doc, lines, self.sink, |from, to| {
-            needles.as_mut().is_none_or(|needles| needles.occur(whole, start + from, start + to))
-        });
+        match block {
+            Some(pc) => {
+                let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };
+                machine.run_block(program, pc, &doc, node, *sink);
+            }
+            None => {
+                let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
+                run_lines(program, machine, &doc, lines, sink, |from, to| {
+                    needles.as_mut().is_none_or(|needles| needles.occur(whole, start + from, start + to))
+                });
+            }
+        }
     }
 }
 

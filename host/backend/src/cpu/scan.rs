@@ -213,11 +213,14 @@ impl Scan {
     ) -> Option<usize> {
         if self.is_short {
             let Self { batch, walk, short, .. } = self;
-            let mut looked = short.record::<S, false>(simd, batch, text, start, plan, &mut walk.found);
-            if matches!(looked, Looked::Beyond) && !batch.begins_at(start) {
+            // One call, because it is inlined.
+            let looked = loop {
+                let looked = short.record::<S, false>(simd, batch, text, start, plan, &mut walk.found);
+                if !matches!(looked, Looked::Beyond) || batch.begins_at(start) {
+                    break looked;
+                }
                 batch.begin(simd, text, start);
-                looked = short.record::<S, false>(simd, batch, text, start, plan, &mut walk.found);
-            }
+            };
             if let Looked::Ended(next) = looked {
                 return Some(next);
             }

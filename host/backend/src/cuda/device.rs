@@ -50,6 +50,53 @@ pub struct Cuda {
 }
 
 impl Cuda {
+    /// [`Accelerator::launch`], once for all kernels.
+    ///
+    /// # Safety
+    /// `argument` points to the only parameter of the kernel `name`, and the kernel may be launched with it.
+    unsafe fn launch_named(
+        &self,
+        name: &'static str,
+        blocks: u32,
+        threads: u32,
+        argument: *const c_void,
+    ) -> Result<(), Error> {
+        let function = self.enter()?.modules.function(name, self.device.settings.registers)?;
+        let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let start = timed.then(|| self.event()).transpose()?;
+        // SAFETY: the caller upholds the contract of this function.
+        unsafe { self.stream()?.launch(&function, blocks, threads, 0, &[argument.cast_mut()]) }
+            .map_err(failed(name))?;
+        if let Some(start) = start {
+            let end = self.event()?;
+            if let Some(times) = &mut *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) {
+                times.push((name, start, end));
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory of [`Accelerator::alloc`], once for all types.
+    fn alloc_bytes(&self, size: usize) -> Result<DeviceBytes, Error> {
+        let Opened { pool, context, .. } = self.enter()?;
+        // The contents are undefined, as `alloc` documents: nothing reads the array before a copy or a kernel
+        // has written it.
+        let mut made = DeviceBytes::new(size, pool.as_ref(), self.stream()?, context);
+        if let (Err(NoMemory::Short), Some(pool)) = (&made, pool) {
+            // The pool may hold freed blocks that are too small for this array.
+            self.synchronize()?;
+            pool.trim()?;
+            made = DeviceBytes::new(size, Some(pool), self.stream()?, context);
+        }
+        match made {
+            Ok(bytes) => Ok(bytes),
+            Err(NoMemory::Short) => {
+                Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())
+            }
+            Err(NoMemory::Failed(error)) => Err(error),
+        }
+    }
+
     /// Opens the device of this number, starts to make its context, and makes a first queue.
     ///
     /// # Errors
@@ -275,24 +322,8 @@ impl Accelerator for Cuda {
     }
 
     fn alloc<T: Plain>(&self, len: usize) -> Result<CudaBuffer<T>, Error> {
-        let Opened { pool, context, .. } = self.enter()?;
-        let size = len.max(1) * size_of::<T>();
-        // The contents are undefined, as `alloc` documents: nothing reads the array before a copy or a kernel
-        // has written it.
-        let mut made = DeviceBytes::new(size, pool.as_ref(), self.stream()?, context);
-        if let (Err(NoMemory::Short), Some(pool)) = (&made, pool) {
-            // The pool may hold freed blocks that are too small for this array.
-            self.synchronize()?;
-            pool.trim()?;
-            made = DeviceBytes::new(size, Some(pool), self.stream()?, context);
-        }
-        match made {
-            Ok(bytes) => Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData }),
-            Err(NoMemory::Short) => {
-                Err(DeviceError::OutOfMemory { wanted: size as u64, free: self.free_memory()? }.into())
-            }
-            Err(NoMemory::Failed(error)) => Err(error),
-        }
+        let bytes = self.alloc_bytes(len.max(1) * size_of::<T>())?;
+        Ok(CudaBuffer { bytes, len: len.max(1), element: PhantomData })
     }
 
     fn zero<T: Plain>(&self, buffer: &mut CudaBuffer<T>, from: usize, to: usize) -> Result<(), Error> {
@@ -447,24 +478,10 @@ impl Accelerator for Cuda {
 
     unsafe fn launch<K: Kernel>(&self, args: &K::Args<'_>) -> Result<(), Error> {
         K::check(args).map_err(|error| Error::Internal(error.to_string()))?;
-        let function = self.enter()?.modules.function(K::NAME, self.device.settings.registers)?;
-        let timed = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let start = timed.then(|| self.event()).transpose()?;
         let parameter: *const K::Args<'_> = args;
         // SAFETY: by `Kernel`'s contract, the function of this name takes one `K::Args` by value. The driver
         // copies the argument during the call. The kernel stays within its views, because `check` found their
         // sizes to agree. The caller guarantees that the views point to valid memory.
-        unsafe {
-            let parameters = [parameter.cast_mut().cast::<c_void>()];
-            self.stream()?.launch(&function, K::blocks(args), K::threads(args), 0, &parameters)
-        }
-        .map_err(failed(K::NAME))?;
-        if let Some(start) = start {
-            let end = self.event()?;
-            if let Some(times) = &mut *self.timeline.lock().unwrap_or_else(PoisonError::into_inner) {
-                times.push((K::NAME, start, end));
-            }
-        }
-        Ok(())
+        unsafe { self.launch_named(K::NAME, K::blocks(args), K::threads(args), parameter.cast()) }
     }
 }

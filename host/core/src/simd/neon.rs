@@ -9,6 +9,7 @@ use warpath_shared::units::WORD_BYTES;
 use super::operations::{Simd, Work, gather_each, matches_each, outline_each, scatter_each};
 use super::outline::{Outline, Stretch};
 
+#[inline(never)]
 #[target_feature(enable = "neon")]
 pub(super) fn run_neon<W: Work>(work: W) -> W::Output {
     work.run(Neon)
@@ -69,6 +70,12 @@ struct Neon;
 
 // SAFETY: only `run_neon` makes a `Neon`, so NEON is there.
 unsafe impl Simd for Neon {
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the features.
+        unsafe { run_neon(work) }
+    }
+
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
         #[target_feature(enable = "neon")]

@@ -35,6 +35,9 @@ pub unsafe trait Simd: Copy {
     /// Compares `word` with four words, each under its mask. Bit *i* is set if word *i* is equal in the bits
     /// of its mask, and its mask contains no bit of `hidden`.
     fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
+    /// Does work in a function of its own. What is inlined into several callers is compiled for each of them
+    /// and for each instruction set, which takes seconds of a build.
+    fn apart<W: Work>(self, work: W) -> W::Output;
     /// True if [`expand`](Self::expand) exists.
     const EXPANDS: bool = false;
     /// Writes the words of 64 codes side by side. The mask of a code has one bit for each byte of its word
@@ -141,6 +144,11 @@ impl Portable {
 
 // SAFETY: needs no instructions beyond the baseline.
 unsafe impl Simd for Portable {
+    #[inline(never)]
+    fn apart<W: Work>(self, work: W) -> W::Output {
+        work.run(self)
+    }
+
     #[inline(never)]
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         outline_each(self, words, names, outline);

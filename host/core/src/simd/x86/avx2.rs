@@ -8,6 +8,7 @@ use warpath_shared::units::WORD_BYTES;
 use crate::simd::operations::{Simd, Work, outline_each};
 use crate::simd::outline::{Outline, Stretch};
 
+#[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(crate) fn run_avx2<W: Work>(work: W) -> W::Output {
     work.run(Avx2)
@@ -52,6 +53,12 @@ pub(super) struct Avx2;
 
 // SAFETY: only `run_avx2` and AVX-512 runs, whose features include AVX2, use an `Avx2`.
 unsafe impl Simd for Avx2 {
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
+        unsafe { run_avx2(work) }
+    }
+
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         #[inline(never)]
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]

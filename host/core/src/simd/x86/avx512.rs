@@ -9,6 +9,7 @@ use super::avx2::{Avx2, folded_by_low_nibble};
 use crate::simd::operations::{Simd, Work, classify_busy};
 use crate::simd::outline::{Carry, Outline, Stretch, WORDS, escaped};
 
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
 pub(crate) fn run_avx512<W: Work>(work: W) -> W::Output {
     work.run(Avx512)
@@ -171,6 +172,12 @@ pub(super) struct Avx512;
 
 // SAFETY: only `run_avx512` and code with at least its features use an `Avx512`.
 unsafe impl Simd for Avx512 {
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: `run_avx512` runs this, by the trait's contract, and it enables the features.
+        unsafe { run_avx512(work) }
+    }
+
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
         // features.

@@ -9,6 +9,7 @@ use super::avx512::{Avx512, find_strings, store, to_array};
 use crate::simd::operations::{EXPANDED, Simd, Work};
 use crate::simd::outline::{Outline, Stretch};
 
+#[inline(never)]
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,avx512vbmi2,gfni,vpclmulqdq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq"
 )]
@@ -140,6 +141,12 @@ struct Avx512Gfni;
 
 // SAFETY: only `run_avx512_gfni` makes an `Avx512Gfni`, so its features are there.
 unsafe impl Simd for Avx512Gfni {
+    #[inline(always)]
+    fn apart<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: only `run_avx512_gfni` runs this, by the trait's contract, and it enables the features.
+        unsafe { run_avx512_gfni(work) }
+    }
+
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
         // SAFETY: only `run_avx512_gfni` runs this, by the trait's contract, and it enables the features.
         unsafe { outline_gfni(words, names, outline) }
