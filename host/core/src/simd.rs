@@ -110,10 +110,10 @@ impl Isa {
         match self {
             // SAFETY: the set is one of `Isa::all`, which lists a set only if its features were detected.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { x86::run_avx512(work) },
+            Self::Avx512Gfni | Self::Avx512 => unsafe {
+                // One call, and no constant: the compiler would make a copy for each of two constants.
+                x86::run_avx512(work, x86::Avx512 { has_gfni: self == Self::Avx512Gfni })
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => unsafe { x86::run_avx2(work) },
@@ -121,6 +121,17 @@ impl Isa {
             #[cfg(target_arch = "aarch64")]
             Self::Neon => unsafe { neon::run_neon(work) },
             Self::Portable => work.run(Portable),
+        }
+    }
+
+    /// [`run`](Self::run) for work that uses [`Simd::expand`] where it exists. With it, the work is compiled
+    /// once more.
+    pub fn run_expanding<W: Work>(self, work: W) -> W::Output {
+        match self {
+            // SAFETY: as in `run`.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Gfni => unsafe { x86::run_avx512_gfni(work) },
+            other => other.run(work),
         }
     }
 }

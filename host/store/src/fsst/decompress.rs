@@ -141,7 +141,7 @@ impl Decoder {
     pub fn decode(&self, codes: &[u8], room: &mut [u8]) -> Result<usize, CodeFault> {
         let (mut at, mut end, mut pending) = (0, 0, false);
         if codes.len() >= 3 * WIDE && room.len() >= EXPANDED {
-            (at, end, pending) = self.isa.run(Wide { decoder: self, codes, room });
+            (at, end, pending) = self.isa.run_expanding(Wide { decoder: self, codes, room });
         }
         // A group may write 7 bytes too many; the codes after the group overwrite them.
         while let Some(next) = codes.get(at..at + GROUP + 14) {

@@ -6,20 +6,21 @@ use warpath_shared::index::class::Classes;
 use warpath_shared::units::WORD_BYTES;
 
 use super::avx2::{Avx2, folded_by_low_nibble};
+use super::gfni::outline_gfni;
 use crate::simd::operations::{Simd, Work, classify_busy};
 use crate::simd::outline::{Carry, Outline, Stretch, WORDS, escaped};
 
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-pub(crate) fn run_avx512<W: Work>(work: W) -> W::Output {
-    work.run(Avx512)
+pub(crate) fn run_avx512<W: Work>(work: W, by: Avx512) -> W::Output {
+    work.run(by)
 }
 
 /// [`Simd::outline`]: three or four classes of each word, then the strings of eight words at once.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
-    let simd = Avx512;
+    let simd = Avx512 { has_gfni: false };
     outline.busy = 0;
     for (at, word) in words.iter().enumerate().take(outline.words) {
         outline.quote[1 + at] = simd.equal(word, b'"');
@@ -167,21 +168,35 @@ fn from_array(words: [u64; 8]) -> __m512i {
     unsafe { core::mem::transmute(words) }
 }
 
+/// AVX-512, with or without GFNI. Both have the same code but for the outline, which is a function of its own
+/// anyway: one instance less of all work to compile.
 #[derive(Clone, Copy)]
-pub(super) struct Avx512;
+pub(crate) struct Avx512 {
+    /// True if the features of [`run_avx512_gfni`](super::gfni::run_avx512_gfni) are there, too.
+    pub has_gfni: bool,
+}
+
+impl Avx512 {
+    pub(super) const WITH_GFNI: Self = Self { has_gfni: true };
+}
 
 // SAFETY: only `run_avx512` and code with at least its features use an `Avx512`.
 unsafe impl Simd for Avx512 {
     #[inline(always)]
     fn apart<W: Work>(self, work: W) -> W::Output {
         // SAFETY: `run_avx512` runs this, by the trait's contract, and it enables the features.
-        unsafe { run_avx512(work) }
+        unsafe { run_avx512(work, self) }
     }
 
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
-        // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
-        // features.
-        unsafe { outline_avx512(words, names, outline) }
+        if self.has_gfni {
+            // SAFETY: `has_gfni` says that the features are there.
+            unsafe { outline_gfni(words, names, outline) }
+        } else {
+            // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
+            // features.
+            unsafe { outline_avx512(words, names, outline) }
+        }
     }
 
     #[inline(always)]

@@ -1,4 +1,5 @@
-//! AVX-512 with byte permutations, GFNI and carry-less multiplication of vectors.
+//! AVX-512 with byte permutations, GFNI and carry-less multiplication of vectors: the outline, and
+//! [`Simd::expand`]. All other work is that of [`Avx512`].
 
 use core::arch::x86_64::*;
 
@@ -89,7 +90,7 @@ impl Transposer {
 /// [`Simd::outline`]: the planes of each word, then the strings of eight words at once.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vbmi,gfni,vpclmulqdq")]
-fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
+pub(super) fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) {
     let transposer = Transposer::new();
     // The classes that each word has, one bit each.
     let mut kinds = [0u8; WORD_BYTES];
@@ -148,53 +149,52 @@ unsafe impl Simd for Avx512Gfni {
     }
 
     fn outline(self, words: &Stretch, names: bool, outline: &mut Outline) {
-        // SAFETY: only `run_avx512_gfni` runs this, by the trait's contract, and it enables the features.
-        unsafe { outline_gfni(words, names, outline) }
+        Avx512::WITH_GFNI.outline(words, names, outline);
     }
 
     #[inline(always)]
     fn words_with_ends(self, outline: &Outline, lengths: [u32; 2]) -> u64 {
-        Avx512.words_with_ends(outline, lengths)
+        Avx512::WITH_GFNI.words_with_ends(outline, lengths)
     }
 
     #[inline(always)]
     fn classify(self, word: &[u8; WORD_BYTES]) -> Classes {
-        Avx512.classify(word)
+        Avx512::WITH_GFNI.classify(word)
     }
 
     #[inline(always)]
     fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64 {
-        Avx512.equal(word, byte)
+        Avx512::WITH_GFNI.equal(word, byte)
     }
 
     #[inline(always)]
     fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64 {
-        Avx512.below(word, bound)
+        Avx512::WITH_GFNI.below(word, bound)
     }
 
     #[inline(always)]
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
-        Avx512.may_matter(word)
+        Avx512::WITH_GFNI.may_matter(word)
     }
 
     #[inline(always)]
     fn prefix_xor(self, bits: u64) -> u64 {
-        Avx512.prefix_xor(bits)
+        Avx512::WITH_GFNI.prefix_xor(bits)
     }
 
     #[inline(always)]
     fn gather(self, bits: u64, mask: u64) -> u64 {
-        Avx512.gather(bits, mask)
+        Avx512::WITH_GFNI.gather(bits, mask)
     }
 
     #[inline(always)]
     fn scatter(self, bits: u64, mask: u64) -> u64 {
-        Avx512.scatter(bits, mask)
+        Avx512::WITH_GFNI.scatter(bits, mask)
     }
 
     #[inline(always)]
     fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
-        Avx512.matches(word, hidden, words, masks)
+        Avx512::WITH_GFNI.matches(word, hidden, words, masks)
     }
 
     const EXPANDS: bool = true;
