@@ -511,8 +511,8 @@ impl Worker<'_> {
     }
 }
 
-/// Indexes a range of a text, and runs the program over its lines, or a block of the program over a container,
-/// as a document of its own.
+/// Indexes a range of a text, and runs the program over its lines, or a block of the program over a
+/// container, as a document of its own.
 struct Interpret<'w, 'a> {
     worker: &'w mut Worker<'a>,
     start: usize,

@@ -52,8 +52,8 @@ pub(super) trait Format: Send + Sync + Sized + 'static {
     ) -> io::Result<()>;
 }
 
-/// Bytes of frames, piece by piece ([`Pieces`]). Decoders get this type alone, because each type that they are
-/// compiled for costs seconds of a build.
+/// Bytes of frames, piece by piece ([`Pieces`]). Decoders get this type alone, because each type that they
+/// are compiled for costs seconds of a build.
 pub(super) type Frames<'a> = Box<dyn BufRead + Send + 'a>;
 
 /// A position in frames, from piece to piece. The default is the beginning of a frame.
