@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
 use warpath::{DeviceError, Error};
-use warpath_backend::backend::Buffer;
+use warpath_backend::backend::{Backend, Buffer};
+use warpath_backend::device::Pipeline;
 pub use warpath_backend::device::{Accelerator, Plain};
 use warpath_backend::on_device::{ArrowDevice, SyncEvent};
 use warpath_shared::kernel::{self, Kernel};
@@ -61,6 +62,22 @@ impl Emulated {
     #[must_use]
     pub fn with_memory(memory: u64) -> Self {
         Self(Arc::new(Device { memory, ..Device::default() }))
+    }
+
+    /// The workers of this device.
+    ///
+    /// # Panics
+    /// If the device cannot be opened, which always succeeds.
+    #[must_use]
+    pub fn pipeline(&self) -> Pipeline<Self> {
+        Pipeline::new(self.clone()).expect("an emulated device can be opened")
+    }
+
+    /// [`pipeline`](Self::pipeline), as any backend. Because this function is here, the code of a device is
+    /// compiled for this one in the library, and not again in each program of tests.
+    #[must_use]
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        Arc::new(self.pipeline())
     }
 
     /// Returns the number of launches of each kernel, and the size in bytes of the largest array that has

@@ -86,6 +86,6 @@ mod kept {
     #[test]
     fn in_parts() -> anyhow::Result<()> {
         suite::files(&of_few_cells())?;
-        suite::random(&of_few_cells(), 30, 300, 8500)
+        suite::random(&of_few_cells(), 15, 300, 8500)
     }
 }

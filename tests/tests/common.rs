@@ -13,12 +13,12 @@ use warpath_tests::emulated::Emulated;
 
 /// A device of its own, emulated.
 pub fn emulated() -> Pipeline<Emulated> {
-    Pipeline::new(Emulated::default()).unwrap()
+    Emulated::default().pipeline()
 }
 
 /// [`emulated`], as any backend.
 pub fn device() -> Arc<dyn Backend> {
-    Arc::new(emulated())
+    Emulated::default().backend()
 }
 
 /// The CPU, and an emulated device.

@@ -5,13 +5,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, from_ffi};
 use arrow_array::{RecordBatch, StructArray};
 use warpath::columns::{ColumnType, DeviceBatch, Schema};
 use warpath::{Engine, Query};
-use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 struct Counting;
@@ -65,8 +63,7 @@ fn batch(device: &Emulated) -> DeviceBatch {
         column("$.ids[*]", ColumnType::Int64),
     ]);
     let text = "{\"id\":1,\"name\":\"a\",\"tags\":[\"a\",\"b\"]}\n{\"id\":2,\"ids\":[1,2]}\n{\"on\":true}\n";
-    let backend = Arc::new(Pipeline::new(device.clone()).unwrap());
-    let engine = Engine::builder().backend(backend).workers(1).build().unwrap();
+    let engine = Engine::builder().backend(device.backend()).workers(1).build().unwrap();
     let batches = engine.reader("text", text.as_bytes()).device_columns(&schema.unwrap());
     let batches: Vec<DeviceBatch> = batches.collect::<Result<_, _>>().unwrap();
     DeviceBatch::join(&batches).unwrap()

@@ -197,7 +197,7 @@ fn long_records() -> Result<()> {
     for round in 0..6 {
         let rng = &mut Rng::new(round);
         let mut text = String::new();
-        for _ in 0..5 {
+        for _ in 0..3 {
             let bytes = [70_000, 150_000, 300_000][rng.below(3)];
             text.push_str(&random::long_record(rng, bytes, round % 2 == 1));
             text.push('\n');

@@ -9,7 +9,6 @@ use warpath::columns::{ArrowDevice, ArrowDeviceArray, ColumnType, DeviceBatch, R
 use warpath::{DeviceError, Engine, Error, Query};
 use warpath_backend::backend::{Backend, Together};
 use warpath_backend::cpu::Cpu;
-use warpath_backend::device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &str = "{\"id\":1,\"name\":\"A\\u00e9\",\"tags\":[\"a\",null]}\n{\"id\":2,\"on\":true}\n\
@@ -60,7 +59,7 @@ fn imported(array: ArrowDeviceArray, schema: &FFI_ArrowSchema) -> RecordBatch {
 
 #[test]
 fn an_exported_batch_is_the_one_on_the_host() {
-    let engine = engine(Pipeline::new(Emulated::default()).unwrap(), 1 << 20);
+    let engine = engine(Emulated::default().pipeline(), 1 << 20);
     let (schema, wanted) = (all(), on_host(&engine, TEXT, &all()));
     let [batch] = &batches(&engine, TEXT, &schema)[..] else { panic!("several batches") };
     assert_eq!(batch.schema(), &schema.to_arrow());
@@ -82,7 +81,7 @@ fn an_exported_batch_is_the_one_on_the_host() {
 #[test]
 fn memory_is_freed_with_its_last_user() {
     let device = Emulated::default();
-    let engine = engine(Pipeline::new(device.clone()).unwrap(), 64);
+    let engine = engine(device.pipeline(), 64);
     let ids = schema(&[("$.id", ColumnType::Int64)]);
     drop(batches(&engine, TEXT, &ids));
     let before = device.used();
@@ -123,7 +122,7 @@ fn refused(engine: &Engine, schema: &Schema) -> String {
 /// A reader that ends at a limit, or at a value that a column does not take, cuts the batch there.
 #[test]
 fn each_batch_has_its_first_refused_value() {
-    let engine = engine(Pipeline::new(Emulated::default()).unwrap(), 48);
+    let engine = engine(Emulated::default().pipeline(), 48);
     let text = "{\"a\":1,\"b\":1}\n{\"a\":2,\"b\":\"x\"}\n{\"a\":\"y\",\"b\":1}\n{\"a\":4,\"b\":4}\n\
                 {\"a\":5,\"b\":5}\n{\"a\":99999999999999999999,\"b\":[]}\n{\"a\":7,\"b\":7}\n";
     let columns = schema(&[("$.a", ColumnType::Int64), ("$.b", ColumnType::Int64)]);
@@ -147,7 +146,7 @@ fn each_batch_has_its_first_refused_value() {
 
 #[test]
 fn what_stays_on_no_device_is_refused() {
-    let device = engine(Pipeline::new(Emulated::default()).unwrap(), 1 << 20);
+    let device = engine(Emulated::default().pipeline(), 1 << 20);
     let ids = schema(&[("$.id", ColumnType::Int64)]);
     let said = refused(&engine(Cpu, 1 << 20), &ids);
     assert!(said.starts_with("columns cannot stay on a device, because the backend is `cpu"), "{said}");
@@ -171,7 +170,7 @@ fn what_stays_on_no_device_is_refused() {
 #[test]
 fn batches_of_one_schema_and_device_are_joined() {
     let pipelines = || {
-        let made = || Arc::new(Pipeline::new(Emulated::default()).unwrap()) as Arc<dyn Backend>;
+        let made = || Arc::new(Emulated::default().pipeline()) as Arc<dyn Backend>;
         Together::new(vec![made(), made()]).unwrap()
     };
     let engine = engine(pipelines(), 64);
@@ -189,7 +188,7 @@ fn batches_of_one_schema_and_device_are_joined() {
 #[test]
 fn memory_that_is_short_is_an_error() {
     let device = Emulated::with_memory(3 << 20);
-    let engine = engine(Pipeline::new(device).unwrap(), 64 << 10);
+    let engine = engine(device.pipeline(), 64 << 10);
     let text = "{\"id\":1,\"x\":2.5,\"y\":3}\n".repeat(100_000);
     let schema =
         schema(&[("$.id", ColumnType::Int64), ("$.x", ColumnType::Float64), ("$", ColumnType::Json)]);

@@ -11,7 +11,6 @@ use warpath::{
     Want,
 };
 use warpath_backend::backend::Backend as _;
-use warpath_backend::device::Pipeline;
 use warpath_store::packed::PackedText;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::packed::{fuzz_one, read_all, repaired};
@@ -210,7 +209,7 @@ fn wrong(bytes: &[u8]) -> Option<String> {
 #[test]
 fn what_is_damaged_is_told() {
     let mut rng = Rng::new(3);
-    let text = text(&mut rng, 60);
+    let text = text(&mut rng, 30);
     let bytes = packed(&text, 2000);
     assert_eq!(read_all(&bytes).unwrap(), text);
     for at in 0..bytes.len() {
@@ -494,7 +493,7 @@ fn devices_decode_what_is_packed() {
     let mut rng = Rng::new(4);
     let folder = tempfile::tempdir().unwrap();
     let device = Emulated::default();
-    let pipeline = Arc::new(Pipeline::new(device.clone()).unwrap());
+    let pipeline = Arc::new(device.pipeline());
     let engine = |strict| {
         Engine::builder().backend(pipeline.clone()).on_error(OnError::Skip).strict(strict).build().unwrap()
     };
@@ -548,7 +547,7 @@ fn devices_decode_what_is_packed() {
 fn devices_find_damaged_codes() {
     let text: Vec<u8> = (0..900).flat_map(|line| format!("{{\"id\":{line}}}\n").into_bytes()).collect();
     let bytes = packed(&text, 1 << 20);
-    let pipeline = Pipeline::new(Emulated::default()).unwrap();
+    let pipeline = Emulated::default().pipeline();
     let mut worker = pipeline.worker(0).unwrap();
     let program = Program::new(&[Query::compile("$.id").unwrap()]).unwrap();
     let mut ask = |bytes: &[u8]| {

@@ -177,7 +177,7 @@ fn config(cases: u32) -> ProptestConfig {
 
 fn emulated() -> Arc<dyn Backend> {
     static DEVICE: OnceLock<Arc<Pipeline<Emulated>>> = OnceLock::new();
-    DEVICE.get_or_init(|| Arc::new(Pipeline::new(Emulated::default()).unwrap())).clone()
+    DEVICE.get_or_init(|| Arc::new(Emulated::default().pipeline())).clone()
 }
 
 fn fails(error: impl std::fmt::Debug) -> TestCaseError {

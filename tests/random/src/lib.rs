@@ -43,6 +43,17 @@ impl Rng {
     }
 }
 
+/// The number of cases of a test that has `all` of them: all, or one of every `WARPATH_TEST_SHARE` where this
+/// variable of the environment is set, at least one. An emulated processor runs fewer cases by it.
+///
+/// # Panics
+/// If the variable is not a number above 0.
+#[must_use]
+pub fn cases(all: usize) -> usize {
+    let share = std::env::var("WARPATH_TEST_SHARE").map_or(1, |share| share.parse().expect("a number"));
+    all.div_ceil(share)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,20 +44,21 @@ fn tables(rng: &mut Rng, alphabet: usize) -> Vec<Table> {
     all
 }
 
-/// Returns the codes of a string, found by trying each symbol.
+/// Returns the codes of a string, found by trying each symbol. Of equal symbols, the first one is used.
 fn slowly(table: &Table, mut string: &[u8]) -> Vec<u8> {
+    let words: Vec<[u8; 8]> = table.symbols().iter().map(|word| word.to_le_bytes()).collect();
+    let symbols: Vec<&[u8]> =
+        words.iter().zip(table.lens()).map(|(word, len)| &word[..usize::from(*len)]).collect();
     let mut codes = Vec::new();
     while let Some(first) = string.first() {
-        let symbol = |code: u8| {
-            let len = usize::from(table.lens()[usize::from(code)]);
-            table.symbols()[usize::from(code)].to_le_bytes()[..len].to_vec()
+        let fits = |code: &u8| {
+            let symbol = symbols[usize::from(*code)];
+            !symbol.is_empty() && string.starts_with(symbol)
         };
-        let fits = |code: &u8| !symbol(*code).is_empty() && string.starts_with(&symbol(*code));
-        let longest = (0..ESCAPE).rev().filter(fits).max_by_key(|code| symbol(*code).len());
-        match longest {
+        match (0..ESCAPE).rev().filter(fits).max_by_key(|code| symbols[usize::from(*code)].len()) {
             Some(code) => {
                 codes.push(code);
-                string = &string[symbol(code).len()..];
+                string = &string[symbols[usize::from(code)].len()..];
             }
             None => {
                 codes.extend([ESCAPE, *first]);

@@ -1,7 +1,7 @@
 //! Streaming compared with interpreting.
 
 use warpath_lang::program::Query as Path;
-use warpath_random::Rng;
+use warpath_random::{Rng, cases};
 
 use super::*;
 use crate::cpu::needles;
@@ -179,13 +179,18 @@ fn ran(
     Answer { pieces: vec![sink.piece] }
 }
 
+/// The number that a count must exceed, so that the comparison proves something. `all` is that of all cases.
+fn least(all: usize) -> u64 {
+    cases(all) as u64
+}
+
 /// Streaming gives the results of interpreting, in every instruction set.
 #[test]
 fn streaming_is_interpreting() {
     let rng = &mut Rng::new(1);
     let mut scratch = Scratch::default();
     let (mut streamed, mut matches) = (0, 0);
-    for round in 0..40_000 {
+    for round in 0..cases(40_000) {
         let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
         let mut text = text(rng, lines);
         if round % 2 == 0 {
@@ -195,7 +200,7 @@ fn streaming_is_interpreting() {
         let queries: Vec<Path> = paths.iter().map(|path| Path::compile(path).unwrap()).collect();
         let program = Program::new(&queries).unwrap();
         let plan = Plan::of(&program.view());
-        streamed += plan.is_some() as u32;
+        streamed += u64::from(plan.is_some());
         let want = Want { matches: true, records: true, ..Want::default() };
         let mut run = |isa, plan| ran(isa, &text, &program, (plan, None), want, &mut scratch);
         let wanted = run(Isa::best(), None);
@@ -206,7 +211,7 @@ fn streaming_is_interpreting() {
         }
     }
     // Otherwise the comparison proves nothing.
-    assert!(streamed > 10_000 && matches > 100_000, "{streamed} {matches}");
+    assert!(streamed > least(10_000) && matches > least(100_000), "{streamed} {matches}");
 }
 
 /// Lines of 0 to 200 bytes, at each offset in a block, have the results of interpreting in every instruction
@@ -244,7 +249,7 @@ fn names_anywhere_are_those_of_trees() {
     let rng = &mut Rng::new(4);
     let mut scratch = Scratch::default();
     let (mut planned, mut matches) = (0, 0);
-    for round in 0..30_000 {
+    for round in 0..cases(30_000) {
         let mut text = Vec::new();
         // A line before the others moves them to every offset in a word.
         if round % 3 != 0 {
@@ -283,7 +288,10 @@ fn names_anywhere_are_those_of_trees() {
     }
     let decided = scratch.anywhere.decided;
     // Otherwise the comparison proves nothing.
-    assert!(planned > 10_000 && matches > 20_000 && decided > 20_000, "{planned} {matches} {decided}");
+    assert!(
+        planned > least(10_000) && matches > least(20_000) && decided > least(20_000),
+        "{planned} {matches} {decided}"
+    );
 }
 
 /// A condition on names, which is true of a record now and then.
@@ -321,7 +329,7 @@ fn needles_change_no_result() {
     let rng = &mut Rng::new(2);
     let mut scratch = Scratch::default();
     let (mut chosen, mut passed_over, mut matches) = (0, 0, 0);
-    for round in 0..40_000 {
+    for round in 0..cases(40_000) {
         let lines = 1 + rng.below(if round % 50 == 0 { 300 } else { 6 });
         let mut text = text(rng, lines);
         if round % 2 == 0 {
@@ -342,7 +350,7 @@ fn needles_change_no_result() {
             let end = line_end(&text, at);
             let occur = searching.occur(&text, at, end);
             held |= occur;
-            passed_over += !occur as u32;
+            passed_over += u64::from(!occur);
             at = end;
         }
         let want = Want { matches: true, records: true, ..Want::default() };
@@ -366,7 +374,10 @@ fn needles_change_no_result() {
         }
     }
     // Otherwise the comparison proves nothing.
-    assert!(chosen > 10_000 && passed_over > 10_000 && matches > 1_000, "{chosen} {passed_over} {matches}");
+    assert!(
+        chosen > least(10_000) && passed_over > least(10_000) && matches > least(1_000),
+        "{chosen} {passed_over} {matches}"
+    );
 }
 
 /// The rarest text is chosen of those without which a predicate is false.
