@@ -93,7 +93,7 @@ fn kernels_match_as_the_oracle_says() -> anyhow::Result<()> {
 /// Enough twigs that groups are selected by their keys.
 #[test]
 fn many_twigs_match_as_the_oracle_says() -> anyhow::Result<()> {
-    twigs::suite(&Emulated::default(), 3, 4, (1100, 5))
+    twigs::suite(&Emulated::default(), 3, 4, (1500, 5))
 }
 
 #[test]
