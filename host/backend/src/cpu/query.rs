@@ -528,7 +528,7 @@ impl Work for Interpret<'_, '_> {
         let Self { worker, start, end, block } = self;
         let Worker { text: whole, program, needles, structure, machine, sink } = worker;
         let text = &whole[start..end];
-        Builder { text, levels: program.levels, string: false, structure: &mut **structure }.run(simd);
+        Builder { text, levels: program.levels, string: false, structure }.run(simd);
         sink.base = start as PartOffset;
         let doc = TextPiece::new(text, &structure.levels);
         match block {
