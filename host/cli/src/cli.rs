@@ -11,7 +11,6 @@
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`children`] | notes about filters of children that no record has |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
-//! | [`look`] | indentation and colours of JSON |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
 //! | [`out`] | results on standard output or in a file |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
@@ -34,7 +33,6 @@ mod grid;
 mod index;
 mod inherited;
 mod install;
-mod look;
 mod out;
 mod pack;
 mod query;

@@ -11,6 +11,7 @@
 
 pub mod stream;
 
+use std::mem;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -39,56 +40,70 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec
 /// Makes a value from each item, in at most `threads` threads, including the caller's. The results have the
 /// order of the items.
 pub fn map_in<T: Send, R: Send>(threads: usize, items: Vec<T>, make: impl Fn(T) -> R + Sync) -> Vec<R> {
+    // Loops, because each `collect` would be a dozen functions more for each caller.
     let count = items.len();
     let threads = threads.min(count);
-    if threads < 2 {
-        return items.into_iter().map(make).collect();
-    }
-    let queue = Mutex::new(items.into_iter());
-    let made = Mutex::new(Vec::new());
-    let step = || {
-        // Many small items are taken several at a time, so that threads do not wait for the queue. The last
-        // ones are taken one by one, so that all threads end together.
-        let (at, some) = {
-            let mut queue = lock(&queue);
-            let left = queue.len();
-            let some: Vec<T> = queue.by_ref().take((left / (4 * threads)).max(1)).collect();
-            (count - left, some)
-        };
-        if some.is_empty() {
-            return false;
-        }
-        let some: Vec<R> = some.into_iter().map(&make).collect();
-        lock(&made).push((at, some));
-        true
-    };
-    repeat_in(threads, &step);
-    let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut all = Vec::with_capacity(count);
-    for part in sorted_order(made.iter().map(|(at, _)| *at).collect()) {
-        all.append(&mut made[part].1);
+    if threads < 2 {
+        for item in items {
+            all.push(make(item));
+        }
+        return all;
+    }
+    let mut cells = Vec::with_capacity(count);
+    for item in items {
+        cells.push(Mutex::new(Cell::Item(item)));
+    }
+    share(threads, count, &|index| {
+        // Each index is given once, so nobody waits for this lock.
+        let mut cell = lock(&cells[index]);
+        if let Cell::Item(item) = mem::replace(&mut *cell, Cell::Empty) {
+            *cell = Cell::Made(make(item));
+        }
+    });
+    for cell in cells {
+        // A panic of `make` has ended the call before, so each cell has its value.
+        if let Cell::Made(made) = cell.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            all.push(made);
+        }
     }
     all
 }
 
-/// Repeats `step` in each of `threads` threads, including the caller's, until `step` returns false there.
+/// An item of [`map_in`], and then what was made from it.
+enum Cell<T, R> {
+    Item(T),
+    Empty,
+    Made(R),
+}
+
+/// Calls `make` with each index below `count`, once, in `threads` threads, including the caller's.
 ///
 /// Callers of [`map_in`] instantiate it many times, so what needs none of its types is compiled once, here.
-fn repeat_in(threads: usize, step: &(dyn Fn() -> bool + Sync)) {
-    let work = || while step() {};
+fn share(threads: usize, count: usize, make: &(dyn Fn(usize) + Sync)) {
+    let next = Mutex::new(0);
+    let work = || {
+        loop {
+            // Many small items are taken several at a time, so that threads do not wait for each other. The
+            // last ones are taken one by one, so that all threads end together.
+            let some = {
+                let mut next = lock(&next);
+                let start = *next;
+                *next = count.min(start + ((count - start) / (4 * threads)).max(1));
+                start..*next
+            };
+            if some.is_empty() {
+                return;
+            }
+            some.for_each(make);
+        }
+    };
     rayon::in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }
         work();
     });
-}
-
-/// The indexes of `keys` in ascending order of the keys.
-fn sorted_order(keys: Vec<usize>) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_unstable_by_key(|&index| keys[index]);
-    order
 }
 
 /// The ranges of `len` elements, each of `step` elements but the last.

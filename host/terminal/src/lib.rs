@@ -1,13 +1,15 @@
-//! Messages and progress of Warpath's programs on a terminal.
+//! Messages, progress and coloured JSON of Warpath's programs on a terminal.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`options`] | the options for messages that all commands of all programs have |
 //! | [`messages`] | errors, warnings and notes on standard error, as text or as JSON |
 //! | [`progress`] | a bar with the bytes that are read |
+//! | [`json`] | JSON with indentation and colours |
 //! | [`escape`] | the printed form of names |
 
 pub mod escape;
+pub mod json;
 pub mod messages;
 pub mod options;
 pub mod progress;

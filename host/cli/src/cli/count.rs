@@ -9,6 +9,7 @@ use warpath::{Batch, Program, Query, Want};
 use warpath_exec::aggregate::count::append_values;
 use warpath_exec::aggregate::tally::{Tallied, Tally};
 use warpath_exec::stream::Digest;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{CountByArgs, DistinctArgs, WhereArgs};
@@ -16,7 +17,6 @@ use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::formats;
-use super::look::Look;
 use super::out::Out;
 use super::rows::{Cell, RowWriter};
 use super::run::{self, Consumer, Flow};
@@ -44,7 +44,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
         rows: RowWriter::new(
             format,
             args.rows.raw_output,
-            Look::of(ui.when(), &args.run.output, false),
+            Look::of(ui.when(), args.run.output.is_file(), false),
             names,
         ),
         is_empty: true,
@@ -63,7 +63,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
-    let look = Look::of(ui.when(), &args.run.output, false);
+    let look = Look::of(ui.when(), args.run.output.is_file(), false);
     if args.count {
         formats::check_text(&args.run.output)?;
     }

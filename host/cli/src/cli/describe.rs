@@ -9,6 +9,7 @@ use warpath::aggregate::{Fraction, Statistics, Summary};
 use warpath::{Batch, Program, Want};
 use warpath_exec::aggregate::stats::{Describe, Described};
 use warpath_exec::stream::Digest;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{DescribeArgs, RowsFormat};
@@ -17,7 +18,6 @@ use super::count;
 use super::failure::Failure;
 use super::files;
 use super::formats;
-use super::look::Look;
 use super::out::Out;
 use super::rows::RowWriter;
 use super::run::{self, Consumer, Flow};
@@ -36,7 +36,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
         paths,
         fractions: once(args.quantiles),
-        look: Look::of(ui.when(), &args.run.output, false),
+        look: Look::of(ui.when(), args.run.output.is_file(), false),
         format: formats::named(&args.run.output, args.format, RowsFormat::of_ending)?,
         values: 0,
     };

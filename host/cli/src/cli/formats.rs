@@ -2,10 +2,10 @@
 //! the options that fit it.
 
 use warpath::RowForm;
+use warpath_terminal::json::Look;
 
 use super::args::{Ending, OutputArgs, RowFormat, RowFormatArgs, compressor};
 use super::failure::Failure;
-use super::look::Look;
 use super::out;
 use super::table::TableFormat;
 

@@ -12,8 +12,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpath::TextForm;
 use warpath_backend::answer::text;
 use warpath_terminal::escape::escaped;
-
-use super::look::{HEADER, Look};
+use warpath_terminal::json::{HEADER, Look};
 
 /// The rows that decide the widths, and the bytes of their cells that end them earlier.
 const SAMPLE_ROWS: usize = 1000;

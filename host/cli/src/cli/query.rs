@@ -9,6 +9,7 @@ use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
 use warpath_backend::answer::text;
 use warpath_remote::address::is_url;
 use warpath_terminal::escape::escaped;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{HeadArgs, QueryArgs};
@@ -16,7 +17,6 @@ use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::formats;
-use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::written::Written;
@@ -35,7 +35,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    let look = Look::of(ui.when(), &args.run.output, args.pretty.pretty);
+    let look = Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let watched = std::slice::from_ref(&query);
     let only = &args.run.only;
@@ -119,7 +119,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {
         form: TextForm::Json,
-        look: Look::of(ui.when(), &args.run.output, args.pretty.pretty),
+        look: Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty),
         fields: Fields { name: false, offsets: false, path: false },
         end: b'\n',
         limit,

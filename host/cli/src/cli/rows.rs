@@ -3,10 +3,10 @@
 use warpath::{RowForm, TextForm};
 use warpath_backend::answer::{RowText, text};
 use warpath_core::json;
+use warpath_terminal::json::Look;
 
 use super::args::RowsFormat;
 use super::grid::Grid;
-use super::look::Look;
 
 /// A cell: the JSON text of a value, or `None` for a missing value.
 pub type Cell<'a> = Option<&'a [u8]>;

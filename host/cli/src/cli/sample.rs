@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use warpath::{Batch, Program, Query, Want};
 use warpath_exec::aggregate::sample::Sample;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::SampleArgs;
 use super::failure::Failure;
 use super::files;
 use super::formats;
-use super::look::Look;
 use super::out::Out;
 use super::run::{self, Consumer, Flow};
 use super::written::Written;
@@ -35,7 +35,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         memory: args.memory.memory,
         bytes: 0,
         is_empty: true,
-        look: Look::of(ui.when(), &args.run.output, false),
+        look: Look::of(ui.when(), args.run.output.is_file(), false),
     };
     run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))

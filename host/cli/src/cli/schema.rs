@@ -17,12 +17,12 @@ use std::time::Instant;
 use warpath::schema::{ArrowOptions, InputSchema, SchemaRow};
 use warpath::{Source, schema};
 use warpath_store::schema::ndjson;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{SchemaArgs, SchemaCommand, SchemaFormat};
 use super::failure::Failure;
 use super::files;
-use super::look::Look;
 use super::out::Out;
 use super::run;
 use super::written::Written;
@@ -52,7 +52,7 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let read = read(&engine, sources, options, ui, started)?;
     let text = match format {
         SchemaFormat::Tree => show::tree(&rows(&read)),
-        SchemaFormat::Table => show::table(&rows(&read), Look::of(ui.when(), &args.output, false)),
+        SchemaFormat::Table => show::table(&rows(&read), Look::of(ui.when(), args.output.is_file(), false)),
         SchemaFormat::Ndjson => {
             rows(&read).iter().map(|row| ndjson(row) + "\n").collect::<String>().into_bytes()
         }

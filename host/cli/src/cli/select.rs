@@ -19,13 +19,13 @@ use columns::Column;
 use named::NamePrefix;
 use rows::{Print, Rest, Rows};
 use typed::Table;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs};
 use super::children::Watched;
 use super::failure::Failure;
 use super::grid::Grid;
-use super::look::Look;
 use super::run::{self, Consumer};
 use super::sort::{self, Sorting};
 use super::table::TableWriter;
@@ -57,8 +57,10 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if columns.is_empty() {
         return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
     }
-    let (format, look) =
-        (formats::of_rows(&form, &run.output)?, Look::of(ui.when(), &run.output, form.pretty.pretty));
+    let (format, look) = (
+        formats::of_rows(&form, &run.output)?,
+        Look::of(ui.when(), run.output.is_file(), form.pretty.pretty),
+    );
     let binary = formats::binary_form(format, &run.output);
     if binary.is_none() && on_mismatch != OnMismatchArg::Null {
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")

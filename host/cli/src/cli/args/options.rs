@@ -84,6 +84,11 @@ impl OutputArgs {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
+    /// Returns true if results are written to a file, and not to standard output.
+    pub fn is_file(&self) -> bool {
+        self.path().is_some()
+    }
+
     /// The ending of the file's name, in lower case.
     pub fn ending(&self) -> Option<String> {
         Some(self.path()?.extension()?.to_str()?.to_ascii_lowercase())

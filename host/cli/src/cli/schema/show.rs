@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use warpath::schema::{Kind, SchemaRow};
 use warpath_terminal::escape::escaped;
+use warpath_terminal::json::Look;
 
 use super::super::grid::{Cell, Grid};
-use super::super::look::Look;
 
 /// The most characters of a value, and of a step in a tree.
 const MOST_VALUE: usize = 24;

@@ -15,6 +15,7 @@ use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
 use warpath_terminal::escape::escaped;
+use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::columns::{self, Column};
@@ -24,7 +25,6 @@ use super::{losses, named};
 use crate::cli::args::{OnMismatchArg, SelectArgs, StrictArgs};
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
-use crate::cli::look::Look;
 use crate::cli::out::Out;
 use crate::cli::run::{self, Consumer, Flow};
 use crate::cli::schema::{self, Reading};
@@ -51,7 +51,11 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--auto` makes nested columns, and text has none")
             .with_help("add `--format parquet` or `--format arrow`"));
     };
-    formats::check(form, &args.run.output, Look::of(ui.when(), &args.run.output, args.format.pretty.pretty))?;
+    formats::check(
+        form,
+        &args.run.output,
+        Look::of(ui.when(), args.run.output.is_file(), args.format.pretty.pretty),
+    )?;
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let (schema, sources) = match &args.schema {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use warpath::{Batch, Limit, RowForm, Want};
 use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
+use warpath_terminal::json::{self, Look};
 
 use super::super::failure::Failure;
 use super::super::formats;
 use super::super::grid::Grid;
-use super::super::look::{self, Look};
 use super::super::out::Out;
 use super::super::run::{Consumer, Flow};
 use super::super::sort::{Origins, Sortable};
@@ -121,7 +121,7 @@ impl Rows {
                 Print::AsMade => out.buffer.extend_from_slice(row),
                 Print::Styled(look) => formats::styled(row, *look, &mut out.buffer),
                 Print::Table(grid) => {
-                    look::cells(row, &mut cells);
+                    json::cells(row, &mut cells);
                     grid.row(cells.iter().copied(), &mut out.buffer);
                 }
             }

@@ -5,17 +5,18 @@
 
 use std::io;
 
-use clap::builder::styling::{AnsiColor, Style};
+use clap::builder::styling::Style;
+use memchr::memchr2;
 use terminal_size::{Width, terminal_size_of};
 
-use warpath_terminal::options::{When, supports_color};
+use crate::options::{When, supports_color};
 
-use super::args::OutputArgs;
-
-const KEY: Style = AnsiColor::Blue.on_default().bold();
-const STRING: Style = AnsiColor::Green.on_default();
-const NUMBER: Style = AnsiColor::Cyan.on_default();
-const LITERAL: Style = AnsiColor::Magenta.on_default();
+// The sequences of a terminal that start a colour: bold blue, green, cyan and magenta.
+const KEY: &[u8] = b"\x1b[1m\x1b[34m";
+const STRING: &[u8] = b"\x1b[32m";
+const NUMBER: &[u8] = b"\x1b[36m";
+const LITERAL: &[u8] = b"\x1b[35m";
+const RESET: &[u8] = b"\x1b[0m";
 
 /// The look of the names above rows.
 pub const HEADER: Style = Style::new().bold();
@@ -33,9 +34,8 @@ pub struct Look {
 }
 
 impl Look {
-    /// The look of results for these options.
-    pub fn of(color: When, output: &OutputArgs, pretty: bool) -> Self {
-        let is_file = output.path().is_some();
+    /// The look of results. `is_file` is true if they are written to a file, and not to standard output.
+    pub fn of(color: When, is_file: bool, pretty: bool) -> Self {
         let color = match color {
             When::Always => true,
             When::Never => false,
@@ -75,30 +75,49 @@ enum Kind {
     Scalar,
 }
 
+/// The kind of the token that starts with each byte.
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Scalar; 256];
+    let mut at = 0;
+    while at < 256 {
+        kinds[at] = match at as u8 {
+            b' ' | b'\t' | b'\n' | b'\r' => Kind::Space,
+            b'{' | b'[' => Kind::Open,
+            b'}' | b']' => Kind::Close,
+            b',' => Kind::Comma,
+            b':' => Kind::Colon,
+            b'"' => Kind::String,
+            _ => Kind::Scalar,
+        };
+        at += 1;
+    }
+    kinds
+};
+
+fn kind(byte: u8) -> Kind {
+    KINDS[usize::from(byte)]
+}
+
 /// The first token of a text that is not empty: its kind and its length.
 fn token(text: &[u8]) -> (Kind, usize) {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-    let end = |is_end: fn(&u8) -> bool| text.iter().position(is_end).unwrap_or(text.len());
-    match text[0] {
-        b'{' | b'[' => (Kind::Open, 1),
-        b'}' | b']' => (Kind::Close, 1),
-        b',' => (Kind::Comma, 1),
-        b':' => (Kind::Colon, 1),
-        b'"' => (Kind::String, string(text)),
-        byte if is_space(&byte) => (Kind::Space, text.iter().take_while(|byte| is_space(byte)).count()),
-        _ => (Kind::Scalar, end(|byte| b"{}[],:\" \t\n\r".contains(byte))),
-    }
+    let first = kind(text[0]);
+    let len = match first {
+        Kind::Open | Kind::Close | Kind::Comma | Kind::Colon => 1,
+        Kind::String => string(text),
+        Kind::Space | Kind::Scalar => text.iter().take_while(|byte| kind(**byte) == first).count(),
+    };
+    (first, len)
 }
 
 /// The length of the string at the start of a text, with its quotes.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
-    while let Some(byte) = text.get(at) {
-        at += match byte {
+    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        match text[at] {
             b'"' => return at + 1,
-            b'\\' => 2,
-            _ => 1,
-        };
+            _ => at += 2,
+        }
     }
     text.len()
 }
@@ -162,14 +181,14 @@ impl Printer<'_> {
             if self.look.pretty {
                 self.space(before, kind);
             }
-            let style = match kind {
+            let color = match kind {
                 Kind::String if next() == Some(&b':') => Some(KEY),
                 Kind::String => Some(STRING),
                 Kind::Scalar if text[0] == b'-' || text[0].is_ascii_digit() => Some(NUMBER),
                 Kind::Scalar => Some(LITERAL),
                 _ => None,
             };
-            self.text(text, style);
+            self.text(text, color);
             before = Some(kind);
         }
     }
@@ -194,13 +213,13 @@ impl Printer<'_> {
         }
     }
 
-    fn text(&mut self, text: &[u8], style: Option<Style>) {
-        match style.filter(|_| self.look.color) {
+    fn text(&mut self, text: &[u8], color: Option<&[u8]>) {
+        match color.filter(|_| self.look.color) {
             None => self.out.extend_from_slice(text),
-            Some(style) => {
-                self.out.extend_from_slice(style.render().to_string().as_bytes());
-                self.out.extend_from_slice(text);
-                self.out.extend_from_slice(style.render_reset().to_string().as_bytes());
+            Some(color) => {
+                for part in [color, text, RESET] {
+                    self.out.extend_from_slice(part);
+                }
             }
         }
     }
