@@ -34,6 +34,9 @@ use crate::document::Note;
 
 /// Bytes that are read first of a line that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = 4 << 10;
+/// Bytes of a cache line. Some processors copy from the page cache several times as fast where the offset in
+/// the file and the address in memory agree modulo this number.
+const CACHE_LINE: usize = 64;
 
 /// A file that can be read at any offset: one that is not compressed, or the text of packed lines.
 #[derive(Debug)]
@@ -331,27 +334,34 @@ impl PlainFile {
     /// a file that became shorter. A file that became longer ends with the line that held its last byte when
     /// it was opened.
     pub fn read(&self, begin: u64, size: usize, limit: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
-        let from = begin.saturating_sub(1);
-        // The end of the part, counted from `from`.
-        let own = (self.len.min(begin + size as u64) - from) as usize;
-        let buffer = match buffers.take_with(own.max(BYTE_ORDER_MARK.len()), TAIL_BYTES) {
+        let before = begin.saturating_sub(1);
+        let end = self.len.min(begin + size as u64);
+        let least = ((end - before) as usize).max(BYTE_ORDER_MARK.len());
+        let buffer = match buffers.take_with(least, CACHE_LINE + TAIL_BYTES) {
             Ok(buffer) => buffer,
             Err(error) => return Cut::new(Vec::new(), Some(error)),
         };
+        // Bytes that are read only so that the offset agrees with the address.
+        let more = (self.base + before).wrapping_sub(buffer.as_ptr() as u64) % CACHE_LINE as u64;
+        let more = more.min(before).min((buffer.len() - least) as u64);
+        let (from, more) = (before - more, more as usize);
+        // The end of the part, counted from `from`.
+        let own = (end - from) as usize;
         let mut stretch = Stretch { file: self, buffer, from, filled: 0 };
         let marked = if begin == 0 { BYTE_ORDER_MARK.len() } else { 0 };
         let read = stretch.read_to(own.max(self.len.min(marked as u64) as usize));
         let bytes = stretch.bytes();
         // If the part's last byte is a newline, the line after it starts in the next part.
         let starts = &bytes[..bytes.len().min(own - 1)];
-        let start = match memchr(b'\n', starts) {
+        let own_starts = starts.get(more..).unwrap_or_default();
+        let start = match memchr(b'\n', own_starts) {
             _ if begin == 0 && bytes.starts_with(BYTE_ORDER_MARK) => BYTE_ORDER_MARK.len(),
             _ if begin == 0 => 0,
-            Some(at) => at + 1,
+            Some(at) => more + at + 1,
             None => return Cut::new(Vec::new(), read.err()),
         };
         // The last line that starts in this part. All lines before it are whole.
-        let last = memrchr(b'\n', starts).map_or(start, |at| (at + 1).max(start));
+        let last = memrchr(b'\n', own_starts).map_or(start, |at| (more + at + 1).max(start));
         let known = starts.len().saturating_sub(last);
         let end = match read {
             Ok(_) => stretch.line_end(last, known, limit),
