@@ -2,7 +2,7 @@
 //!
 //! Values are equal as RFC 9535 compares them (section 2.3.5.2.2): numbers by value (`1`, `1.0` and `10e-1`),
 //! strings by their code points with escapes resolved, arrays element by element, objects by their members in
-//! any order. The order of the bytes is:
+//! any order, of which the first of each name counts. The order of the bytes is:
 //!
 //! ```text
 //! missing < null < false < true < numbers by value < strings by code points < arrays < objects
@@ -206,7 +206,8 @@ fn array(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usiz
 
 fn object(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usize> {
     out.push(OBJECT);
-    let mut members: Vec<Vec<u8>> = Vec::new();
+    // The key of each member, and the length of its name's key.
+    let mut members: Vec<(Vec<u8>, usize)> = Vec::new();
     let end = items(text, at, b'}', |at| {
         let mut member = Vec::new();
         let colon =
@@ -214,12 +215,15 @@ fn object(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usi
         if *text.get(colon)? != b':' {
             return None;
         }
+        let name = member.len();
         let end = value(text, space(text, colon + 1), depth, &mut member)?;
-        members.push(member);
+        members.push((member, name));
         Some(end)
     })?;
-    members.sort_unstable();
-    members.iter().for_each(|member| out.extend_from_slice(member));
+    // The order of members with the same name stays that of the text.
+    members.sort_by(|(a, a_name), (b, b_name)| a[..*a_name].cmp(&b[..*b_name]));
+    members.dedup_by(|(a, a_name), (b, b_name)| a[..*a_name] == b[..*b_name]);
+    members.iter().for_each(|(member, _)| out.extend_from_slice(member));
     out.push(0);
     Some(end)
 }
@@ -462,6 +466,9 @@ mod tests {
             (r#""\u0041\/\n\"\u00e9""#, r#""A/\n\"é""#),
             (r#""\ud83d\ude00\uD83D""#, r#""😀\ud83d""#),
             (r#"{ "b" : [ 1.0 , { } ] , "a" : null }"#, r#"{"a":null,"b":[1,{}]}"#),
+            (r#"{"a":1,"a":2}"#, r#"{"a":1}"#),
+            (r#"{"b":0,"a":2,"\u0061":[1],"a":{}}"#, r#"{"a":2,"b":0}"#),
+            (r#"{"a":{"c":2,"c":1},"a":3}"#, r#"{"a":{"c":2}}"#),
             (r#"[ ]"#, "[]"),
             ("tru", "tru"),
             ("[1 2]", "[1 2]"),
