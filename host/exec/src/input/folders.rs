@@ -1,10 +1,9 @@
 //! The files of folders.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use walkdir::WalkDir;
 use warpath_core::error::InputError;
 
 use super::decoded::ENDINGS as COMPRESSED;
@@ -69,22 +68,26 @@ pub(super) fn files_of_folder(
     files: FolderFiles,
     found: &mut Vec<PathBuf>,
 ) -> Result<(), InputError> {
-    let failed = |source| InputError::Io { name: path.display().to_string(), source };
-    let mut entries = fs::read_dir(path).map_err(failed)?.collect::<io::Result<Vec<_>>>().map_err(failed)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let (name, inner) = (entry.file_name(), entry.path());
-        if name.as_encoded_bytes().starts_with(b".") {
-            continue;
-        }
+    let walk = WalkDir::new(path).sort_by_file_name().into_iter();
+    for entry in walk.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
+        let entry = entry.map_err(unreadable)?;
         // The type of a link is not that of its target.
-        if entry.file_type().map_err(failed)?.is_dir() {
-            files_of_folder(&inner, files, found)?;
-        } else if files.has(&name) && inner.is_file() {
-            found.push(inner);
+        if !entry.file_type().is_dir() && files.has(entry.file_name()) && entry.path().is_file() {
+            found.push(entry.into_path());
         }
     }
     Ok(())
+}
+
+/// True if shells match a name only by an explicit dot.
+pub(super) fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// The error of a folder that cannot be read.
+pub(super) fn unreadable(error: walkdir::Error) -> InputError {
+    let name = error.path().unwrap_or_else(|| Path::new(".")).display().to_string();
+    InputError::Io { name, source: error.into() }
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use glob::{MatchOptions, glob_with};
+use glob::{MatchOptions, Pattern};
+use walkdir::WalkDir;
 use warpath_core::braces;
 use warpath_core::error::InputError;
 
-use super::folders::{FolderFiles, files_of_folder};
+use super::folders::{FolderFiles, files_of_folder, is_hidden, unreadable};
 use super::source::Source;
+use super::text::BYTE_ORDER_MARK;
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
 /// dot.
@@ -24,7 +26,8 @@ impl Source {
     ///   files and folders are left out. Links to files are read; links to folders are not entered. The order
     ///   is that of the names in each folder.
     /// * A *pattern* has `*`, `?`, `[a-z]`, `**` and `{a,b}`. It means the files that match, sorted, each
-    ///   once, whatever their endings. `folder/**` means all files in the folder and in its folders.
+    ///   once, whatever their endings. `folder/**` means all files in the folder and in its folders. Links
+    ///   are as in folders: one to a folder is entered only if the pattern names it.
     ///
     /// A name that is neither of them is a file that does not exist. Its error comes when it is read.
     ///
@@ -69,6 +72,7 @@ impl Source {
         let mut text = Vec::new();
         list.read_to_end(&mut text).map_err(failed)?;
         let by_zeros = text.contains(&0);
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
         let names = text.split(|byte| *byte == if by_zeros { 0 } else { b'\n' });
         let trimmed =
             names.map(|name| if by_zeros { name } else { name.strip_suffix(b"\r").unwrap_or(name) });
@@ -136,24 +140,124 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
         let at_end = pattern == "**" || pattern.ends_with("/**");
         let pattern = if at_end { &format!("{pattern}/*") } else { pattern };
         // An invalid pattern was meant as a name.
-        for path in glob_with(pattern, AS_SHELLS_DO).map_err(|_| none())? {
-            let path = path.map_err(|error| {
-                let source = io::Error::from(error.error().kind());
-                InputError::Io { name: error.path().display().to_string(), source }
-            })?;
-            if !path.is_dir() {
-                files.push(path);
-            }
-        }
+        walk(pattern, &mut files).map_err(|error| error.unwrap_or_else(none))?;
     }
     files.sort();
     files.dedup();
     if files.is_empty() { Err(none()) } else { Ok(files) }
 }
 
+/// Adds the files that match a pattern without braces. Names that are not UTF-8 match by their characters, of
+/// which each invalid sequence is one.
+///
+/// # Errors
+/// `None` for an invalid pattern. [`InputError::Io`] for a folder that cannot be read.
+fn walk(pattern: &str, files: &mut Vec<PathBuf>) -> Result<(), Option<InputError>> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    // The folder that the pattern names, and the parts of the pattern below it.
+    let fixed = parts.iter().take_while(|part| !part.contains(['*', '?', '['])).count().min(parts.len() - 1);
+    let (root, parts) = parts.split_at(fixed);
+    let is_here = root.is_empty();
+    let root = match root {
+        [] => ".".to_owned(),
+        [""] => "/".to_owned(),
+        root => root.join("/"),
+    };
+    let deep = parts.iter().position(|part| *part == "**");
+    let of_parts = |len: usize| Pattern::new(&parts[..len].join("/")).map_err(|_| None);
+    // Folders above the first `**` match the start of the pattern.
+    let folders = (1..deep.map_or(parts.len(), |at| at + 1)).map(of_parts).collect::<Result<Vec<_>, _>>()?;
+    let whole = of_parts(parts.len())?;
+    let is_hidden_named = parts.iter().any(|part| part.starts_with('.'));
+    let matches = |pattern: &Pattern, path: &Path| {
+        let below = path.strip_prefix(&root).unwrap_or(path);
+        pattern.matches_with(&below.to_string_lossy(), AS_SHELLS_DO)
+    };
+    let walk = WalkDir::new(&root).max_depth(deep.map_or(parts.len(), |_| usize::MAX)).into_iter();
+    let entered = walk.filter_entry(|entry| match (entry.depth(), entry.file_type().is_dir()) {
+        (0, _) | (_, false) => true,
+        (depth, true) => match folders.get(depth - 1) {
+            Some(folder) => matches(folder, entry.path()),
+            None => is_hidden_named || !is_hidden(entry.file_name()),
+        },
+    });
+    for entry in entered {
+        let entry = match entry {
+            // There is no such folder, or it is gone by now.
+            Err(error) if error.io_error().is_some_and(|it| it.kind() == io::ErrorKind::NotFound) => continue,
+            entry => entry.map_err(|error| Some(unreadable(error)))?,
+        };
+        if entry.depth() > 0 && matches(&whole, entry.path()) && !entry.path().is_dir() {
+            let path = entry.into_path();
+            files.push(if is_here {
+                path.strip_prefix(&root).map(Path::to_owned).unwrap_or(path)
+            } else {
+                path
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn patterns_name_files_as_shells_do() {
+        use std::os::unix::ffi::OsStrExt;
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &[u8]| folder.path().join(OsStr::from_bytes(name));
+        for name in [
+            &b"a/x.json"[..],
+            b"a/b/x.json",
+            b"a/b/c/y.json",
+            b"a/.h/x.json",
+            b".h/x.json",
+            b"a/.x.json",
+            b"\xff/x.json",
+            b"a/\xfe.json",
+            b"[a]/x.json",
+            b"a/b.d/x.json",
+        ] {
+            std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            std::fs::write(at(name), "{}").unwrap();
+        }
+        symlink("..", at(b"a/b/up")).unwrap();
+        symlink("b", at(b"a/latest")).unwrap();
+        symlink("../a/x.json", at(b"a/b/link.json")).unwrap();
+        let root = folder.path().to_str().unwrap();
+        let found = |pattern: &str| {
+            let files = matching(&format!("{root}/{pattern}")).unwrap_or_default();
+            let below = |file: &PathBuf| file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            files.iter().map(below).collect::<Vec<_>>().join(" ")
+        };
+        for (pattern, want) in [
+            ("a/*.json", "a/x.json a/\u{fffd}.json"),
+            ("a/?.json", "a/x.json a/\u{fffd}.json"),
+            ("*/x.json", "[a]/x.json a/x.json \u{fffd}/x.json"),
+            ("a/*/x.json", "a/b/x.json a/b.d/x.json"),
+            ("a/**/x.json", "a/b/x.json a/b.d/x.json a/x.json"),
+            ("a/b/**", "a/b/c/y.json a/b/link.json a/b/x.json"),
+            ("**/y.json", "a/b/c/y.json"),
+            ("a/latest/*.json", "a/latest/link.json a/latest/x.json"),
+            ("a/{b,b.d,}/x.json", "a/b/x.json a/b.d/x.json a/x.json"),
+            ("{a/b,a/b.d}/x*", "a/b/x.json a/b.d/x.json"),
+            (".*/x.json", ".h/x.json"),
+            ("a/.*/x.json", "a/.h/x.json"),
+            ("**/.h/*", ".h/x.json a/.h/x.json"),
+            ("a/.*", "a/.x.json"),
+            ("[[]a]/*", "[a]/x.json"),
+            ("none/*", ""),
+            ("a/x.json/*", ""),
+            ("a/**x", ""),
+        ] {
+            assert_eq!(found(pattern), want, "{pattern}");
+        }
+    }
 
     #[test]
     fn lists_are_read_by_lines_or_zeros() {
@@ -163,6 +267,7 @@ mod tests {
         };
         assert_eq!(listed(b"a b\n\nc\r\nd"), Ok(paths(&[(1, "a b"), (3, "c"), (4, "d")])));
         assert_eq!(listed(b"a\nb\0c\r\0"), Ok(paths(&[(1, "a\nb"), (2, "c\r")])));
+        assert_eq!(listed(b"\xef\xbb\xbfa\nb"), Ok(paths(&[(1, "a"), (2, "b")])));
         assert_eq!(listed(b"\n\n"), Err("list: the list has no names".into()));
     }
 }
