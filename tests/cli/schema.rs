@@ -90,6 +90,29 @@ fn differences() {
     assert_snapshot!("schema_bad_saved", folder.run(&["schema", "diff", "bad.schema", "one.ndjson"]));
 }
 
+/// Records with names of their own are no map, so that what goes is seen.
+#[test]
+fn flat_records_keep_their_columns() {
+    let record = |i: usize, time: &str| format!("{{{time}\"level\":\"info\",\"a{i}\":\"x\"}}\n");
+    let all = |time: &str| (0..40).map(|i| record(i, time)).collect::<String>();
+    let (before, after) = (all("\"ts\":\"2026-11-27T10:00:00Z\","), all(""));
+    let by_id: String = (0..40).map(|i| format!("{{\"by_id\":{{\"u{i}\":1}}}}\n")).collect();
+    let folder = Folder::new(&[("a", before.as_bytes()), ("b", after.as_bytes()), ("c", by_id.as_bytes())]);
+    let sql = folder.run(&["schema", "--format", "sql", "a"]).ok().to_owned();
+    assert!(
+        sql.contains("\"ts\" TIMESTAMP") && sql.contains("\"a39\" VARCHAR") && !sql.contains("MAP"),
+        "{sql}"
+    );
+    let diff = folder.run(&["schema", "diff", "a", "b"]);
+    assert_eq!((diff.code, diff.text()), (1, "- $.ts: time (a:1)\n"), "{diff}");
+    // Other objects are maps, unless the option keeps their names.
+    assert!(folder.run(&["schema", "c"]).ok().contains("40  object; map"));
+    assert!(folder.run(&["schema", "--no-maps", "c"]).ok().contains("u39"));
+    folder.run(&["select", "--auto", "--no-maps", "c", "-o", "c.parquet"]).ok();
+    let names = folder.read("c.parquet");
+    assert!(names.windows(3).any(|name| name == b"u39"));
+}
+
 #[test]
 fn nothing_to_describe() {
     let folder = Folder::new(&[("empty.ndjson", b"\n\n")]);

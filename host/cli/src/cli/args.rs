@@ -23,7 +23,7 @@ pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
-    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArg,
+    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, MapArgs, OnErrorArg,
     OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs, RunArgs,
     SkipArgs, StatsFormat, StrictArgs, WhereArgs,
 };

@@ -20,7 +20,8 @@ use warpath_terminal::progress::Progress;
 
 use super::args::{
     BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
-    FollowArgs, OnMismatchArg, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs, WhereArgs,
+    FollowArgs, MapArgs, OnMismatchArg, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs,
+    WhereArgs,
 };
 use super::failure::Failure;
 use super::out::Out;
@@ -417,6 +418,7 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         let args = SelectArgs {
             columns,
             auto: false,
+            maps: MapArgs::default(),
             schema: None,
             files,
             column: ColumnArgs::default(),

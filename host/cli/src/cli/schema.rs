@@ -45,6 +45,7 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let options = Reading {
         limit: args.limit.limit,
         predicate: args.only.predicate()?,
+        keeps_names: args.maps.no_maps,
         progress: args.report.progress.progress,
         is_first_pass: false,
         stats: args.report.stats.stats,
@@ -65,8 +66,9 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         }
     };
     let mut out = Out::new(&args.output).made_from(mode);
+    out.make_whole();
     out.lines(&text)?;
-    out.finish()?;
+    out.complete()?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ use warpath_backend::backend::Backend;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::strict;
 use warpath_core::error::{Error, InputError, RecordError};
+use warpath_core::foreign::Foreign;
 use warpath_core::pool::stream::Turn;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
@@ -25,7 +26,7 @@ use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::{self, Task};
 use super::{Ordered, Running, Stats};
-use crate::document::{Format, opening_line};
+use crate::document::Format;
 use crate::engine::OnError;
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
@@ -78,12 +79,14 @@ pub struct Added {
     faults: Vec<LineFault>,
     /// The text around the first fault, and the offset of the fault in it.
     around: Option<(Vec<u8>, usize)>,
-    /// True if the first fault is in a line that evidently begins a document of several lines.
-    in_opening: bool,
+    /// The format that an input seems to have whose first text this is, and the number of its first line.
+    format: Option<(u64, Foreign)>,
 }
 
 /// The operator that collects a schema.
 pub struct SchemaOperator {
+    /// True if objects that look like maps stay objects.
+    keeps_names: bool,
     on_error: OnError,
     trees: Trees,
     /// For each text that has records: its number, its input, and the number of its first line.
@@ -117,11 +120,6 @@ pub struct SchemaPart {
     // Hidden: the program alone needs it.
     #[doc(hidden)]
     pub faulty: Option<(Vec<u8>, usize)>,
-    /// True if the run ends there, and the record is evidently the first line of a document of several lines
-    /// ([`Batch::begins_document`](super::Batch::begins_document)).
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    pub begins_document: bool,
 }
 
 /// The schema of some inputs.
@@ -162,7 +160,7 @@ impl InputSchema {
 impl SchemaTask {
     fn add(&self, thread: usize, number: u64, text: &mut Text<'_>) -> Result<Added, Error> {
         let mut added =
-            Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, in_opening: false };
+            Added { number, lines: 0, records: 0, faults: Vec::new(), around: None, format: None };
         let known = text.extract().and_then(|extract| task::fault(extract, text, self.strict));
         if let Some(fault) = known {
             added.faults.push(LineFault { line: 0, fault });
@@ -173,14 +171,15 @@ impl SchemaTask {
             self.trees.lock().unwrap_or_else(PoisonError::into_inner).insert(thread, (tree, walker));
             done?;
         }
+        if !added.faults.is_empty() && text.extract().is_none() {
+            added.format = Foreign::of_lines(text.bytes());
+        }
         if let (false, Some(fault)) = (self.skips, added.faults.first()) {
             let line = nth_line(text.bytes(), fault.line as usize);
             let at = fault.fault.at.min(line.len());
             let from = at.saturating_sub(AROUND);
             let to = (at + AROUND).min(line.len());
             added.around = Some((line[from..to].to_vec(), at - from));
-            added.in_opening =
-                text.extract().is_none() && opening_line(text.bytes()) == Some(u64::from(fault.line));
         }
         text.forget();
         Ok(added)
@@ -310,7 +309,7 @@ impl<'a> Operator<'a> for SchemaOperator {
 
     fn take(&mut self, part: Part<'a, Added>) -> Taken<Self::Items> {
         let Part { text, result, origin, first_line } = part;
-        let Added { number, lines, records, faults, around, in_opening } = result;
+        let Added { number, lines, records, faults, around, format } = result;
         if self.sources.last() != Some(&origin.name) {
             self.sources.push(origin.name.clone());
         }
@@ -319,19 +318,19 @@ impl<'a> Operator<'a> for SchemaOperator {
             let first_line = if is_document { 0 } else { first_line };
             self.texts.push((number, self.sources.len() as u64 - 1, first_line));
         }
-        let errors =
-            faults.iter().map(|fault| located(record_error(&origin.name, first_line, fault), text.extract()));
+        let format = format.filter(|_| first_line == 0);
+        let errors = faults.iter().map(|fault| {
+            let error = located(record_error(&origin.name, first_line, fault), text.extract());
+            let input = format.and_then(|(line, format)| (line + 1 == error.line).then_some(format));
+            RecordError { input, ..error }
+        });
         let (mut skipped, mut error) = (Vec::new(), None);
-        let mut begins_document = false;
         match self.on_error {
             OnError::Skip => skipped.extend(errors),
-            OnError::Fail => {
-                begins_document = in_opening && first_line == 0;
-                error = { errors }.next().map(|fault| InputError::from(fault).into());
-            }
+            OnError::Fail => error = { errors }.next().map(|fault| InputError::from(fault).into()),
         }
         let counts = Stats { lines, matches: records, skipped: skipped.len() as u64, ..Stats::default() };
-        let part = SchemaPart { records, skipped, faulty: around, begins_document };
+        let part = SchemaPart { records, skipped, faulty: around };
         Taken { items: Some(part).into_iter(), lines, counts, error }
     }
 }
@@ -339,10 +338,21 @@ impl<'a> Operator<'a> for SchemaOperator {
 impl<'a> Schemas<'a> {
     pub(crate) fn start(input: Request<'a>, limit: Option<u64>) -> Self {
         let trees = Trees::default();
-        let (texts, sources) = (Vec::new(), Vec::new());
-        let operator =
-            SchemaOperator { on_error: input.engine.on_error(), trees: trees.clone(), texts, sources };
+        let operator = SchemaOperator {
+            keeps_names: false,
+            on_error: input.engine.on_error(),
+            trees: trees.clone(),
+            texts: Vec::new(),
+            sources: Vec::new(),
+        };
         Self::new(operator, start(input, limit, trees))
+    }
+
+    /// Keeps the names of objects that look like maps, with a node for each.
+    #[must_use]
+    pub fn keeping_names(mut self, yes: bool) -> Self {
+        self.operator.keeps_names = yes;
+        self
     }
 
     /// The schema of all parts that were yielded. Call it when the iterator has ended without an error.
@@ -350,7 +360,7 @@ impl<'a> Schemas<'a> {
     pub fn finish(mut self) -> InputSchema {
         // The workers end before their trees are taken.
         self.running.flow = None;
-        let SchemaOperator { trees, texts, sources, .. } = self.operator;
+        let SchemaOperator { keeps_names, trees, texts, sources, .. } = self.operator;
         let trees = std::mem::take(&mut *trees.lock().unwrap_or_else(PoisonError::into_inner));
         let mut trees = trees.into_values().map(|(tree, _)| tree);
         let mut tree = trees.next().unwrap_or_default();
@@ -364,7 +374,9 @@ impl<'a> Schemas<'a> {
                 None => position,
             }
         });
-        tree.fold_maps();
+        if !keeps_names {
+            tree.fold_maps();
+        }
         InputSchema { tree, sources }
     }
 }

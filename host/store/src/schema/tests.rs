@@ -318,11 +318,21 @@ fn objects_used_as_maps_are_folded() {
     assert_eq!((values.total(), values.missing()), (2000, 0));
     assert_eq!(at(&tree, &["by_id", "*", "n"]).integers(), Some((0, 1999)));
     assert_eq!(tree.root().members().len(), 21);
-    // One document.
+    // One object in one document.
     let entries: Vec<String> = (0..64).map(|i| format!("\"p{i}\":{{\"v\":{i}}}")).collect();
-    let mut tree = tree_of(&format!("{{{}}}", entries.join(",")));
+    let mut tree = tree_of(&format!("{{\"by_name\":{{{}}}}}", entries.join(",")));
     tree.fold_maps();
-    assert_eq!(at(&tree, &["*", "v"]).total(), 64);
+    assert_eq!(at(&tree, &["by_name", "*", "v"]).total(), 64);
+    // Records are no maps, and neither are objects that have a name in common.
+    for record in [
+        |i: usize| format!("{{\"x{i}\":\"a\"}}\n"),
+        |i: usize| format!("{{\"at\":{{\"x{i}\":\"a\",\"level\":\"info\"}}}}\n"),
+    ] {
+        let mut tree = tree_of(&(0..100).map(record).collect::<String>());
+        let before = tree.len();
+        tree.fold_maps();
+        assert_eq!(tree.len(), before);
+    }
     // A wide table is none.
     let wide: Vec<String> = (0..300).map(|i| format!("\"c{i}\":{i}")).collect();
     let mut tree = tree_of(&format!("{{{}}}\n", wide.join(",")).repeat(9));

@@ -543,8 +543,9 @@ impl<'a> SchemaNode<'a> {
         all
     }
 
-    /// True if the objects are used as maps: they have at least 32 names, at least nine tenths of the values
-    /// other than `null` are of one class (booleans, numbers, strings, objects or arrays), and either
+    /// True if the objects are used as maps: they are not the records, they have at least 32 names, of which
+    /// several objects have none in common, at least nine tenths of the values other than `null` are of one
+    /// class (booleans, numbers, strings, objects or arrays), and either
     ///
     /// * a name is in a quarter of the objects at most, on average, or
     /// * the values are containers, and there are more than eight names for each object.
@@ -552,14 +553,19 @@ impl<'a> SchemaNode<'a> {
     pub fn looks_like_map(self) -> bool {
         const LEAST_NAMES: usize = 32;
         let members = &self.node.rare.members;
-        if members.len() < LEAST_NAMES {
+        if members.len() < LEAST_NAMES || matches!(self.node.rare.step, Step::Root) {
             return false;
         }
+        let objects = self.count(Kind::Object);
         let mut counts = [0u64; Kind::OF_VALUES];
         let mut occurrences = 0;
         for member in members {
             let member = self.other(*member);
-            occurrences += member.total() - member.node.repeated;
+            let having = member.total() - member.node.repeated;
+            if objects > 1 && having == objects {
+                return false;
+            }
+            occurrences += having;
             for (count, more) in counts.iter_mut().zip(member.node.counts) {
                 *count += more;
             }
@@ -574,7 +580,7 @@ impl<'a> SchemaNode<'a> {
         ];
         let most = classes.into_iter().max().unwrap_or(0);
         let values = occurrences.max(counts.iter().sum()) - of(&[Kind::Null]);
-        let (names, objects) = (members.len() as u64, self.count(Kind::Object));
+        let names = members.len() as u64;
         let is_alike = most > 0 && most * 10 >= values * 9;
         let is_sparse = occurrences * 4 <= names * objects;
         is_alike && (is_sparse || most == containers && objects * 8 < names)

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::aggregate::SortArgs;
 use super::options::{
-    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, OnMismatchArg,
-    PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
+    ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, MapArgs,
+    OnMismatchArg, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
 };
 use super::values::expression;
 
@@ -150,6 +150,9 @@ pub struct SelectArgs {
     /// none; so does the type `auto` of a single column, as in id:auto='$.id'.
     #[arg(long, conflicts_with_all = ["pretty", "follow"])]
     pub auto: bool,
+
+    #[command(flatten)]
+    pub maps: MapArgs,
 
     /// Take the columns of `--auto`, and the types `auto`, from FILE, in place of a first pass over the input
     ///

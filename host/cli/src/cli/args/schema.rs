@@ -6,7 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::endings::Ending;
 use super::options::{
-    ColumnArgs, EngineArgs, FileArgs, LimitArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs, WhereArgs,
+    ColumnArgs, EngineArgs, FileArgs, LimitArgs, MapArgs, OnErrorArgs, OutputArgs, ReportArgs, StrictArgs,
+    WhereArgs,
 };
 use crate::cli::failure::Failure;
 use crate::cli::formats;
@@ -54,6 +55,8 @@ pub struct SchemaArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<SchemaFormat>,
 
+    #[command(flatten)]
+    pub maps: MapArgs,
     #[command(flatten)]
     pub only: WhereArgs,
     #[command(flatten)]
@@ -112,6 +115,8 @@ pub struct SchemaDiffArgs {
     #[arg(value_name = "B")]
     pub after: PathBuf,
 
+    #[command(flatten)]
+    pub maps: MapArgs,
     #[command(flatten)]
     pub on_error: OnErrorArgs,
     #[command(flatten)]

@@ -25,7 +25,9 @@ pub fn run(args: &SchemaDiffArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
         return Err(Failure::usage("`-` is given twice, and standard input can be read only once"));
     }
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;
-    let [before, after] = [&args.before, &args.after].map(|path| rows_of(path, &engine, ui, started));
+    let no_maps = args.maps.no_maps;
+    let [before, after] =
+        [&args.before, &args.after].map(|path| rows_of(path, no_maps, &engine, ui, started));
     let (before, after) = (before?, after?);
     let differences = schema::diff(&before, &after);
     let mut out = Out::stdout();
@@ -39,7 +41,13 @@ pub fn run(args: &SchemaDiffArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
 }
 
 /// The rows of an input or a saved schema.
-fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Vec<SchemaRow>, Failure> {
+fn rows_of(
+    path: &Path,
+    keeps_names: bool,
+    engine: &Engine,
+    ui: &Ui,
+    started: Instant,
+) -> Result<Vec<SchemaRow>, Failure> {
     if is_saved(path) {
         return saved(path);
     }
@@ -48,6 +56,7 @@ fn rows_of(path: &Path, engine: &Engine, ui: &Ui, started: Instant) -> Result<Ve
     let options = Reading {
         limit: None,
         predicate: None,
+        keeps_names,
         progress: progress.progress,
         stats: stats.stats,
         is_first_pass: false,

@@ -20,6 +20,8 @@ pub struct Reading {
     pub limit: Option<u64>,
     /// The condition on records.
     pub predicate: Option<Predicate>,
+    /// True if no object is a map.
+    pub keeps_names: bool,
     pub progress: When,
     pub stats: Option<StatsFormat>,
     /// True if the inputs are read once more. The second pass reports skipped records.
@@ -40,10 +42,10 @@ pub fn read(
     if let Some(predicate) = &predicate {
         input = input.matching(predicate);
     }
-    let mut parts = input.schema(limit);
+    let mut parts = input.schema(limit).keeping_names(options.keeps_names);
     let setup = started.elapsed();
     let (mut records, mut skipped, mut first) = (0, 0, None::<RecordError>);
-    let (mut faulty, mut begins_document) = (None, false);
+    let mut faulty = None;
     while limit.is_none_or(|limit| records < limit)
         && let Some(part) = parts.next()
     {
@@ -52,17 +54,14 @@ pub fn read(
                 records += part.records;
                 skipped += part.skipped.len() as u64;
                 first = first.or(part.skipped.into_iter().next());
-                (faulty, begins_document) = (part.faulty, part.begins_document);
+                faulty = part.faulty;
                 progress.update(parts.bytes_read());
             }
             Err(error) => {
                 progress.finish(parts.bytes_read());
                 let is_record = matches!(error, Error::Input(InputError::Record(_)));
                 let shown = faulty.filter(|_| is_record).map(|(line, at)| run::excerpt(&line, at));
-                return Err(match begins_document && is_record {
-                    true => Failure::PartOfDocument(Box::new(error), shown),
-                    false => Failure::Library(Box::new(error), shown),
-                });
+                return Err(Failure::Library(Box::new(error), shown));
             }
         }
     }

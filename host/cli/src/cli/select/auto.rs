@@ -162,6 +162,7 @@ fn of_all(
     let options = Reading {
         limit: limit.filter(|_| !has_bitmap),
         predicate: if has_bitmap { None } else { args.run.only.predicate()? },
+        keeps_names: args.maps.no_maps,
         progress: args.run.report.progress.progress,
         stats: None,
         is_first_pass: true,
@@ -326,6 +327,10 @@ impl Consumer for Nested {
 
     fn decodes(&self) -> Option<Arc<NestedSchema>> {
         Some(self.schema.clone())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.writer.is_whole()
     }
 
     fn is_done(&self) -> bool {
