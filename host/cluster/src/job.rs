@@ -140,12 +140,14 @@ impl Drop for Job {
             scheduler.remove_session(RemoveSessionParams { session_id: session }).await.ok()
         };
         // The caller's runtime may be about to end. A scheduler that is lost does not hold the caller up.
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async { tokio::time::timeout(Duration::from_secs(2), end).await.ok() })
         });
         // Cleaning is an aid: the scheduler forgets old queries by itself.
-        let _ = thread.join();
+        if let Ok(thread) = thread {
+            let _ = thread.join();
+        }
     }
 }
 

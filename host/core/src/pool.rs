@@ -6,16 +6,19 @@
 //! | [`stream`] | values made from items that are read meanwhile, by threads that wait |
 //!
 //! [`map`] uses rayon's threads, which stay from one call to the next. With threads of its own, an evaluation
-//! of four steps started sixteen for each step, which took 3 ms of 12. No other crate of the product names
-//! rayon.
+//! of four steps started sixteen for each step, which took 3 ms of 12. The pool is not rayon's global one,
+//! which panics where a thread cannot be started. No other crate of the product names rayon.
 
 pub mod stream;
 
+use std::iter;
 use std::mem;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The number of cores that this process may use. It is read once, because the system reads files for it.
 pub fn cores() -> usize {
@@ -23,9 +26,20 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// The number of threads that [`map`] uses.
+/// The threads of [`map`]: one for each core, or fewer if the system starts fewer. `None` if it starts none.
+fn pool() -> Option<&'static ThreadPool> {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let build = |threads: usize| {
+        let name = |thread| format!("warpath map {thread}");
+        ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()
+    };
+    let all = || iter::successors(Some(cores()), |threads| Some(threads / 2).filter(|threads| *threads > 0));
+    POOL.get_or_init(|| all().find_map(build)).as_ref()
+}
+
+/// The number of threads that [`map`] uses, the caller's included.
 pub fn threads() -> usize {
-    cores().min(rayon::current_num_threads())
+    pool().map_or(1, ThreadPool::current_num_threads)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -98,7 +112,8 @@ fn share(threads: usize, count: usize, make: &(dyn Fn(usize) + Sync)) {
             some.for_each(make);
         }
     };
-    rayon::in_place_scope(|scope| {
+    let Some(pool) = pool() else { return work() };
+    pool.in_place_scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|_| work());
         }

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::thread;
 
 use warpath_backend::backend::Backend;
 use warpath_backend::backend::together::Together;
@@ -93,8 +94,12 @@ fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
     if let Some(twice) = numbers.iter().enumerate().find(|(i, number)| numbers[..*i].contains(number)) {
         return Err(Error::Usage(format!("cuda:{} is named twice", twice.1)));
     }
-    let devices: Result<Vec<_>, Error> = std::thread::scope(|scope| {
-        let threads: Vec<_> = numbers.iter().map(|number| scope.spawn(|| cuda(*number))).collect();
+    let devices: Result<Vec<_>, Error> = thread::scope(|scope| {
+        let start = |number: &usize| {
+            let number = *number;
+            thread::Builder::new().spawn_scoped(scope, move || cuda(number)).map_err(Error::Thread)
+        };
+        let threads: Vec<_> = numbers.iter().map(start).collect::<Result<_, _>>()?;
         let died = |_| Err(Error::Internal("a thread that opens a device ended before it had".into()));
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect()
     });

@@ -8,6 +8,7 @@ pub(super) use nothing::Watch;
 #[cfg(feature = "notify")]
 mod by_system {
     use std::path::{Path, PathBuf};
+    use std::thread;
 
     use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
@@ -31,6 +32,8 @@ mod by_system {
                 Ok(event) => changed(&event.paths),
                 Err(_) => changed(&[]),
             };
+            // Without a thread, the watcher of `notify` panics as it is used, and again as it is dropped.
+            thread::Builder::new().spawn(|| ()).ok()?.join().ok()?;
             let mut watcher = notify::recommended_watcher(handler).ok()?;
             for folder in folders {
                 watcher.watch(folder, RecursiveMode::NonRecursive).ok()?;

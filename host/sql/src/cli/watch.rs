@@ -35,6 +35,7 @@ impl Watch {
             When::Always => true,
             When::Auto => io::stderr().is_terminal() && !is_shown,
         };
+        // Without a thread, there is no display.
         let thread = is_visible.then(|| {
             let (sender, receiver) = channel();
             let (report, total) = (report.clone(), total.clone());
@@ -48,9 +49,9 @@ impl Watch {
                 progress.expect(planned());
                 progress.finish(report.bytes_read());
             };
-            (sender, thread::spawn(show))
+            Some((sender, thread::Builder::new().spawn(show).ok()?))
         });
-        Self { total, thread }
+        Self { total, thread: thread.flatten() }
     }
 
     /// Says that a plan runs now. What was read before was for the schemas of its files.

@@ -3,9 +3,10 @@
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use warpath::Error;
 use warpath::twig::{FileChange, Standing};
 use warpath_terminal::messages::Ui;
 
@@ -24,10 +25,13 @@ pub struct Watch {
 
 impl Watch {
     /// Starts the thread. `known` is the file's stamp from before the file was first read.
-    pub fn start(path: &Path, mut known: Option<Stamp>, standing: &Standing, ui: &Ui) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Thread`] if the system has no thread left.
+    pub fn start(path: &Path, mut known: Option<Stamp>, standing: &Standing, ui: &Ui) -> Result<Self, Error> {
         let (stop, stopped) = channel();
         let (path, standing, ui) = (path.to_owned(), standing.clone(), ui.clone());
-        let thread = thread::spawn(move || {
+        let work = move || {
             // A file that is being written is read only when two successive stamps are equal.
             let mut before = known;
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
@@ -38,8 +42,9 @@ impl Watch {
                 }
                 before = now;
             }
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
+        };
+        let thread = Builder::new().name("warpath watch".into()).spawn(work).map_err(Error::Thread)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
 
