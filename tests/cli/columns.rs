@@ -176,16 +176,16 @@ fn what_is_written_is_whole() {
             folder.run(&[&["select", "a:int64=$.a", "--format", format, "-o", "out"], more].concat())
         };
         for size in ["1", "1MiB"] {
-            run(&["--partition-size", size, "--", "good"]).failed(
-                4,
-                "",
-                "error: good:3:1: bracket is not closed",
-            );
-            assert_eq!(rows(), 2);
+            // The old file stays.
+            folder.write("out", b"old");
+            let message = "error: good:3:1: bracket is not closed";
+            run(&["--partition-size", size, "--", "good"]).failed(4, "", message);
+            assert_eq!(folder.read("out"), b"old");
             let skipped = "warning: 1 malformed record skipped";
             run(&["--partition-size", size, "--on-error", "skip", "--", "good"]).failed(0, "", skipped);
             assert_eq!(rows(), 3);
             run(&["--", "good", "missing"]).failed(4, "", "error: good:3:1: ");
+            assert_eq!(rows(), 3);
         }
         assert_eq!(run(&["--limit", "2", "--", "good", "missing"]).ok(), "");
         assert_eq!(rows(), 2);

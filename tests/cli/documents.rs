@@ -82,7 +82,7 @@ fn a_malformed_document_has_no_answers() {
         };
         let place = "bad:6:15: closing bracket does not match the opening one";
         run(&[]).failed(4, "1\n2\n", &format!("error: {place}\n       \"tags\": [}}\n"));
-        run(&["--count"]).failed(4, "2\n", &format!("error: {place}"));
+        run(&["--count"]).failed(4, "", &format!("error: {place}"));
         let warning = format!("warning: 1 malformed record skipped; first: {place}\n");
         run(&["--on-error=skip"]).failed(0, "1\n2\n1\n2\n", &warning);
     }
@@ -139,8 +139,8 @@ fn an_empty_document_is_malformed_if_checks_are_strict() {
             assert_eq!(pipe(&[&json[..], &["-"]].concat(), text).ok(), answers, "{shown}");
             let strict = [&args[..1], &["--strict", "--input", "json"], &args[1..]].concat();
             let message = |name: &str| format!("error: {name}:1:1: no JSON value begins here\n");
-            folder.run(&[&strict[..], &["a"]].concat()).failed(4, answers, &message("a"));
-            pipe(&[&strict[..], &["-"]].concat(), text).failed(4, answers, &message("<stdin>"));
+            folder.run(&[&strict[..], &["a"]].concat()).failed(4, "", &message("a"));
+            pipe(&[&strict[..], &["-"]].concat(), text).failed(4, "", &message("<stdin>"));
             let skip = [&strict[..1], &["--on-error", "skip"], &strict[1..], &["a"]].concat();
             folder.run(&skip).failed(0, answers, "warning: 1 malformed record skipped; first: a:1:1: ");
         }

@@ -11,11 +11,22 @@ use std::process::{Child, Command, Output, Stdio};
 use crate::{Folder, PROGRAM, data};
 
 /// All commands that write a file under another name and rename it, without `-o OUT`.
-const RENAMED: [&[&str]; 4] = [
+const RENAMED: [&[&str]; 15] = [
     &["pack", "lines"],
     &["index", "build", "lines"],
     &["bitmap", "build", "lines", "--column=a=$.a"],
     &["filter", "-s", "subs", "--format=bitmap", "lines"],
+    &["filter", "-s", "subs", "--count", "lines"],
+    &["filter", "-s", "subs", "--format=arrow", "lines"],
+    &["schema", "lines"],
+    &["count-by", "$.a", "lines"],
+    &["stats", "$.a", "lines"],
+    &["sample", "1000", "lines"],
+    &["query", "--count", "$.a", "lines"],
+    &["select", "a=$.a", "--sort", "a", "lines"],
+    &["select", "a:int64=$.a", "--format=parquet", "lines"],
+    &["select", "a:int64=$.a", "--format=arrow", "lines"],
+    &["select", "--auto", "--format=parquet", "lines"],
 ];
 
 /// Commands that write to the file itself, without `-o OUT`.
@@ -118,6 +129,36 @@ fn a_failure_leaves_no_temporary_file() {
     let ran = folder.run(&["pack", "bad.gz", "-o", "out"]);
     assert_eq!(ran.code, 4, "{ran}");
     assert_eq!((folder.names(), folder.read("out")), (before, b"precious".to_vec()));
+}
+
+/// A run that ends at a malformed record, or whose output may not grow, leaves the output that is there.
+#[test]
+fn a_run_that_fails_keeps_the_old_output() {
+    let folder = folder();
+    let lines: String = (0..5000).map(|i| format!("{{\"a\":{i},\"b{i}\":0}}\n")).collect();
+    for args in RENAMED {
+        folder.write("out", b"precious");
+        folder.write("lines", (lines.clone() + "{\n").as_bytes());
+        let kept = |folder: &Folder| {
+            folder.names() == ["lines", "lines.wpk", "out", "subs"] && folder.read("out") == b"precious"
+        };
+        // A packed file has all lines, and an index file the faults.
+        if !matches!(args[0], "pack" | "index") {
+            let ran = folder.run(&[args, &["-o", "out"]].concat());
+            assert!(ran.code == 4 && kept(&folder), "{args:?}: {ran}");
+        }
+        folder.write("lines", lines.as_bytes());
+        let output = folder.shell_output("ulimit -f 1; exec \"$0\" \"$@\" -o out", args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+            assert!(said.contains("cannot write to `out`: File too large"), "{args:?}: {said}");
+            assert!(kept(&folder), "{args:?}: {:?}", folder.names());
+        } else {
+            // Some outputs are short.
+            assert!(matches!(args[0], "filter" | "schema" | "stats" | "query"), "{args:?}");
+        }
+    }
 }
 
 /// The name of an output may be as long as names can be.

@@ -286,6 +286,10 @@ impl<C: Consumer> Consumer for Watched<C> {
         self.inner.is_about_all()
     }
 
+    fn is_whole(&self) -> bool {
+        self.inner.is_whole()
+    }
+
     fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
         self.inner.pause(out)
     }

@@ -4,7 +4,7 @@ use std::io::{self, IoSlice, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use warpath_core::temporary::OutputMode;
+use warpath_core::temporary::{OutputMode, Temporary, is_special};
 use warpath_terminal::progress;
 
 use super::args::OutputArgs;
@@ -35,6 +35,10 @@ pub struct Out {
     file: Option<PathBuf>,
     /// The permissions of a new file.
     mode: OutputMode,
+    /// True if the file takes its name when it is complete.
+    is_whole: bool,
+    /// The file until then.
+    unfinished: Option<Temporary>,
     sink: Option<Box<dyn Write>>,
     /// The bytes that have not been written yet.
     pub buffer: Vec<u8>,
@@ -51,13 +55,31 @@ impl Out {
     pub fn new(output: &OutputArgs) -> Self {
         let terminal = is_terminal(output);
         let file = output.path().map(Path::to_owned);
-        let mode = OutputMode::default();
-        Self { file, mode, sink: None, buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)), terminal }
+        Self {
+            file,
+            mode: OutputMode::default(),
+            is_whole: false,
+            unfinished: None,
+            sink: None,
+            buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)),
+            terminal,
+        }
     }
 
     /// Limits the permissions of a new file to those of the files that the results come from.
     pub fn made_from(self, mode: OutputMode) -> Self {
         Self { mode, ..self }
+    }
+
+    /// Makes a file take its name when it is [complete](Self::complete). Until then, a file of that name
+    /// stays as it is. A device or a pipe is written to directly, as standard output is.
+    pub fn make_whole(&mut self) {
+        self.is_whole = self.file.as_deref().is_some_and(|path| !is_special(path));
+    }
+
+    /// Returns true if the destination takes its name when it is complete.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns true if results go to a terminal.
@@ -75,7 +97,13 @@ impl Out {
             (Some(sink), _) => sink,
             (None, Some(path)) => {
                 inherited::named(path)?;
-                Box::new(self.mode.create(path)?)
+                if self.is_whole {
+                    let (unfinished, file) = Temporary::beside(path, self.mode)?;
+                    self.unfinished = Some(unfinished);
+                    Box::new(file)
+                } else {
+                    Box::new(self.mode.create(path)?)
+                }
             }
             (None, None) => {
                 inherited::stdout()?;
@@ -132,6 +160,15 @@ impl Out {
     /// Writes the rest.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.write_out().and_then(|()| self.sink()?.flush()).map_err(|error| self.failed(error))
+    }
+
+    /// Writes the rest, and gives the file its name. No result may follow.
+    pub fn complete(&mut self) -> Result<(), Failure> {
+        self.finish()?;
+        match self.unfinished.take() {
+            Some(file) => file.rename().map_err(|error| self.failed(error)),
+            None => Ok(()),
+        }
     }
 
     fn write_out(&mut self) -> io::Result<()> {

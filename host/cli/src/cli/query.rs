@@ -25,6 +25,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if is_file(&args.path) {
         swap(&mut args)?;
     }
+    args.run.on_error.skip_if_followed(&args.follow);
     formats::check_text(&args.run.output)?;
     run::check_times(&args.run.only, [&args.path].into_iter().chain(&args.each).map(String::as_str))?;
     let mut query = args.run.only.query(&args.path)?;
@@ -166,6 +167,10 @@ impl Consumer for Count {
 
     fn prints_meanwhile(&self) -> bool {
         false
+    }
+
+    fn is_about_all(&self) -> bool {
+        true
     }
 
     fn is_done(&self) -> bool {

@@ -92,6 +92,12 @@ pub trait Consumer {
         false
     }
 
+    /// Returns true if a part of the results is of no use. A file of such results takes its name when it is
+    /// complete, and a run that fails leaves the file of that name as it is.
+    fn is_whole(&self) -> bool {
+        self.is_about_all()
+    }
+
     /// Called when the next results may take time.
     fn pause(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
@@ -122,7 +128,7 @@ pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) ->
 
 /// Returns the engine settings for the given options.
 pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
-    let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.on_error.into());
+    let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.action().into());
     if let Some(bytes) = args.partitions.partition_size {
         builder = builder.partition_size(bytes);
     }
@@ -146,9 +152,12 @@ pub fn consume(
     check_files(&sources, args)?;
     let predicate = args.only.predicate()?;
     let mode = index_files(args).fold(Source::output_mode(&sources), OutputMode::and_file);
-    let skips = args.on_error.on_error == OnErrorArg::Skip || consumer.skips_records();
+    let skips = args.on_error.action() == OnErrorArg::Skip || consumer.skips_records();
     let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
     let mut out = Out::new(&args.output).made_from(mode);
+    if consumer.is_whole() {
+        out.make_whole();
+    }
     if consumer.is_done() {
         check_unused(program, predicate, args)?;
         return without_input(consumer, &mut out, &mut rejects);
@@ -229,7 +238,7 @@ fn without_input(consumer: &mut dyn Consumer, out: &mut Out, rejects: &mut Rejec
     consumer.start(out)?;
     consumer.end(out)?;
     rejects.finish()?;
-    out.finish()
+    out.complete()
 }
 
 /// An input whose records a predicate chooses.
@@ -339,7 +348,7 @@ fn consume_all(
 ) -> Result<(), Failure> {
     let mut open = false;
     // A faulty record may follow the last evaluated one. This is the text around its fault.
-    let (mut excerpt, mut begins_document) = (None, false);
+    let mut excerpt = None;
     // True if the consumer ends the run: the records before are then all that it is about.
     let mut is_chosen = false;
     let failure = loop {
@@ -347,11 +356,7 @@ fn consume_all(
             None => break last.take(),
             Some(Err(error)) => {
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
-                let excerpt = excerpt.filter(|_| bad_record);
-                break Some(match begins_document && bad_record {
-                    true => Failure::PartOfDocument(Box::new(error), excerpt),
-                    false => Failure::Library(Box::new(error), excerpt),
-                });
+                break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
             }
             Some(Ok(mut batch)) => {
                 if !open {
@@ -374,7 +379,6 @@ fn consume_all(
                 }
                 excerpt =
                     batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
-                begins_document = batch.fault().is_some_and(|fault| batch.begins_document(fault));
                 if !answers.is_ready() {
                     consumer.pause(out)?;
                     out.pause()?;
@@ -391,10 +395,10 @@ fn consume_all(
     }
     progress.finish(answers.bytes_read());
     if open {
-        if failure.is_none() || is_chosen || !consumer.is_about_all() {
+        if failure.is_none() || is_chosen || !consumer.is_about_all() && !out.is_whole() {
             consumer.end(out)?;
+            out.complete()?;
         }
-        out.finish()?;
         rejects.finish()?;
     }
     failure.map_or(Ok(()), Err)

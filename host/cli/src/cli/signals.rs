@@ -5,11 +5,12 @@
 //! with Ctrl-C.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use libc::c_int;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 use warpath::FollowEnd;
@@ -29,6 +30,8 @@ pub fn end_input_first(end: FollowEnd) {
 /// # Errors
 /// If the system has no thread or no descriptor left. Signals then end the program without this cleanup.
 pub fn clean_up_after() -> io::Result<()> {
+    // With a handler, a write beyond the limit of a file's size (`ulimit -f`) is an error, as on a full disk.
+    flag::register(SIGXFSZ, Arc::default())?;
     let mut signals =
         Signals::new([SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| !is_ignored(*signal)))?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {

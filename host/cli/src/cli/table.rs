@@ -66,6 +66,15 @@ impl TableWriter {
         })
     }
 
+    /// Returns true if the format can be read only when its end is written.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Arrow(writer) => writer.is_file(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => true,
+        }
+    }
+
     /// Adds rows, and writes when there are enough of them.
     pub fn add(&mut self, batch: RecordBatch, out: &mut Out) -> Result<(), Failure> {
         match self {

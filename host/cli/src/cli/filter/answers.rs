@@ -65,6 +65,20 @@ impl Answers {
         out.pause()
     }
 
+    /// Returns true if the results are about all documents together.
+    pub fn is_about_all(&self) -> bool {
+        matches!(self, Self::Counts(_))
+    }
+
+    /// Returns true if a part of the results is of no use.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::Counts(_) => true,
+            Self::Text(_) => false,
+            Self::Table(table) => table.is_whole(),
+        }
+    }
+
     /// Writes the counts, or the end of a table. Called once, after the last result.
     pub fn end(&mut self, subscriptions: &Snapshot, out: &mut Out) -> Result<(), Failure> {
         match self {

@@ -203,6 +203,10 @@ impl Consumer for Table {
         self.limit.of(Want::default().columns(self.schema.width()).records(true))
     }
 
+    fn is_whole(&self) -> bool {
+        self.writer.is_whole()
+    }
+
     fn is_done(&self) -> bool {
         self.limit.is_reached()
     }

@@ -68,6 +68,11 @@ pub fn joined(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch
 }
 
 impl ArrowWriter {
+    /// Returns true if this writes a file, and not a stream.
+    pub fn is_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub fn new(is_file: bool, schema: SchemaRef) -> Result<Self, Failure> {
         // The library writes the schema into the vector. It is the first thing to be written.
         let begin = if is_file { [MARK, padding(MARK.len())].concat() } else { Vec::new() };
