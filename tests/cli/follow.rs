@@ -168,7 +168,7 @@ fn a_limit_and_a_malformed_record_end_the_run() {
     append(&folder, "log", "{\"a\":2}\n");
     run.expect("2");
     assert_ended(run.wait());
-    let mut run = Following::start(&folder, &["query", "--follow", "$.a", "log"]);
+    let mut run = Following::start(&folder, &["query", "--follow", "--on-error", "fail", "$.a", "log"]);
     run.expect("1");
     run.expect("2");
     append(&folder, "log", "{\"a\":3}\n[\n");
@@ -176,6 +176,29 @@ fn a_limit_and_a_malformed_record_end_the_run() {
     let (rest, messages, status) = run.wait();
     assert!(rest.is_empty() && messages.starts_with("error: log:4:1: bracket is not closed"), "{messages}");
     assert_eq!(status.code(), Some(4));
+}
+
+/// A monitor does not end at one line of text among the records.
+#[test]
+fn malformed_records_are_skipped_and_counted() {
+    let folder = Folder::new(&[("log", b"{\"a\":1}\n"), ("subs", b"one\t$.a\n")]);
+    for (args, of) in [
+        (&["query", "--follow", "$.a", "log"][..], ["1", "2"]),
+        (&["select", "--follow", "a=$.a", "log"], ["{\"a\":1}", "{\"a\":2}"]),
+        (&["filter", "--follow", "-s", "subs", "log"], ["log:1\tone", "log:3\tone"]),
+    ] {
+        folder.write("log", b"{\"a\":1}\n");
+        let mut run = Following::start(&folder, args);
+        run.expect(of[0]);
+        append(&folder, "log", "panic: x\n{\"a\":2}\n");
+        run.expect(of[1]);
+        let (rest, messages, status) = run.end();
+        assert!(
+            rest.is_empty() && messages.contains("1 malformed ") && messages.contains("log:2:1: "),
+            "{messages}"
+        );
+        assert_eq!(status.code(), Some(0), "{messages}");
+    }
 }
 
 #[test]
@@ -301,7 +324,8 @@ fn several_files_are_followed_at_the_same_time() {
 fn the_lines_of_each_file_keep_their_order() {
     let names = ["a", "b", "c", "d"];
     let folder = Folder::new(&names.map(|name| (name, &b""[..])));
-    let args = [&["query", "--follow", "-H", "--partition-size=64", "$.a"], &names[..]].concat();
+    let options = ["query", "--follow", "--on-error", "fail", "-H", "--partition-size=64", "$.a"];
+    let args = [&options[..], &names[..]].concat();
     let mut run = Following::start(&folder, &args);
     thread::scope(|scope| {
         for name in names {

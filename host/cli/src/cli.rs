@@ -118,7 +118,7 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Pack(args) => pack::pack_file(&args, ui, started),
         Command::Unpack(args) => pack::unpack_file(&args, ui),
-        Command::Filter(args) => filter::run(&args, ui, started),
+        Command::Filter(args) => filter::run(args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),

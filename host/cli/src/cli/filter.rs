@@ -36,7 +36,9 @@ use super::written::Written;
 const WRONG: u8 = 3;
 
 /// Prints the subscriptions that each document matches.
-pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    args.on_error.skip_if_followed(&args.follow);
+    let args = &args;
     let format = args.format()?;
     check(args, format)?;
     check_times(&args.only, [])?;
@@ -52,7 +54,7 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     let sources = files::sources_or_followed(&args.files, folders, &args.follow, can_follow, written, ui)?;
     written.refuse("the file of subscriptions", &args.subscriptions)?;
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
-    let rejects = Rejects::new(&args.rejects, args.on_error.on_error == OnErrorArg::Skip, mode)?;
+    let rejects = Rejects::new(&args.rejects, args.on_error.action() == OnErrorArg::Skip, mode)?;
     let mut settings = builder(&args.backend, &args.on_error);
     if let Some(latency) = args.max_latency {
         settings = settings.max_latency(latency);
@@ -63,7 +65,8 @@ pub fn run(args: &FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fai
     } else {
         let standing = Standing::new(subscriptions);
         let children = if args.watch { Vec::new() } else { children(&standing, ui)? };
-        let _watch = args.watch.then(|| Watch::start(&args.subscriptions, seen, &standing, ui));
+        let watch = || Watch::start(&args.subscriptions, seen, &standing, ui);
+        let _watch = if args.watch { Some(watch()?) } else { None };
         let mut filter = Filter {
             args,
             format,
@@ -172,7 +175,8 @@ fn history(
     ui.skipped("document", left_out.count, left_out.first);
     let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
     if let Some(output) = &args.output.output {
-        BitmapIndex::from_built(built)?.write_as(output, mode).map_err(Failure::of_bitmap)?;
+        let written = BitmapIndex::from_built(built)?.write_as(output, mode);
+        written.map_err(|error| Failure::of_bitmap(error).of_output(output))?;
     }
     Ok(any)
 }
@@ -260,6 +264,9 @@ impl Filter<'_> {
         let is_shown = self.out.is_terminal() && !self.args.count;
         let mut progress = Progress::new(self.args.report.progress.progress, text_bytes(&sources), is_shown);
         let mut answers = Answers::new(self.args, self.format, &self.standing.current())?;
+        if answers.is_whole() {
+            self.out.make_whole();
+        }
         let setup = started.elapsed();
         let mut failure = self.all(sources, &mut answers, &mut progress).err();
         progress.finish(self.done.stats.bytes);
@@ -268,11 +275,12 @@ impl Filter<'_> {
         }
         // If no input could be read, an existing output file stays as it is.
         if failure.is_none() || self.is_begun {
-            let ended = answers
-                .end(&self.standing.current(), &mut self.out)
-                .and_then(|()| self.out.finish())
-                .and_then(|()| self.rejects.finish());
-            failure = failure.or(ended.err());
+            let ended = if failure.is_none() || !answers.is_about_all() && !self.out.is_whole() {
+                answers.end(&self.standing.current(), &mut self.out).and_then(|()| self.out.complete())
+            } else {
+                Ok(())
+            };
+            failure = failure.or(ended.and_then(|()| self.rejects.finish()).err());
         }
         ui.skipped("document", self.skipped, self.first_skipped.take());
         let subscriptions = self.standing.current();
@@ -330,18 +338,14 @@ impl Filter<'_> {
     ) -> Result<(), Failure> {
         let before = self.done.stats.bytes;
         // A faulty line may follow the last evaluated one. This is the text around its fault.
-        let (mut shown, mut begins_document) = (None, false);
+        let mut shown = None;
         loop {
             match run.next() {
                 // The next inputs may be slow, so results are written now.
                 None => return self.pause(answers),
                 Some(Err(error)) => {
                     let is_record = matches!(error, Error::Input(InputError::Record(_)));
-                    let shown = shown.filter(|_| is_record);
-                    return Err(match begins_document && is_record {
-                        true => Failure::PartOfDocument(Box::new(error), shown),
-                        false => Failure::Library(Box::new(error), shown),
-                    });
+                    return Err(Failure::Library(Box::new(error), shown.filter(|_| is_record)));
                 }
                 Some(Ok(mut filtered)) => {
                     self.out.open()?;
@@ -352,7 +356,6 @@ impl Filter<'_> {
                     }
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
-                    begins_document = filtered.begins_document();
                     let skipped = filtered.take_skipped();
                     for error in &skipped {
                         let (first, text) = (filtered.first_line(), filtered.text());

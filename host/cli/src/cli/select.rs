@@ -34,6 +34,7 @@ use super::{files, formats};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.columns = columns::take_files(args.columns, &mut args.files.files);
+    args.run.on_error.skip_if_followed(&args.follow);
     if args.auto && args.columns.is_empty() {
         return auto::run(args, ui, started);
     }

@@ -83,7 +83,7 @@ impl Trees<'_> {
                 }
                 Err(fault) => {
                     let error = InputError::of_tree(partition.source(), line, fault);
-                    match self.args.on_error.on_error {
+                    match self.args.on_error.action() {
                         OnErrorArg::Fail => {
                             let shown = excerpt(record, fault.at);
                             return Err(Failure::Library(Box::new(Error::from(error)), Some(shown)));

@@ -44,8 +44,9 @@ pub struct FollowArgs {
     ///
     /// `start`: read the files first; `end`: read only lines that come later. A line waits for its end.
     /// Another file that takes a name is read from its start. Files that come into a folder are followed,
-    /// too. The first SIGINT (Ctrl-C) or SIGTERM ends the input, and the run as usual. For plain files of
-    /// lines; compressed ones in folders are left out.
+    /// too. The first SIGINT (Ctrl-C) or SIGTERM ends the input, and the run as usual. Malformed records are
+    /// skipped and counted, unless `--on-error fail` is given. For plain files of lines; compressed ones in
+    /// folders are left out.
     #[arg(long, value_enum, value_name = "FROM", num_args = 0..=1, require_equals = true,
           default_missing_value = "start")]
     pub follow: Option<FollowFromArg>,
@@ -72,7 +73,8 @@ impl From<FollowFromArg> for FollowFrom {
 pub struct OutputArgs {
     /// Write to FILE instead of standard output
     ///
-    /// FILE must not be an input. It is overwritten when the first input has been read. Where the format is
+    /// FILE must not be an input. It is overwritten when the first input has been read. Where a part of the
+    /// results is of no use, as in Parquet, it is replaced when all of them are written. Where the format is
     /// not given, the ending of FILE names it; an ending of another format, or of a compression, is refused.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -105,16 +107,28 @@ pub struct NewFileArgs {
 
 #[derive(Args, Default)]
 pub struct OnErrorArgs {
-    /// Action at a malformed record
+    /// Action at a malformed record [default: fail]
     ///
-    /// Every record is checked: strings are closed, brackets balance and match, there is one value, and it
-    /// has at most 1024 levels. With `--strict`: all of RFC 8259.
-    #[arg(long, value_enum, value_name = "ACTION", default_value_t)]
-    pub on_error: OnErrorArg,
+    /// Every record is checked: it is one value, its strings are closed, its brackets balance and match, a
+    /// `:` follows a string, and it has at most 1024 levels. With `--strict`: all of RFC 8259.
+    #[arg(long, value_enum, value_name = "ACTION")]
+    on_error: Option<OnErrorArg>,
 }
 
 impl OnErrorArgs {
-    pub const SKIP: Self = Self { on_error: OnErrorArg::Skip };
+    pub const SKIP: Self = Self { on_error: Some(OnErrorArg::Skip) };
+
+    /// The action at a malformed record.
+    pub fn action(&self) -> OnErrorArg {
+        self.on_error.unwrap_or_default()
+    }
+
+    /// Makes skipping the default where files are followed: a monitor must not end at one line.
+    pub fn skip_if_followed(&mut self, follow: &FollowArgs) {
+        if follow.follow.is_some() {
+            self.on_error.get_or_insert(OnErrorArg::Skip);
+        }
+    }
 }
 
 #[derive(Args, Default)]
@@ -132,6 +146,13 @@ pub struct LimitArgs {
     /// Stop after N results
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
     pub limit: Option<u64>,
+}
+
+#[derive(Args, Default)]
+pub struct MapArgs {
+    /// Keep all names of objects in the schema, also where they look like data (docs/schema.md)
+    #[arg(long)]
+    pub no_maps: bool,
 }
 
 #[derive(Args, Default)]
