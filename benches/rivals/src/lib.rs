@@ -1,8 +1,7 @@
 //! Methods of other systems, written for comparison. Benches measure Warpath beside them, and tests check
 //! both against the same oracles.
 //!
-//! The product does not depend on this crate. The crate uses only public items of `warpath` and
-//! `warpath-shared`.
+//! The product does not depend on this crate.
 //!
 //! | module | contents |
 //! |---|---|
