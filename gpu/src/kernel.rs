@@ -9,6 +9,7 @@ mod fsst_match;
 mod index;
 mod kind;
 mod line;
+mod odd;
 mod query;
 mod results;
 mod rival;
@@ -30,6 +31,7 @@ pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use line::{line_scan, line_states};
+pub use odd::odd_check;
 pub use query::{
     filter_count, filter_fill, query_count, query_count_loose, query_fill, query_slots, query_slots_loose,
 };

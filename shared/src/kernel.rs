@@ -42,8 +42,9 @@ pub use fsst::{
 };
 pub use fsst_match::{FsstMatch, FsstMatchArgs, MATCH_STRINGS};
 pub use index::{
-    FAULTY_TILE, FaultyLines, KindCheck, KindCheckArgs, LOOSE_TILE, LineIndex, LineIndexArgs, StructureWrite,
-    StructureWriteArgs, TileKinds, TileLines, line_words, tile_fault_words,
+    FAULTY_TILE, FaultyLines, KindCheck, KindCheckArgs, LOOSE_TILE, LineIndex, LineIndexArgs, ODD_TILE,
+    OddCheck, OddCheckArgs, StructureWrite, StructureWriteArgs, TILE_FLAGS, TileKinds, TileLines, line_words,
+    tile_fault_words,
 };
 pub use launch::{Kernel, SizeError};
 pub use line::{

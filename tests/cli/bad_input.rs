@@ -28,7 +28,7 @@ fn a_malformed_record_ends_the_answers() {
                     pipe(&args, text.as_bytes())
                 };
                 ran(&[]).failed(4, "1\n", &format!("error: <stdin>:3:{byte}: {reason}\n"));
-                ran(&["--count"]).failed(4, "1\n", &format!("error: <stdin>:3:{byte}: {reason}\n"));
+                ran(&["--count"]).failed(4, "", &format!("error: <stdin>:3:{byte}: {reason}\n"));
                 let answers = if last.is_empty() { "1\n" } else { "1\n3\n" };
                 let warning =
                     format!("warning: 1 malformed record skipped; first: <stdin>:3:{byte}: {reason}\n");
@@ -46,7 +46,7 @@ fn too_deep_is_malformed() {
     let nested = |depth: usize| format!("{}{}\n", "[".repeat(depth), "]".repeat(depth));
     assert_eq!(pipe(&["query", "-c", "$"], nested(1024).as_bytes()).ok(), "1\n");
     let ran = pipe(&["query", "-c", "$"], nested(1025).as_bytes());
-    ran.failed(4, "0\n", "error: <stdin>:1:1025: containers nest deeper than 1024");
+    ran.failed(4, "", "error: <stdin>:1:1025: containers nest deeper than 1024");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_truncated_gzip_loses_nothing_before() {
     damaged[checksum] ^= 1;
     folder.write("damaged", &damaged);
     let message = "error: damaged: gzip data is damaged or ends early: ";
-    folder.run(&["query", "--count", "$.n", "damaged"]).failed(4, "20000\n", message);
+    folder.run(&["query", "--count", "$.n", "damaged"]).failed(4, "", message);
 }
 
 #[test]

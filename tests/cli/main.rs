@@ -18,6 +18,7 @@ mod manners;
 mod messages;
 mod names;
 mod objects;
+mod odd_lines;
 mod outputs;
 mod packed;
 mod predicates;
@@ -41,8 +42,11 @@ mod typed;
 mod written;
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tempfile::TempDir;
 
 /// The program.
@@ -159,6 +163,13 @@ impl fmt::Debug for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
+}
+
+/// A text as one member of gzip.
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// A file of the test data.

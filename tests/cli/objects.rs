@@ -1,19 +1,10 @@
 //! URLs as inputs: objects of S3, files of HTTP servers, and `file://`.
 
-use std::io::Write;
 use std::process::Stdio;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use warpath_objects::{HttpServer, Proxy, Reply, S3Server};
 
-use super::{Folder, PROGRAM, Ran, data, run};
-
-fn gzip(text: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
-}
+use super::{Folder, PROGRAM, Ran, data, gzip, run};
 
 /// A folder in which the program is run, with the credentials of a server.
 struct Client {

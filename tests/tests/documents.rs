@@ -256,6 +256,7 @@ fn faults_are_found_wherever_they_stand() {
         (format!("[{many}3]\n\n, 4"), ":23:1: `:` or `,` outside any object or array"),
         (format!("[{many}3]\n [4]"), ":22:2: a second value begins after the record has ended"),
         (format!("[{many}3]\n{many}"), ":22:1: a second value begins after the record has ended"),
+        (format!("[{many}3] 4"), ":21:4: the record's value has ended before this"),
         (format!("[{}{}]", many, "[".repeat(1023) + &"]".repeat(1023)), ""),
         (
             format!("[{}{}]", many, "[".repeat(1024) + &"]".repeat(1024)),
@@ -266,7 +267,6 @@ fn faults_are_found_wherever_they_stand() {
         (format!("[{many}]"), ""),
         (format!("[{many},3]"), ""),
         (format!("[{many}\"a\":3]"), ""),
-        (format!("[{many}3] 4"), ""),
         (format!("[{many}\\\n3]"), ""),
         (format!("[{many}\\, 3]"), ""),
         (format!("[{many}{}, 3]", "\\".repeat(99)), ""),

@@ -25,18 +25,11 @@ fn ask(text: &str, path: &str) -> Vec<String> {
     answers[0].clone()
 }
 
-/// The text after a container on its line is not checked. It is not part of the container either, and makes
+/// The text after a container in a record is not checked. It is not part of the container either, and makes
 /// no values.
 #[test]
 fn text_after_a_container_makes_no_values() {
-    for (record, path) in [
-        ("[1,2] 345", "$[*]"),
-        ("[1,2] 345", "$[-1]"),
-        ("[1,2]\"q,r\"", "$[-1]"),
-        ("[[1,2]345]", "$[0][-1]"),
-        ("{\"a\":1} x", "$.a"),
-        ("{\"a\":{\"b\":1}2}", "$.a.b"),
-    ] {
+    for (record, path) in [("[[1,2]345]", "$[0][-1]"), ("{\"a\":{\"b\":1}2}", "$.a.b")] {
         assert_eq!(ask(record, path), [] as [&str; 0], "{path} of {record}");
     }
 }

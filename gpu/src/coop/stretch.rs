@@ -81,6 +81,13 @@ pub struct TokenClasses {
     pub newline: u64,
 }
 
+/// The classes of the word that begins at byte `start`. Each lane loads its word by itself.
+#[inline(always)]
+pub fn classes_of_word(text: View<'_, u8>, start: usize) -> Classes {
+    let [low, high] = halves_of_word(text, start);
+    join(classify_half(low.0, low.1), classify_half(high.0, high.1))
+}
+
 /// The token classes of this lane's word of a loaded stretch.
 ///
 /// # Safety
@@ -106,13 +113,20 @@ pub unsafe fn planes_of_lane(loaded: Loaded, staging: Shared<U32x4>, lane: u32) 
 /// The planes of the word that begins at byte `start`. Each lane loads its word by itself.
 #[inline(always)]
 pub fn planes_of_word(text: View<'_, u8>, start: usize) -> Planes {
+    let [low, high] = halves_of_word(text, start);
+    join_planes(planes(low.0, low.1), planes(high.0, high.1))
+}
+
+/// The four vectors of the word that begins at byte `start`.
+#[inline(always)]
+fn halves_of_word(text: View<'_, u8>, start: usize) -> [([u32; 4], [u32; 4]); 2] {
     let from = text.at(start, WORD_BYTES);
     let vector = |i: usize| {
         // SAFETY: `text.at` checks the range. The host aligns texts to 16 bytes, and no kernel writes to a
         // text.
         unsafe { load_readonly_16(from.wrapping_add(i * 16).cast()) }.0
     };
-    join_planes(planes(vector(0), vector(1)), planes(vector(2), vector(3)))
+    [(vector(0), vector(1)), (vector(2), vector(3))]
 }
 
 /// The results of `of` for the two halves of this lane's word.
@@ -161,6 +175,7 @@ struct Half {
     close: u32,
     brace: u32,
     separator: u32,
+    control: u32,
 }
 
 #[inline(always)]
@@ -174,6 +189,7 @@ fn join(low: Half, high: Half) -> Classes {
         close: join(low.close, high.close),
         brace: join(low.brace, high.brace),
         separator: join(low.separator, high.separator),
+        control: join(low.control, high.control),
     }
 }
 
@@ -238,15 +254,17 @@ fn classify_half(n: [u32; 4], m: [u32; 4]) -> Half {
     let low_half = !(p7 | p6);
     let bracket = !p7 & p6 & p4 & p3 & p0;
     let even_3 = p3 & !p0;
+    let newline = low_half & !p5 & !p4 & even_3 & !p2 & p1;
     Half {
         quote: low_half & p5 & !p4 & !p3 & !p2 & p1 & !p0,
         backslash: !p7 & p6 & !p5 & p4 & even_3 & p2 & !p1,
-        newline: low_half & !p5 & !p4 & even_3 & !p2 & p1,
+        newline,
         open: bracket & !p2 & p1,
         close: bracket & p2 & !p1,
         // All brackets have bit 4. Of the separators, only the colon has it.
         brace: p5 & p4,
         separator: low_half & p5 & even_3 & (p4 & !p2 & p1 | !p4 & p2 & !p1),
+        control: low_half & !p5 & !newline,
     }
 }
 

@@ -183,7 +183,7 @@ impl StringsAtLeft {
         let edge = Edge::behind(closes, escaped, before(1), before(2));
         let begins = start > 0;
         Self {
-            edge: if begins { edge } else { Edge::default() },
+            edge: if begins { edge } else { Edge::START },
             open_escaped: (begins & state.string & escaped) as u32,
         }
     }
@@ -278,13 +278,14 @@ impl Words {
         })
     }
 
-    /// The bits at which lines are loose. `string` is this lane's word of the string bitmap. `left` is the
-    /// state at the left of the words, which becomes the state at their right.
+    /// The bits at which lines are loose, and true if a byte of the word is [odd](Strings::odd). `string` is
+    /// this lane's word of the string bitmap. `left` is the state at the left of the words, which becomes the
+    /// state at their right.
     ///
     /// # Safety
     /// All 32 lanes call it together.
     #[inline(always)]
-    pub unsafe fn loose(&self, string: u64, left: &mut StringsAtLeft) -> u64 {
+    pub unsafe fn loose(&self, string: u64, left: &mut StringsAtLeft) -> (u64, bool) {
         let c = &self.classes;
         let closing = self.quotes.unescaped & !string;
         let mut closed_escaped = 0;
@@ -308,6 +309,9 @@ impl Words {
             before: c.separator | c.open,
             behind: c.separator | c.close | c.newline,
             colon: c.separator & c.brace & !string,
+            open: c.open,
+            close: c.close,
+            newline: c.newline,
         };
         // A rotation of the warp by one lane. Lane 31 sends the edge of the words before these, and keeps the
         // edge of these words for the next.
@@ -317,7 +321,8 @@ impl Words {
         // ballots, which are the same in all lanes, so all lanes are together again here.
         let (at_left, _) = unsafe { warp_shuffle_idx(ALL, sent.0, (self.lane + LANES - 1) % LANES, LANES) };
         left.edge = edge;
-        strings.loose(Edge(at_left))
+        let odd = strings.odd(Edge(at_left));
+        (strings.loose(Edge(at_left)), odd != 0)
     }
 
     /// Reads the words from the state at their left. The escape of `left` is the one that [`new`](Self::new)

@@ -11,7 +11,7 @@ use cuda_std::shared::shared_array;
 use cuda_std::thread::thread_idx_x;
 use cuda_std::warp::warp_shuffle_idx;
 use warpath_shared::kernel::{
-    ANY_LOOSE, FAULTY_TILE, LINES, LOOSE_TILE, LineIndexArgs, MOST_LINES_OF_A_TILE,
+    ANY_LOOSE, FAULTY_TILE, LINES, LOOSE_TILE, LineIndexArgs, MOST_LINES_OF_A_TILE, TILE_FLAGS,
 };
 use warpath_shared::units::LineIx;
 use warpath_shared::view::View;
@@ -34,7 +34,7 @@ pub unsafe fn line_index(args: LineIndexArgs<'_>) {
     };
     let lane = thread_idx_x() % LANES;
     let tiles = args.counts.len();
-    let load = |at| if at < tiles { (args.counts.get(at) & !(FAULTY_TILE | LOOSE_TILE)) as u64 } else { 0 };
+    let load = |at| if at < tiles { (args.counts.get(at) & !TILE_FLAGS) as u64 } else { 0 };
     // SAFETY: no branch comes before this call, so every thread of the block is here. The shared memory is
     // this scan's own.
     let Element { at, value, before } = unsafe { scan(&args.look_back, &shared, load) };

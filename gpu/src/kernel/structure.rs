@@ -25,7 +25,7 @@ use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{HalfWord, KindDelta, Sliced, walk_half};
 use warpath_shared::index::string::prefix_xor;
-use warpath_shared::kernel::{FAULTY_TILE, LOOSE_TILE, StructureWriteArgs, TileKinds};
+use warpath_shared::kernel::{FAULTY_TILE, LOOSE_TILE, ODD_TILE, StructureWriteArgs, TILE_FLAGS, TileKinds};
 use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::ViewMut;
 
@@ -53,14 +53,15 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         return;
     }
     let staging = staging.offset(warp * VECTORS as u32);
+    let flags = Flags::new(Shared::new(shared_array![u32; WARPS * Flags::COUNT as usize]), warp, lane);
     let marks = Marks { args: &args, tile };
     marks.clear(lane);
     // SAFETY: blocks are whole warps, and the return above depends on the warp alone, so all lanes are here.
-    // The barrier orders the clearing of the warp's marks before the first mark of one of its lanes.
+    // The barrier orders the clearing of the warp's flags and marks before the first one that a lane sets.
     unsafe { sync_warp(ALL) };
 
     let mut left = args.states.get(tile).state();
-    let (mut lines, mut faulty, mut loose) = (0, false, false);
+    let mut lines = 0;
     // SAFETY: blocks are whole warps, and no branch above depends on the lane, so all lanes are here, with
     // the same arguments.
     let mut strings = unsafe { StringsAtLeft::of_tile(args.text, tile * TILE_BYTES, left, lane) };
@@ -79,7 +80,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         next = load(args.text, at(stretch.min(STRETCHES - 1)), lane);
         // SAFETY: `stretch` is the same in all lanes, so all lanes are here, with the same arguments but for
         // each lane's own. The staging is this warp's.
-        let (classes, found, loosely, escapes) = unsafe {
+        let (classes, found, (loosely, oddly), escapes) = unsafe {
             let classes = classify(loaded, staging, lane);
             let words = Words::new(classes, left.escape, lane);
             let found = words.resolve(left);
@@ -94,7 +95,12 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         marks.newlines(classes.newline, word, lines + found.before);
 
         let line = lines + found.before;
-        loose |= loosely != 0;
+        if loosely != 0 {
+            flags.set(LOOSE_TILE);
+        }
+        if oddly | (classes.control & !found.string != 0) {
+            flags.set(ODD_TILE);
+        }
         marks.loose(line, classes.newline, loosely);
         let outside = Brackets::outside(&classes, &found);
         let (mut delta, mut faults, holds) = sliced_levels(&args, &outside, &found, word);
@@ -105,7 +111,9 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
             (delta, faults) =
                 unsafe { walked_levels(&args, &outside, &found, staging.cast::<u32>().offset(lane), word) };
         }
-        faulty |= faults != 0;
+        if faults != 0 {
+            flags.set(FAULTY_TILE);
+        }
         while faults != 0 {
             let before = (faults & faults.wrapping_neg()) - 1;
             marks.fault(line + (classes.newline & before).count_ones());
@@ -122,7 +130,7 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         };
         let before = if lane == 0 { kinds.writes } else { kinds.writes.combine(before) };
         if before.contradicts(delta.reads.answered(before)) {
-            faulty = true;
+            flags.set(FAULTY_TILE);
             marks.fault(line);
         }
         // At most one lane has a read of a level that nothing before it in the tile wrote. Roots are the
@@ -140,16 +148,49 @@ pub unsafe fn structure_write(args: StructureWriteArgs<'_>) {
         lines += found.newlines;
         left = found.right;
     }
-    // SAFETY: all lanes run the same number of stretches, so all lanes are here.
-    let (faulty, loose) = unsafe { (warp_vote_any(ALL, faulty), warp_vote_any(ALL, loose)) };
+    // SAFETY: all lanes run the same number of stretches, so all lanes are here. The barrier orders the flags
+    // that they set before lane 0 reads them.
+    unsafe { sync_warp(ALL) };
     if lane == 0 {
         let KindDelta { writes, reads } = kinds;
         // SAFETY: one warp a tile, and only its lane 0 writes, so each element has one writer.
         unsafe {
             args.kinds.set(tile, TileKinds { writes, reads });
-            let flags = if faulty { FAULTY_TILE } else { 0 } | if loose { LOOSE_TILE } else { 0 };
-            args.lines.counts.set(tile, lines | flags);
+            args.lines.counts.set(tile, lines | flags.get());
         }
+    }
+}
+
+/// The flags of a tile, in shared memory: registers are scarce here. Lanes seldom set one.
+struct Flags(Shared<u32>);
+
+impl Flags {
+    /// The flags are the highest bits of a tile's count of lines.
+    const COUNT: u32 = TILE_FLAGS.count_ones();
+
+    /// The flags of a warp, cleared.
+    #[inline(always)]
+    fn new(all: Shared<u32>, warp: u32, lane: u32) -> Self {
+        let own = all.offset(warp * Self::COUNT);
+        if lane < Self::COUNT {
+            // SAFETY: the elements are this warp's own, and each lane writes another.
+            unsafe { own.offset(lane).write(0) };
+        }
+        Self(own)
+    }
+
+    #[inline(always)]
+    fn set(&self, flag: u32) {
+        // SAFETY: the elements are this warp's own. Lanes that write at the same time write the same.
+        unsafe { self.0.offset(31 - flag.trailing_zeros()).write(1) };
+    }
+
+    /// All flags. The caller has a barrier of the warp before the call.
+    #[inline(always)]
+    fn get(&self) -> u32 {
+        // SAFETY: the elements are this warp's own, and the barrier orders the writes before these reads.
+        let read = |at: u32| unsafe { self.0.offset(at).read() };
+        (0..Self::COUNT).fold(0, |flags, at| flags | read(at) << (31 - at))
     }
 }
 

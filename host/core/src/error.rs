@@ -303,6 +303,22 @@ pub struct RecordError {
     pub byte: u64,
     /// The kind of fault.
     pub kind: FaultKind,
+    /// The format of the input, if it is evidently not lines of JSON. Only the error of the first line has
+    /// it.
+    pub input: Option<Foreign>,
+}
+
+impl RecordError {
+    /// The error, with the format that the input seems to have. `text` is the start of the input.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_text(self, text: &[u8]) -> Self {
+        let blank = || text.iter().take_while(|byte| byte.is_ascii_whitespace());
+        let is_first = blank().filter(|byte| **byte == b'\n').count() as u64 + 1 == self.line;
+        let input = if is_first { Foreign::of_lines(text).map(|(_, format)| format) } else { None };
+        Self { input, ..self }
+    }
 }
 
 /// A record that is not a tree: `file:line:byte: reason`.
@@ -340,7 +356,8 @@ impl InputError {
     #[doc(hidden)]
     #[must_use]
     pub fn of_fault(name: &str, line: u64, fault: Fault) -> Self {
-        RecordError { name: name.to_owned(), line, byte: fault.at as u64 + 1, kind: fault.kind }.into()
+        let (byte, kind) = (fault.at as u64 + 1, fault.kind);
+        RecordError { name: name.to_owned(), line, byte, kind, input: None }.into()
     }
 
     /// The error of an XML document. `message` is about its byte `at`.
@@ -363,7 +380,7 @@ impl InputError {
     pub fn of_tree(name: &str, line: u64, fault: TreeFault) -> Self {
         let (name, byte) = (name.to_owned(), fault.at as u64 + 1);
         match fault.kind {
-            TreeFaultKind::Record(kind) => RecordError { name, line, byte, kind }.into(),
+            TreeFaultKind::Record(kind) => RecordError { name, line, byte, kind, input: None }.into(),
             kind => TreeError { name, line, byte, kind }.into(),
         }
     }

@@ -1,4 +1,4 @@
-//! Formats that are recognised by their first bytes, and that are not lines of JSON.
+//! Formats that are recognised by their first bytes or their first lines, and that are not lines of JSON.
 
 use std::fmt;
 
@@ -48,6 +48,24 @@ pub enum Foreign {
     Snappy,
     /// The output of `compress`.
     Compress,
+    /// Compressed data within compressed data.
+    CompressedTwice,
+    /// One JSON document on several lines, where lines of JSON are expected.
+    Document,
+    /// JSON text sequences (RFC 7464): a record separator before each value.
+    TextSequence,
+    /// XML.
+    Xml,
+    /// HTML.
+    Html,
+    /// YAML.
+    Yaml,
+    /// Rows whose fields are separated by commas or semicolons.
+    Csv,
+    /// Rows whose fields are separated by tabs.
+    Tsv,
+    /// Lines of `key=value`.
+    Logfmt,
 }
 
 /// The first bytes of the formats that have a fixed beginning. A longer beginning is before its own prefix.
@@ -108,6 +126,46 @@ impl Foreign {
         begun.map(|(_, format)| *format).or_else(archive).or_else(unmarked)
     }
 
+    /// The format of text whose first line is malformed, if that format is evident; and the number of that
+    /// line, counted from 0. It is the first line that is not blank.
+    ///
+    /// ```
+    /// use warpath_core::foreign::Foreign;
+    ///
+    /// assert_eq!(Foreign::of_lines(b"\n<?xml version='1.0'?>\n"), Some((1, Foreign::Xml)));
+    /// assert_eq!(Foreign::of_lines(b"id,name\n1,a\n"), Some((0, Foreign::Csv)));
+    /// assert_eq!(Foreign::of_lines(b"worker started\n"), None);
+    /// ```
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_lines(text: &[u8]) -> Option<(u64, Self)> {
+        let start = text.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let mut lines = text[start..].split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        let (first, second) = (lines.next()?, lines.next().unwrap_or_default());
+        let begins = |tag: &[u8]| first.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag));
+        let fields = |separator| {
+            let count = separators(first, separator);
+            count > 0 && separators(second, separator) == count
+        };
+        let format = match first[0] {
+            // A record does not end so.
+            b'{' | b'[' => {
+                let goes_on = matches!(first.last(), Some(b'{' | b'[' | b',' | b':'));
+                goes_on.then_some(Self::Document)?
+            }
+            b'<' if begins(b"<!doctype html") || begins(b"<html") => Self::Html,
+            b'<' => Self::Xml,
+            b'\x1e' => Self::TextSequence,
+            _ if is_yaml(first, second) => Self::Yaml,
+            _ if is_logfmt(first) => Self::Logfmt,
+            _ if fields(b'\t') => Self::Tsv,
+            _ if fields(b',') || fields(b';') => Self::Csv,
+            _ => return None,
+        };
+        Some((memchr::memchr_iter(b'\n', &text[..start]).count() as u64, format))
+    }
+
     /// True if more bytes are needed to recognise the format of data that begins with these bytes. Tar
     /// archives are recognised only where many bytes are there.
     // Hidden: the layers above need it.
@@ -119,6 +177,50 @@ impl Foreign {
             || head.len() < 2
             || head.len() < 4 && head[..2].contains(&0)
     }
+}
+
+/// The number of separators of a row, outside quotes. 0 if white space follows one, as in prose.
+fn separators(row: &[u8], separator: u8) -> usize {
+    let (mut count, mut quoted) = (0, false);
+    for (at, byte) in row.iter().enumerate() {
+        quoted ^= *byte == b'"';
+        if *byte == separator && !quoted {
+            if row.get(at + 1) == Some(&b' ') {
+                return 0;
+            }
+            count += 1;
+        }
+    }
+    count
+}
+
+/// The length of the name at the start of some bytes.
+fn name_len(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(byte)).count()
+}
+
+/// True if two lines begin a YAML document. One line such as `panic: stopped` is not enough.
+fn is_yaml(first: &[u8], second: &[u8]) -> bool {
+    let is_member = |line: &[u8]| {
+        let len = name_len(line);
+        len > 0 && line[len..].starts_with(b":") && matches!(line.get(len + 1), None | Some(b' '))
+    };
+    let is_nested = first.ends_with(b":") && (second.starts_with(b" ") || second.starts_with(b"- "));
+    first == b"---"
+        || first.starts_with(b"--- ")
+        || first.starts_with(b"%YAML")
+        || is_member(first) && (is_member(second) || is_nested)
+        || first.starts_with(b"- ") && is_member(&first[2..])
+}
+
+/// True if a line is two or more pairs of logfmt.
+fn is_logfmt(line: &[u8]) -> bool {
+    let is_pair = |word: &[u8]| {
+        let len = name_len(word);
+        len > 0 && word[len..].starts_with(b"=")
+    };
+    let mut words = line.split(|byte| *byte == b' ');
+    words.next().is_some_and(is_pair) && words.any(is_pair)
 }
 
 impl fmt::Display for Foreign {
@@ -141,6 +243,15 @@ impl fmt::Display for Foreign {
             Self::LegacyLz4 => "compressed by LZ4's legacy format",
             Self::Snappy => "compressed by Snappy",
             Self::Compress => "compressed by `compress`",
+            Self::CompressedTwice => "compressed twice",
+            Self::Document => "one JSON document on several lines",
+            Self::TextSequence => "JSON text sequences (RFC 7464)",
+            Self::Xml => "XML",
+            Self::Html => "HTML",
+            Self::Yaml => "YAML",
+            Self::Csv => "CSV",
+            Self::Tsv => "tab-separated values",
+            Self::Logfmt => "logfmt",
         })
     }
 }
@@ -162,6 +273,51 @@ mod tests {
         assert_eq!(Foreign::of(&archive), None);
         archive[TAR].copy_from_slice(b"ustar");
         assert_eq!(Foreign::of(&archive), Some(Foreign::Tar));
+    }
+
+    #[test]
+    fn text_is_recognised_by_its_first_lines() {
+        use Foreign::*;
+        let cases: [(&str, Option<Foreign>); 34] = [
+            ("{\n", Some(Document)),
+            ("[1,\r\n2]", Some(Document)),
+            ("{\"a\":\n1}", Some(Document)),
+            ("{\"a\":1\n", None),
+            ("<?xml version=\"1.0\"?>\n<Error>", Some(Xml)),
+            ("<Error><Code>NoSuchKey</Code></Error>", Some(Xml)),
+            ("<!DOCTYPE html>\n", Some(Html)),
+            ("<html>", Some(Html)),
+            ("\u{1e}{\"a\":1}\n", Some(TextSequence)),
+            ("---\na: 1\n", Some(Yaml)),
+            ("%YAML 1.2\n", Some(Yaml)),
+            ("a: 1\nb:\n  - 1\n", Some(Yaml)),
+            ("a:\n  b: 1\n", Some(Yaml)),
+            ("a:\n- 1\n", Some(Yaml)),
+            ("- name: a\n", Some(Yaml)),
+            ("panic: stopped\n", None),
+            ("panic: stopped\n\ngoroutine 1 [running]:\n", None),
+            ("Error: no\n    at f (a.js:1:2)\n", None),
+            ("Traceback (most recent call last):\n  File \"a.py\"\n", None),
+            ("- a\n", None),
+            ("ts=2026-11-27 level=info msg=\"a b\"\n", Some(Logfmt)),
+            ("msg=\"a b\" level=info\n", Some(Logfmt)),
+            ("a=1\n", None),
+            ("id,name\n1,\"a,b\"\n", Some(Csv)),
+            ("id;name\n1;a\n", Some(Csv)),
+            ("\"id\",\"name\"\n1,a\n", Some(Csv)),
+            ("id\tname\n1\ta b\n", Some(Tsv)),
+            ("id,name\n", None),
+            ("id,name\n1\n", None),
+            ("started, slowly\nended, quickly\n", None),
+            ("worker started\n{\"a\":1}\n", None),
+            ("1 2\n", None),
+            ("nul\n", None),
+            (" \n \n", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(Foreign::of_lines(text.as_bytes()).map(|(_, format)| format), want, "{text}");
+        }
+        assert_eq!(Foreign::of_lines(b" \n\n <a/>"), Some((2, Xml)));
     }
 
     #[test]

@@ -181,7 +181,7 @@ mod tests {
         let scattered = places.enumerate().fold(0, |all, (from, to)| all | (bits >> from & 1) << to);
         let below = bounds(bits)
             .map(|bound| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] < bound) as u64) << i));
-        let matter = classes.open | classes.close | classes.newline;
+        let matter = classes.open | classes.close | classes.newline | classes.control;
         (classes, prefix_xor(bits), equal, below, matter, [gathered, scattered])
     }
 
@@ -224,10 +224,11 @@ mod tests {
                     let of =
                         |byte| (0..WORD_BYTES).fold(0, |found, i| found | ((word[i] == byte) as u64) << i);
                     if busy >> i & 1 == 0 {
-                        assert_eq!(c.open | c.close | c.newline, 0, "word {i}");
+                        assert_eq!(c.open | c.close | c.newline | c.control, 0, "word {i}");
                     } else {
-                        let Planes { open, close, brace, newline, .. } = planes[i];
-                        let got = Classes { open, close, brace, newline, ..c }.normalised();
+                        let Planes { open, close, brace, newline, low, .. } = planes[i];
+                        let control = low & !newline;
+                        let got = Classes { open, close, brace, newline, control, ..c }.normalised();
                         assert_eq!(got, c.normalised(), "word {i}");
                     }
                     assert_eq!(colon[i], of(b':') & !inside, "word {i}");

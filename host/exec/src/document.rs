@@ -41,17 +41,6 @@ pub(crate) use parts::Parts;
 pub use warpath_lang::elements::AsOne;
 pub(crate) use whole::Whole;
 
-/// The number of the first line that is not blank, counted from 0, if it is evidently the first of several
-/// lines of one document: it opens an object or array, and goes on after its end. A record of lines does not
-/// end so.
-pub(crate) fn opening_line(text: &[u8]) -> Option<u64> {
-    let start = text.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    let line = text[start..].split(|byte| *byte == b'\n').next()?.trim_ascii_end();
-    let opens = matches!(line.first(), Some(b'{' | b'['));
-    let goes_on = matches!(line.last(), Some(b'{' | b'[' | b',' | b':'));
-    (opens && goes_on).then(|| memchr::memchr_iter(b'\n', &text[..start]).count() as u64)
-}
-
 /// The format of an input.
 ///
 /// ```

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use warpath_core::error::{InputError, RecordError, TreeError};
+use warpath_core::foreign::Foreign;
 
 use crate::escape::{escaped, escaped_lines, quoted};
 use crate::options::{MessageArgs, MessageFormat, When, supports_color};
@@ -160,6 +161,9 @@ impl Ui {
             let (first, plural) = (first.into(), if count == 1 { "" } else { "s" });
             let text = format!("{count} malformed {what}{plural} skipped; first: {first}");
             self.warning_at(Place::of(&first), text);
+            if let InputError::Record(RecordError { input: Some(format), .. }) = first {
+                self.help(looks_like(format));
+            }
         }
     }
 
@@ -227,4 +231,40 @@ impl Ui {
 /// `text` in a style, or plain.
 pub fn styled(text: &str, style: Style, color: bool) -> String {
     if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+/// The format that an input seems to have, and a way to read it.
+pub fn looks_like(format: Foreign) -> String {
+    format!("this looks like {format}: {}", instead_of(format))
+}
+
+/// A way to read data in another format.
+pub fn instead_of(format: Foreign) -> &'static str {
+    match format {
+        Foreign::Utf16Le => "convert it first: `iconv -f UTF-16LE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf16Be => "convert it first: `iconv -f UTF-16BE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf32Le => "convert it first: `iconv -f UTF-32LE -t UTF-8 FILE | warpath …`",
+        Foreign::Utf32Be => "convert it first: `iconv -f UTF-32BE -t UTF-8 FILE | warpath …`",
+        Foreign::Zip => "unpack it first: `unzip -p FILE | warpath …`",
+        Foreign::SevenZip => "unpack it first: `7z x -so FILE | warpath …`",
+        Foreign::Tar => "unpack it first: `tar -xOf FILE | warpath …`",
+        Foreign::LegacyLz4 => "decompress it first: `lz4 -dc FILE | warpath …`",
+        Foreign::Snappy => "decompress it first: `snzip -dc FILE | warpath …`",
+        Foreign::Compress => "decompress it first: `uncompress -c FILE | warpath …`",
+        Foreign::Parquet | Foreign::ArrowFile | Foreign::ArrowStream => {
+            "`query` and `select` read a column of JSON text: `--input parquet --column NAME`, or `--input arrow`"
+        }
+        Foreign::Sqlite => {
+            "write its rows as JSON first: `sqlite3 -json FILE 'SELECT …' | warpath … --input json`"
+        }
+        Foreign::CompressedTwice => "decompress it once before: `gzip -dc FILE | warpath …`",
+        Foreign::Document => "`--input json` reads it",
+        Foreign::TextSequence => "leave the record separators out: `tr -d '\\036' < FILE | warpath …`",
+        Foreign::Xml => "`warpath filter --input xml` and `warpath bitmap build --input xml` read XML",
+        Foreign::Html => "perhaps it is a server's error page: look into it",
+        Foreign::Yaml => "write it as JSON first: `yq -o json -I 0 . FILE | warpath …`",
+        Foreign::Csv => "write its rows as JSON first: `mlr --icsv --ojsonl cat FILE | warpath …`",
+        Foreign::Tsv => "write its rows as JSON first: `mlr --itsv --ojsonl cat FILE | warpath …`",
+        _ => "write its rows as lines of JSON first",
+    }
 }

@@ -21,6 +21,8 @@ pub struct Classes {
     pub brace: u64,
     /// `:` and `,`
     pub separator: u64,
+    /// Bytes below 0x20, except line feeds.
+    pub control: u64,
 }
 
 impl Classes {
@@ -44,6 +46,7 @@ impl Classes {
                 }
                 b']' => classes.close |= bit,
                 b':' | b',' => classes.separator |= bit,
+                0..0x20 => classes.control |= bit,
                 _ => {}
             }
         }

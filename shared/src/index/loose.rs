@@ -36,20 +36,28 @@ pub struct Strings {
     pub behind: u64,
     /// Colons outside strings.
     pub colon: u64,
+    /// Brackets that open.
+    pub open: u64,
+    /// Brackets that close.
+    pub close: u64,
+    /// Newlines.
+    pub newline: u64,
 }
 
-/// The state that a word passes to the word at its right, in the highest bits. Bits 31 and 30 say if the last
-/// two bytes may precede a string. Bit 29 says if the last byte closes a string, and bit 28 if that string
-/// has an escape. The other bits are undefined.
+/// The state that a word passes to the word at its right, in the highest bits. The other bits are zero.
 ///
 /// ```text
-/// bit 31  the last byte may precede a string       bit 29  the last byte closes a string
-/// bit 30  the last but one may                     bit 28  that string has an escape
+/// bit 31  the last byte may precede a string       bit 28  that string has an escape
+/// bit 30  the last but one may                     bit 27  the last byte is a closing bracket
+/// bit 29  the last byte closes a string            bit 26  the last byte is a newline
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge(pub u32);
 
 impl Edge {
+    /// The edge at the start of a text, as after a newline.
+    pub const START: Self = Self(1 << 26);
+
     /// The edge after two bytes. `closes` says if the last byte closes a string, and `escaped` if that string
     /// has an escape.
     #[inline(always)]
@@ -58,7 +66,9 @@ impl Edge {
             matches!(byte, b',' | b':' | b'{' | b'[') as u32
         }
         let precede = may_precede(last) << 31 | may_precede(last_but_one) << 30;
-        Self(precede | (closes as u32) << 29 | ((closes & escaped) as u32) << 28)
+        let is_close = (last == b'}' || last == b']') as u32;
+        let of_line = is_close << 27 | ((last == b'\n') as u32) << 26;
+        Self(precede | (closes as u32) << 29 | ((closes & escaped) as u32) << 28 | of_line)
     }
 }
 
@@ -79,14 +89,25 @@ impl Strings {
         behind_closed & !self.behind | self.opening & !begins | behind_escaped & self.colon
     }
 
+    /// The colons that no string precedes at once, the newlines that no closing bracket precedes at once, and
+    /// the bytes at the start of a line that are no opening bracket, given the edge at the left.
+    #[inline(always)]
+    pub const fn odd(&self, left: Edge) -> u64 {
+        let behind_closed = moved::<1>(self.closing, left.0 << 2);
+        let behind_close = moved::<1>(self.close, left.0 << 4);
+        let begins = moved::<1>(self.newline, left.0 << 5);
+        self.colon & !behind_closed | self.newline & !behind_close | begins & !self.open
+    }
+
     /// The edge at the word's right.
     #[inline(always)]
     pub const fn edge(&self) -> Edge {
         const fn high(word: u64) -> u32 {
             (word >> 32) as u32
         }
-        let closes = high(self.closing) >> 2 & 0b10 << 28 | high(self.closing_escaped) >> 3 & !(0b10 << 28);
-        Edge(high(self.before) & 0b11 << 30 | closes & !(0b11 << 30))
+        let closes = high(self.closing) >> 2 & 1 << 29 | high(self.closing_escaped) >> 3 & 1 << 28;
+        let of_line = high(self.close) >> 4 & 1 << 27 | high(self.newline) >> 5 & 1 << 26;
+        Edge(high(self.before) & 0b11 << 30 | closes | of_line)
     }
 }
 

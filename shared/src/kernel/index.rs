@@ -40,11 +40,16 @@ pub const FAULTY_TILE: u32 = 1 << 31;
 /// The bit of [`TileLines::counts`] that is set if some line of the tile is marked loose.
 pub const LOOSE_TILE: u32 = 1 << 30;
 
+/// The bit of [`TileLines::counts`] that is set if [`OddCheck`] has to look at bytes of the tile.
+pub const ODD_TILE: u32 = 1 << 29;
+/// The bits of [`TileLines::counts`] that are flags.
+pub const TILE_FLAGS: u32 = FAULTY_TILE | LOOSE_TILE | ODD_TILE;
+
 /// The lines of each tile, counted from the line at the left edge of the tile.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TileLines<'a> {
-    /// The number of lines that end in the tile, with [`FAULTY_TILE`] and [`LOOSE_TILE`].
+    /// The number of lines that end in the tile, with [`TILE_FLAGS`].
     pub counts: ViewMut<'a, u32>,
     /// One past the newline of each line: `room` offsets for each tile. Lines without room are not listed.
     pub ends: ViewMut<'a, PartOffset>,
@@ -228,5 +233,51 @@ unsafe impl Kernel for KindCheck {
         sizes.equal("first lines = kinds", args.first_lines.len(), args.kinds.len())?;
         sizes.equal("status = 5", args.faulty.status.len(), STATUS_WORDS)?;
         args.look_back.check(Self::NAME, args.kinds.len())
+    }
+}
+
+/// Looks at the bytes by which lines are not usual: where a line begins or ends with no bracket, a colon that
+/// no quote precedes at once, and bytes below 0x20 outside strings. Reports the lines that may be faulty. One
+/// warp per tile; nearly all tiles have no such bytes.
+pub struct OddCheck;
+
+/// Arguments of [`OddCheck`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct OddCheckArgs<'a> {
+    /// See [`super::LineStatesArgs::text`].
+    pub text: View<'a, u8>,
+    /// See [`StructureWriteArgs::string`].
+    pub string: View<'a, u64>,
+    /// See [`TileLines::counts`].
+    pub counts: View<'a, u32>,
+    /// See [`TileLines::ends`].
+    pub ends: View<'a, PartOffset>,
+    /// The first lines from [`LineIndex`].
+    pub first_lines: View<'a, LineIx>,
+    /// The bitmap and the status that record faulty lines.
+    pub faulty: FaultyLines<'a>,
+    /// See [`TileLines::room`].
+    pub room: LineIx,
+    /// See [`StructureWriteArgs::len`].
+    pub len: PartOffset,
+}
+
+// SAFETY: the entry in `gpu/src/kernel/odd.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
+unsafe impl Kernel for OddCheck {
+    type Args<'a> = OddCheckArgs<'a>;
+    const NAME: &'static str = "odd_check";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        blocks_for_tiles(args.text.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let tiles = args.counts.len();
+        check_tiles(Self::NAME, args.text.len(), tiles, args.faulty.status.len())?;
+        sizes.at_least("text ≥ length + 1", args.text.len(), args.len as usize + 1)?;
+        sizes.equal("64 × string words = text", args.string.len() * WORD_BYTES, args.text.len())?;
+        sizes.equal("ends = tiles × room", args.ends.len(), tiles * args.room as usize)?;
+        sizes.equal("first lines = tiles", args.first_lines.len(), tiles)
     }
 }

@@ -10,7 +10,7 @@ macro_rules! for_each_kernel {
         $callback! {
             index:
                 (LineStates, line_states), (LineScan, line_scan), (StructureWrite, structure_write),
-                (LineIndex, line_index), (KindCheck, kind_check);
+                (LineIndex, line_index), (KindCheck, kind_check), (OddCheck, odd_check);
             slots: (QuerySlots, query_slots), (SlotCompact, slot_compact);
             slots_loose: (QuerySlotsLoose, query_slots_loose);
             counts: (QueryCount, query_count), (QueryBounds, query_bounds);

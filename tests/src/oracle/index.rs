@@ -2,6 +2,7 @@
 
 use warpath_backend::answer::LineFault;
 use warpath_backend::backend::StructuralIndex;
+use warpath_backend::strict;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::MAX_DEPTH;
 
@@ -41,10 +42,19 @@ fn walk(line: &[u8], start: usize, out: &mut StructuralIndex) -> Option<Fault> {
     let mut string_at = None;
     let mut roots = 0;
     let mut backslashes = 0;
+    // The last structural byte, and the offset after it.
+    let (mut structural, mut token) = (b' ', 0);
     for (i, byte) in line.iter().enumerate() {
         let escaped = backslashes % 2 == 1;
         backslashes = if *byte == b'\\' { backslashes + 1 } else { 0 };
         let (word, bit) = ((start + i) / 64, 1u64 << ((start + i) % 64));
+        let is_behind = string_at.is_none() && open.is_empty() && roots > 0;
+        if is_behind && !b"{}[]:, \t\r".contains(byte) {
+            note(FaultKind::BehindRecord, i);
+        }
+        if string_at.is_none() && *byte < 0x20 && !b"\t\r".contains(byte) {
+            note(FaultKind::NoValue, i);
+        }
         if *byte == b'"' && !escaped {
             string_at = if string_at.is_none() { Some(i) } else { None };
         }
@@ -83,8 +93,38 @@ fn walk(line: &[u8], start: usize, out: &mut StructuralIndex) -> Option<Fault> {
                 }
             },
             b':' | b',' if open.is_empty() => note(FaultKind::StraySeparator, i),
-            b':' | b',' => mark(open.len() - 1),
+            b':' | b',' => {
+                mark(open.len() - 1);
+                let before: Vec<(usize, u8)> = (token..i)
+                    .map(|at| (at, line[at]))
+                    .filter(|(_, byte)| !b" \t\r".contains(byte))
+                    .collect();
+                if *byte == b':' && before.last().is_none_or(|(_, last)| *last != b'"') {
+                    let is_name =
+                        b"{,".contains(&structural) && open.last().is_some_and(|open| open.1 == b'{');
+                    match before.first() {
+                        Some((at, b'"')) if is_name => {
+                            let mut escaped = false;
+                            let closes = |end: &usize| {
+                                let is_quote = line[*end] == b'"' && !escaped;
+                                escaped = line[*end] == b'\\' && !escaped;
+                                is_quote
+                            };
+                            let end = (at + 1..i).find(closes).unwrap_or(i);
+                            let next = before.iter().find(|(at, _)| *at > end).map_or(i, |(at, _)| *at);
+                            note(FaultKind::NoColon, next);
+                        }
+                        Some((at, _)) if is_name => note(FaultKind::NoName, *at),
+                        None if is_name => note(FaultKind::NoName, i),
+                        None if !b"]}".contains(&structural) => note(FaultKind::NoValue, i),
+                        _ => note(FaultKind::NoSeparator, i),
+                    }
+                }
+            }
             _ => {}
+        }
+        if b"{}[]:,".contains(byte) {
+            (structural, token) = (*byte, i + 1);
         }
     }
     if backslashes % 2 == 1 {
@@ -96,5 +136,29 @@ fn walk(line: &[u8], start: usize, out: &mut StructuralIndex) -> Option<Fault> {
     if let Some((at, _)) = open.last() {
         note(FaultKind::UnclosedContainer, *at);
     }
-    fault
+    match line.iter().find(|byte| !b" \t\r".contains(byte)) {
+        None | Some(b'{' | b'[') => fault,
+        Some(_) => scalar(line),
+    }
+}
+
+/// The first fault of a record that is no container. Outside strings it is the one of strict mode, which is
+/// found by another reader.
+fn scalar(line: &[u8]) -> Option<Fault> {
+    // In strict mode other bytes than ASCII may be faults of their own, and so are some contents of strings.
+    let mut plain: Vec<u8> = line.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }).collect();
+    let open = plain.iter().position(|byte| !b" \t\r".contains(byte))?;
+    let (mut at, mut escaped) = (open + 1, false);
+    if plain[open] == b'"' {
+        while at < plain.len() && (escaped || plain[at] != b'"') {
+            escaped = plain[at] == b'\\' && !escaped;
+            at += 1;
+        }
+        if at == plain.len() {
+            let unclosed = Fault { kind: FaultKind::UnclosedString, at: open };
+            return Some(if escaped { Fault { kind: FaultKind::EscapeAtEnd, at: at - 1 } } else { unclosed });
+        }
+        plain[open + 1..at].fill(b'a');
+    }
+    strict::fault(&plain)
 }

@@ -84,7 +84,7 @@ impl Batch {
         text.get(self.place(word)..).and_then(<[u8]>::first_chunk).unwrap_or(&self.end.0[word])
     }
 
-    /// The words in which there may be brackets or line feeds, one bit a word.
+    /// The words in which there may be brackets or bytes below 0x20, one bit each.
     #[inline(always)]
     pub(super) fn busy(&self) -> u64 {
         self.outline.busy
@@ -176,10 +176,37 @@ impl Batch {
     }
 
     /// The colons of a word outside strings, and the odd ones among them. A colon is odd if no quote precedes
-    /// it, or if it follows a string with a backslash. Both are 0 where names are not looked for.
+    /// it and, if names are looked for, if it follows a string with a backslash. Without names, colons are 0.
     #[inline(always)]
     pub(super) fn colons(&self, word: usize) -> (u64, u64) {
-        if self.names { (self.outline.colon[word], self.outline.odd[word]) } else { (0, 0) }
+        (if self.names { self.outline.colon[word] } else { 0 }, self.outline.odd[word])
+    }
+
+    /// Returns true if there are odd colons in the batch.
+    #[inline(always)]
+    pub(super) fn has_odd_colons(&self) -> bool {
+        self.outline.odd_words != 0
+    }
+
+    /// The words in which there may be more to check than brackets, one bit each: odd colons, or bytes below
+    /// 0x20.
+    #[inline(always)]
+    pub(super) fn unusual(&self) -> u64 {
+        self.outline.odd_words | self.outline.low_words
+    }
+
+    /// Bytes of a word that include those below 0x20 other than line feeds, outside strings.
+    #[inline(always)]
+    pub(super) fn may_be_control(&self, word: usize) -> u64 {
+        let Planes { newline, low, .. } = self.outline.planes[word];
+        low & !newline
+    }
+
+    /// The bytes below 0x20 of a word outside strings, except line feeds.
+    #[inline(always)]
+    pub(super) fn control(&self, word: usize) -> u64 {
+        let busy = (self.busy() >> word & 1).wrapping_neg();
+        self.may_be_control(word) & busy & !self.string(word)
     }
 
     /// The offset in the text of the next quote that opens or closes a string. The search begins at an offset

@@ -1,7 +1,7 @@
 //! The structural index of a piece of text, built word by word.
 
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_shared::check::diagnose;
+use warpath_shared::check::{diagnose, ends_hold, follows_quote, is_space_below};
 use warpath_shared::index::level::{KindState, walk};
 use warpath_shared::index::line::{LineState, index_word};
 use warpath_shared::query::document::{Document, Text};
@@ -74,18 +74,20 @@ impl Work for Builder<'_> {
 
         let mut state = LineState::default();
         let mut kinds = KindState::default();
+        let (mut line_start, mut quote_before) = (0, 0);
 
         // The end of the text ends its line.
         let (chunks, rest) = text.as_chunks::<WORD_BYTES>();
         let terminate = text.last().is_some_and(|byte| *byte != b'\n');
-        let mut last = [0; WORD_BYTES];
+        let mut last = [b' '; WORD_BYTES];
         last[..rest.len()].copy_from_slice(rest);
         if terminate {
             last[rest.len()] = b'\n';
         }
         let total = chunks.len() + (!rest.is_empty() || terminate) as usize;
         for w in 0..total {
-            let c = simd.classify(chunks.get(w).unwrap_or(&last));
+            let word = chunks.get(w).unwrap_or(&last);
+            let c = simd.classify(word);
             let indexed = index_word(&c, &mut state, |bits| simd.prefix_xor(bits));
             if let Some(word) = structure.string.get_mut(w) {
                 *word = indexed.string;
@@ -100,13 +102,33 @@ impl Work for Builder<'_> {
                     *word |= bits;
                 }
             });
-            let mut newlines = c.newline;
+            let (mut newlines, mut faults) = (c.newline, faults | indexed.faults);
+            let mut control = c.control & !indexed.string;
+            while control != 0 {
+                if !is_space_below(word[control.trailing_zeros() as usize]) {
+                    faults |= control & control.wrapping_neg();
+                }
+                control &= control - 1;
+            }
+            // Usually, the quote of a name is just before its colon.
+            let mut bare = simd.equal(word, b':') & !indexed.string & !(c.quote << 1 | quote_before);
+            quote_before = c.quote >> 63;
+            while bare != 0 {
+                let at = (w * WORD_BYTES) as PartOffset + bare.trailing_zeros();
+                if !follows_quote(at, |at| text[at as usize]) {
+                    faults |= bare & bare.wrapping_neg();
+                }
+                bare &= bare - 1;
+            }
             while newlines != 0 {
                 let at = w * WORD_BYTES + newlines.trailing_zeros() as usize;
-                structure.line_starts.push((at + 1).min(text.len()) as PartOffset);
+                if !ends_hold(line_start, at as PartOffset, |at| text[at as usize]) {
+                    faults |= newlines & newlines.wrapping_neg();
+                }
+                line_start = (at + 1).min(text.len()) as PartOffset;
+                structure.line_starts.push(line_start);
                 newlines &= newlines - 1;
             }
-            let mut faults = faults | indexed.faults;
             while faults != 0 {
                 let before = (faults & faults.wrapping_neg()) - 1;
                 let line = lines_before + (c.newline & before).count_ones();

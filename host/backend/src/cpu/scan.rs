@@ -21,7 +21,7 @@
 //! ```
 
 use warpath_core::simd::Simd;
-use warpath_shared::check::trim;
+use warpath_shared::check::{follows_quote, is_space_below, trim};
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
@@ -249,6 +249,7 @@ impl Scan {
         let mut stack = 0b10 | brace as u64;
         let mut look = walk.look(plan);
         let mut named = look.words(simd, batch);
+        let mut unusual = batch.unusual();
         let mut inside = 1u64 << walk.frames.len();
         loop {
             // A name can match only at the depth of the top frame's members. A word without brackets may be
@@ -256,7 +257,7 @@ impl Scan {
             let here = match &look {
                 Look::All => word,
                 Look::Names(_) if stack < 2 * inside => after(named | batch.busy(), word),
-                _ => after(batch.busy(), word),
+                _ => after(unusual | batch.busy(), word),
             };
             if here >= batch.words {
                 batch.advance(simd, text);
@@ -264,11 +265,17 @@ impl Scan {
                     return None;
                 }
                 (word, first.0) = (0, usize::MAX);
-                named = look.words(simd, batch);
+                (named, unusual) = (look.words(simd, batch), batch.unusual());
                 continue;
             }
             word = here + 1;
             let keep = if here == first.0 { first.1 } else { u64::MAX };
+            if unusual >> here & 1 == 1
+                && (batch.may_be_control(here) | batch.colons(here).1) & keep != 0
+                && !are_well(batch, text, here, keep)
+            {
+                return None;
+            }
             let (mut loud, mut next, mut lowest) = (0, stack, stack);
             let Brackets { mut open, mut close, brace, mut newline } = batch.few_brackets(here);
             (open, close, newline) = (open & keep, close & keep, newline & keep);
@@ -322,6 +329,30 @@ impl Scan {
             inside = 1 << walk.frames.len();
         }
     }
+}
+
+/// Returns whether all colons of a word follow a string, and whether all its bytes below 0x20 outside strings
+/// are white space. Only the bytes of `keep` matter.
+#[cold]
+#[inline(never)]
+pub(super) fn are_well(batch: &Batch, text: &[u8], word: usize, keep: u64) -> bool {
+    let at = batch.place(word);
+    let mut control = batch.control(word) & keep;
+    while control != 0 {
+        if !is_space_below(text[at + control.trailing_zeros() as usize]) {
+            return false;
+        }
+        control &= control - 1;
+    }
+    let mut colons = batch.colons(word).1 & keep;
+    while colons != 0 {
+        let colon = (at + colons.trailing_zeros() as usize) as PartOffset;
+        if !follows_quote(colon, |at| text[at as usize]) {
+            return false;
+        }
+        colons &= colons - 1;
+    }
+    true
 }
 
 /// The first of some words from `word` on, or 64 and more if there is none.

@@ -28,7 +28,7 @@ use warpath_shared::units::{PartOffset, WORD_BYTES};
 
 use super::batch::Batch;
 use super::plan::Plan;
-use super::scan::{Found, skip_space};
+use super::scan::{Found, are_well, skip_space};
 use super::shape::{Brackets, MOST, Shape, Shapes};
 
 /// An open container whose members are looked for.
@@ -139,14 +139,14 @@ impl Short {
         let first = (word, u64::MAX << (start - batch.place(word)));
         let mut keep = first.1;
         let mut brackets = Brackets::default();
-        let (mut last, mut odd) = (start, 0);
+        let (mut last, mut control) = (start, 0);
         let next = loop {
             let masks = batch.brackets(word);
             let end = masks.newline & keep;
             // The bits up to the line feed, or all.
             keep &= end ^ end.wrapping_sub(1);
             let here = (masks.open | masks.close) & keep;
-            odd |= batch.colons(word).1 & keep;
+            control |= batch.may_be_control(word) & keep;
             gathered.here[word] = here;
             gathered.before[word] = brackets.count as u8;
             if here != 0 {
@@ -173,12 +173,27 @@ impl Short {
                 return Looked::Beyond;
             }
         };
+        // Most batches have no odd colon, and most records no byte below 0x20.
+        if control != 0 || batch.has_odd_colons() {
+            let kept = |word| match word {
+                _ if word == gathered.last.0 => gathered.last.1,
+                _ if word == first.0 => first.1,
+                _ => u64::MAX,
+            };
+            let is_well = |word| {
+                let keep = kept(word);
+                batch.colons(word).1 & keep == 0 && (control == 0 || are_well(batch, text, word, keep))
+            };
+            if !(first.0..=gathered.last.0).all(is_well) {
+                return Looked::Undecided;
+            }
+        }
         // Between the root's closing bracket and the line feed, there is white space alone.
         if last + 2 != next && !text[last + 1..next].iter().all(|byte| is_whitespace(*byte)) {
             return Looked::Undecided;
         }
         let shape = shapes.of(brackets);
-        if !shape.regular || odd != 0 {
+        if !shape.regular {
             return Looked::Undecided;
         }
         found.clear();

@@ -6,6 +6,7 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::instants::InstantTests;
 use warpath_lang::jsonpath::ast::PatternKind;
 use warpath_lang::pattern::holds;
+use warpath_shared::check::{diagnose, is_space_below};
 use warpath_shared::index::line::{LineState, index_word};
 use warpath_shared::query::document::Text;
 use warpath_shared::query::tree::Trees;
@@ -94,7 +95,20 @@ impl TapeMemory {
                 self.nodes.resize(2 * room, TapeNode::default());
             }
             let events = found.start | classes.newline;
-            walk.word(self, text, (w * WORD_BYTES) as PartOffset, word, (events, found.past, indexed.faults));
+            let mut faults = indexed.faults;
+            let (mut control, mut continues) = (classes.control & !indexed.string, false);
+            while control != 0 {
+                let bit = control & control.wrapping_neg();
+                control ^= bit;
+                if !is_space_below(word[bit.trailing_zeros() as usize]) {
+                    // The fault is noted at the newline that ends its line, if that is in this word.
+                    let ends = classes.newline & !(bit - 1);
+                    faults |= ends & ends.wrapping_neg();
+                    continues |= ends == 0;
+                }
+            }
+            walk.word(self, text, (w * WORD_BYTES) as PartOffset, word, (events, found.past, faults));
+            walk.faulty |= continues;
         }
     }
 }
@@ -147,17 +161,26 @@ impl Walk {
 
     #[inline(always)]
     fn end_line(&mut self, memory: &mut TapeMemory, text: &[u8], next: PartOffset) {
-        let line = self.builder.end_line();
-        match line {
-            Line::Record if !self.faulty => memory.records.push((memory.lines, self.root)),
+        let kind = self.builder.end_line();
+        let line = &text[self.line_start as usize..text.len().min(next as usize)];
+        match kind {
+            Line::Record if !self.faulty && self.root_holds(memory, text, line) => {
+                memory.records.push((memory.lines, self.root));
+            }
             Line::Blank if !self.faulty => {}
             _ => {
-                let line = &text[self.line_start as usize..text.len().min(next as usize)];
                 memory.faults.extend(line_fault(line).map(|fault| LineFault { line: memory.lines, fault }));
             }
         }
         memory.lines += 1;
         (self.line_start, self.root, self.open, self.faulty) = (next, self.builder.next, None, false);
+    }
+
+    /// Returns whether the root of a line is a container, or a scalar without a fault.
+    #[inline(always)]
+    fn root_holds(&self, memory: &TapeMemory, text: &[u8], line: &[u8]) -> bool {
+        let root = memory.nodes[self.root as usize].start();
+        matches!(text[root as usize], b'{' | b'[') || diagnose(line).is_none()
     }
 }
 

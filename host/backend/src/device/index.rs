@@ -9,9 +9,9 @@ use warpath_shared::index::level::KindWrites;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     ANY_FAULTY, ANY_LOOSE, FaultyLines, Indexed, Kernel, KindCheck, KindCheckArgs, LINES, LineIndex,
-    LineIndexArgs, LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, STATUS_WORDS,
-    ScanArgs, StrictCheck, StrictCheckArgs, StructureWrite, StructureWriteArgs, TileKinds, TileLines,
-    line_words, tile_fault_words,
+    LineIndexArgs, LineScan, LineScanArgs, LineStates, LineStatesArgs, MOST_LINES_OF_A_TILE, OddCheck,
+    OddCheckArgs, STATUS_WORDS, ScanArgs, StrictCheck, StrictCheckArgs, StructureWrite, StructureWriteArgs,
+    TileKinds, TileLines, line_words, tile_fault_words,
 };
 use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
@@ -362,6 +362,22 @@ impl<A: Accelerator> IndexStage<A> {
                     bits: device.view_mut(self.faulty.get_mut()?, fault_words),
                     status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
                 },
+            },
+        )?;
+        launch::<A, stages::Kinds, OddCheck>(
+            device,
+            &OddCheckArgs {
+                text: device.view(self.text.get()?, padded),
+                string: device.view(self.string.get()?, words),
+                counts: device.view(self.counts.get()?, tiles),
+                ends: device.view(self.ends.get()?, ends),
+                first_lines: device.view(self.first_lines.get()?, tiles),
+                faulty: FaultyLines {
+                    bits: device.view_mut(self.faulty.get_mut()?, fault_words),
+                    status: device.view_mut(self.status.get_mut()?, STATUS_WORDS),
+                },
+                room: of_a_tile,
+                len: len as PartOffset,
             },
         )?;
         let mut codes = [0];

@@ -6,10 +6,10 @@ use warpath_lang::program::Program;
 use warpath_shared::kernel::{
     BinWords, BitmapRange, ColumnFinish, ColumnGather, ColumnRead, CompressAtoms, CompressStarts, CountScan,
     FilterCount, FilterFill, FsstDecode, FsstDecodeStrings, FsstMatch, KERNELS, Kernel, KindCheck, LineIndex,
-    LineScan, LineStates, ListOffsets, NamesCount, NamesFill, QueryBounds, QueryCount, QueryCountLoose,
-    QueryFill, QuerySlots, QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact, StrictCheck,
-    StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TextGather, TextScan,
-    TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
+    LineScan, LineStates, ListOffsets, NamesCount, NamesFill, OddCheck, QueryBounds, QueryCount,
+    QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact,
+    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
+    TextGather, TextScan, TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 
 use crate::answer::TextForm;
@@ -58,8 +58,8 @@ stages! {
     Index = "index" [StructureWrite, LineIndex]
         "string bitmap, {levels}, each tile's newlines, faulty lines and bracket kinds; line starts";
         "1 read, (1 + levels)/8 written; 8 bytes a line";
-    Kinds = "faults" [KindCheck]
-        "bracket kinds, scanned and compared across tiles"; "1/2048";
+    Kinds = "faults" [KindCheck, OddCheck]
+        "bracket kinds, scanned and compared across tiles; the bytes of lines that are not usual"; "1/2048";
     Validate = "validate" [StrictCheck]
         "the contents of strings and scalars, and UTF-8"; "9/8 read";
     MakeTrees = "trees" [TapeWords, TapeScan, TapeLines, TapeMinima, TapePieces, TapeNodes]

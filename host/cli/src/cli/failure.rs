@@ -5,18 +5,15 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, Foreign, IndexError, InputError};
+use warpath::{ColumnError, DeviceError, Error, IndexError, InputError, RecordError};
 
-use warpath_terminal::messages::{Message, Place, Ui};
+use warpath_terminal::messages::{Message, Place, Ui, instead_of, looks_like};
 
 /// The reason why a run failed.
 #[derive(Debug)]
 pub enum Failure {
     /// An error of the library. The optional lines show the text around the fault in the input.
     Library(Box<Error>, Option<String>),
-    /// A malformed record that is evidently the first line of one JSON document, and the text around its
-    /// fault.
-    PartOfDocument(Box<Error>, Option<String>),
     /// An error of the library about a bitmap index.
     Bitmap(Box<Error>),
     /// The arguments are wrong, or a file that they name cannot be used.
@@ -115,24 +112,22 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
             Self::Data { .. } => 4,
-            Self::Library(error, _) | Self::PartOfDocument(error, _) | Self::Bitmap(error) => {
-                match &**error {
-                    Error::Usage(_)
-                    | Error::Input(
-                        InputError::Io { .. } | InputError::Directory(_) | InputError::NoFiles { .. },
-                    )
-                    | Error::Index(
-                        IndexError::Io { .. }
-                        | IndexError::TooFewLevels { .. }
-                        | IndexError::NotPlain { .. }
-                        | IndexError::NoLines { .. },
-                    )
-                    | Error::Column(ColumnError::Io { .. }) => 2,
-                    Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
-                    Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
-                    _ => 5,
-                }
-            }
+            Self::Library(error, _) | Self::Bitmap(error) => match &**error {
+                Error::Usage(_)
+                | Error::Input(
+                    InputError::Io { .. } | InputError::Directory(_) | InputError::NoFiles { .. },
+                )
+                | Error::Index(
+                    IndexError::Io { .. }
+                    | IndexError::TooFewLevels { .. }
+                    | IndexError::NotPlain { .. }
+                    | IndexError::NoLines { .. },
+                )
+                | Error::Column(ColumnError::Io { .. }) => 2,
+                Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
+                Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
+                _ => 5,
+            },
         };
         ExitCode::from(code)
     }
@@ -161,10 +156,6 @@ impl Failure {
             }
             Self::Library(error, excerpt) => {
                 report_library(error, excerpt.as_deref(), help(error, &INDEX), ui);
-            }
-            Self::PartOfDocument(error, excerpt) => {
-                let help = "this looks like one JSON document on several lines: `--input json` reads it";
-                report_library(error, excerpt.as_deref(), Some(help.to_owned()), ui);
             }
             Self::Bitmap(error) => report_library(error, None, help(error, &BITMAP_INDEX), ui),
         }
@@ -227,6 +218,7 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
             "name its files, or a pattern: `'folder/*.ndjson'`".to_owned()
         }
         Error::Input(InputError::Foreign { format, .. }) => instead_of(*format).to_owned(),
+        Error::Input(InputError::Record(RecordError { input: Some(format), .. })) => looks_like(*format),
         Error::Input(InputError::NotPacked { .. }) => "`warpath pack FILE -o FILE.wpk` makes one".to_owned(),
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
             "`--on-error skip` leaves malformed records out".to_owned()
@@ -255,29 +247,6 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
         Error::Internal(_) => "this is a fault of warpath itself; please report it".to_owned(),
         _ => return None,
     })
-}
-
-/// A way to read data in another format.
-fn instead_of(format: Foreign) -> &'static str {
-    match format {
-        Foreign::Utf16Le => "convert it first: `iconv -f UTF-16LE -t UTF-8 FILE | warpath …`",
-        Foreign::Utf16Be => "convert it first: `iconv -f UTF-16BE -t UTF-8 FILE | warpath …`",
-        Foreign::Utf32Le => "convert it first: `iconv -f UTF-32LE -t UTF-8 FILE | warpath …`",
-        Foreign::Utf32Be => "convert it first: `iconv -f UTF-32BE -t UTF-8 FILE | warpath …`",
-        Foreign::Zip => "unpack it first: `unzip -p FILE | warpath …`",
-        Foreign::SevenZip => "unpack it first: `7z x -so FILE | warpath …`",
-        Foreign::Tar => "unpack it first: `tar -xOf FILE | warpath …`",
-        Foreign::LegacyLz4 => "decompress it first: `lz4 -dc FILE | warpath …`",
-        Foreign::Snappy => "decompress it first: `snzip -dc FILE | warpath …`",
-        Foreign::Compress => "decompress it first: `uncompress -c FILE | warpath …`",
-        Foreign::Parquet | Foreign::ArrowFile | Foreign::ArrowStream => {
-            "`query` and `select` read a column of JSON text: `--input parquet --column NAME`, or `--input arrow`"
-        }
-        Foreign::Sqlite => {
-            "write its rows as JSON first: `sqlite3 -json FILE 'SELECT …' | warpath … --input json`"
-        }
-        _ => "write its rows as lines of JSON first",
-    }
 }
 
 /// The operating system's message without its error number.

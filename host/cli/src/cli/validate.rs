@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::{Batch, DeviceChoice, Program, Query, RecordError, Want};
+use warpath::{Batch, DeviceChoice, Foreign, Program, Query, RecordError, Want};
 use warpath_backend::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::escape::escaped;
-use warpath_terminal::messages::{Message, Place, Ui};
+use warpath_terminal::messages::{Message, Place, Ui, looks_like};
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::failure::Failure;
@@ -71,25 +71,24 @@ struct Verdict {
     /// The first malformed record, and the text around its fault. Used only if records are
     /// not listed.
     first: Option<(RecordError, String)>,
-    /// True if that record is evidently the first line of one document.
-    begins_document: bool,
 }
 
 impl Verdict {
     fn report(&self, ui: &Ui) {
         if let (1, Some((fault, excerpt))) = (self.most, &self.first) {
-            let help = match self.begins_document {
-                true => {
-                    "this looks like one JSON document on several lines; \
-                     `warpath query --strict --count --input json '$' FILE` checks it"
-                }
-                false => "`--all` lists all malformed records",
+            let help = match fault.input {
+                Some(Foreign::Document) => format!(
+                    "this looks like {}; `warpath query --strict --count --input json '$' FILE` checks it",
+                    Foreign::Document
+                ),
+                Some(format) => looks_like(format),
+                None => "`--all` lists all malformed records".to_owned(),
             };
             ui.report(&Message {
                 text: fault.to_string(),
                 place: Some(Place::at(fault.name.clone(), fault.line, fault.byte)),
                 excerpt: Some(excerpt.clone()),
-                help: Some(help.to_owned()),
+                help: Some(help),
             });
         } else if self.malformed == self.most {
             ui.error(format_args!("{} malformed; stopped there", count(self.malformed)));
@@ -129,7 +128,6 @@ impl Consumer for Verdict {
                 out.buffer.push(b'\n');
                 out.line_end()?;
             } else if self.most == 1 {
-                self.begins_document = batch.begins_document(&fault);
                 let excerpt = run::excerpt(batch.line_of(&fault), fault.byte as usize - 1);
                 self.first = Some((fault, excerpt));
             }

@@ -106,6 +106,7 @@ unsafe impl Simd for Neon {
                 close: bits(find(folded, b'}')),
                 brace: bits(v.map(|v| vtstq_u8(v, vdupq_n_u8(0x20)))),
                 separator: bits(or(find(v, b':'), find(v, b','))),
+                control: bits(v.map(|v| vcltq_u8(v, vdupq_n_u8(b' ')))) & !bits(find(v, b'\n')),
             }
         }
         // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
@@ -141,7 +142,8 @@ unsafe impl Simd for Neon {
         fn may_matter(word: &[u8; WORD_BYTES]) -> u64 {
             let v = load(word);
             let folded = folded(v);
-            bits(or(or(find(folded, b'{'), find(folded, b'}')), find(v, b'\n')))
+            let low = v.map(|v| vcltq_u8(v, vdupq_n_u8(b' ')));
+            bits(or(or(find(folded, b'{'), find(folded, b'}')), low))
         }
         // SAFETY: only `run_neon` runs this, by the trait's contract, and it enables the feature.
         unsafe { may_matter(word) }

@@ -23,7 +23,7 @@ pub unsafe trait Simd: Copy {
     fn equal(self, word: &[u8; WORD_BYTES], byte: u8) -> u64;
     /// The positions of bytes below a bound of at most 0x80.
     fn below(self, word: &[u8; WORD_BYTES], bound: u8) -> u64;
-    /// The positions of brackets and line feeds in a word, and possibly of other bytes.
+    /// The positions of brackets and bytes below 0x20 in a word, and possibly of other bytes.
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
     fn prefix_xor(self, bits: u64) -> u64;
@@ -64,7 +64,7 @@ pub unsafe trait Simd: Copy {
 /// Bytes that [`Simd::expand`] may write to: 8 for each code, and the excess of the last write.
 pub const EXPANDED: usize = 64 * 8 + 64;
 
-/// [`Simd::outline`], one word after the other. It finds three or four classes of each word, and the other
+/// [`Simd::outline`], one word after the other. It finds four classes of each word, and the other
 /// classes of words that may have brackets.
 #[inline(always)]
 pub(super) fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outline: &mut Outline) {
@@ -79,11 +79,13 @@ pub(super) fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outli
         (string[at + 1], quote[at + 1], backslash[at + 1]) = (inside, quotes, backslashes);
         open = (inside as i64) >> 63;
         matter |= ((simd.may_matter(word) != 0) as u64) << at;
-        if names {
-            colon[at] = simd.equal(word, b':') & !inside;
-            odd[at] = told.odd(colon[at], inside, backslashes, quotes, quote[at]);
-            *odd_words |= ((odd[at] != 0) as u64) << at;
-        }
+        colon[at] = simd.equal(word, b':') & !inside;
+        odd[at] = if names {
+            told.odd(colon[at], inside, backslashes, quotes, quote[at])
+        } else {
+            colon[at] & !(quotes << 1 | quote[at] >> 63)
+        };
+        *odd_words |= ((odd[at] != 0) as u64) << at;
     }
     (*busy, *carry) = (matter, told);
     classify_busy(simd, words, outline);
@@ -93,11 +95,14 @@ pub(super) fn outline_each<S: Simd>(simd: S, words: &Stretch, names: bool, outli
 #[inline(always)]
 pub(super) fn classify_busy<S: Simd>(simd: S, words: &Stretch, outline: &mut Outline) {
     let mut left = outline.busy;
+    outline.low_words = 0;
     while left != 0 {
         let at = left.trailing_zeros() as usize;
         left &= left - 1;
-        let Classes { open, close, brace, newline, .. } = simd.classify(&words[at]);
-        outline.planes[at] = Planes { open, close, brace, newline, ..Planes::default() };
+        let Classes { open, close, brace, newline, control, .. } = simd.classify(&words[at]);
+        let low = control | newline;
+        outline.low_words |= ((low != 0) as u64) << at;
+        outline.planes[at] = Planes { open, close, brace, newline, low, ..Planes::default() };
     }
 }
 
@@ -176,7 +181,9 @@ unsafe impl Simd for Portable {
             c.close |= brace_close | find(b']');
             c.brace |= brace_open | brace_close;
             c.separator |= find(b':') | find(b',');
+            c.control |= Self::below(lane, b' ') << shift;
         }
+        c.control &= !c.newline;
         c
     }
 
@@ -201,7 +208,7 @@ unsafe impl Simd for Portable {
     #[inline(always)]
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64 {
         let c = self.classify(word);
-        c.open | c.close | c.newline
+        c.open | c.close | c.newline | c.control
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ pub const WORDS: usize = 64;
 pub type Stretch = [[u8; WORD_BYTES]; WORDS];
 
 /// The classes of a word, as the transposition of bits yields them. They are like
-/// [`Classes`](warpath_shared::index::class::Classes), but colons and commas are separate.
+/// [`Classes`](warpath_shared::index::class::Classes), but have colons alone, and line feeds among `low`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Planes {
@@ -20,8 +20,8 @@ pub struct Planes {
     pub backslash: u64,
     /// Colons.
     pub colon: u64,
-    /// Commas.
-    pub comma: u64,
+    /// Bytes below 0x20.
+    pub low: u64,
     /// `[` and `{`.
     pub open: u64,
     /// `]` and `}`.
@@ -44,15 +44,17 @@ pub struct Outline {
     pub quote: [u64; 1 + WORDS],
     /// Backslashes, with the word before the stretch first.
     pub backslash: [u64; 1 + WORDS],
-    /// The words that may have brackets or line feeds, one bit each.
+    /// The words that may have brackets or bytes below 0x20, one bit each.
     pub busy: u64,
-    /// The classes of the busy words: their brackets and line feeds, and possibly others. Elements of other
-    /// words have no meaning.
+    /// The words that may have bytes below 0x20, one bit each.
+    pub low_words: u64,
+    /// The classes of the busy words: their brackets, line feeds and bytes below 0x20, and possibly others.
+    /// Elements of other words have no meaning.
     pub planes: [Planes; WORDS],
-    /// The colons of each word outside strings. This field and the next ones are filled only if names are
-    /// looked for.
+    /// The colons of each word outside strings. If names are not looked for, the elements have no meaning.
     pub colon: [u64; WORDS],
-    /// The colons that do not follow a quote, or that follow a string with a backslash in it.
+    /// The colons that do not follow a quote and, if names are looked for, those that follow a string with a
+    /// backslash in it.
     pub odd: [u64; WORDS],
     /// The words that have odd colons, one bit each.
     pub odd_words: u64,
@@ -80,6 +82,7 @@ impl Default for Outline {
             quote: none,
             backslash: none,
             busy: 0,
+            low_words: 0,
             planes: [Planes::default(); WORDS],
             colon: [0; WORDS],
             odd: [0; WORDS],

@@ -10,7 +10,7 @@ use warpath_shared::units::{
 };
 
 /// The version of the format that is written and read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first bytes of every index file: a byte that is no text, the name, and line ends that a transfer as
 /// text would change.
@@ -25,7 +25,7 @@ const SECTION_BYTES: u64 = 16;
 const FAULT_BYTES: usize = 16;
 
 /// Faults by their numbers in the file. The numbers never change.
-const FAULTS: [FaultKind; 8] = [
+const FAULTS: [FaultKind; 16] = [
     FaultKind::UnclosedString,
     FaultKind::EscapeAtEnd,
     FaultKind::UnclosedContainer,
@@ -34,6 +34,14 @@ const FAULTS: [FaultKind; 8] = [
     FaultKind::SecondRoot,
     FaultKind::StraySeparator,
     FaultKind::TooDeep,
+    FaultKind::NoValue,
+    FaultKind::BadLiteral,
+    FaultKind::LeadingZero,
+    FaultKind::NoDigit,
+    FaultKind::NoName,
+    FaultKind::NoColon,
+    FaultKind::NoSeparator,
+    FaultKind::BehindRecord,
 ];
 
 /// The first bytes of the file.
@@ -295,7 +303,7 @@ pub(super) fn decode_faults(
         let (Some(line), Some(kind), Some(at)) = (from.u32(), from.u32(), from.u64()) else { break };
         let after = to.last().is_none_or(|last| last.line < line);
         match FAULTS.get(kind as usize) {
-            Some(kind) if line < entry.lines && after && at < u64::from(entry.len) => {
+            Some(kind) if line < entry.lines && after && at <= u64::from(entry.len) => {
                 to.push(LineFault { line, fault: Fault { kind: *kind, at: at as usize } });
             }
             _ => return Err("invalid faults"),

@@ -243,7 +243,10 @@ impl Decoded {
             let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
             let (head, rest) = peek(reader).map_err(|source| decoded.error(source))?;
             decoded.is_packed = is_packed_head(&head);
-            decoded.foreign = Foreign::of(&head);
+            decoded.foreign = match Compression::of(&head) {
+                Compression::None | Compression::Packed => Foreign::of(&head),
+                _ => Some(Foreign::CompressedTwice),
+            };
             let reader = Box::new(Cursor::new(head).chain(rest));
             decoded.reader = if decoded.is_packed {
                 Compression::Packed

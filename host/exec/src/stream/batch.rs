@@ -19,7 +19,6 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use crate::document::opening_line;
 use crate::input::Extract;
 use crate::input::Text;
 
@@ -216,7 +215,7 @@ impl<'a> Batch<'a> {
     pub fn skipped(&self) -> impl Iterator<Item = RecordError> {
         let name = self.source();
         self.pieces().flat_map(move |(line, piece)| {
-            let error = move |fault| located(record_error(name, line, fault), self.text.extract());
+            let error = move |fault| in_input(record_error(name, line, fault), &self.text, self.first_line);
             piece.faults.iter().map(error)
         })
     }
@@ -226,16 +225,6 @@ impl<'a> Batch<'a> {
     #[must_use]
     pub fn fault(&self) -> Option<&RecordError> {
         self.fault.as_ref()
-    }
-
-    /// True if a malformed record is evidently the first line of a document of several lines. The record is
-    /// the first of its input, which [`Format::Json`](crate::document::Format::Json) reads as one document.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn begins_document(&self, error: &RecordError) -> bool {
-        let is_lines = self.first_line == 0 && self.text.extract().is_none();
-        is_lines && opening_line(self.text()).is_some_and(|line| line + 1 == error.line)
     }
 
     /// The line in which an error of this batch is, without its newline. Counts lines to find it.
@@ -302,7 +291,17 @@ pub(super) fn count(text: &[u8], program: &Program) -> Result<Vec<u64>, Error> {
 
 pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
     let Fault { kind, at } = fault.fault;
-    RecordError { name: name.to_owned(), line: first_line + fault.line as u64 + 1, byte: at as u64 + 1, kind }
+    let (line, byte) = (first_line + fault.line as u64 + 1, at as u64 + 1);
+    RecordError { name: name.to_owned(), line, byte, kind, input: None }
+}
+
+/// The error of a record of a text, with its position in the input, and with the format that the input seems
+/// to have if that is not lines of JSON. `first_line` is the number of the text's first line.
+pub(super) fn in_input(error: RecordError, text: &Text<'_>, first_line: u64) -> RecordError {
+    match text.extract() {
+        None if first_line == 0 => error.in_text(text.bytes()),
+        extract => located(error, extract),
+    }
 }
 
 /// Converts the line and byte of an error to positions in the input.

@@ -170,7 +170,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
             OnError::Fail => batch::cut_at_fault(&mut answer, &origin.name, first_line),
             OnError::Skip => None,
         };
-        let fault = fault.map(|fault| batch::located(fault, text.extract()));
+        let fault = fault.map(|fault| batch::in_input(fault, &text, first_line));
         let lines = answer.pieces.iter().map(|piece| u64::from(piece.lines)).sum::<u64>();
         let counts = Stats {
             // Elements of a document are not lines.

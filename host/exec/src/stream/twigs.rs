@@ -25,7 +25,6 @@ use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Plan, Running, Stats};
-use crate::document::opening_line;
 use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
@@ -278,7 +277,12 @@ impl<'a> Operator<'a> for Subscriptions {
             Err(fault) => faults.push(located(&source, &text, fault)),
             Ok(found) => {
                 (lines, pairs, is_blank) = (found.lines, found.pairs, found.is_blank);
-                let of_line = |fault: LineFault| fault_of(&source, first_line, fault.line, fault.fault);
+                let is_first = first_line == 0 && self.documents == Documents::Ndjson;
+                let of_line = |fault: LineFault| match fault_of(&source, first_line, fault.line, fault.fault)
+                {
+                    InputError::Record(error) if is_first => error.in_text(text.bytes()).into(),
+                    error => error,
+                };
                 faulty = found.faults.iter().map(|fault| fault.line).collect();
                 fault_at = found.faults.first().map(|fault| (fault.line, fault.fault.at));
                 faults.extend(found.faults.into_iter().map(of_line));
@@ -443,17 +447,6 @@ impl Filtered<'_> {
     #[doc(hidden)]
     pub fn take_skipped(&mut self) -> Vec<InputError> {
         std::mem::take(&mut self.faults)
-    }
-
-    /// True if the first malformed line is evidently the first line of a document of several lines. It is the
-    /// first line of its input that is not blank, and [`Documents::Json`] reads the input as one document.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn begins_document(&self) -> bool {
-        let is_first = self.is_lines && self.first_line == 0;
-        let fault = self.fault_at.filter(|_| is_first).map(|(line, _)| u64::from(line));
-        fault.is_some() && fault == opening_line(self.text())
     }
 
     /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under

@@ -97,6 +97,7 @@ unsafe impl Simd for Avx2 {
                 let byte = _mm256_set1_epi8(byte as i8);
                 join(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
             };
+            let below = |v| _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1f)), v);
             let bit5 = _mm256_set1_epi8(0x20);
             let folded = (_mm256_or_si256(low, bit5), _mm256_or_si256(high, bit5));
             let v = (low, high);
@@ -110,6 +111,7 @@ unsafe impl Simd for Avx2 {
                 // its top bit.
                 brace: join(_mm256_slli_epi16::<2>(low), _mm256_slli_epi16::<2>(high)),
                 separator: find(v, b':') | find(v, b','),
+                control: join(below(low), below(high)) & !find(v, b'\n'),
             }
         }
         // SAFETY: `run_avx2` runs this, by the trait's contract, and it enables the features.
@@ -160,7 +162,9 @@ unsafe impl Simd for Avx2 {
                 let v = unsafe { _mm256_loadu_si256(word.as_ptr().add(at).cast()) };
                 let folded = _mm256_or_si256(v, _mm256_set1_epi8(0x20));
                 let table = _mm256_broadcastsi128_si256(folded_by_low_nibble());
-                _mm256_movemask_epi8(_mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v))) as u32 as u64
+                let low = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1f)), v);
+                let bracket = _mm256_cmpeq_epi8(folded, _mm256_shuffle_epi8(table, v));
+                _mm256_movemask_epi8(_mm256_or_si256(bracket, low)) as u32 as u64
             };
             half(0) | half(32) << 32
         }

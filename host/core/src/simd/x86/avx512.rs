@@ -16,7 +16,7 @@ pub(crate) fn run_avx512<W: Work>(work: W, by: Avx512) -> W::Output {
     work.run(by)
 }
 
-/// [`Simd::outline`]: three or four classes of each word, then the strings of eight words at once.
+/// [`Simd::outline`]: four classes of each word, then the strings of eight words at once.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,bmi1,bmi2,lzcnt,popcnt")]
 fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
@@ -25,9 +25,7 @@ fn outline_avx512(words: &Stretch, names: bool, outline: &mut Outline) {
     for (at, word) in words.iter().enumerate().take(outline.words) {
         outline.quote[1 + at] = simd.equal(word, b'"');
         outline.backslash[1 + at] = simd.equal(word, b'\\');
-        if names {
-            outline.colon[at] = simd.equal(word, b':');
-        }
+        outline.colon[at] = simd.equal(word, b':');
         outline.busy |= ((simd.may_matter(word) != 0) as u64) << at;
     }
     find_strings(names, outline, |quotes| {
@@ -92,12 +90,21 @@ pub(super) fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl 
         let inside = _mm512_mask_xor_epi64(inside, turned as u8, inside, ones);
         store(inside, &mut string[1 + at..]);
         store(quotes, &mut quote[1 + at..]);
+        let one_on = |words, before| {
+            let top = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
+            _mm512_or_si512(_mm512_slli_epi64::<1>(words), top)
+        };
+        let colons = _mm512_andnot_si512(inside, load(&colon[at..]));
+        let behind_quotes = one_on(quotes, quotes_before);
+        quotes_before = quotes;
         if !names {
+            let odds = _mm512_andnot_si512(behind_quotes, colons);
+            store(odds, &mut odd[at..]);
+            *odd_words |= (_mm512_test_epi64_mask(odds, odds) as u64) << at;
             continue;
         }
         // The same steps as in `Carry::odd`. The carries of eight sums are found like those of one sum of
         // eight bits.
-        let colons = _mm512_andnot_si512(inside, load(&colon[at..]));
         let sums = _mm512_add_epi64(inside, _mm512_and_si512(inside, backslashes));
         let carries = _mm512_cmplt_epu64_mask(sums, inside) as u32;
         let full = _mm512_cmpeq_epi64_mask(sums, ones) as u32;
@@ -105,12 +112,8 @@ pub(super) fn find_strings(names: bool, outline: &mut Outline, prefix_xor: impl 
         spelt = carried >> 8 & 1;
         let sums = _mm512_mask_sub_epi64(sums, carried as u8, sums, ones);
         let spelt_ends = _mm512_andnot_si512(inside, _mm512_and_si512(sums, quotes));
-        let one_on = |words, before| {
-            let top = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(words, before));
-            _mm512_or_si512(_mm512_slli_epi64::<1>(words), top)
-        };
-        let usual = _mm512_andnot_si512(one_on(spelt_ends, spelt_ends_before), one_on(quotes, quotes_before));
-        (spelt_ends_before, quotes_before) = (spelt_ends, quotes);
+        let usual = _mm512_andnot_si512(one_on(spelt_ends, spelt_ends_before), behind_quotes);
+        spelt_ends_before = spelt_ends;
         let odds = _mm512_andnot_si512(usual, colons);
         store(colons, &mut colon[at..]);
         store(odds, &mut odd[at..]);
@@ -225,6 +228,7 @@ unsafe impl Simd for Avx512 {
                 close: find(folded, b'}'),
                 brace: _mm512_test_epi8_mask(v, _mm512_set1_epi8(0x20)),
                 separator: find(v, b':') | find(v, b','),
+                control: _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20)) & !find(v, b'\n'),
             }
         }
         // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
@@ -269,7 +273,8 @@ unsafe impl Simd for Avx512 {
             let v = unsafe { _mm512_loadu_si512(word.as_ptr().cast()) };
             let folded = _mm512_or_si512(v, _mm512_set1_epi8(0x20));
             let table = _mm512_broadcast_i32x4(folded_by_low_nibble());
-            _mm512_cmpeq_epi8_mask(folded, _mm512_shuffle_epi8(table, v))
+            let low = _mm512_cmplt_epu8_mask(v, _mm512_set1_epi8(0x20));
+            _mm512_cmpeq_epi8_mask(folded, _mm512_shuffle_epi8(table, v)) | low
         }
         // SAFETY: `run_avx512` or `run_avx512_gfni` runs this, by the trait's contract; both enable the
         // features.

@@ -26,7 +26,7 @@ pub(crate) fn run_avx512_gfni<W: Work>(work: W) -> W::Output {
 /// quote         0    2        2
 /// backslash     1    c        5
 /// colon         2    a        3
-/// comma         3    c        2
+/// below 0x20    3    all      0 1
 /// open          4    b        5 7
 /// close         5    d        5 7
 /// brace         6    b d      7
@@ -43,25 +43,25 @@ impl Transposer {
     const QUOTE: i8 = 1;
     const BACKSLASH: i8 = 1 << 1;
     const COLON: i8 = 1 << 2;
-    const COMMA: i8 = 1 << 3;
+    const LOW: i8 = 1 << 3;
     const OPEN: i8 = 1 << 4;
     const CLOSE: i8 = 1 << 5;
     const BRACE: i8 = 1 << 6;
     const NEWLINE: i8 = -1 << 7;
     /// The classes that make a word busy.
-    const BUSY: i8 = Self::OPEN | Self::CLOSE | Self::NEWLINE;
+    const BUSY: i8 = Self::OPEN | Self::CLOSE | Self::LOW;
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn new() -> Self {
         let brackets = Self::OPEN | Self::CLOSE;
         let (a, b) = (Self::COLON | Self::NEWLINE, Self::OPEN | Self::BRACE);
-        let (c, d) = (Self::BACKSLASH | Self::COMMA, Self::CLOSE | Self::BRACE);
+        let (c, d) = (Self::BACKSLASH, Self::CLOSE | Self::BRACE);
         let low = _mm_setr_epi8(0, 0, Self::QUOTE, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, 0, 0);
-        let (two, five) = (Self::QUOTE | Self::COMMA, Self::BACKSLASH | brackets);
-        let seven = Self::BRACE | brackets;
-        let high =
-            _mm_setr_epi8(Self::NEWLINE, 0, two, Self::COLON, 0, five, 0, seven, 0, 0, 0, 0, 0, 0, 0, 0);
+        let low = _mm_or_si128(low, _mm_set1_epi8(Self::LOW));
+        let (zero, one) = (Self::NEWLINE | Self::LOW, Self::LOW);
+        let (two, five, seven) = (Self::QUOTE, Self::BACKSLASH | brackets, Self::BRACE | brackets);
+        let high = _mm_setr_epi8(zero, one, two, Self::COLON, 0, five, 0, seven, 0, 0, 0, 0, 0, 0, 0, 0);
         Self { low: _mm512_broadcast_i32x4(low), high: _mm512_broadcast_i32x4(high) }
     }
 
@@ -119,6 +119,7 @@ pub(super) fn outline_gfni(words: &Stretch, names: bool, outline: &mut Outline) 
     // SAFETY: the array is as long as a vector, and the load needs no alignment.
     let kinds = unsafe { _mm512_loadu_si512(kinds.as_ptr().cast()) };
     outline.busy = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::BUSY));
+    outline.low_words = _mm512_test_epi8_mask(kinds, _mm512_set1_epi8(Transposer::LOW));
     find_strings(names, outline, |quotes| {
         let ones = _mm512_set1_epi64(-1);
         let even = _mm512_clmulepi64_epi128::<0>(quotes, ones);

@@ -4,7 +4,7 @@ use warpath_backend::answer::Piece;
 use warpath_core::error::RecordError;
 use warpath_shared::units::{LineIx, PartOffset};
 
-use super::{Batch, located, record_error};
+use super::{Batch, in_input, record_error};
 use crate::input::Extract;
 
 /// A record of a batch, and a byte in it.
@@ -68,7 +68,7 @@ impl Batch<'_> {
                     line += 1;
                 }
                 let end = newline(start).map_or(text.len(), |len| start + len);
-                let error = located(record_error(self.source(), first, fault), self.text.extract());
+                let error = in_input(record_error(self.source(), first, fault), &self.text, self.first_line);
                 let record = match self.text.extract() {
                     Some(Extract::Whole(_)) => self.text(),
                     _ => &text[start.min(end)..end],

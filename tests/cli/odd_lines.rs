@@ -1,0 +1,224 @@
+//! Lines that are no records, and odd ones that are: every command, with and without `--strict`, says the
+//! same of each.
+
+use crate::{Folder, gzip, pipe};
+
+/// Lines that no command takes for a record, each with the byte of its fault, counted from 1.
+const NO_RECORDS: &[(&[u8], u64)] = &[
+    (b"worker started", 1),
+    (b"Starting", 1),
+    (b"<html>", 1),
+    (b"  Panic at the disco", 3),
+    (b"panic: x", 1),
+    (b"2026 a:b", 6),
+    (b"2026-11-27T10:00:00Z GET /", 5),
+    (b"\x1e{\"id\":1}", 1),
+    (b"\\N", 1),
+    (b"nul", 4),
+    (b"NaN", 1),
+    (b"truely", 5),
+    (b"tru", 4),
+    (b"01", 2),
+    (b"+1", 1),
+    (b".5", 1),
+    (b"1.", 3),
+    (b"-", 2),
+    (b"1 2", 3),
+    (b"\"a\" \"b\"", 5),
+    (b"'a'", 1),
+    (b"{\"a\":1} x", 9),
+    (b"{\"a\":1} {\"a\":2}", 9),
+    (b"x {\"a\":1}", 1),
+    (b"[1]#", 4),
+    (b"{a:1}", 2),
+    (b"{'a': 1}", 2),
+    (b"{\"b\":2,1:2}", 8),
+    (b"{\"a\":[{\"b\":{c:1}}]}", 13),
+    (b"{\"a\"\x0c:1}", 5),
+    (b"{\"a\":1\x00}", 7),
+    (b"[\x0b]", 2),
+    (b"\x00", 1),
+    (b"\xef\xbb\xbf{\"a\":1}", 1),
+    (b"\xc2\xa0{\"a\":1}", 1),
+];
+
+/// Lines that every command takes for a record.
+const RECORDS: &[&[u8]] = &[
+    b"{}",
+    b"[]",
+    b"\"\"",
+    b"\"worker: started\\\"\"",
+    b" null\t",
+    b"-0.5e+10 ",
+    b"true\r",
+    b"0",
+    b"\t{ \"a\" :\t1 }\r",
+    b"[{\"a\":1},\r2]",
+];
+
+/// Commands whose answer depends on the number of records, and the output for `n` of them. Inputs follow.
+type Case = (&'static [&'static str], fn(usize) -> String);
+
+const COMMANDS: &[Case] = &[
+    (&["query", "--count", "$"], |n| format!("{n}\n")),
+    (&["query", "--count", "$.nope"], |_| "0\n".into()),
+    (&["query", "--count", "$..nope"], |_| "0\n".into()),
+    (&["query", "--count", "$[?@.nope]"], |_| "0\n".into()),
+    (&["query", "--count", "$", "--where", "$.nope is missing"], |n| format!("{n}\n")),
+    (&["query", "--count", "$", "--where", "!$..nope"], |n| format!("{n}\n")),
+    (&["select", "--format", "csv", "x=$.nope"], |n| format!("x\n{}", "\"\"\n".repeat(n))),
+    (&["count-by", "$.nope", "--top", "1"], |_| String::new()),
+    (&["stats", "$.nope"], |_| String::new()),
+    (&["distinct", "$.nope"], |_| String::new()),
+    (&["sample", "5"], |_| String::new()),
+    (&["schema", "--format", "ndjson"], |_| String::new()),
+    (&["validate"], |_| String::new()),
+];
+
+/// The warning of a run that skips.
+fn skipped(n: usize, byte: u64) -> String {
+    let records = if n == 1 { "record" } else { "records" };
+    format!("{n} malformed {records} skipped; first: <stdin>:2:{byte}: ")
+}
+
+#[test]
+fn no_command_takes_a_line_of_text_for_a_record() {
+    for (line, byte) in NO_RECORDS {
+        let text = [b"{\"a\":1}\n", *line, b"\n{\"a\":2}\n"].concat();
+        let said = line.escape_ascii();
+        for (args, output) in COMMANDS {
+            for strict in [false, true] {
+                if strict && matches!(args[0], "schema" | "validate") {
+                    continue;
+                }
+                let more: &[&str] = if strict { &["--strict"] } else { &[] };
+                let args = [*args, more].concat();
+                let failed = pipe(&args, &text);
+                assert_eq!(failed.code, 4, "{said}: {args:?}: {}", failed.stderr);
+                let place = format!("error: <stdin>:2:{byte}: ");
+                assert!(failed.stderr.starts_with(&place), "{said}: {args:?}: {}", failed.stderr);
+                if args[0] == "validate" {
+                    continue;
+                }
+                let ran = pipe(&[&args[..], &["--on-error", "skip"]].concat(), &text);
+                assert_eq!(ran.code, 0, "{said}: {args:?}: {}", ran.stderr);
+                assert!(ran.stderr.contains(&skipped(1, *byte)), "{said}: {args:?}: {}", ran.stderr);
+                let want = output(2);
+                assert!(want.is_empty() || ran.text() == want, "{said}: {args:?}: {}", ran.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_command_takes_odd_lines_for_records() {
+    let text = RECORDS.join(&b'\n');
+    for (args, output) in COMMANDS {
+        let ran = pipe(args, &text);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        let want = output(RECORDS.len());
+        assert!(want.is_empty() || ran.text() == want, "{args:?}: {}", ran.text());
+    }
+}
+
+/// Text that is evidently not lines of JSON, and the advice about it.
+const OTHER_FORMATS: &[(&[u8], &str)] = &[
+    (b"<?xml version=\"1.0\"?>\n<Error/>\n", "XML: `warpath filter --input xml` and"),
+    (b"\n<!DOCTYPE html>\n<html>\n", "HTML: perhaps it is a server's error page"),
+    (b"ts=1 level=info\nts=2 level=warn\n", "logfmt: write its rows as lines of JSON first"),
+    (b"id,name\n1,a\n", "CSV: write its rows as JSON first: `mlr --icsv "),
+    (b"id\tname\n1\ta\n", "tab-separated values: write its rows as JSON first: `mlr --itsv "),
+    (b"---\na: 1\n", "YAML: write it as JSON first: `yq -o json"),
+    (
+        b"\x1e{\"id\":1}\n\x1e{\"id\":2}\n",
+        "JSON text sequences (RFC 7464): leave the record separators out: ",
+    ),
+    (b"[\n{\"a\":1}\n]\n", "one JSON document on several lines"),
+];
+
+/// The advice is given once, with the first malformed record, whether or not the run goes on.
+#[test]
+fn other_formats_are_named_once() {
+    for (text, advice) in OTHER_FORMATS {
+        let help = format!("  help: this looks like {advice}");
+        let folder = Folder::new(&[("log", text), ("subscriptions", b"x\t$.a\n")]);
+        for args in [
+            &["query", "$.a", "log"][..],
+            &["query", "--strict", "$..a", "log"],
+            &["select", "a=$.a", "log"],
+            &["count-by", "$.a", "log"],
+            &["schema", "log"],
+            &["filter", "-s", "subscriptions", "log"],
+            &["bitmap", "build", "log", "--column", "a=$.a", "-o", "log.wpb"],
+        ] {
+            for policy in [&["--on-error", "fail"][..], &["--on-error", "skip"]] {
+                let ran = folder.run(&[args, policy].concat());
+                let said = ran.stderr.matches(&help).count();
+                let code = if policy[1] == "fail" { 4 } else { 0 };
+                assert_eq!((ran.code, said), (code, 1), "{args:?} {policy:?}: {}", ran.stderr);
+                assert!(!ran.stderr.contains("leaves malformed records out"), "{args:?}: {}", ran.stderr);
+            }
+        }
+        let ran = folder.run(&["validate", "log"]);
+        assert!(ran.code == 4 && ran.stderr.contains("  help: this looks like "), "{}", ran.stderr);
+        // After a record, the same lines are malformed and no more.
+        let ran = pipe(&["query", "$.a"], &[b"{}\n", *text].concat());
+        assert!(ran.code == 4 && !ran.stderr.contains("looks like"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn compressed_data_within_compressed_data_is_named() {
+    let once = gzip(b"{\"a\":1}\n");
+    let folder = Folder::new(&[("log.gz", &gzip(&once)), ("once.gz", &once)]);
+    assert_eq!(folder.run(&["query", "$.a", "once.gz"]).ok(), "1\n");
+    for args in [
+        &["query", "$.a", "log.gz"][..],
+        &["select", "a=$.a", "log.gz"],
+        &["schema", "log.gz"],
+        &["stats", "$.a", "log.gz"],
+    ] {
+        let message = "error: log.gz: is compressed twice, not JSON in UTF-8\n  \
+                       help: decompress it once before: `gzip -dc FILE | warpath …`\n";
+        folder.run(args).failed(4, "", message);
+    }
+}
+
+/// Indexes of both sorts, packed lines and standing queries.
+#[test]
+fn files_beside_the_text_know_the_same_lines() {
+    let mut text = Vec::new();
+    for (line, _) in NO_RECORDS {
+        text.extend_from_slice(&[b"{\"a\":1}\n", *line, b"\n"].concat());
+    }
+    let (bad, first) = (NO_RECORDS.len(), NO_RECORDS[0].1);
+    let folder = Folder::new(&[("log", &text[..])]);
+    let said = format!("{bad} malformed records skipped; first: log:2:{first}: ");
+    folder.run(&["index", "build", "log", "-o", "log.wpi"]).ok();
+    folder.run(&["pack", "log", "-o", "log.wpk"]).ok();
+    for args in [
+        &["query", "--count", "$.a", "log"][..],
+        &["query", "--count", "$..a", "log"],
+        &["query", "--count", "$.a", "--index", "log.wpi", "log"],
+        &["query", "--count", "$.a", "log.wpk"],
+    ] {
+        let ran = folder.run(&[args, &["--on-error", "skip"]].concat());
+        assert_eq!((ran.code, ran.text()), (0, &*format!("{bad}\n")), "{args:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&said.replace("log:", &format!("{}:", args[args.len() - 1]))),
+            "{args:?}: {}",
+            ran.stderr
+        );
+    }
+    let build = ["bitmap", "build", "log", "-o", "log.wpb", "--column", "a=$.a", "--on-error", "skip"];
+    let built = folder.run(&build);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    assert!(built.stderr.contains(&said), "{}", built.stderr);
+    assert_eq!(folder.run(&["bitmap", "range", "log.wpb", "--count", "a = 1"]).ok(), format!("{bad}\n"));
+    // Lines that are no records are in no result.
+    assert_eq!(folder.run(&["bitmap", "range", "log.wpb", "--count", "a is missing"]).ok(), "0\n");
+    let folder = Folder::new(&[("log", &text[..]), ("subscriptions", b"x\t$.a\n")]);
+    let ran = folder.run(&["filter", "--subscriptions", "subscriptions", "log", "--on-error", "skip"]);
+    assert_eq!(ran.text().lines().count(), bad, "{}", ran.stderr);
+    assert!(ran.stderr.contains(&said.replace("records", "documents")), "{}", ran.stderr);
+}
