@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::pipe;
+use crate::{Folder, pipe};
 
 #[test]
 fn help() {
@@ -73,6 +73,43 @@ fn bad_queries() {
         }
     }
     assert_snapshot!(all);
+}
+
+/// A file or a query without a command, a file that looks like an option, and a pattern in place of columns.
+#[test]
+fn wrong_arguments_are_told_what_was_meant() {
+    let folder = Folder::new(&[("x.ndjson", b"{\"a\":1}\n"), ("-dash.ndjson", b"{\"a\":1}\n")]);
+    for (args, tip) in [
+        (
+            &["x.ndjson"][..],
+            "a file has a command before it: warpath schema x.ndjson, or warpath head x.ndjson",
+        ),
+        (&["$.a", "x.ndjson"], "a query has a command before it: warpath query '$.a' x.ndjson"),
+        (
+            &["filter", "$.a == 1", "x.ndjson"],
+            "to filter by one condition: warpath query '$' --where '$.a == 1' x.ndjson",
+        ),
+        (&["query", "$.a", "-dash.ndjson"], "to name the file: ./-dash.ndjson"),
+        (&["explain", "$.a", "x.ndjson"], "`x.ndjson` is a file, and `warpath explain` reads none"),
+        (&["select", "*"], "`--auto --format parquet` writes all of them; `'./*'` names files"),
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.code == 2 && ran.stderr.contains(tip), "{args:?}: {ran}");
+    }
+    // What is no option is not taken for a value.
+    let ran = folder.run(&["query", "--by", "x", "$.a", "x.ndjson"]);
+    assert!(ran.code == 2 && !ran.stderr.contains("tip:"), "{ran}");
+    // What the tips say works.
+    for args in [
+        &["schema", "x.ndjson"][..],
+        &["head", "x.ndjson"],
+        &["query", "$.a", "x.ndjson"],
+        &["query", "$", "--where", "$.a == 1", "x.ndjson"],
+        &["query", "$.a", "./-dash.ndjson"],
+        &["select", "--auto", "--format", "parquet", "-o", "x.parquet", "x.ndjson"],
+    ] {
+        folder.run(args).ok();
+    }
 }
 
 #[test]
@@ -153,7 +190,7 @@ fn messages_do_not_command_the_terminal() {
 /// Messages as JSON have the position that their text has.
 #[test]
 fn messages_have_their_position() {
-    let folder = crate::Folder::new(&[
+    let folder = Folder::new(&[
         ("in", b"{\"a\":1}\n{\"a\":]\n{\"a\":\"x\"}\n"),
         ("zip", b"PK\x03\x04aaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
         ("subs", b"one\t$.a\n"),
@@ -204,7 +241,7 @@ fn empty_variables_are_not_set() {
 /// A format of times is refused where nothing reads one.
 #[test]
 fn a_format_of_times_needs_times() {
-    let folder = crate::Folder::new(&[("subs", b"one\t$.a\n")]);
+    let folder = Folder::new(&[("subs", b"one\t$.a\n")]);
     let records = b"{\"t\":1500000000}\n";
     for args in [
         &["query", "$.t"][..],

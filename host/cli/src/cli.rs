@@ -16,6 +16,7 @@
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
+//! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
 //! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
 
 mod args;
@@ -33,6 +34,7 @@ mod grid;
 mod index;
 mod inherited;
 mod install;
+mod meant;
 mod out;
 mod pack;
 mod query;
@@ -42,6 +44,7 @@ mod run;
 mod sample;
 mod schema;
 mod select;
+mod shell;
 #[cfg(unix)]
 mod signals;
 mod sort;
@@ -140,7 +143,8 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
     }
     let command = Cli::command().color(choice);
     let command = if has_empty { without_empty_variables(command) } else { command };
-    let matches = command.try_get_matches_from(args).map_err(|error| named(error, args))?;
+    let matches =
+        command.try_get_matches_from(args).map_err(|error| meant::with_guess(named(error, args), args))?;
     Cli::from_arg_matches(&matches)
 }
 

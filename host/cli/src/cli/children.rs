@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::out::Out;
 use super::rejects::Reject;
 use super::run::{Consumer, Flow};
+use super::shell::quoted;
 use super::statistics::Statistics;
 
 /// A query that filters children by a member, and what is known of the records that were read.
@@ -296,26 +297,5 @@ impl<C: Consumer> Consumer for Watched<C> {
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
         self.inner.end(out)
-    }
-}
-
-/// Returns a word as a shell reads it: in quotes, unless it has only characters without a meaning there.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+%@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted("a-b.ndjson"), "a-b.ndjson");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("$.a == 'x'"), r"'$.a == '\''x'\'''");
     }
 }

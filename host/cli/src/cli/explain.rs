@@ -1,6 +1,7 @@
 //! `warpath explain`.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -26,6 +27,10 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());
         out.finish()?;
         return Ok(code);
+    }
+    if let Some(file) = args.paths.iter().find(|path| !path.starts_with('$') && Path::new(path).exists()) {
+        return Err(Failure::usage(format!("`{file}` is a file, and `warpath explain` reads none"))
+            .with_help(format!("`warpath query --stats '$' {file}` runs a query, and says how")));
     }
     let queries = args.paths.iter().map(|path| args.only.query(path)).collect::<Result<Vec<_>, _>>()?;
     let mut program = Program::new(&queries)?;

@@ -29,6 +29,8 @@ pub struct Grid {
     names: Vec<String>,
     /// True if the names are printed above the rows.
     has_header: bool,
+    /// True if the first column is never shortened.
+    has_whole_first: bool,
     /// The most rows that decide the widths.
     sample_rows: usize,
     /// The rows that are kept, and the bytes of their cells. Empty once the widths are known.
@@ -49,6 +51,8 @@ struct Column {
     width: usize,
     /// True if no value of the first rows is other than a number.
     is_right: bool,
+    /// True if it is never shortened.
+    is_whole: bool,
 }
 
 impl Grid {
@@ -58,6 +62,7 @@ impl Grid {
             look,
             names,
             has_header: true,
+            has_whole_first: false,
             sample_rows: SAMPLE_ROWS,
             sample: Vec::new(),
             sample_bytes: 0,
@@ -74,6 +79,11 @@ impl Grid {
     pub fn without_header(self) -> Self {
         let names = vec![String::new(); self.names.len()];
         Self { has_header: false, names, ..self }
+    }
+
+    /// Never shortens the first column.
+    pub fn with_whole_first(self) -> Self {
+        Self { has_whole_first: true, ..self }
     }
 
     /// Adds a row, one JSON value for each column, and appends what can be printed.
@@ -126,7 +136,8 @@ impl Grid {
                 let widest = cells(at).map(|cell| cell.text.width()).max().unwrap_or(0);
                 let mut values = cells(at).filter(|cell| !cell.text.is_empty()).peekable();
                 let is_right = values.peek().is_some() && values.all(|cell| cell.is_number);
-                Column { width: widest.max(name.width()), is_right }
+                let is_whole = at == 0 && self.has_whole_first;
+                Column { width: widest.max(name.width()), is_right, is_whole }
             })
             .collect();
         if let Some(room) = self.look.columns {
@@ -189,11 +200,19 @@ impl Cell {
     }
 }
 
+impl Column {
+    /// The width, if columns have at most `most`.
+    fn within(&self, most: usize) -> usize {
+        if self.is_whole { self.width } else { self.width.min(most) }
+    }
+}
+
 /// Makes columns narrower until they fit in a room: the widest ones first. Where the least widths do not fit
-/// either, the last columns are removed, and a mark for them fits.
+/// either, the last columns are removed, and a mark for them fits. A single column that is never shortened
+/// may be wider than the room.
 fn fit(columns: &mut Vec<Column>, room: usize) {
     let least = |columns: &[Column]| -> usize {
-        columns.iter().map(|column| column.width.min(LEAST) + GAP).sum::<usize>().saturating_sub(GAP)
+        columns.iter().map(|column| column.within(LEAST) + GAP).sum::<usize>().saturating_sub(GAP)
     };
     if least(columns) > room {
         while columns.len() > 1 && least(columns) + GAP + 1 > room {
@@ -202,12 +221,12 @@ fn fit(columns: &mut Vec<Column>, room: usize) {
         return fit(columns, room.saturating_sub(GAP + 1).max(least(columns)));
     }
     let room = room - GAP * columns.len().saturating_sub(1);
-    let total = |most: usize| columns.iter().map(|column| column.width.min(most)).sum::<usize>();
+    let total = |most: usize| columns.iter().map(|column| column.within(most)).sum::<usize>();
     let widest = columns.iter().map(|column| column.width).max().unwrap_or(0);
     let most = (LEAST..=widest).rev().find(|most| total(*most) <= room).unwrap_or(LEAST);
     // What is left is given to the first columns that are shortened, one column each.
     let mut left = room.saturating_sub(total(most));
-    for column in columns.iter_mut().filter(|column| column.width > most) {
+    for column in columns.iter_mut().filter(|column| column.within(most) < column.width) {
         column.width = most + usize::from(left > 0);
         left = left.saturating_sub(1);
     }
@@ -270,6 +289,23 @@ mod tests {
                 assert!(line.width() < columns, "{columns} columns:\n{table}");
             }
             assert_eq!(table.lines().count(), 3);
+        }
+    }
+
+    #[test]
+    fn a_whole_column_is_never_shortened() {
+        for columns in 1..60 {
+            let look = Look { columns: Some(columns), ..Look::default() };
+            let mut grid = Grid::of_all(&["path", "type", "example"], look).with_whole_first();
+            let mut out = Vec::new();
+            let cells = ["$.request.headers", "string", "a long example"].map(str::to_owned).map(Cell::text);
+            grid.cells(cells.into(), &mut out);
+            grid.end(&mut out);
+            let shown = String::from_utf8(out).unwrap();
+            for line in shown.lines() {
+                assert!(line.width() < columns.max(21), "{columns}: {shown}");
+            }
+            assert!(shown.contains("\n$.request.headers"), "{columns}: {shown}");
         }
     }
 

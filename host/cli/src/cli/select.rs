@@ -56,7 +56,10 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         ..
     } = args;
     if columns.is_empty() {
-        return Err(Failure::usage("no column is given").with_help("a column is `NAME=PATH`: `id='$.id'`"));
+        return Err(Failure::usage("no column is given").with_help(
+            "a column is `NAME=PATH`: `id='$.id'`; `--auto --format parquet` writes all of them; `'./*'` names \
+             files",
+        ));
     }
     let (format, look) = (
         formats::of_rows(&form, &run.output)?,

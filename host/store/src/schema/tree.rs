@@ -425,12 +425,14 @@ impl<'a> SchemaNode<'a> {
         self.count(Kind::Null) > 0 || self.missing() > 0
     }
 
-    /// The estimated number of distinct scalars other than `null`.
+    /// The estimated number of distinct scalars other than `null`, at most their number.
     #[must_use]
     pub fn distinct(self) -> u64 {
         let Node { trues, counts, distinct, .. } = self.node;
         let bools = [*trues, counts[Kind::Bool as usize] - trues];
-        distinct.count() + bools.iter().filter(|count| **count > 0).count() as u64
+        let others = [Kind::Int64, Kind::BigInt, Kind::Float64, Kind::String];
+        let most = others.iter().map(|kind| counts[*kind as usize]).sum();
+        distinct.count().min(most) + bools.iter().filter(|count| **count > 0).count() as u64
     }
 
     /// True if [`distinct`](Self::distinct) is exact.

@@ -104,7 +104,7 @@ pub fn tree(rows: &[SchemaRow]) -> Vec<u8> {
 /// A schema as a table with a header, which fits the terminal.
 pub fn table(rows: &[SchemaRow], look: Look) -> Vec<u8> {
     let header = ["path", "type", "count", "null", "missing", "distinct", "least", "greatest", "example"];
-    let mut grid = Grid::of_all(&header, look);
+    let mut grid = Grid::of_all(&header, look).with_whole_first();
     let mut out = Vec::new();
     for row in rows {
         let (least, greatest) = range(row).unwrap_or_default();
