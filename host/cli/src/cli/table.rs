@@ -21,8 +21,13 @@ mod plain_groups;
 #[cfg(feature = "parquet")]
 mod row_groups;
 
+#[cfg(feature = "parquet")]
+use std::io;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+#[cfg(feature = "parquet")]
+use parquet::errors::ParquetError;
 use warpath::Error;
 
 use super::failure::Failure;
@@ -56,13 +61,27 @@ fn internal(error: impl std::fmt::Display) -> Failure {
     Error::Internal(format!("columns could not be written: {error}")).into()
 }
 
+/// Returns the failure for an error of the writer of Parquet, which starts a thread.
+#[cfg(feature = "parquet")]
+fn parquet_failed(error: ParquetError) -> Failure {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => Error::Thread(*error).into(),
+            Err(source) => internal(source),
+        },
+        other => internal(other),
+    }
+}
+
 impl TableWriter {
     pub fn new(format: TableFormat, schema: SchemaRef) -> Result<Self, Failure> {
         Ok(match format {
             TableFormat::ArrowStream => Self::Arrow(Box::new(ArrowWriter::new(false, schema)?)),
             TableFormat::ArrowFile => Self::Arrow(Box::new(ArrowWriter::new(true, schema)?)),
             #[cfg(feature = "parquet")]
-            TableFormat::Parquet => Self::Parquet(Box::new(ParquetWriter::new(schema).map_err(internal)?)),
+            TableFormat::Parquet => {
+                Self::Parquet(Box::new(ParquetWriter::new(schema).map_err(parquet_failed)?))
+            }
         })
     }
 
@@ -81,7 +100,7 @@ impl TableWriter {
             Self::Arrow(writer) => writer.add(batch, out),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
-                writer.add(batch).map_err(internal)?;
+                writer.add(batch).map_err(parquet_failed)?;
                 writer.take(|bytes| out.lines(bytes))
             }
         }
@@ -111,7 +130,7 @@ impl TableWriter {
             Self::Arrow(writer) => writer.finish(out),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
-                writer.finish().map_err(internal)?;
+                writer.finish().map_err(parquet_failed)?;
                 writer.take(|bytes| out.lines(bytes))
             }
         }
