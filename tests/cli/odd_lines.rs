@@ -123,7 +123,7 @@ fn every_command_takes_odd_lines_for_records() {
 
 /// Text that is evidently not lines of JSON, and the advice about it.
 const OTHER_FORMATS: &[(&[u8], &str)] = &[
-    (b"<?xml version=\"1.0\"?>\n<Error/>\n", "XML: `warpath filter --input xml` and"),
+    (b"<?xml version=\"1.0\"?>\n<Error/>\n", "XML: `warpath filter --input xml` reads XML; "),
     (b"\n<!DOCTYPE html>\n<html>\n", "HTML: perhaps it is a server's error page"),
     (b"ts=1 level=info\nts=2 level=warn\n", "logfmt: write its rows as lines of JSON first"),
     (b"id,name\n1,a\n", "CSV: write its rows as JSON first: `mlr --icsv "),

@@ -260,7 +260,7 @@ pub fn instead_of(format: Foreign) -> &'static str {
         Foreign::CompressedTwice => "decompress it once before: `gzip -dc FILE | warpath …`",
         Foreign::Document => "`--input json` reads it",
         Foreign::TextSequence => "leave the record separators out: `tr -d '\\036' < FILE | warpath …`",
-        Foreign::Xml => "`warpath filter --input xml` and `warpath bitmap build --input xml` read XML",
+        Foreign::Xml => "`warpath filter --input xml` reads XML; for other commands, write it as JSON first",
         Foreign::Html => "perhaps it is a server's error page: look into it",
         Foreign::Yaml => "write it as JSON first: `yq -o json -I 0 . FILE | warpath …`",
         Foreign::Csv => "write its rows as JSON first: `mlr --icsv --ojsonl cat FILE | warpath …`",
