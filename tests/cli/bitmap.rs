@@ -327,7 +327,7 @@ fn columns_without_a_value_are_told() {
     );
     assert_eq!(said("lines", &["--column=a=$.usr", "-q"]), "");
     assert_eq!(said("empty", &["--column=a=$.usr"]), "");
-    folder.run(&["select", "--format=arrow", "a:int64=$.nothing", "-o", "t.arrow", "--", "lines"]).ok();
+    folder.run(&["select", "--format=arrow", "a:int64=$.nothing", "-o", "t.arrow", "--", "lines"]).noted();
     let table = said("t.arrow", &["--column=x=a"]);
     assert_eq!(table, "warning: column `x`: no line has a value at `a` (3 null)\n");
 }
@@ -446,7 +446,8 @@ fn inputs_without_lines_are_indexed_too() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gzip, b"{\"a\":1}\n{\"a\":2}\n").unwrap();
     folder.write("a.gz", &gzip.finish().unwrap());
-    folder.run(&["bitmap", "build", "a.gz", "--column=a=$.a", "-o", "a.wpb"]).ok();
+    let built = folder.run(&["bitmap", "build", "a.gz", "--column=a=$.a", "-o", "a.wpb"]);
+    assert!(built.code == 0 && built.stderr.starts_with("warning: a.gz is compressed: "), "{built}");
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
     let said = "error: a.wpb: its rows are not the lines of a plain or packed file\n  \

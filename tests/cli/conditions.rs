@@ -115,7 +115,7 @@ fn a_filter_of_children_that_no_record_has_is_noted() {
     // The command in the note does what was meant.
     assert_eq!(query(&["$.code", "--where", "$.level == \"error\"", "log.ndjson"]).ok(), "5\n9\n");
     // No note without a reason for one: the filter finds children, or a child has the member.
-    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']", "$.a"] {
+    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']"] {
         assert_eq!(query(&[path, "log.ndjson"]).stderr, "", "{path}");
     }
     assert_eq!(note(&["-q", "$[?@.level == 'error']", "log.ndjson"]), "");
@@ -165,11 +165,10 @@ fn filters_of_children_are_noted_in_every_command_with_paths() {
         ran.stderr,
         "note: `$[?@.level == \"error\"]`: the filter selects among the children of `$`, and in the records read, \
          no child has a member `level`; `$` has one itself\n\
-         note: `$[?@.nope]`: the filter selects among the children of `$`, and in the records read, no child has \
-         a member `nope`; `$` has none itself, either\n"
+         note: `$[?@.nope]`: nothing that the filter tests has `@.nope`\n"
     );
     // No note without a reason for one.
-    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']", "$.a"] {
+    for path in ["$[?@.id == 1]", "$[?@.id == 2]", "$.items[?@.price == 0]", "$[?@ == 'error']"] {
         for command in ["count-by", "distinct", "stats"] {
             assert_eq!(folder.run(&[command, path, "log.ndjson"]).stderr, "", "{command} {path}");
         }

@@ -127,8 +127,8 @@ fn values_beyond_the_memory_are_counted() {
 fn statistics() {
     assert_snapshot!("stats_text", pipe(&["stats", "$.n", "$.tags[*]", "$.user"], RECORDS).ok());
     let args = ["stats", "$.n", "$.nope", "--quantiles", "0.25,0.999"];
-    assert_snapshot!("stats_ndjson", pipe(&[&args[..], &["--format", "ndjson"]].concat(), RECORDS).ok());
-    assert_snapshot!("stats_csv", pipe(&[&args[..], &["--format", "csv"]].concat(), RECORDS).ok());
+    assert_snapshot!("stats_ndjson", pipe(&[&args[..], &["--format", "ndjson"]].concat(), RECORDS).noted());
+    assert_snapshot!("stats_csv", pipe(&[&args[..], &["--format", "csv"]].concat(), RECORDS).noted());
     assert_eq!(pipe(&["stats", "-e", "$.nope"], RECORDS).code, 1);
 }
 
@@ -464,7 +464,8 @@ fn distinct_values_end_at_a_record() {
                     1 => "warning: 1 malformed record skipped",
                     _ => "warning: 2 malformed records skipped",
                 };
-                assert!(ran.stderr.starts_with(warning) && ran.stderr.is_empty() == (rejected == 0), "{ran}");
+                let said = ran.stderr.split("note: no record has `$.b`").next().unwrap_or_default();
+                assert!(said.starts_with(warning) && said.is_empty() == (rejected == 0), "{ran}");
             }
         }
     }

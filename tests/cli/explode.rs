@@ -63,6 +63,14 @@ fn elements_may_be_selected() {
     let nested =
         pipe(&["select", "--explode", "$[*][*]", "a=@[0]", "id=$[0][0]"], b"[[[1],[2,3]],[[4]],[]]\n");
     assert_eq!(nested.ok(), "{\"a\":1,\"id\":[1]}\n{\"a\":2,\"id\":[1]}\n{\"a\":4,\"id\":[1]}\n");
+    // The elements of arrays, whether the path to the arrays selects one or many.
+    let orders = b"{\"id\":1,\"o\":[{\"items\":[1,2]},{\"items\":[3]},{\"items\":[]},{}]}\n";
+    for path in ["$.o[*].items", "$.o[*].items[*]", "$.o[?@.items].items"] {
+        let ran = pipe(&["select", "--explode", path, "id=$.id", "item=@"], orders);
+        let rows: String = (1..4).map(|item| format!("{{\"id\":1,\"item\":{item}}}\n")).collect();
+        assert_eq!(ran.ok(), rows, "{path}");
+    }
+    assert_eq!(pipe(&["select", "--explode", "$.o[0].items", "i=@"], orders).ok(), "{\"i\":1}\n{\"i\":2}\n");
     for path in ["$..items", "$.items[0,0]"] {
         let args = ["select", "--explode", path, "a=@"];
         pipe(&args, b"").failed(2, "", &format!("error: `{path}` may select a value twice"));

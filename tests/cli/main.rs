@@ -15,6 +15,8 @@ mod follow;
 mod formats;
 mod index;
 mod manners;
+#[cfg(target_os = "linux")]
+mod memory;
 mod messages;
 mod names;
 mod objects;
@@ -23,6 +25,7 @@ mod outputs;
 mod packed;
 mod predicates;
 mod query;
+mod reasons;
 mod rejects;
 #[cfg(feature = "parquet")]
 mod row_groups;
@@ -136,6 +139,15 @@ impl Ran {
     #[track_caller]
     fn ok(&self) -> &str {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{self}");
+        self.text()
+    }
+
+    /// Asserts that all went well and nothing but notes was said, and gives the output.
+    #[track_caller]
+    fn noted(&self) -> &str {
+        assert_eq!(self.code, 0, "{self}");
+        assert!(self.stderr.lines().all(|line| line.contains("note:")), "{self}");
+        assert!(!self.stderr.is_empty(), "{self}");
         self.text()
     }
 

@@ -206,3 +206,9 @@ fn paths_are_no_files() {
         "error: `$.user` is a path, and no file\n  help",
     );
 }
+
+#[test]
+fn a_lone_surrogate_is_one_character() {
+    let ran = pipe(&["schema"], b"{\"s\":\"a\\ud800b\",\"\\udc00\":1}\n");
+    assert!(ran.ok().contains("\"a\u{fffd}b\""), "{ran}");
+}

@@ -215,7 +215,7 @@ fn what_a_type_does_not_take_is_told() {
     }
     // Null and nothing are not lost.
     let ran = folder.run(&["select", "n:json=$.n", "s=$.s", "none:int64=$.none", "in", "-o", "out.arrow"]);
-    assert_eq!(ran.ok(), "");
+    assert_eq!(ran.noted(), "");
     // Infinity is no number of JSON.
     let ran = pipe(&["select", "--format", "arrow", "f:float64=$"], b"1e400\n-1e400\n1e-400\n");
     let warning = "warning: column `f:float64`: 2 values not taken, null instead: 2 beyond the type (first: <stdin>:1)\n";
@@ -345,4 +345,31 @@ fn statistics_of_columns_are_objects() {
     let row = "\ncolumn      a:int64: 1 missing (first: in:5), 1 null (first: in:3), \
                1 mismatch (first: in:2), 1 overflow (first: in:4)\n";
     assert!(text.stderr.contains(row), "{text}");
+}
+
+#[test]
+fn numbers_beyond_all_instants_are_beyond_the_type() {
+    let args = ["select", "--format=arrow", "-o", "out.arrow", "t:time=$.t", "in"];
+    let folder = Folder::new(&[("in", b"{\"t\":1e27}\n{\"t\":1e10}\n{\"t\":-1e40}\n{\"t\":true}\n")]);
+    let ran = folder.run(&args);
+    let warning = "warning: column `t:time`: 4 values not taken, null instead: 1 of another type (first: in:4), \
+                   3 beyond the type (first: in:1)\n";
+    assert!(ran.code == 0 && ran.stderr.starts_with(warning), "{ran}");
+    // Instants of other forms are refused, with the way to read them.
+    folder.write("in", b"{\"t\":\"2026-01-02T03:04:05+0000\"}\n{\"t\":\"2026-01-02T03:04:05,678Z\"}\n");
+    let ran = folder.run(&args);
+    assert!(
+        ran.stderr.contains("2 of another type (first: in:1)\n  help: a `time` is an instant of RFC 3339"),
+        "{ran}"
+    );
+    let read = folder.run(&[
+        "select",
+        "--format=arrow",
+        "-o",
+        "out.arrow",
+        "--time-format=%Y-%m-%dT%H:%M:%S%z",
+        "t:time=$.t",
+        "in",
+    ]);
+    assert!(read.stderr.contains("1 value not taken"), "{read}");
 }

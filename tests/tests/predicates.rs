@@ -31,6 +31,8 @@ const LINES: &[&str] = &[
     r#"{"a":{"a":1},"b":{"b":"x"}}"#,
     r#"  {"a" : 1 , "b" : "\u0078"}  "#,
     r#"{"a":9007199254740993,"b":"é","c":{"d":[1,2,3,4,5]}}"#,
+    r#"{"a":1.5,"b":"\ud83d\ude42","c":{"d":[3,0]},"e":-0.0}"#,
+    r#"{"a":"\u0079","b":"y","c":{"d":["é"]},"e":-5e-1}"#,
 ];
 
 /// A predicate as the product reads it, and as a filter about the current node.
@@ -67,10 +69,22 @@ fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
             (format!("{call}({path}, '{pattern}')"), about(&format!("{call}({path}, '{pattern}')")))
         }
         1 => (nodes.to_owned(), about(nodes)),
-        2 => (
-            format!("{value}{word} in ({one}, {two})"),
-            negated(not, about(&format!("{value} == {one} || {value} == {two}"))),
-        ),
+        2 => {
+            // Few values are compared one by one, and many are a set.
+            let mut values = vec![one, two];
+            if rng.below(2) == 0 {
+                let more =
+                    ["3", "1.5", "-3.0", "1e400", "-0.5", "0", "\"xy\"", "\"é\"", "\"y\"", "\"🙂\"", "null"];
+                values.extend((0..7 + rng.below(20)).map(|_| rng.pick(&more)));
+            }
+            let equal: Vec<String> = values.iter().map(|literal| format!("{value} == {literal}")).collect();
+            let filter = negated(not, about(&equal.join(" || ")));
+            if not || rng.below(2) == 0 {
+                (format!("{value}{word} in ({})", values.join(", ")), filter)
+            } else {
+                (grouped(&equal.join(" or ")), filter)
+            }
+        }
         3 => (
             format!("{value}{word} BETWEEN {one} AND {two}"),
             negated(not, about(&format!("{value} >= {one} && {value} <= {two}"))),
@@ -242,6 +256,27 @@ fn the_cpu_finds_the_matches_for_which_a_condition_is_true() -> Result<()> {
 #[test]
 fn kernels_find_the_matches_for_which_a_condition_is_true() -> Result<()> {
     check_all_matches(&emulated(), 60, 4)
+}
+
+/// A search for a string among the children of a match would not end.
+#[test]
+fn kernels_compare_matches_with_strings() -> Result<()> {
+    let text = "{\"a\":[\"x\",\"y\",\"x\"],\"b\":\"x\"}\n{\"b\":\"y\"}\n{\"b\":\"\"}\n";
+    for (path, condition, count) in [
+        ("$.b", "@ == 'x'", 1),
+        ("$.a[*]", "@ == \"x\"", 2),
+        ("$.*", "@ == ''", 1),
+        ("$.b", "@ in ('x', 'y')", 2),
+    ] {
+        let query = Query::compile(path)?.holding(&Predicate::of_value(condition)?)?;
+        for backend in [&emulated() as &dyn Backend, &Cpu] {
+            let answer =
+                backend.answer(text.as_bytes(), &Program::new(&[query.clone()])?, Want::default())?;
+            let found: u64 = answer.pieces.iter().map(|piece| piece.counts[0]).sum();
+            ensure!(found == count, "{path} {condition} on {}: {found}", backend.name());
+        }
+    }
+    Ok(())
 }
 
 #[test]

@@ -86,6 +86,9 @@ impl Backend for Cpu {
     }
 
     fn buffer(&self, len: usize) -> Result<Buffer, Error> {
+        // Without this, memory that cannot be had would end the process.
+        let none = |_| Error::OutOfMemory { bytes: len as u64 };
+        Vec::<u8>::new().try_reserve_exact(len).map_err(none)?;
         Ok(Buffer::from(vec![0; len]))
     }
 

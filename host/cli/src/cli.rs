@@ -9,7 +9,7 @@
 //! | [`rejects`] | records that a run leaves out |
 //! | [`written`] | the files that a run writes, none of which it may read |
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
-//! | [`children`] | notes about filters of children that no record has |
+//! | [`reasons`] | the reasons why a run found nothing |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
 //! | [`out`] | results on standard output or in a file |
@@ -17,11 +17,10 @@
 //! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
 //! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
-//! | [`inherited`], [`signals`] | the standard streams at the start of the program; signals that end it |
+//! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
 mod args;
 mod bitmap;
-mod children;
 mod count;
 mod describe;
 mod devices;
@@ -35,9 +34,12 @@ mod index;
 mod inherited;
 mod install;
 mod meant;
+#[cfg(unix)]
+mod memory;
 mod out;
 mod pack;
 mod query;
+mod reasons;
 mod rejects;
 mod rows;
 mod run;
@@ -92,6 +94,8 @@ pub fn main() -> ExitCode {
     // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
     #[cfg(unix)]
     let _ = signals::clean_up_after();
+    #[cfg(unix)]
+    let _ = memory::end_if_none_is_left();
     let ui = Ui::of(&cli.messages);
     match dispatch(cli, &ui, started) {
         Ok(code) => code,

@@ -88,6 +88,8 @@ pub enum DiagnosticKind {
     UnknownColumn,
     /// A literal that is not a value of its column's kind. The span is the literal.
     WrongKind,
+    /// A pattern of `match` or `search` that is no I-Regexp (RFC 9485). The span is its literal.
+    NotARegexp,
 }
 
 impl DiagnosticKind {

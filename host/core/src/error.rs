@@ -104,6 +104,12 @@ pub enum Error {
         /// The bytes that the budget allows for this use.
         limit: u64,
     },
+    /// The operating system has no memory for a record or a partition of this many bytes.
+    #[error("there is no memory for {bytes} bytes of text: a record, or a partition of records")]
+    OutOfMemory {
+        /// The bytes that are needed.
+        bytes: u64,
+    },
     /// The operating system started no thread.
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),

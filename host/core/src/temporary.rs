@@ -153,6 +153,16 @@ pub fn remove_unfinished() -> Unfinished {
     Unfinished { _lock: unfinished }
 }
 
+/// Removes the same files, unless another thread is beginning or finishing an output. It waits for nothing,
+/// and allocates nothing if paths are short, so that it can be called where memory is short.
+pub fn remove_if_free() {
+    if let Ok(unfinished) = UNFINISHED.try_lock() {
+        for path in unfinished.iter() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
 /// Blocks outputs from being begun and finished. See [`remove_unfinished`].
 ///
 /// ```

@@ -154,9 +154,15 @@ pub(crate) struct Chosen {
 impl Chosen {
     /// The choice with the sizes that stay in a memory budget.
     fn within(self, limits: &RunLimits) -> Self {
-        let Some(shares) = limits.shares(self.partition_size, self.workers) else { return self };
-        let Shares { partition_size, workers, text } = shares;
-        let buffers = Buffers::limited(self.backend.clone(), text);
+        let longest = limits.record().unwrap_or(MAX_PARTITION_BYTES);
+        let partition_size = self.partition_size.min(longest);
+        let whole = Shares { partition_size, workers: self.workers, text: usize::MAX };
+        let shares = limits.shares(partition_size, self.workers);
+        if shares.is_none() && limits.record().is_none() {
+            return self;
+        }
+        let Shares { partition_size, workers, text } = shares.unwrap_or(whole);
+        let buffers = Buffers::for_records(self.backend.clone(), text, longest);
         Self { partition_size, workers, buffers, ..self }
     }
 
@@ -227,6 +233,15 @@ impl EngineBuilder {
     #[must_use]
     pub fn partition_size(mut self, bytes: usize) -> Self {
         self.partition_size = Some(bytes);
+        self
+    }
+
+    /// Sets the most bytes of a record, with its newline; at most 2 GiB less 32 KiB, which is the default. A
+    /// longer record of an input that is read, or a longer document, is
+    /// [`InputError::RecordTooLong`](warpath_core::error::InputError::RecordTooLong).
+    #[must_use]
+    pub fn max_record(mut self, bytes: usize) -> Self {
+        self.limits.add_record(bytes);
         self
     }
 
@@ -391,7 +406,8 @@ impl EngineBuilder {
     /// # Errors
     /// * [`Error::Device`] if the chosen device is absent or cannot be used. If its context cannot be made,
     ///   the first result reports why.
-    /// * [`Error::Usage`] for a partition size of 0 or beyond 2 GiB less 32 KiB, and for zero workers. Also
+    /// * [`Error::Usage`] for a size of partitions or records of 0 or beyond 2 GiB less 32 KiB, and for zero
+    ///   workers. Also
     ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
         let Self {
@@ -411,6 +427,12 @@ impl EngineBuilder {
         {
             let most = MAX_PARTITION_BYTES;
             return Err(Error::Usage(format!("a partition has 1 to {most} bytes, not {size}")));
+        }
+        if let Some(size) = limits.record()
+            && !(1..=MAX_PARTITION_BYTES).contains(&size)
+        {
+            let most = MAX_PARTITION_BYTES;
+            return Err(Error::Usage(format!("a record has 1 to {most} bytes, not {size}")));
         }
         if workers == Some(0) {
             return Err(Error::Usage("no workers; expected at least one".into()));

@@ -10,6 +10,7 @@ pub(crate) struct RunLimits {
     interrupt: Interrupt,
     timeout: Option<Duration>,
     memory: Option<usize>,
+    record: Option<usize>,
 }
 
 /// The sizes of a run that stays in its memory budget.
@@ -36,6 +37,15 @@ impl RunLimits {
 
     pub fn add_memory(&mut self, memory: usize) {
         self.memory = Some(self.memory.map_or(memory, |before| before.min(memory)));
+    }
+
+    pub fn add_record(&mut self, bytes: usize) {
+        self.record = Some(self.record.map_or(bytes, |before| before.min(bytes)));
+    }
+
+    /// The most bytes of a record.
+    pub fn record(&self) -> Option<usize> {
+        self.record
     }
 
     /// The memory budget, in bytes.

@@ -29,7 +29,7 @@ use crate::request::Request;
 use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
-use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Schemas};
+use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Sampler, Schemas};
 use crate::trace::Operation;
 
 impl Engine {
@@ -103,6 +103,7 @@ impl Engine {
             selected: None,
             predicate: None,
             digest: None,
+            sampler: None,
             #[cfg(feature = "arrow")]
             nested: None,
         })
@@ -550,6 +551,16 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn digesting(mut self, digest: Arc<dyn Digest>) -> Self {
         self.0.digest = Some(digest);
+        self
+    }
+
+    /// Lets workers copy records, as many as a sampler allows. They come with the batches
+    /// ([`Batch::take_sample`](crate::stream::Batch::take_sample)).
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sampling(mut self, sampler: Arc<Sampler>) -> Self {
+        self.0.sampler = Some(sampler);
         self
     }
 

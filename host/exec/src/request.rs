@@ -10,7 +10,7 @@ use warpath_lang::predicate::Predicate;
 use crate::engine::Engine;
 use crate::index_file::CheckedIndex;
 use crate::input::{Inputs, Selection};
-use crate::stream::Digest;
+use crate::stream::{Digest, Sampler};
 use crate::trace::Operation;
 
 /// Inputs that an engine is about to read.
@@ -28,6 +28,8 @@ pub(crate) struct Request<'a> {
     pub predicate: Option<Arc<Predicate>>,
     /// The digest that workers make of the results; `None` for batches with all results.
     pub digest: Option<Arc<dyn Digest>>,
+    /// Copies some records for the caller.
+    pub sampler: Option<Arc<Sampler>>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
     pub nested: Option<Arc<NestedSchema>>,

@@ -21,6 +21,7 @@
 //! | `operator` | what becomes of the results of a task |
 //! | `program` | the operator of programs: batches, matches, columns |
 //! | `digest` | values that workers make of the results for a text |
+//! | `sampler` | some records of the input, for a look at them after the run |
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `batch/located` | the records of a partition, found by a line or a byte |
 //! | `documents` | results for JSON documents, and the time at which they may be yielded |
@@ -44,6 +45,7 @@ mod operator;
 mod polled;
 mod program;
 mod report;
+mod sampler;
 mod schemas;
 mod store;
 mod task;
@@ -78,6 +80,7 @@ pub use polled::AsyncResults;
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Plan, Stats};
+pub use sampler::Sampler;
 pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};

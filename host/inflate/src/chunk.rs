@@ -84,6 +84,8 @@ enum Next {
     Header,
     Blocks,
     Trailer,
+    /// Zeros after the last member, up to the end.
+    Zeros,
 }
 
 /// A chunk whose position was found by a search.
@@ -177,6 +179,11 @@ impl Decoder {
                         let position = Position::Start { start, bit: base + bit as u64 };
                         return Some(End::At(position));
                     }
+                    // Zeros after a member are padding, up to the end of the file.
+                    if base + bit as u64 > 0 && input.bytes.get(byte) == Some(&0) {
+                        next = Next::Zeros;
+                        continue;
+                    }
                     match header(&input.bytes[byte..]) {
                         Ok(Some(length)) => {
                             bit += 8 * length;
@@ -190,6 +197,15 @@ impl Decoder {
                         }
                         Ok(None) => break Fault::Ends,
                         Err(fault) => break fault,
+                    }
+                }
+                Next::Zeros => {
+                    if input.bytes[bit / 8..].iter().any(|byte| *byte != 0) {
+                        break Fault::Header;
+                    }
+                    bit = 8 * input.bytes.len();
+                    if !input.more() {
+                        return Some(End::File);
                     }
                 }
                 Next::Blocks => match self.text.run(&mut self.inflater, &input.bytes, &mut bit) {

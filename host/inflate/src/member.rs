@@ -6,8 +6,8 @@ use std::io::{self, ErrorKind};
 pub const TRAILER_BYTES: usize = 8;
 /// The shortest header.
 const SHORTEST: usize = 10;
-/// The longest name and comment.
-const LONGEST_FIELD: usize = 65535;
+/// The longest name and comment, so that bytes without an end do not fill the memory.
+const LONGEST_FIELD: usize = 16 << 20;
 
 const HAS_CHECKSUM: u8 = 1 << 1;
 const HAS_EXTRA: u8 = 1 << 2;
@@ -20,7 +20,7 @@ const RESERVED: u8 = 0xe0;
 pub enum Fault {
     /// The bytes are no header of a member.
     Header,
-    /// A name or a comment is longer than 65,535 bytes.
+    /// A name or a comment is longer than 16 MiB.
     Field,
     /// The data ends in a header or a trailer.
     Ends,

@@ -12,7 +12,7 @@ const INPUT_BYTES: usize = 256 << 10;
 /// Bytes of text that are decoded at once: few enough to remain in a core's cache.
 const OUTPUT_BYTES: usize = 128 << 10;
 
-/// Text of all members of a gzip file, one after the other.
+/// Text of all members of a gzip file, one after the other. Zeros after the last member are padding.
 ///
 /// A read returns what the input has brought so far, and waits for more only if that is nothing. An error
 /// comes after all text before it. It is of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the input
@@ -55,8 +55,10 @@ enum Place {
     Header,
     Blocks,
     Trailer,
-    /// Another member, or the end.
+    /// Another member, zeros, or the end.
     Next,
+    /// Zeros after the last member, up to the end.
+    Zeros,
     /// An error that comes after the text before it.
     Fault(Fault),
     End,
@@ -131,9 +133,18 @@ impl<R: Read> GzipReader<R> {
                     }
                     None => self.more(Some(Fault::Ends))?,
                 },
-                Place::Next if self.bit < 8 * self.filled => self.place = Place::Header,
-                Place::Next if self.ended => self.place = Place::End,
-                Place::Next => self.more(None)?,
+                Place::Next if self.bit < 8 * self.filled => {
+                    let is_zero = self.input[self.bit / 8] == 0;
+                    self.place = if is_zero { Place::Zeros } else { Place::Header };
+                }
+                Place::Zeros if self.bit < 8 * self.filled => {
+                    if self.input[self.bit / 8..self.filled].iter().any(|byte| *byte != 0) {
+                        self.place = Place::Fault(Fault::Header);
+                    }
+                    self.bit = 8 * self.filled;
+                }
+                Place::Next | Place::Zeros if self.ended => self.place = Place::End,
+                Place::Next | Place::Zeros => self.more(None)?,
                 Place::Fault(_) => {
                     if let Place::Fault(fault) = std::mem::replace(&mut self.place, Place::End) {
                         return Err(fault.into());

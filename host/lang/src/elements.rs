@@ -3,10 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::jsonpath::{
-    Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, Query as Ast,
-    QueryRoot, Segment, SegmentKind, SelectorKind,
-};
+use crate::jsonpath::visit::{Part, visit, visit_segments};
+use crate::jsonpath::{Query as Ast, QueryRoot, Segment, SegmentKind, SelectorKind};
 use crate::predicate::Predicate;
 use crate::program::{Program, Query};
 
@@ -111,7 +109,11 @@ impl Split {
                 Some((first, _)) if *first == text => {}
                 Some(_) => return Err(AsOne::OtherArray(number)),
             }
-            if after.iter().any(asks_the_root) || query.condition().is_some_and(|of| expr_asks(of.expr())) {
+            let mut asks = asks_the_root(after);
+            if let Some(condition) = query.condition() {
+                visit(condition.expr(), &mut |part| asks |= is_of_record(part));
+            }
+            if asks {
                 return Err(AsOne::WholeDocument(number));
             }
             rest.push((after, query.condition()));
@@ -156,39 +158,16 @@ fn steps(segments: &[Segment]) -> Option<Vec<Step>> {
     segments.iter().map(step).collect()
 }
 
-/// Returns true if a filter in a segment reads the record (`$`).
-fn asks_the_root(segment: &Segment) -> bool {
-    segment.selectors.iter().any(|selector| match &selector.kind {
-        SelectorKind::Filter(expr) => expr_asks(expr),
-        _ => false,
-    })
+/// Returns true if a filter in some segments reads the record (`$`).
+fn asks_the_root(segments: &[Segment]) -> bool {
+    let mut asks = false;
+    visit_segments(segments, &mut |part| asks |= is_of_record(part));
+    asks
 }
 
-fn expr_asks(expr: &LogicalExpr) -> bool {
-    match &expr.kind {
-        LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => exprs.iter().any(expr_asks),
-        LogicalExprKind::Not(expr) => expr_asks(expr),
-        LogicalExprKind::Comparison(test) => comparable_asks(&test.left) || comparable_asks(&test.right),
-        LogicalExprKind::Exists(query) => query_asks(query),
-        LogicalExprKind::Pattern(test) => comparable_asks(&test.subject) || comparable_asks(&test.pattern),
-        LogicalExprKind::Value(test) => comparable_asks(&test.subject),
-    }
-}
-
-fn query_asks(query: &FilterQuery) -> bool {
-    query.root == QueryRoot::Record || query.segments.iter().any(asks_the_root)
-}
-
-fn comparable_asks(value: &Comparable) -> bool {
-    match &value.kind {
-        ComparableKind::Literal(_) | ComparableKind::Column(_) => false,
-        ComparableKind::Query(query) => query.root == QueryRoot::Record,
-        ComparableKind::Function(call) => match &call.kind {
-            FunctionKind::Length(value) => comparable_asks(value),
-            FunctionKind::Count(query) | FunctionKind::Value(query) => query_asks(query),
-            FunctionKind::Time(call) => call.path.root == QueryRoot::Record,
-        },
-    }
+/// Returns true for a path from the record.
+fn is_of_record(part: Part<'_>) -> bool {
+    matches!(part, Part::Path { root: QueryRoot::Record, .. })
 }
 
 impl Query {
@@ -238,7 +217,7 @@ mod tests {
 
     #[test]
     fn what_asks_the_whole_document_is_seen() {
-        let asks = |path: &str| crate::jsonpath::parse(path).unwrap().segments.iter().any(asks_the_root);
+        let asks = |path: &str| asks_the_root(&crate::jsonpath::parse(path).unwrap().segments);
         for path in [
             "$[?$.a]",
             "$[?@.a == $.b]",

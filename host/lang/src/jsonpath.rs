@@ -22,6 +22,7 @@ pub mod ast;
 mod hint;
 pub mod lexer;
 mod parse;
+pub mod visit;
 pub mod words;
 
 pub use ast::{

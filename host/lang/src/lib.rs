@@ -5,7 +5,6 @@
 //! | [`jsonpath`] | JSONPath (RFC 9535): lexer, parser, syntax tree, hints for mistakes |
 //! | [`program`] | queries compiled to the IR of [`warpath_shared::ir`] |
 //! | [`pattern`] | I-Regexp (RFC 9485) compiled to automata |
-//! | [`about_record`] | filters of children where a condition on the record was probably meant |
 //! | [`cache`] | data that a backend makes of a query once, and keeps with the query |
 //! | [`elements`] | programs split at the array that all their paths go through |
 //! | [`column_type`] | the types of columns for the values that paths select |
@@ -14,7 +13,6 @@
 //! | [`like`] | `LIKE` and simpler patterns of strings |
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
-pub mod about_record;
 pub mod cache;
 pub mod column_type;
 pub mod elements;

@@ -21,6 +21,7 @@
 
 mod determinise;
 mod limits;
+mod literal;
 mod minimise;
 mod numbers;
 mod parse;
@@ -38,6 +39,7 @@ pub use determinise::Automaton;
 use determinise::determinise;
 pub use limits::TooLarge;
 use limits::{EXPRESSION_BYTES, MAX_GROUPS};
+pub use literal::fault;
 use minimise::minimise;
 use parse::parse;
 use table::table;

@@ -43,7 +43,7 @@ pub use diff::{Change, Difference, diff};
 pub use json_schema::json_schema;
 pub use kind::Kind;
 pub use node::{First, MOST_TEXT, Position, Step, Text};
-pub use rows::{SchemaRow, ndjson, rows};
+pub use rows::{SchemaRow, ndjson, rows, step_text};
 #[cfg(feature = "arrow")]
 pub use sql::{arrow_text, create_table};
 pub use tree::{MOST_MEMBERS, MOST_NODES, SchemaNode, SchemaTree};

@@ -34,6 +34,18 @@ pub struct Message {
     pub help: Option<String>,
 }
 
+impl Message {
+    /// The message of several lines that begins with `error:`.
+    pub fn of_rendered(message: &str) -> Self {
+        let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
+        let help = rest.lines().find_map(|line| line.strip_prefix("  help: ")).map(str::to_owned);
+        let excerpt: Vec<&str> = rest.lines().filter(|line| !line.starts_with("  help: ")).collect();
+        let excerpt = (!excerpt.is_empty()).then(|| excerpt.join("\n"));
+        let text = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+        Self { text, place: None, excerpt, help }
+    }
+}
+
 /// A position in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -119,10 +131,21 @@ impl Ui {
 
     /// Prints an error with its excerpt and its help; as one object if messages are JSON.
     pub fn report(&self, message: &Message) {
-        if self.format == MessageFormat::Json {
-            return self.object("error", message);
+        self.show("error:", ERROR, message);
+    }
+
+    /// Prints a note with its excerpt and its help, unless `-q` was given.
+    pub fn noted(&self, message: &Message) {
+        if !self.quiet {
+            self.show("note:", HELP, message);
         }
-        self.error(&message.text);
+    }
+
+    fn show(&self, label: &str, style: Style, message: &Message) {
+        if self.format == MessageFormat::Json {
+            return self.object(label.trim_end_matches(':'), message);
+        }
+        self.say(label, style, "", &message.text);
         if let Some(excerpt) = &message.excerpt {
             self.plain(excerpt);
         }
@@ -174,12 +197,7 @@ impl Ui {
 
     /// Prints a message of several lines that begins with `error:`.
     pub fn rendered(&self, message: &str) {
-        let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
-        let help = rest.lines().find_map(|line| line.strip_prefix("  help: ")).map(str::to_owned);
-        let excerpt: Vec<&str> = rest.lines().filter(|line| !line.starts_with("  help: ")).collect();
-        let excerpt = (!excerpt.is_empty()).then(|| excerpt.join("\n"));
-        let text = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-        self.report(&Message { text, place: None, excerpt, help });
+        self.report(&Message::of_rendered(message));
     }
 
     /// Prints a text of whole lines as it is.
@@ -226,6 +244,13 @@ impl Ui {
         let message = escaped(&message);
         let _ = progress::aside(|| writeln!(io::stderr().lock(), "{indent}{label} {message}"));
     }
+}
+
+/// The name that is probably meant by a misspelt one, if there is such a name.
+pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
+    let near = names.iter().map(|other| (distance(other), *other)).min()?;
+    (near.0 <= name.chars().count().div_ceil(3)).then_some(near.1)
 }
 
 /// `text` in a style, or plain.

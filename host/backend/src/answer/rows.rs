@@ -334,11 +334,15 @@ impl RowWriter for Ndjson {
 }
 
 /// Writes each row as a line of fields (RFC 4180, but each row ends with a line feed). Strings are decoded,
-/// `null` and missing values are empty, and other values are JSON.
+/// `null` and missing values are empty, and other values are JSON. An empty string is `""`. So is a row
+/// of one column that is empty, because other programs pass over blank lines.
 #[derive(Default)]
 struct Csv {
     writer: Writer,
     out: Vec<u8>,
+    /// True if field 0 of the row is an empty string, whose quotes are not written yet. Those of a row that
+    /// has no other field are written at its end.
+    is_empty: bool,
     /// A buffer for one field, reused.
     field: Vec<u8>,
 }
@@ -346,7 +350,10 @@ struct Csv {
 impl Csv {
     /// Writes field `i` of its row, counted from 0.
     fn field(&mut self, i: usize, field: &[u8]) {
-        let Self { writer, out, .. } = self;
+        let Self { writer, out, is_empty, .. } = self;
+        if std::mem::take(is_empty) {
+            out.extend_from_slice(b"\"\"");
+        }
         // Room for the quote that closes the previous field, a delimiter, and a field that consists of
         // quotes.
         append(out, 2 + 1 + 2 * field.len(), |room| {
@@ -358,7 +365,8 @@ impl Csv {
     }
 
     fn end(&mut self) {
-        let Self { writer, out, .. } = self;
+        let Self { writer, out, is_empty, .. } = self;
+        *is_empty = false;
         append(out, 3, |room| writer.terminator(room).1);
     }
 }
@@ -380,6 +388,12 @@ impl RowWriter for Csv {
             text::append(value, TextForm::Raw, &mut field);
         }
         self.field(i, &field);
+        if field.is_empty() && value != b"null" {
+            match i {
+                0 => self.is_empty = true,
+                _ => self.out.extend_from_slice(b"\"\""),
+            }
+        }
         self.field = field;
     }
 
@@ -471,6 +485,25 @@ impl RowWriter for Tsv {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn empty_strings_are_no_nulls_in_csv() {
+        let rows = |columns: usize, rows: &[&[&str]]| {
+            let text = RowText::new(RowForm::Csv, &["a"; 3][..columns]);
+            let mut out = Vec::new();
+            rows.iter().for_each(|row| text.append(row.iter().map(|cell| cell.as_bytes()), &mut out));
+            String::from_utf8(out).unwrap()
+        };
+        let (empty, null) = ("\"\"", "null");
+        assert_eq!(
+            rows(
+                3,
+                &[&[empty, null, "1"], &[null, empty, null], &[null, null, empty], &[null; 3], &[empty; 3]]
+            ),
+            "\"\",,1\n,\"\",\n,,\"\"\n,,\n\"\",\"\",\"\"\n"
+        );
+        assert_eq!(rows(1, &[&[empty], &[null], &["1"]]), "\"\"\n\"\"\n1\n");
+    }
 
     #[test]
     fn rows_are_counted_by_their_ends() {

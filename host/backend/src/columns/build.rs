@@ -32,7 +32,12 @@ pub(crate) fn reason(value: &[u8], asked: &Column) -> Option<Reason> {
     let is_of_type = match &asked.values {
         ColumnType::Int64 => scalar::is_integer(value),
         ColumnType::Float64 | ColumnType::Decimal { .. } => scalar::is_number(value),
-        ColumnType::Time => scalar::time(value, asked.time_format.as_deref()).is_some(),
+        ColumnType::Time => {
+            let format = asked.time_format.as_deref();
+            // A number beyond all instants is of the type, too.
+            let takes_numbers = format.is_none_or(|format| format.unit().is_some());
+            takes_numbers && scalar::is_number(value) || scalar::time(value, format).is_some()
+        }
         _ => false,
     };
     Some(if is_of_type { Reason::Overflow } else { Reason::Mismatch })

@@ -16,6 +16,9 @@ const SAMPLE_BYTES: usize = 16 << 10;
 /// The most needles. A search for each takes 0.05 ns a byte.
 const MOST: usize = 4;
 
+/// The most tests of a predicate that needles are chosen for. Each test is tried with and without the others.
+const MOST_TESTS: usize = 64;
+
 /// The least number of lines for each line in which a needle is expected.
 const LINES_PER_HIT: usize = 4;
 
@@ -95,8 +98,12 @@ pub(super) fn choose(program: &Program<'_>, head: &[u8]) -> Option<(Vec<Vec<u8>>
     }
     let first = first.a as u32;
     let count = |needle: &[u8]| memmem::find_iter(head, needle).count();
+    let tests = tests_from(program, first);
+    if tests.len() > MOST_TESTS {
+        return None;
+    }
     // The rarest needle of each test that has any, with the number of its occurrences.
-    let mut chosen: Vec<(usize, usize, Vec<u8>)> = tests_from(program, first)
+    let mut chosen: Vec<(usize, usize, Vec<u8>)> = tests
         .into_iter()
         .filter_map(|test| {
             let needles = of_test(program, &program.tests.get(test)).into_iter();

@@ -217,10 +217,11 @@ pub(super) fn is_about_node(instr: &Instr) -> bool {
 /// The tests that a filter may evaluate, from the first test on.
 pub(super) fn tests_from(program: &Program<'_>, first: u32) -> Vec<usize> {
     let (mut reached, mut at) = (vec![first as usize], 0);
+    let mut is_reached = vec![false; program.tests.len()];
     while let Some(test) = reached.get(at) {
         let test = program.tests.get(*test);
         for next in [test.then, test.otherwise] {
-            if next < FAIL && !reached.contains(&(next as usize)) {
+            if next < FAIL && !std::mem::replace(&mut is_reached[next as usize], true) {
                 reached.push(next as usize);
             }
         }

@@ -254,8 +254,10 @@ impl Times {
     /// Reads a JSON number, if the format is that of numbers.
     pub fn read_number(&self, token: &[u8]) -> Result<i64, Cause> {
         let number = std::str::from_utf8(token).ok().filter(|_| scalar::is_number(token));
-        let instant = number.zip(self.format.as_ref()).and_then(|(number, format)| format.of_number(number));
-        self.in_units(instant.ok_or(Cause::Mismatch)?)
+        let (Some(number), Some(format)) = (number, &self.format) else { return Err(Cause::Mismatch) };
+        // A number beyond all instants is of the type, too.
+        let beyond = if format.unit().is_some() { Cause::Overflow } else { Cause::Mismatch };
+        self.in_units(format.of_number(number).ok_or(beyond)?)
     }
 
     /// An instant in units of the column. What is finer than a unit is cut off.

@@ -95,6 +95,13 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     ui.skipped("record", left_out.count, left_out.first);
     let index = BitmapIndex::from_built(built)?;
     warn_of_no_values(&index, &specs, ui);
+    if index.line_offsets()?.is_none() && specs.iter().any(|spec| spec.source.starts_with('$')) {
+        ui.warning(format_args!(
+            "{} is compressed: the index has numbers of lines and counts; its lines cannot be read by it",
+            file.display()
+        ));
+        ui.help("for `query --bitmap`, and `--records`, index the text, or what `warpath pack` made of it");
+    }
     index
         .write_as(&args.output.output, OutputMode::default().and_file(&file))
         .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;

@@ -13,7 +13,6 @@ use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{CountByArgs, DistinctArgs, WhereArgs};
-use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::formats;
@@ -37,7 +36,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let format = args.rows.of(&args.run.output)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
-    let count = CountBy {
+    let mut count = CountBy {
         tally: Arc::new(Tally::new(&queries)?.with_missing()),
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
@@ -49,9 +48,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
         ),
         is_empty: true,
     };
-    let mut count = Watched::new(count, &queries, ui)?;
     run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-    let count = count.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && count.is_empty)))
 }
 
@@ -67,16 +64,14 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     if args.count {
         formats::check_text(&args.run.output)?;
     }
-    let distinct = Distinct {
+    let mut distinct = Distinct {
         tally: Arc::new(Tally::new(&queries)?),
         counter: Some(Counter::new(args.memory.memory)),
         rows: format.map(|format| RowWriter::new(format, args.rows.raw_output, look, paths)),
         limit: args.limit.limit,
         found: 0,
     };
-    let mut distinct = Watched::new(distinct, &queries, ui)?;
     run::consume(&engine, sources, program, &mut distinct, &args.run, ui, started)?;
-    let distinct = distinct.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && distinct.found == 0)))
 }
 

@@ -13,7 +13,6 @@ use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{DescribeArgs, RowsFormat};
-use super::children::Watched;
 use super::count;
 use super::failure::Failure;
 use super::files;
@@ -31,7 +30,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
-    let stats = Stats {
+    let mut stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),
         paths,
@@ -40,9 +39,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         format: formats::named(&args.run.output, args.format, RowsFormat::of_ending)?,
         values: 0,
     };
-    let mut stats = Watched::new(stats, &queries, ui)?;
     run::consume(&engine, sources, program, &mut stats, &args.run, ui, started)?;
-    let stats = stats.close(&args.run.only, ui);
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && stats.values == 0)))
 }
 

@@ -125,7 +125,11 @@ impl Failure {
                 )
                 | Error::Column(ColumnError::Io { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
-                Error::Input(_) | Error::Index(_) | Error::Column(_) => 4,
+                Error::Input(_)
+                | Error::Index(_)
+                | Error::Column(_)
+                | Error::Memory { .. }
+                | Error::OutOfMemory { .. } => 4,
                 _ => 5,
             },
         };
@@ -220,6 +224,9 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
         Error::Input(InputError::Foreign { format, .. }) => instead_of(*format).to_owned(),
         Error::Input(InputError::Record(RecordError { input: Some(format), .. })) => looks_like(*format),
         Error::Input(InputError::NotPacked { .. }) => "`warpath pack FILE -o FILE.wpk` makes one".to_owned(),
+        Error::OutOfMemory { .. } => {
+            "`--max-record SIZE` refuses long records, and `--workers 1` takes less memory".to_owned()
+        }
         Error::Input(InputError::Record(_) | InputError::Tree(_)) => {
             "`--on-error skip` leaves malformed records out".to_owned()
         }

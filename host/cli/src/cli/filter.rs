@@ -10,10 +10,8 @@ use std::time::Instant;
 
 use answers::Answers;
 use warpath::bitmap::BitmapIndex;
-use warpath::twig::{Documents, Standing, SubscriptionError, Subscriptions};
-use warpath::{
-    Engine, Error, Filtered, Filtering, FolderFiles, InputError, Plan, Predicate, Query, Source, Stats,
-};
+use warpath::twig::{Documents, Snapshot, Standing, SubscriptionError, Subscriptions};
+use warpath::{Engine, Error, Filtered, Filtering, FolderFiles, InputError, Plan, Predicate, Source, Stats};
 use warpath_core::temporary::OutputMode;
 use warpath_exec::bitmap::build::build_matches;
 use warpath_exec::stream::Setup;
@@ -22,11 +20,11 @@ use warpath_terminal::progress::Progress;
 use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
-use super::children::ChildWatch;
 use super::failure::Failure;
 use super::files;
 use super::files::text_bytes;
 use super::out::{self, Out};
+use super::reasons::{self, Records};
 use super::rejects::{self, Rejects};
 use super::run::{builder, check_times, excerpt, table};
 use super::statistics;
@@ -64,14 +62,14 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         history(args, &engine, &subscriptions, sources, mode, ui)?
     } else {
         let standing = Standing::new(subscriptions);
-        let children = if args.watch { Vec::new() } else { children(&standing, ui)? };
+        let without = if args.watch || ui.is_quiet() { None } else { Some(Without::new(&standing)) };
         let watch = || Watch::start(&args.subscriptions, seen, &standing, ui);
         let _watch = if args.watch { Some(watch()?) } else { None };
         let mut filter = Filter {
             args,
             format,
             only,
-            children,
+            without,
             standing,
             engine,
             out: Out::new(&args.output).made_from(mode),
@@ -195,43 +193,12 @@ fn documents(args: &FilterArgs, source: &Source) -> Documents {
     }
 }
 
-/// The most subscriptions that are watched for children. Each costs a pass over the documents, until it
-/// matches or such a child is found.
-const MOST_WATCHED: usize = 16;
-
-/// The first subscriptions that filter children, with their numbers.
-fn children(standing: &Standing, ui: &Ui) -> Result<Vec<(usize, ChildWatch)>, Error> {
-    let subscriptions = standing.current();
-    let mut watched = Vec::new();
-    for number in 0..subscriptions.len() {
-        if watched.len() == MOST_WATCHED {
-            break;
-        }
-        let query = subscriptions.query(number).and_then(|text| Query::compile(text).ok());
-        if let Some(query) = query
-            && let Some(watch) = ChildWatch::new(&query, ui)?
-        {
-            watched.push((number, watch));
-        }
-    }
-    Ok(watched)
-}
-
-/// Looks for the children that subscriptions filter.
-fn see(children: &mut [(usize, ChildWatch)], filtered: &Filtered) -> Result<(), Error> {
-    for (number, watch) in children {
-        let has_match = filtered.pairs().iter().any(|(_, found)| *found as usize == *number);
-        watch.see(has_match, filtered.text().is_empty(), |program| filtered.count_more(program))?;
-    }
-    Ok(())
-}
-
 struct Filter<'a> {
     args: &'a FilterArgs,
     format: IdsFormatArg,
     only: Option<Predicate>,
-    /// The numbers of subscriptions that filter children, and what is known of these.
-    children: Vec<(usize, ChildWatch)>,
+    /// The subscriptions without a match; `None` if nothing is said about them.
+    without: Option<Without>,
     standing: Standing,
     engine: Engine,
     out: Out,
@@ -241,6 +208,35 @@ struct Filter<'a> {
     skipped: u64,
     first_skipped: Option<InputError>,
     done: Done,
+}
+
+/// The subscriptions that no document has matched, and the first documents.
+struct Without {
+    /// True for each subscription with a match.
+    matched: Vec<bool>,
+    documents: Records,
+}
+
+impl Without {
+    fn new(standing: &Standing) -> Self {
+        Self { matched: vec![false; standing.current().len()], documents: Records::default() }
+    }
+
+    fn add(&mut self, filtered: &Filtered) {
+        for (_, number) in filtered.pairs() {
+            if let Some(matched) = self.matched.get_mut(*number as usize) {
+                *matched = true;
+            }
+        }
+        self.documents.copy(filtered.text());
+    }
+
+    fn tell(&self, subscriptions: &Snapshot, ui: &Ui) {
+        let without = self.matched.iter().enumerate().filter(|(_, matched)| !**matched);
+        let without =
+            without.filter_map(|(number, _)| Some((subscriptions.id(number)?, subscriptions.query(number)?)));
+        reasons::tell_of_subscriptions(without, &self.documents, ui);
+    }
 }
 
 /// The plan, statistics and setup of the previous runs.
@@ -284,8 +280,8 @@ impl Filter<'_> {
         }
         ui.skipped("document", self.skipped, self.first_skipped.take());
         let subscriptions = self.standing.current();
-        for (number, watch) in &self.children {
-            watch.note_for_subscription(subscriptions.id(*number).unwrap_or_default(), ui);
+        if let (Some(without), None) = (&self.without, &failure) {
+            without.tell(&subscriptions, ui);
         }
         if let Some(format) = self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;
@@ -351,8 +347,8 @@ impl Filter<'_> {
                     self.out.open()?;
                     self.rejects.open()?;
                     self.is_begun = true;
-                    if kind != Documents::Xml {
-                        see(&mut self.children, &filtered)?;
+                    if let (Some(without), true) = (&mut self.without, kind != Documents::Xml) {
+                        without.add(&filtered);
                     }
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));

@@ -13,7 +13,6 @@ use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{HeadArgs, QueryArgs};
-use super::children::Watched;
 use super::failure::Failure;
 use super::files;
 use super::formats;
@@ -32,19 +31,16 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
-    let program = Program::new(std::slice::from_ref(&query))?;
+    let program = Program::new(&[query])?;
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
     let look = Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
-    let watched = std::slice::from_ref(&query);
-    let only = &args.run.only;
     let found = if args.count {
-        let inner = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
-        let mut count = Watched::new(inner, watched, ui)?;
+        let mut count = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
-        count.close(only, ui).after_skipped()
+        count.after_skipped()
     } else if args.offsets
         || args.with_path
         || args.limit.limit.is_some()
@@ -58,7 +54,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             offsets: args.offsets,
             path: args.with_path,
         };
-        let inner = Lines {
+        let mut lines = Lines {
             form,
             look,
             fields,
@@ -67,13 +63,12 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
             skip: args.skip.skip,
             found: 0,
         };
-        let mut lines = Watched::new(inner, watched, ui)?;
         run::consume(&engine, sources, program, &mut lines, &args.run, ui, started)?;
-        lines.close(only, ui).found
+        lines.found
     } else {
-        let mut texts = Watched::new(Texts { form, found: 0 }, watched, ui)?;
+        let mut texts = Texts { form, found: 0 };
         run::consume(&engine, sources, program, &mut texts, &args.run, ui, started)?;
-        texts.close(only, ui).found
+        texts.found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -22,6 +22,7 @@ use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, Str
 use super::failure::Failure;
 use super::files::text_bytes;
 use super::out::Out;
+use super::reasons::{self, Reasons};
 use super::rejects::{self, Reject, Rejects};
 use super::statistics::{self, Statistics};
 use super::written::Written;
@@ -132,6 +133,9 @@ pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     if let Some(bytes) = args.partitions.partition_size {
         builder = builder.partition_size(bytes);
     }
+    if let Some(bytes) = args.partitions.max_record {
+        builder = builder.max_record(bytes);
+    }
     if let Some(workers) = args.partitions.workers {
         builder = builder.workers(workers);
     }
@@ -164,13 +168,21 @@ pub fn consume(
     }
     let is_shown = out.is_terminal() && consumer.prints_meanwhile();
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
-    let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate, args)?;
-    let input = prepared(input, consumer, args)?;
+    let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
+    if let (Some(_), [Source::File(file)]) = (index_files(args).next(), &sources[..]) {
+        reasons = reasons.map(|reasons| reasons.of_file(file.clone()));
+    }
+    reasons::tell_of_patterns(&program, predicate.as_ref(), ui);
+    let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate.as_ref(), args)?;
+    let mut input = prepared(input, consumer, args)?;
+    if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
+        input = input.sampling(sampler);
+    }
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     let before = skipped.count;
-    let mut done =
-        consume_all(&mut answers, consumer, &mut out, &mut skipped, &mut rejects, fault, &mut progress);
+    let mut beside = Beside { skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };
+    let mut done = consume_all(&mut answers, consumer, &mut out, &mut rejects, fault, &mut beside);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -180,6 +192,9 @@ pub fn consume(
     }
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
     consumer.report(ui);
+    if let (Some(reasons), Ok(())) = (&reasons, &done) {
+        reasons.tell(predicate.as_ref(), ui);
+    }
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];
         let table = statistics(&answers, before, found, started, times);
@@ -256,7 +271,7 @@ struct Chosen {
 fn chosen(
     engine: &Engine,
     sources: Vec<Source>,
-    predicate: Option<Predicate>,
+    predicate: Option<&Predicate>,
     args: &RunArgs,
 ) -> Result<Chosen, Failure> {
     let only_file = match &sources[..] {
@@ -270,12 +285,12 @@ fn chosen(
     let Some(file) = &args.bitmap else {
         return Ok(Chosen {
             found: Some(format!("{}, with the query", escaped(&predicate.expr().to_string()))),
-            input: input.matching(&predicate),
+            input: input.matching(predicate),
             skipped: Skipped::default(),
             fault: None,
         });
     };
-    let (index, lines, took) = only(engine, &predicate, file, only_file, args.approximate.approximate)?;
+    let (index, lines, took) = only(engine, predicate, file, only_file, args.approximate.approximate)?;
     let found = Some(found(&index, &lines, took));
     let input = match &lines.rest {
         Some(rest) => input.matching(rest),
@@ -337,14 +352,20 @@ fn statistics(
     table(answers.plan(), &stats, setup, &made, total, found)
 }
 
+/// The parts of a run beside its results.
+struct Beside<'a> {
+    skipped: &'a mut Skipped,
+    reasons: Option<&'a mut Reasons>,
+    progress: &'a mut Progress,
+}
+
 fn consume_all(
     answers: &mut Answers,
     consumer: &mut dyn Consumer,
     out: &mut Out,
-    skipped: &mut Skipped,
     rejects: &mut Rejects,
     mut last: Option<Failure>,
-    progress: &mut Progress,
+    beside: &mut Beside,
 ) -> Result<(), Failure> {
     let mut open = false;
     // A faulty record may follow the last evaluated one. This is the text around its fault.
@@ -365,9 +386,12 @@ fn consume_all(
                     consumer.start(out)?;
                     open = true;
                 }
+                if let Some(reasons) = &mut beside.reasons {
+                    reasons.add(&mut batch);
+                }
                 let flow = consumer.batch(&mut batch, out)?;
                 let malformed = rejects::malformed(&batch, flow);
-                skipped.add(&batch, malformed);
+                beside.skipped.add(&batch, malformed);
                 rejects.add_batch(&batch, malformed, consumer.take_refused())?;
                 let chosen = consumer.take_failure();
                 is_chosen = chosen.is_some();
@@ -375,6 +399,9 @@ fn consume_all(
                     break Some(failure);
                 }
                 if flow != Flow::Continue {
+                    if let Some(reasons) = &mut beside.reasons {
+                        reasons.stop();
+                    }
                     break None;
                 }
                 excerpt =
@@ -384,7 +411,7 @@ fn consume_all(
                     out.pause()?;
                     rejects.pause()?;
                 }
-                progress.update(answers.bytes_read());
+                beside.progress.update(answers.bytes_read());
             }
         }
     };
@@ -393,7 +420,7 @@ fn consume_all(
         consumer.start(out)?;
         open = true;
     }
-    progress.finish(answers.bytes_read());
+    beside.progress.finish(answers.bytes_read());
     if open {
         if failure.is_none() || is_chosen || !consumer.is_about_all() && !out.is_whole() {
             consumer.end(out)?;

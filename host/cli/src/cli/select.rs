@@ -23,7 +23,6 @@ use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs};
-use super::children::Watched;
 use super::failure::Failure;
 use super::grid::Grid;
 use super::run::{self, Consumer};
@@ -76,8 +75,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if !columns.iter().any(has_time) {
         run::check_times(&run.only, columns.iter().chain(&explode).map(String::as_str))?;
     }
-    let (program, queries) =
-        program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
+    let program = program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
         return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))
@@ -98,7 +96,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let engine = run::engine(&engine, &run.on_error, &run.strict)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;
-    let evaluation = Evaluation { engine, sources, program, queries, run, ui, started };
+    let evaluation = Evaluation { engine, sources, program, run, ui, started };
     let limit = Rest::new(limit.limit, skip.skip, is_by_records);
     if let (Some(binary), Some(schema)) = (binary, schema) {
         let arrow = schema.to_arrow();
@@ -141,23 +139,20 @@ struct Evaluation<'a> {
     engine: Engine,
     sources: Vec<Source>,
     program: Program,
-    queries: Vec<Query>,
     run: RunArgs,
     ui: &'a Ui,
     started: Instant,
 }
 
 impl Evaluation<'_> {
-    fn run(self, consumer: impl Consumer) -> Result<ExitCode, Failure> {
-        let Self { engine, sources, program, queries, run, ui, started } = self;
-        let mut watched = Watched::new(consumer, &queries, ui)?;
-        run::consume(&engine, sources, program, &mut watched, &run, ui, started)?;
-        watched.close(&run.only, ui);
+    fn run(self, mut consumer: impl Consumer) -> Result<ExitCode, Failure> {
+        let Self { engine, sources, program, run, ui, started } = self;
+        run::consume(&engine, sources, program, &mut consumer, &run, ui, started)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Compiles the columns: their program, and the query of each. `auto` has the types that come from a schema.
+/// Compiles the columns. `auto` has the types that come from a schema.
 fn program(
     args: &[String],
     text: bool,
@@ -165,7 +160,7 @@ fn program(
     on_mismatch: OnMismatchArg,
     explode: Option<&str>,
     instants: &WhereArgs,
-) -> Result<(Program, Vec<Query>), Failure> {
+) -> Result<Program, Failure> {
     let elements = explode.map(|path| instants.query(path)?.elements()).transpose()?;
     let parse = |arg: &String| columns::parse(arg, text, elements.as_ref(), instants);
     let columns = args.iter().map(parse).collect::<Result<Vec<Column>, Failure>>()?;
@@ -189,5 +184,5 @@ fn program(
         Some(format) => program.with_time_format(&Arc::new(format.clone())),
         None => program,
     };
-    Ok((program, queries))
+    Ok(program)
 }

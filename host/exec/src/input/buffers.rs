@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_backend::backend::{Backend, Buffer};
 use warpath_core::error::Error;
+use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// The longest buffer that is kept, as a multiple of the usual length. If every line is about as long as a
 /// partition, a buffer has to hold two. Making it again for each partition took five times as long as reading
@@ -21,6 +22,8 @@ pub struct Buffers {
     usual: AtomicUsize,
     /// The most bytes of a buffer.
     most: usize,
+    /// The most bytes of a record.
+    longest: usize,
 }
 
 impl Buffers {
@@ -30,7 +33,17 @@ impl Buffers {
 
     /// Buffers of at most `most` bytes each.
     pub fn limited(backend: Arc<dyn Backend>, most: usize) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most })
+        Self::for_records(backend, most, MAX_PARTITION_BYTES)
+    }
+
+    /// Buffers of at most `most` bytes each, for records of at most `longest` bytes.
+    pub fn for_records(backend: Arc<dyn Backend>, most: usize, longest: usize) -> Arc<Self> {
+        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest })
+    }
+
+    /// The most bytes of a record that is read.
+    pub fn longest(&self) -> usize {
+        self.longest
     }
 
     /// The most bytes of a buffer.

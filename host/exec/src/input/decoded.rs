@@ -75,9 +75,16 @@ impl Compression {
         let found = BEGINNINGS.iter().find(|(beginning, _)| data.starts_with(beginning));
         match found {
             Some((_, found)) if data.len() == head.len() || *found == Self::Lz4 => *found,
-            None if data.len() == head.len() => Self::None,
+            None if data.len() == head.len() => Self::of_cut(head),
             _ => Self::Zstd,
         }
+    }
+
+    /// The compression of data that ends within its first bytes. Those of text are text.
+    fn of_cut(data: &[u8]) -> Self {
+        let is_text = data.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+        let cut = BEGINNINGS.iter().find(|(beginning, _)| beginning.starts_with(data) && !is_text);
+        cut.map_or(Self::None, |(_, compression)| *compression)
     }
 
     /// True if more bytes are needed to recognise the compression of data that begins with these bytes.

@@ -23,7 +23,6 @@ use memchr::{memchr, memrchr};
 use warpath_core::error::{Error, InputError};
 use warpath_core::file::{fill_by, read_at};
 use warpath_core::foreign::Foreign;
-use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 use warpath_store::packed::text::PackedText;
 
@@ -279,7 +278,7 @@ impl PlainFile {
 
     /// The whole input as one text.
     pub fn read_all(&self, buffers: &Arc<Buffers>) -> Result<Text<'static>, Error> {
-        let (begin, limit) = (self.text_begin()?, MAX_PARTITION_BYTES);
+        let (begin, limit) = (self.text_begin()?, buffers.longest());
         let Some(len) = usize::try_from(self.len - begin).ok().filter(|len| *len <= limit) else {
             // The caller counts lines and fills in the number.
             return Err(InputError::RecordTooLong { name: self.name.to_string(), line: 0, limit }.into());
@@ -305,7 +304,7 @@ impl PlainFile {
             let group = PackedText::new(bytes, &self.name)?;
             let len = group.text_bytes()?;
             let is_marked = at == 0 && self.text_begin()? > 0;
-            if is_marked || len > MAX_PARTITION_BYTES {
+            if is_marked || len > buffers.longest() {
                 return Ok(Err(len));
             }
             // The buffer is long enough for the unpacked text, which the host may need, so that all buffers
@@ -322,7 +321,7 @@ impl PlainFile {
         };
         match read() {
             Ok(Ok(text)) => Cut::new(vec![text], None),
-            Ok(Err(len)) => self.read(at, len, MAX_PARTITION_BYTES, buffers),
+            Ok(Err(len)) => self.read(at, len, buffers.longest(), buffers),
             Err(error) => Cut::new(Vec::new(), Some(error)),
         }
     }

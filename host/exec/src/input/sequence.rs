@@ -6,7 +6,7 @@ use std::time::Duration;
 use memchr::memrchr;
 use warpath_core::cancel::Stop;
 use warpath_core::error::{Error, InputError};
-use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
+use warpath_shared::units::ByteOffset;
 
 use super::buffers::Buffers;
 use super::feed::{Feed, Filled};
@@ -53,24 +53,23 @@ impl Sequence {
         stop: &Stop,
     ) -> Result<Option<Text<'static>>, Error> {
         self.state = State::Done;
+        let longest = buffers.longest();
         let (mut target, mut filled) = (size, 0);
         let mut buffer = buffers.take(target)?;
         loop {
             match self.feed.fill(&mut buffer[..target], &mut filled, stop)? {
                 Filled::Stopped => return Ok(None),
                 Filled::Ended => break,
-                Filled::Full if target == MAX_PARTITION_BYTES => {
-                    match self.feed.fill(&mut [0], &mut 0, stop)? {
-                        Filled::Ended => break,
-                        Filled::Stopped => return Ok(None),
-                        Filled::Full | Filled::Quiet => {
-                            let (name, limit) = (self.name.to_string(), MAX_PARTITION_BYTES);
-                            return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
-                        }
+                Filled::Full if target == longest => match self.feed.fill(&mut [0], &mut 0, stop)? {
+                    Filled::Ended => break,
+                    Filled::Stopped => return Ok(None),
+                    Filled::Full | Filled::Quiet => {
+                        let (name, limit) = (self.name.to_string(), longest);
+                        return Err(InputError::RecordTooLong { name, line: 0, limit }.into());
                     }
-                }
+                },
                 Filled::Full => {
-                    target = (2 * target).min(MAX_PARTITION_BYTES);
+                    target = (2 * target).min(longest);
                     buffer.grow(target, filled)?;
                 }
                 Filled::Quiet => {}
@@ -98,6 +97,7 @@ impl Sequence {
             State::Done => return Ok(None),
         }
         let mut filled = self.carry.len();
+        let longest = buffers.longest();
         let mut target = size.max(filled);
         // Bytes of the buffer that are known to contain no newline.
         let mut searched = 0;
@@ -127,7 +127,7 @@ impl Sequence {
             if filled < target {
                 continue;
             }
-            if target == MAX_PARTITION_BYTES {
+            if target == longest {
                 match self.feed.fill(&mut [0], &mut 0, stop)? {
                     Filled::Ended => break filled,
                     Filled::Stopped => return Ok(None),
@@ -135,10 +135,10 @@ impl Sequence {
                 }
                 // The caller counts lines and fills in the number.
                 let name = self.name.to_string();
-                return Err(InputError::RecordTooLong { name, line: 0, limit: MAX_PARTITION_BYTES }.into());
+                return Err(InputError::RecordTooLong { name, line: 0, limit: longest }.into());
             }
             searched = filled;
-            target = (2 * target).min(MAX_PARTITION_BYTES);
+            target = (2 * target).min(longest);
             buffer.grow(target, filled)?;
         };
         let marked = self.offset == 0 && buffer[..end].starts_with(BYTE_ORDER_MARK);

@@ -6,21 +6,19 @@ use std::any::Any;
 use std::sync::Arc;
 
 use warpath_backend::answer::path::Paths;
-use warpath_backend::answer::{Answer, LineFault, Piece, Want};
+use warpath_backend::answer::{Answer, LineFault, Piece};
 use warpath_backend::columns::ColumnBatch;
-use warpath_backend::cpu::Cpu;
 #[cfg(feature = "arrow")]
 use warpath_backend::nested::NestedBatch;
 #[cfg(feature = "arrow")]
 use warpath_backend::on_device::DeviceColumns;
-use warpath_core::error::{Error, RecordError};
-use warpath_lang::program::Program;
+use warpath_core::error::RecordError;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{ByteOffset, LineIx};
 
-use crate::input::Extract;
-use crate::input::Text;
+use super::sampler;
+use crate::input::{Extract, Text};
 
 pub use located::LocatedRecord;
 
@@ -45,6 +43,7 @@ pub struct Batch<'a> {
     first_line: u64,
     fault: Option<RecordError>,
     digest: Option<Box<dyn Any + Send + Sync>>,
+    sample: Vec<u8>,
 }
 
 impl<'a> Batch<'a> {
@@ -55,11 +54,27 @@ impl<'a> Batch<'a> {
         first_line: u64,
         fault: Option<RecordError>,
     ) -> Self {
-        Self { text, source, answer, first_line, fault, digest: None }
+        Self { text, source, answer, first_line, fault, digest: None, sample: Vec::new() }
     }
 
     pub(super) fn with_digest(self, digest: Option<Box<dyn Any + Send + Sync>>) -> Self {
         Self { digest, ..self }
+    }
+
+    pub(super) fn with_sample(self, sample: Vec<u8>) -> Self {
+        Self { sample, ..self }
+    }
+
+    /// Takes out the records that the worker copied ([`Input::sampling`](crate::operators::Input::sampling)):
+    /// whole lines, and each document on one line.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn take_sample(&mut self) -> Vec<u8> {
+        let sample = std::mem::take(&mut self.sample);
+        match self.text.extract() {
+            Some(Extract::Elements(array)) => sampler::within(array, &sample),
+            _ => sample,
+        }
     }
 
     /// Takes out what the worker made of the results
@@ -177,17 +192,6 @@ impl<'a> Batch<'a> {
         self.answer.pieces.iter().map(|piece| piece.rows.as_slice())
     }
 
-    /// Counts the matches of another program in the partition's text, one number for each path. The CPU
-    /// evaluates it, in this thread. The [`text`](Self::text) is needed, so the caller must want matches.
-    ///
-    /// # Errors
-    /// Errors of a backend. The CPU has none.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
-        count(self.text(), program)
-    }
-
     /// Takes the columns out, if the caller wanted columns: one batch for each piece, possibly without a row.
     /// A second call returns empty batches.
     pub fn take_columns(&mut self) -> Vec<ColumnBatch> {
@@ -279,16 +283,6 @@ impl<'a> Batch<'a> {
         self.text().get(base + found.start as usize..base + found.end as usize).unwrap_or_default()
     }
 }
-
-/// Counts the matches of a program in a text on the CPU, one number for each path.
-pub(super) fn count(text: &[u8], program: &Program) -> Result<Vec<u64>, Error> {
-    let mut counts = vec![0; program.paths()];
-    for piece in Cpu.answer(text, program, Want::default())?.pieces {
-        counts.iter_mut().zip(piece.counts).for_each(|(all, count)| *all += count);
-    }
-    Ok(counts)
-}
-
 pub(super) fn record_error(name: &str, first_line: u64, fault: &LineFault) -> RecordError {
     let Fault { kind, at } = fault.fault;
     let (line, byte) = (first_line + fault.line as u64 + 1, at as u64 + 1);

@@ -3,12 +3,9 @@
 use std::any::Any;
 
 use warpath_backend::answer::{Answer, Piece, Want};
-use warpath_core::error::Error;
-use warpath_lang::program::Program;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
-use super::batch;
 use crate::engine::OnError;
 
 /// Makes one value from the results for each text, in the worker that evaluated the text.
@@ -50,15 +47,6 @@ impl<'a> Found<'a> {
             matches: piece.matches.iter().map(before).collect(),
             rows: &piece.rows[..rows],
         }
-    }
-
-    /// Counts the matches of another program in the text of this piece and of those after it, one number for
-    /// each path. The CPU evaluates it, in this thread.
-    ///
-    /// # Errors
-    /// Errors of a backend. The CPU has none.
-    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
-        batch::count(self.text, program)
     }
 
     /// The bytes of a match.

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
-use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 
 use super::Store;
@@ -75,7 +74,7 @@ impl Job {
     /// Reads the lines of the job.
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut<'static> {
         match self {
-            Self::Part { file, begin, size } => file.read(begin, size, MAX_PARTITION_BYTES, buffers),
+            Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
             Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file, form) => {
@@ -85,7 +84,7 @@ impl Job {
             Self::Files(paths, form) => read_files(paths, form),
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
-                selection.read(blocks, size, MAX_PARTITION_BYTES, buffers)
+                selection.read(blocks, size, buffers.longest(), buffers)
             }
         }
     }

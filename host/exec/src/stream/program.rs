@@ -160,7 +160,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
 
     /// Makes a batch. If the engine fails at malformed records, the batch ends before the first of them.
     fn take(&mut self, part: Part<'a, Answered>) -> Taken<F::IntoIter> {
-        let Part { text, result: Answered { mut answer, digest }, origin, first_line } = part;
+        let Part { text, result: Answered { mut answer, digest, sample }, origin, first_line } = part;
         let first_line = match text.extract() {
             // Selected lines count in their text alone.
             Some(Extract::Lines(_)) => 0,
@@ -180,7 +180,8 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
             ..Stats::default()
         };
         let error = fault.clone().map(|fault| InputError::from(fault).into());
-        let batch = Batch::new(text, origin.name, answer, first_line, fault).with_digest(digest);
+        let batch =
+            Batch::new(text, origin.name, answer, first_line, fault).with_digest(digest).with_sample(sample);
         Taken { items: F::from(batch).into_iter(), lines, counts, error }
     }
 }
@@ -213,7 +214,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         Self::new(
             operator,
             program.and_then(|program| {
-                let work = Work { program, want, on_error, digest: None };
+                let work = Work { program, want, on_error, digest: None, sampler: None };
                 run(chosen, Jobs::Store(store, 0), Some(index), work)
             }),
         )
@@ -243,7 +244,7 @@ fn start<'a>(
     program: Program,
     want: Want,
 ) -> Result<Running<'a, ProgramTask>, Error> {
-    let Request { engine, inputs, index, selected, digest, .. } = input;
+    let Request { engine, inputs, index, selected, digest, sampler, .. } = input;
     let plain_bytes = match &selected {
         Some(selected) => selected.bytes(),
         None => inputs.plain_bytes(),
@@ -260,7 +261,7 @@ fn start<'a>(
     {
         chosen.nested = input.nested;
     }
-    let work = Work { program, want, on_error: engine.on_error(), digest };
+    let work = Work { program, want, on_error: engine.on_error(), digest, sampler };
     if let Some(selected) = selected {
         let said = selected.describe();
         let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));

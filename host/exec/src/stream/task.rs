@@ -13,7 +13,7 @@ use warpath_lang::program::Program;
 use warpath_shared::check::{Fault, FaultKind};
 
 use super::digest::{self, Digest};
-use super::{Store, Stored};
+use super::{Sampler, Store, Stored};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Buffers, Extract, Text};
 
@@ -86,6 +86,7 @@ pub(super) struct Work {
     pub want: Want,
     pub on_error: OnError,
     pub digest: Option<Arc<dyn Digest>>,
+    pub sampler: Option<Arc<Sampler>>,
 }
 
 impl Work {
@@ -106,6 +107,8 @@ pub struct ProgramTask {
     pub on_error: OnError,
     /// The digest of the results, if the caller does not take batches.
     pub digest: Option<Arc<dyn Digest>>,
+    /// Copies some records.
+    pub sampler: Option<Arc<Sampler>>,
     /// The nested columns that records are decoded to.
     #[cfg(feature = "arrow")]
     pub nested: Option<Arc<NestedSchema>>,
@@ -116,18 +119,20 @@ pub struct Answered {
     pub answer: Answer,
     /// The value that the task's [`Digest`] made of them.
     pub digest: Option<Box<dyn Any + Send + Sync>>,
+    /// The first lines of the text, as many as the task's [`Sampler`] copied.
+    pub sample: Vec<u8>,
 }
 
 impl From<Answer> for Answered {
     fn from(answer: Answer) -> Self {
-        Self { answer, digest: None }
+        Self { answer, digest: None, sample: Vec::new() }
     }
 }
 
 impl ProgramTask {
     /// The evaluation of a program with what was chosen for an input.
     pub(super) fn new(chosen: &Chosen, work: Work) -> Self {
-        let Work { program, want, on_error, digest } = work;
+        let Work { program, want, on_error, digest, sampler } = work;
         Self {
             backend: chosen.backend.clone(),
             buffers: chosen.buffers.clone(),
@@ -136,6 +141,7 @@ impl ProgramTask {
             strict: chosen.strict,
             on_error,
             digest,
+            sampler,
             #[cfg(feature = "arrow")]
             nested: chosen.nested.clone(),
         }
@@ -153,7 +159,8 @@ impl ProgramTask {
 
     fn digested(&self, text: &[u8], mut answer: Answer) -> Answered {
         let digest = self.digest.as_ref().map(|it| digest::digest(&**it, text, &mut answer, self.on_error));
-        Answered { answer, digest }
+        let sample = self.sampler.as_ref().map_or_else(Vec::new, |sampler| sampler.copy(text));
+        Answered { answer, digest, sample }
     }
 }
 
@@ -194,7 +201,9 @@ impl Task for ProgramTask {
             let worker = worker.insert(made);
             if let Some(packed) = text.as_packed()? {
                 let answer = worker.answer_packed(&packed, program, want, *strict)?;
-                if is_looked_at(&answer, want) {
+                if is_looked_at(&answer, want)
+                    || self.sampler.as_ref().is_some_and(|sampler| sampler.has_all())
+                {
                     text.unpack(buffers)?;
                 }
                 answer

@@ -19,7 +19,6 @@ use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
-use super::batch;
 use super::flow::Flow;
 use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
@@ -429,17 +428,6 @@ impl Filtered<'_> {
     /// The errors of malformed documents that were skipped.
     pub fn skipped(&self) -> impl Iterator<Item = &InputError> {
         self.faults.iter()
-    }
-
-    /// Counts the matches of a program in the text, which is JSON, one number for each path. The CPU
-    /// evaluates the program, in this thread.
-    ///
-    /// # Errors
-    /// Errors of a backend. The CPU has none.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    pub fn count_more(&self, program: &Program) -> Result<Vec<u64>, Error> {
-        batch::count(self.text(), program)
     }
 
     /// Takes out the errors of [`skipped`](Self::skipped).

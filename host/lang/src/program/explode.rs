@@ -6,8 +6,8 @@ use super::{Program, Query};
 use crate::jsonpath::{Query as Ast, Segment, SegmentKind, Selector, SelectorKind};
 
 impl Query {
-    /// Returns the query of the elements that become rows ([`Program::exploding`]). A path that selects at
-    /// most one value is taken as the path of an array, and `[*]` is added to it.
+    /// Returns the query of the elements that become rows ([`Program::exploding`]). A path that ends with a
+    /// name or an index is the path of arrays, and `[*]` is added to it.
     ///
     /// # Errors
     /// [`Error::Usage`] for a path that may select a value twice, or a value and its parent.
@@ -21,7 +21,7 @@ impl Query {
                 self.text
             )));
         }
-        if !self.is_singular() {
+        if self.ast.segments.last().is_some_and(|last| !last.is_singular()) {
             return Ok(self.clone());
         }
         let Ast { mut segments, span } = self.ast.clone();
@@ -84,6 +84,8 @@ mod tests {
             ("$.items[*]", "$.items[*]"),
             ("$.a[0].b[?@.c > 1]", "$.a[0].b[?@.c > 1]"),
             ("$[*][1:]", "$[*][1:]"),
+            ("$.orders[*].items", "$['orders'][*]['items'][*]"),
+            ("$[?@.a][0]", "$[?@['a']][0][*]"),
         ] {
             assert_eq!(query(path).elements().unwrap().text(), elements);
         }

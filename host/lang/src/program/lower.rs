@@ -8,6 +8,8 @@
 
 mod filter;
 mod literals;
+mod sets;
+mod with_literal;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -265,7 +267,11 @@ impl Lowering {
                 let (a, b) = (start.unwrap_or(ABSENT), end.unwrap_or(ABSENT));
                 Instr { a, b, c: step.unwrap_or(1), ..instr(Op::Slice, target) }
             }
-            SelectorKind::Filter(expr) => Instr { b: 1, ..self.filter_of_node(expr, target)? },
+            SelectorKind::Filter(expr) => {
+                let filter = self.filter_of_node(expr, target)?;
+                self.note_gaps(expr, filter.a as usize);
+                Instr { b: 1, ..filter }
+            }
         })
     }
 

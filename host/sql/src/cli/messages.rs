@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
-use warpath_terminal::messages::{Message, Place, Ui};
+use warpath_terminal::messages::{Message, Place, Ui, nearest};
 
 use crate::report::LeftOut;
 
@@ -147,12 +147,6 @@ fn plain(error: &DataFusionError) -> String {
     let text = kinds.iter().fold(text.as_str(), |text, kind| text.strip_prefix(kind).unwrap_or(text));
     let parsed = text.strip_prefix("ParserError(\"").and_then(|text| text.strip_suffix("\")"));
     parsed.map_or_else(|| text.to_owned(), |text| text.replace("\\\"", "\""))
-}
-
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
-    let near = names.iter().map(|other| (distance(other), *other)).min()?;
-    (near.0 <= name.len().div_ceil(3)).then_some(near.1)
 }
 
 /// The line and the column of an error in its statement, from 1 on.

@@ -113,8 +113,25 @@ impl Text {
             Err(error) if self.cut && error.error_len().is_none() => &self.bytes[..error.valid_up_to()],
             _ => &self.bytes[..],
         };
-        String::from_utf8_lossy(bytes).into_owned()
+        lossy(bytes)
     }
+}
+
+/// A text with U+FFFD for what is not UTF-8: one for a surrogate without its partner, whose three bytes are
+/// in the scheme of UTF-8.
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut rest = bytes;
+    for at in 0..bytes.len() {
+        if let [0xed, 0xa0..=0xbf, 0x80..=0xbf, after @ ..] = &bytes[at..]
+            && bytes.len() - at <= rest.len()
+        {
+            text += &String::from_utf8_lossy(&rest[..rest.len() - (bytes.len() - at)]);
+            text.push(char::REPLACEMENT_CHARACTER);
+            rest = after;
+        }
+    }
+    text + &String::from_utf8_lossy(rest)
 }
 
 /// The bytes of a text that are kept, and whether others follow.

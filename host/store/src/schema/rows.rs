@@ -114,7 +114,7 @@ fn add(
     locate: &dyn Fn(Position) -> String,
     rows: &mut Vec<SchemaRow>,
 ) {
-    let step = step(node.step());
+    let step = step_text(node.step());
     let path = format!("{parent}{step}");
     let shown = |text: &Text| text.text() + if text.cut { "…" } else { "" };
     let firsts = node.kinds().into_iter().filter_map(|kind| {
@@ -143,7 +143,8 @@ fn add(
 }
 
 /// A step as text. Paths of such steps are JSONPath (RFC 9535), and two different paths have different texts.
-fn step(step: &Step) -> String {
+/// A step of a path as it is written: `.name`, `['a name']`, `[*]`, `.*`, or `$` for the records.
+pub fn step_text(step: &Step) -> String {
     match step {
         Step::Root => "$".into(),
         Step::Elements => "[*]".into(),

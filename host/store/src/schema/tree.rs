@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::kind::Kind;
-use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text, is_less};
+use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text, is_less, lossy};
 
 /// The most members of an object whose names are kept. An object with more is a map.
 pub const MOST_MEMBERS: usize = 4096;
@@ -348,7 +348,7 @@ impl<'a> SchemaNode<'a> {
     #[must_use]
     pub fn name(self) -> Option<String> {
         match self.step() {
-            Step::Name(name) => Some(String::from_utf8_lossy(name).into_owned()),
+            Step::Name(name) => Some(lossy(name)),
             _ => None,
         }
     }

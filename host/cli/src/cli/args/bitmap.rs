@@ -139,7 +139,7 @@ pub struct BitmapRangeArgs {
     #[arg(value_name = "EXPR", allow_hyphen_values = true, value_parser = expression)]
     pub expression: String,
 
-    /// The file that was indexed, for --records and --select
+    /// The file that was indexed, for --records and --select; an error if it has changed since
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 

@@ -362,6 +362,12 @@ pub struct PartitionArgs {
           hide_env_values = true)]
     pub partition_size: Option<usize>,
 
+    /// The longest record, with its newline; a longer one is an error [default: 2G less 32K]
+    ///
+    /// A record takes a few times its length in memory. A document (`--input json`) is a record, too.
+    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    pub max_record: Option<usize>,
+
     /// Number of partitions in work at the same time [default: one per core; on a GPU, chosen for it]
     ///
     /// Each takes a thread, and memory for its partition.

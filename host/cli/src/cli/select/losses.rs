@@ -34,6 +34,14 @@ pub fn warn(tally: &Tally, columns: &[Described], action: Option<OnMismatchArg>,
         true
     };
     let any = columns.iter().zip(&tally.columns).map(refused).fold(false, |any, one| any | one);
+    let of_time =
+        |((_, values), tally): (&Described, &ColumnTally)| values == "time" && tally.mismatch.count > 0;
+    if columns.iter().zip(&tally.columns).any(of_time) {
+        ui.help(
+            "a `time` is an instant of RFC 3339, such as \"2026-01-31T23:59:59Z\"; another format is read with \
+             --time-format, such as '%Y-%m-%dT%H:%M:%S%z'",
+        );
+    }
     if any && action == Some(OnMismatchArg::Null) {
         ui.note("`--on-mismatch fail`, `skip` or `string` does otherwise");
     }

@@ -7,7 +7,8 @@ use warpath_shared::ir::{FAIL, Instr, Op, PASS, Test, TestKind, relation};
 use warpath_shared::units::MAX_DEPTH;
 
 use super::literals::gaps_of;
-use super::{Lowering, instr};
+use super::with_literal::{WithLiteral, relation_of};
+use super::{Lowering, instr, sets};
 use crate::instants::Range;
 use crate::jsonpath::words::{member_path, quote};
 use crate::jsonpath::{
@@ -15,34 +16,6 @@ use crate::jsonpath::{
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector,
     SelectorKind, SingularQuery, SingularStep, SingularStepKind, TimeCall, TimeFormat,
 };
-
-/// A comparison of a singular path with a literal, the path on the left.
-struct WithLiteral<'a> {
-    path: &'a SingularQuery,
-    relation: u32,
-    literal: &'a Literal,
-}
-
-impl<'a> WithLiteral<'a> {
-    fn of(comparison: &'a Comparison) -> Option<Self> {
-        let relation = relation_of(comparison.op);
-        match (&comparison.left.kind, &comparison.right.kind) {
-            (ComparableKind::Query(path), ComparableKind::Literal(literal)) => {
-                Some(Self { path, relation, literal })
-            }
-            (ComparableKind::Literal(literal), ComparableKind::Query(path)) => {
-                let order = relation & (relation::LESS | relation::GREATER);
-                let turned = if order == relation::LESS || order == relation::GREATER {
-                    relation ^ (relation::LESS | relation::GREATER)
-                } else {
-                    relation
-                };
-                Some(Self { path, relation: turned, literal })
-            }
-            _ => None,
-        }
-    }
-}
 
 /// A comparison of an instant with a literal, the instant on the left.
 struct TimeTest<'a> {
@@ -74,18 +47,6 @@ fn not_an_instant(literal: &Literal, format: Option<&TimeFormat>) -> Diagnostic 
     let message = format!("expected a date, or an instant of RFC 3339{own}, found {literal}");
     Diagnostic::new(DiagnosticKind::Type, literal.span, message)
         .with_help("such as \"2026-01-31\" or \"2026-01-31T23:59:59+01:00\"")
-}
-
-/// Returns the relations for which a comparison is true.
-fn relation_of(op: ComparisonOp) -> u32 {
-    match op {
-        ComparisonOp::Eq => relation::EQUAL,
-        ComparisonOp::Ne => relation::UNEQUAL,
-        ComparisonOp::Lt => relation::LESS,
-        ComparisonOp::Le => relation::LESS | relation::EQUAL,
-        ComparisonOp::Gt => relation::GREATER,
-        ComparisonOp::Ge => relation::GREATER | relation::EQUAL,
-    }
 }
 
 /// Returns the string of a filter that only compares the child itself with a string.
@@ -145,9 +106,6 @@ impl Lowering {
     /// Adds the tests of a filter's expression. Returns the first test.
     pub(super) fn filter(&mut self, expr: &LogicalExpr) -> Result<u32, Diagnostic> {
         let first = self.expression(expr, PASS, FAIL)?;
-        if let Some(text) = string_asked_for(expr) {
-            self.tests[first as usize].gaps = gaps_of(text);
-        }
         if first < FAIL {
             return Ok(first);
         }
@@ -157,13 +115,19 @@ impl Lowering {
         Ok(self.test(TestKind::Exists as u32, test))
     }
 
+    /// Notes the gaps of the string that a filter of children asks for. A filter of the node itself has none,
+    /// because a search among children would not end there.
+    pub(super) fn note_gaps(&mut self, expr: &LogicalExpr, first: usize) {
+        if let Some(text) = string_asked_for(expr) {
+            self.tests[first].gaps = gaps_of(text);
+        }
+    }
+
     /// Adds the tests of an expression and returns the first. The next test is `then` if the expression is
     /// true, and `otherwise` if not.
     fn expression(&mut self, expr: &LogicalExpr, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
         match &expr.kind {
-            LogicalExprKind::Or(exprs) => {
-                exprs.iter().rev().try_fold(otherwise, |rest, expr| self.expression(expr, then, rest))
-            }
+            LogicalExprKind::Or(exprs) => self.any(exprs, then, otherwise),
             LogicalExprKind::And(exprs) => {
                 exprs.iter().rev().try_fold(then, |rest, expr| self.expression(expr, rest, otherwise))
             }
@@ -238,18 +202,51 @@ impl Lowering {
             return self.time(&test, then, otherwise);
         }
         if let Some(WithLiteral { path, relation, literal }) = WithLiteral::of(comparison) {
-            let mut test = Test { relation, then, otherwise, ..self.singular(path)? };
-            let kind = self.literals.of_test(literal, &mut test);
-            if let LiteralKind::String(text) = &literal.kind {
-                self.literals.quote(text, &mut test);
-            }
-            return Ok(self.test(kind as u32, test));
+            let test = Test { relation, then, otherwise, ..self.singular(path)? };
+            return Ok(self.with_literal(literal, test));
         }
         let relation = relation_of(comparison.op);
         let compare = Test { path: self.steps([]), relation, then, otherwise, ..Test::default() };
         let compare = self.test(TestKind::Compare as u32, compare);
         let right = self.operand(&comparison.right, 1, compare)?;
         self.operand(&comparison.left, 0, right)
+    }
+
+    /// Adds the comparison of a value with a literal.
+    fn with_literal(&mut self, literal: &Literal, mut test: Test) -> u32 {
+        let kind = self.literals.of_test(literal, &mut test);
+        if let LiteralKind::String(text) = &literal.kind {
+            self.literals.quote(text, &mut test);
+        }
+        self.test(kind as u32, test)
+    }
+
+    /// Adds the tests of expressions of which one suffices. Values that one path may equal become a set.
+    fn any(&mut self, exprs: &[LogicalExpr], then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        let (sets, others) = sets::of(exprs);
+        let mut rest = otherwise;
+        for set in sets.into_iter().rev() {
+            let of = Test { then, ..self.singular(set.path)? };
+            for values in set.values() {
+                rest = self.one_of(of, &values, rest);
+            }
+        }
+        others.into_iter().rev().try_fold(rest, |rest, expr| self.expression(expr, then, rest))
+    }
+
+    /// Adds the tests that search a value among values of one kind, which ascend: a tree of comparisons, with
+    /// few values at each leaf. The next test is `of.then` if it is there, else `otherwise`.
+    fn one_of(&mut self, of: Test, values: &[&Literal], otherwise: u32) -> u32 {
+        if values.len() <= sets::LEAF {
+            return values.iter().rev().fold(otherwise, |otherwise, value| {
+                self.with_literal(value, Test { relation: relation::EQUAL, otherwise, ..of })
+            });
+        }
+        let (less, rest) = values.split_at(values.len() / 2);
+        let not_less = self.one_of(of, rest, otherwise);
+        let then = self.one_of(of, less, otherwise);
+        let less = Test { relation: relation::LESS, then, otherwise: not_less, ..of };
+        self.with_literal(rest[0], less)
     }
 
     /// Adds the tests that load an operand, before `next`.

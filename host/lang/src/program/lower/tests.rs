@@ -61,3 +61,41 @@ fn predicates_are_refused_in_their_own_text() {
         assert!(program(query).matching(&predicate, true).is_ok(), "{query}");
     }
 }
+
+/// The tests that a record with a number is compared with, where the predicate is a set of even numbers.
+fn compared(program: &Program, value: i64) -> (usize, bool) {
+    use warpath_shared::ir::{FAIL, PASS};
+
+    let (_, tests, literals, _) = program.parts();
+    let (mut next, mut count) = (program.parts().0[0].a as u32, 0);
+    while next < FAIL {
+        let test = &tests[next as usize];
+        let digits = &literals[test.offset as usize..(test.offset + test.len) as usize];
+        let digits = std::str::from_utf8(digits).unwrap();
+        let number: i64 = format!("{digits:0<width$}", width = test.exponent as usize).parse().unwrap_or(0);
+        let relation = match value.cmp(&number) {
+            std::cmp::Ordering::Less => relation::LESS,
+            std::cmp::Ordering::Equal => relation::EQUAL,
+            std::cmp::Ordering::Greater => relation::GREATER,
+        };
+        next = if test.relation & relation != 0 { test.then } else { test.otherwise };
+        count += 1;
+    }
+    (count, next == PASS)
+}
+
+#[test]
+fn sets_are_searched() {
+    let values: Vec<String> = (0..3000).map(|i| (i * 2).to_string()).collect();
+    let equal: Vec<String> = values.iter().map(|value| format!("$['a'] == {value}")).collect();
+    for text in [format!("$.a in ({})", values.join(",")), equal.join(" || ")] {
+        let predicate = Arc::new(Predicate::parse(&text).unwrap());
+        let program = Program::new(&[Query::compile("$").unwrap()]).unwrap();
+        let program = program.matching(&predicate, false).unwrap();
+        for value in [0, 1, 2, 2999, 3000, 5998, 5999, 9000] {
+            let (count, holds) = compared(&program, value);
+            assert_eq!(holds, value % 2 == 0 && value < 6000, "{value}");
+            assert!(count <= 14, "{count}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Memory that cannot be had. The program then ends with a message and the status of bad input, because
+//! inputs decide how much memory is needed. It leaves no temporary file.
+//!
+//! Rust aborts a process in which an allocation fails. The allocator here keeps the size of that allocation,
+//! and the handler of SIGABRT does the rest, in the thread that aborts. Allocations whose failure is handled
+//! where they are made do not come here.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use signal_hook::consts::SIGABRT;
+use signal_hook::low_level;
+use warpath_core::temporary;
+
+/// The exit code of bad input.
+const BAD_INPUT: i32 = 4;
+
+/// The bytes of the last allocation that failed.
+static FAILED: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator.
+struct Noting;
+
+#[global_allocator]
+static MEMORY: Noting = Noting;
+
+#[inline(always)]
+fn noted(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() {
+        FAILED.store(bytes, Ordering::Relaxed);
+    }
+    memory
+}
+
+// SAFETY: every call is one of the system's allocator with the same arguments, and returns what that returns.
+unsafe impl GlobalAlloc for Noting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of the function, which is the same.
+        noted(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as for `alloc`.
+        noted(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as for `alloc`.
+        noted(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as for `alloc`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// Ends the program with a message if an allocation fails.
+///
+/// # Errors
+/// If the system refuses the handler.
+pub fn end_if_none_is_left() -> io::Result<()> {
+    // SAFETY: `abort` raises SIGABRT in its own thread, so the handler interrupts no other code. It allocates
+    // nothing and takes no lock that may be held: `remove_if_free` only tries one.
+    unsafe { low_level::register(SIGABRT, end) }.map(drop)
+}
+
+/// The handler of SIGABRT. Returns if the cause is another one.
+fn end() {
+    let bytes = FAILED.load(Ordering::Relaxed);
+    if bytes == 0 {
+        return;
+    }
+    temporary::remove_if_free();
+    let mut text = [0; 200];
+    let mut rest = &mut text[..];
+    let _ = writeln!(
+        rest,
+        "error: there is no memory for {bytes} more bytes\n  help: `--max-record SIZE` refuses long records, and \
+         `--workers 1` takes less memory"
+    );
+    let left = rest.len();
+    let _ = io::stderr().write_all(&text[..text.len() - left]);
+    low_level::exit(BAD_INPUT);
+}

@@ -1,0 +1,272 @@
+//! Reasons why a run found nothing, and notes about them.
+//!
+//! Workers copy the first records of the input. After the run, each path without a match is followed through
+//! the schema of these records, to the step that leads nowhere.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `lookup` | paths and conditions followed through a schema |
+//! | `why` | reasons as text |
+
+mod lookup;
+mod why;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use warpath::schema::InputSchema;
+use warpath::{Batch, Engine, OnError, Predicate, Program, Query};
+use warpath_core::diagnostic::QueryError;
+use warpath_exec::stream::Sampler;
+use warpath_lang::jsonpath::visit::{Part, visit, visit_segments};
+use warpath_lang::pattern;
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::{Message, Ui};
+
+use super::shell::quoted;
+use lookup::Lookup;
+use why::Scope;
+
+/// The most bytes of records that are looked at.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The most records of a file with an index that are looked at.
+const MOST_RECORDS: u64 = 1000;
+
+/// The most notes about paths of one command.
+const MOST_NOTES: usize = 3;
+
+/// The most subscriptions with filters that are looked at.
+const MOST_SUBSCRIPTIONS: usize = 1000;
+
+/// The records that are looked at, if a run finds nothing.
+pub struct Records {
+    sampler: Arc<Sampler>,
+    text: Vec<u8>,
+    /// The file whose first records are read after the run, in place of the copied ones.
+    file: Option<PathBuf>,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), text: Vec::new(), file: None }
+    }
+}
+
+impl Records {
+    /// Adds whole lines, up to the bound. A document is one line.
+    pub fn add(&mut self, lines: &[u8]) {
+        if !lines.is_empty() {
+            self.text.extend_from_slice(lines);
+            self.text.push(b'\n');
+        }
+    }
+
+    /// Copies lines, as far as the bound allows.
+    pub fn copy(&mut self, lines: &[u8]) {
+        if self.sampler.has_all() {
+            self.add(&self.sampler.clone().copy(lines));
+        }
+    }
+
+    /// The schema of the records; `None` if there is none, or if it cannot be made.
+    fn schema(&self) -> Option<InputSchema> {
+        let engine = Engine::builder().on_error(OnError::Skip).workers(1).build().ok()?;
+        let mut parts = match &self.file {
+            Some(file) => engine.open(file).ok()?.schema(Some(MOST_RECORDS)),
+            None => engine.bytes(&self.text[..]).schema(None),
+        };
+        parts = parts.keeping_names(true);
+        parts.by_ref().try_for_each(|part| part.map(drop)).ok()?;
+        let schema = parts.finish();
+        (!schema.tree.is_empty()).then_some(schema)
+    }
+
+    fn scope(&self, schema: &InputSchema) -> Scope {
+        let records = schema.tree.records();
+        let is_all = if self.file.is_some() { records < MOST_RECORDS } else { self.sampler.has_all() };
+        Scope { records, is_all }
+    }
+}
+
+/// The paths of a run, how often each had a match, and the first records.
+pub struct Reasons {
+    queries: Vec<Query>,
+    counts: Vec<u64>,
+    /// True for a path whose value may be missing, since its column has a default.
+    defaults: Vec<bool>,
+    records: Records,
+    /// True if the run ended before its input did.
+    is_stopped: bool,
+}
+
+impl Reasons {
+    /// The paths of a program.
+    pub fn new(program: &Program) -> Self {
+        let queries = program.queries().to_vec();
+        let defaults = program.columns().iter().map(|column| column.default.is_some()).collect();
+        let counts = vec![0; queries.len()];
+        Self { queries, counts, defaults, records: Records::default(), is_stopped: false }
+    }
+
+    /// Takes the records from the first ones of a file, of which an index leaves most unread.
+    pub fn of_file(mut self, file: PathBuf) -> Self {
+        self.records.file = Some(file);
+        self
+    }
+
+    /// The bound on the records that workers copy; `None` if the records are those of a file.
+    pub fn sampler(&self) -> Option<Arc<Sampler>> {
+        self.records.file.is_none().then(|| self.records.sampler.clone())
+    }
+
+    /// Adds the counts and the copied records of a batch.
+    pub fn add(&mut self, batch: &mut Batch) {
+        self.counts.iter_mut().enumerate().for_each(|(path, count)| *count += batch.count(path));
+        self.records.add(&batch.take_sample());
+    }
+
+    /// Notes that records were left unread.
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    /// Prints a note for each path without a match, if a reason is found. `predicate` chose the records.
+    pub fn tell(&self, predicate: Option<&Predicate>, ui: &Ui) {
+        if self.counts.iter().all(|count| *count > 0) {
+            return;
+        }
+        let Some(schema) = self.records.schema() else { return };
+        let (lookup, scope) = (Lookup::new(schema.tree.root()), self.records.scope(&schema));
+        if let Some(predicate) = predicate
+            && self.counts.iter().all(|count| *count == 0)
+            && let Some(why) = lookup.never(predicate.expr())
+        {
+            ui.note(why.text(scope));
+            return;
+        }
+        let mut told: Vec<String> = Vec::new();
+        for (path, query) in self.queries.iter().enumerate() {
+            if self.counts[path] > 0 || self.defaults.get(path) == Some(&true) {
+                continue;
+            }
+            let Some(why) = lookup.nowhere(query) else { continue };
+            // All records are known to lack a path of names without a match.
+            let is_known = why.is_whole(query) && predicate.is_none() && !self.is_stopped;
+            let mut text = why.text(Scope { is_all: scope.is_all || is_known, ..scope });
+            if why.is_of_filter() && self.queries.len() > 1 {
+                text = format!("`{}`: {text}", escaped(query.text()));
+            }
+            if told.contains(&text) {
+                continue;
+            }
+            told.push(text);
+            if told.len() > MOST_NOTES {
+                continue;
+            }
+            ui.note(&told[told.len() - 1]);
+            // A condition would be about the other paths, too.
+            if let (Some(meant), [_]) = (why.on_record(query), &self.queries[..])
+                && let Some(command) = meant.command(query, predicate, std::env::args_os().skip(1))
+            {
+                ui.help(format_args!("for a condition on the record: {command}"));
+            }
+        }
+        if let Some(more) = told.len().checked_sub(MOST_NOTES + 1) {
+            let plural = if more == 0 { " has" } else { "s have" };
+            ui.note(format_args!("{} more path{plural} no match either", more + 1));
+        }
+    }
+}
+
+/// A query that filters the children of a value, taken apart: a path, and a condition on the record.
+pub struct OnRecord {
+    /// The query without the filter.
+    path: String,
+    /// The expression of the filter, about the value itself.
+    predicate: String,
+}
+
+impl OnRecord {
+    /// The condition with the path, as one query of `warpath filter`.
+    fn subscription(&self) -> String {
+        match self.path.as_str() {
+            "$" => self.predicate.clone(),
+            path => format!("{} && {path}", self.predicate),
+        }
+    }
+
+    /// The command with the condition in `--where`, for a shell; `None` if the query is not among its words.
+    /// `only` is the condition of the command.
+    fn command(
+        &self,
+        query: &Query,
+        only: Option<&Predicate>,
+        given: impl Iterator<Item = OsString>,
+    ) -> Option<String> {
+        let predicate = match only {
+            Some(only) => format!("({}) && ({})", only.text(), self.predicate),
+            None => self.predicate.clone(),
+        };
+        let mut words = vec!["warpath".to_owned()];
+        let (mut has_path, mut is_value) = (false, false);
+        for word in given {
+            let word = word.to_string_lossy().into_owned();
+            if std::mem::take(&mut is_value) || word.starts_with("--where=") {
+                continue;
+            }
+            if word == "--where" {
+                is_value = true;
+            } else if !has_path && (word == query.text() || word.contains(&format!("={}", query.text()))) {
+                has_path = true;
+                let word = word.replacen(query.text(), &self.path, 1);
+                words.extend([word, "--where".to_owned(), predicate.clone()]);
+            } else {
+                words.push(word);
+            }
+        }
+        has_path.then(|| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// Prints notes about subscriptions without a match that filter children by a member which the documents have
+/// themselves. Not every subscription has matches, so there is no other note.
+pub fn tell_of_subscriptions<'s>(
+    without: impl Iterator<Item = (&'s str, &'s str)>,
+    records: &Records,
+    ui: &Ui,
+) {
+    let Some(schema) = records.schema() else { return };
+    let (lookup, scope) = (Lookup::new(schema.tree.root()), records.scope(&schema));
+    let filters = without.filter(|(_, text)| text.contains("[?")).take(MOST_SUBSCRIPTIONS);
+    let found = filters.filter_map(|(id, text)| {
+        let query = Query::compile(text).ok()?;
+        let why = lookup.nowhere(&query)?;
+        Some((id, why.on_record(&query)?, why))
+    });
+    for (id, meant, why) in found.take(MOST_NOTES) {
+        ui.note(format_args!("subscription `{id}`: {}", why.text(scope)));
+        ui.help(format_args!("for a condition on the document: {}", meant.subscription()));
+    }
+}
+
+/// Prints a note for each literal pattern that is no I-Regexp, because its test is always false.
+pub fn tell_of_patterns(program: &Program, predicate: Option<&Predicate>, ui: &Ui) {
+    let mut faults = Vec::new();
+    for query in program.queries() {
+        let mut see = |part: Part<'_>| {
+            faults.extend(pattern::fault(part).map(|fault| QueryError::new(query.text(), fault)));
+        };
+        visit_segments(&query.ast().segments, &mut see);
+    }
+    for predicate in program.queries().iter().filter_map(Query::condition).chain(predicate) {
+        let mut see = |part: Part<'_>| {
+            faults.extend(pattern::fault(part).map(|fault| QueryError::new(predicate.text(), fault)));
+        };
+        visit(predicate.expr(), &mut see);
+    }
+    for fault in faults {
+        ui.noted(&Message::of_rendered(&fault.render()));
+    }
+}

@@ -1,0 +1,76 @@
+//! Literal patterns of an expression that are no I-Regexp. Their tests are false by RFC 9535, which is seldom
+//! what was meant.
+
+use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
+
+use super::parse::parse;
+use crate::jsonpath::visit::Part;
+use crate::jsonpath::{ComparableKind, LiteralKind};
+
+/// Forms of other regular expressions, and what to write in their place. A backslash is two in a query.
+const INSTEAD: &[(&str, &str)] = &[
+    (r"\d", r"write `[0-9]` in place of `\\d`"),
+    (r"\D", r"write `[^0-9]` in place of `\\D`"),
+    (r"\w", r"write `[A-Za-z0-9_]` in place of `\\w`"),
+    (r"\W", r"write `[^A-Za-z0-9_]` in place of `\\W`"),
+    (r"\s", r"write `[ \\t\\n\\r]` in place of `\\s`"),
+    (r"\S", r"write `[^ \\t\\n\\r]` in place of `\\S`"),
+    (r"\b", r"there is no `\\b`; `(^|[^A-Za-z])` before a word is close to it"),
+    (r"\/", "write `/` without a backslash"),
+    (r#"\""#, "write `\"` without a second backslash"),
+    ("(?i)", "write both cases of a letter: `[Bb][Oo][Tt]` for `(?i)bot`"),
+    ("(?", "write `(…)` in place of `(?…)`"),
+    ("*?", "write `*` in place of `*?`"),
+    ("+?", "write `+` in place of `+?`"),
+];
+
+/// The fault of a part, if it has a literal pattern that is no I-Regexp.
+#[must_use]
+pub fn fault(part: Part<'_>) -> Option<Diagnostic> {
+    let Part::Pattern(test) = part else { return None };
+    let ComparableKind::Literal(literal) = &test.pattern.kind else { return None };
+    let LiteralKind::String(pattern) = &literal.kind else { return None };
+    if parse(pattern).is_some() {
+        return None;
+    }
+    let message = format!("this pattern is no I-Regexp (RFC 9485), so `{}` is always false", test.kind);
+    let fault = Diagnostic::new(DiagnosticKind::NotARegexp, literal.span, message);
+    let instead = INSTEAD.iter().find(|(form, _)| pattern.contains(form));
+    Some(match instead {
+        Some((_, instead)) => fault.with_help(*instead),
+        None => fault,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jsonpath::parse_predicate;
+    use crate::jsonpath::visit::visit;
+
+    fn help(text: &str) -> Vec<Option<String>> {
+        let mut found = Vec::new();
+        visit(&parse_predicate(text).unwrap(), &mut |part| found.extend(fault(part)));
+        found.into_iter().map(|fault| fault.help).collect()
+    }
+
+    #[test]
+    fn patterns_of_other_languages_are_found() {
+        assert_eq!(help(r#"match($.a, "\\d+")"#), [Some(r"write `[0-9]` in place of `\\d`".to_owned())]);
+        assert_eq!(help(r#"$.a[?search(@.b, "(?i)bot")] || match($.a, "[")"#).len(), 2);
+        assert!(help("match($.a, '[0-9]+') && search($.a, $.b)").is_empty());
+        // The advice is to write I-Regexps.
+        for pattern in [
+            "[0-9]",
+            "[^0-9]",
+            "[A-Za-z0-9_]",
+            "[^A-Za-z0-9_]",
+            r"[ \t\n\r]",
+            r"[^ \t\n\r]",
+            "(^|[^A-Za-z])",
+            "/",
+        ] {
+            assert!(parse(pattern).is_some(), "{pattern}");
+        }
+    }
+}
