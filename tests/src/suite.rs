@@ -255,19 +255,35 @@ fn json_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Resu
     Ok(row)
 }
 
-/// A row as the `csv` crate writes it.
+/// A row whose fields are as the `csv` crate writes them. An empty string is `""`, and so is a row of one
+/// column that is empty.
 fn csv_row<'a>(cells: impl Iterator<Item = (&'a Query, Vec<&'a [u8]>)>) -> Result<Vec<u8>> {
-    let mut row = csv::Writer::from_writer(Vec::new());
+    let mut fields = Vec::new();
     for (query, values) in cells {
-        row.write_field(match values.first() {
-            _ if !query.is_singular() => [&b"["[..], &values.join(&b','), b"]"].concat(),
+        let field = match values.first() {
+            _ if !query.is_singular() => Some([&b"["[..], &values.join(&b','), b"]"].concat()),
+            None => None,
+            Some(value) if *value == b"null" => None,
+            Some(value) => Some(oracle::text::raw(value)),
+        };
+        let mut row = csv::Writer::from_writer(Vec::new());
+        fields.push(match field {
             None => Vec::new(),
-            Some(value) if *value == b"null" => Vec::new(),
-            Some(value) => oracle::text::raw(value),
-        })?;
+            // Alone in its row, an empty field is in quotes.
+            Some(field) => {
+                row.write_record([field])?;
+                let mut row = row.into_inner()?;
+                row.pop();
+                row
+            }
+        });
     }
-    row.write_record(None::<&[u8]>)?;
-    Ok(row.into_inner()?)
+    if let [only] = &mut fields[..]
+        && only.is_empty()
+    {
+        only.extend_from_slice(b"\"\"");
+    }
+    Ok([fields.join(&b','), vec![b'\n']].concat())
 }
 
 /// A row of fields with tabs between them.
