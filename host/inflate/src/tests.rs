@@ -7,6 +7,7 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 use flate2::{Compress, Compression, FlushCompress, GzBuilder};
 use warpath_random::Rng;
 
+use crate::member::TRAILER_BYTES;
 use crate::{GzipReader, ParallelGzip};
 
 /// The text before the end or the error, and the error.
@@ -26,8 +27,15 @@ fn outcome(mut reader: impl Read, most: usize) -> Outcome {
 }
 
 /// The outcome of the other decoder, which reads byte by byte: a call that fails loses what it has decoded.
+/// It refuses zeros after the last member, so these are left out. A trailer may end with eight zeros.
 fn expected(packed: &[u8]) -> Outcome {
-    outcome(flate2::bufread::MultiGzDecoder::new(packed), 1)
+    let other = |packed: &[u8]| outcome(flate2::bufread::MultiGzDecoder::new(packed), 1);
+    let all = other(packed);
+    let bare = packed.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);
+    let ends = (bare.max(1)..packed.len()).take(TRAILER_BYTES + 1);
+    let padded =
+        ends.map(|end| other(&packed[..end])).find(|(text, error)| error.is_none() && *text == all.0);
+    if all.1.is_some() { padded.unwrap_or(all) } else { all }
 }
 
 /// A reader that returns few bytes at once, and is interrupted before each of them.
@@ -213,7 +221,7 @@ fn headers_are_read_as_by_another_decoder() {
         let packed = [with_header(flags, b"first\n"), with_header(flags ^ 31, b"")].concat();
         check(&mut random, &packed, &format!("flags {flags}"));
     }
-    for length in [65_534, 65_535, 65_536, 70_000, 1 << 20] {
+    for length in [65_534, 65_535, 65_536, 1 << 18] {
         let long = GzBuilder::new().filename(vec![b'n'; length]).comment(vec![b'c'; 60_000]);
         let mut encoder = long.extra(vec![1; 65_535]).write(Vec::new(), Compression::default());
         encoder.write_all(b"text\n").unwrap();
@@ -222,17 +230,17 @@ fn headers_are_read_as_by_another_decoder() {
         if length <= 65_535 {
             check(&mut random, &packed, &format!("a name of {length} bytes"));
         }
-        read_by_all(&packed, &(b"text\n".to_vec(), None));
+        read_by_all(&packed, &[5000, 1 << 20], &(b"text\n".to_vec(), None));
     }
 }
 
 /// Compares the text, and the error after it, of readers in one thread and in several.
-fn read_by_all(packed: &[u8], expected: &(Vec<u8>, Option<(io::ErrorKind, String)>)) {
+fn read_by_all(packed: &[u8], parts: &[usize], expected: &(Vec<u8>, Option<(io::ErrorKind, String)>)) {
     assert!(outcome(GzipReader::new(packed), 1000) == *expected);
-    for bytes in [1, 7, 100, 5000, 1 << 20] {
+    for bytes in parts {
         for threads in 1..4 {
             let raw = io::Cursor::new(packed.to_vec());
-            let found = ParallelGzip::with_parts(raw, threads, Some(bytes)).unwrap();
+            let found = ParallelGzip::with_parts(raw, threads, Some(*bytes)).unwrap();
             assert!(outcome(found, 1000) == *expected, "{bytes} bytes, {threads} threads");
         }
     }
@@ -246,11 +254,12 @@ fn zeros_after_the_last_member_are_padding() {
     let packed: Vec<u8> = texts.iter().flat_map(|text| member(&mut random, text)).collect();
     for zeros in [1, 2, 9, 10, 11, 511, 40_000] {
         let padded = [packed.clone(), vec![0; zeros]].concat();
-        read_by_all(&padded, &(texts.concat(), None));
+        let parts = [7, 100, 5000, 1 << 20];
+        read_by_all(&padded, &parts, &(texts.concat(), None));
         // Whatever follows the zeros is an error, as after a member.
         let error = Some((io::ErrorKind::InvalidInput, "invalid gzip header".to_owned()));
         for more in [&b"x"[..], &packed] {
-            read_by_all(&[&padded, more].concat(), &(texts.concat(), error.clone()));
+            read_by_all(&[&padded, more].concat(), &parts, &(texts.concat(), error.clone()));
         }
     }
 }
