@@ -95,8 +95,18 @@ pub fn run(
         output: args.output.clone(),
         progress: args.progress,
         ui: ui.clone(),
+        signals: watch::Signals::wait().map_err(Failure::of_system)?,
         columns: BTreeSet::new(),
     };
+    let done = all(args, &mut session);
+    if done.as_ref().is_err_and(Failure::is_signal) {
+        session.give_up();
+    }
+    done
+}
+
+/// Runs all statements of the arguments, or the shell.
+fn all(args: &Args, session: &mut Session) -> Result<(), Failure> {
     if let Some(query) = &args.query {
         return session.run(query);
     }
@@ -105,7 +115,7 @@ pub fn run(
         return session.run(&std::fs::read_to_string(path).map_err(named)?);
     }
     if std::io::stdin().is_terminal() {
-        return shell::run(&mut session);
+        return shell::run(session);
     }
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(Failure::of_system)?;

@@ -54,16 +54,24 @@ struct Found {
 }
 
 impl FilesTable {
-    /// The table of a name, with the columns of the files as they are now.
+    /// The table of a name, with the columns that are declared, or those of the files as they are now.
     ///
     /// # Errors
     /// The errors of a name that means no file, and those of reading the files' schemas.
-    pub async fn open(name: &Path, format: WarpathFormat, session: &dyn Session) -> Result<Self> {
+    pub async fn open(
+        name: &Path,
+        format: WarpathFormat,
+        declared: Option<SchemaRef>,
+        session: &dyn Session,
+    ) -> Result<Self> {
         let found = list(name)?;
         let keys = keys(&found);
         let objects: Vec<ObjectMeta> = found.into_iter().map(|it| it.object).collect();
         let store = session.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
-        let schema = format.infer_schema(session, &store, &objects).await?;
+        let schema = match declared {
+            Some(declared) => declared,
+            None => format.infer_schema(session, &store, &objects).await?,
+        };
         // A folder's value comes before a member of the same name.
         let members = schema.fields().iter().filter(|field| !keys.contains(field.name())).cloned();
         let schema =

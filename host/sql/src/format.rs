@@ -67,17 +67,7 @@ impl GetExt for WarpathFormatFactory {
 
 impl FileFormatFactory for WarpathFormatFactory {
     fn create(&self, _: &dyn Session, options: &HashMap<String, String>) -> Result<Arc<dyn FileFormat>> {
-        let mut format = WarpathFormat::new(self.reader.clone());
-        for (key, value) in options {
-            match key.strip_prefix("format.").unwrap_or(key) {
-                "schema" => match value.parse() {
-                    Ok(from) => format.schema_from = from,
-                    Err(error) => return plan_err!("the option `{key}`: {error}"),
-                },
-                _ => return plan_err!("there is no option `{key}`; the format has `format.schema`"),
-            }
-        }
-        Ok(Arc::new(format))
+        Ok(Arc::new(WarpathFormat::of_options(self.reader.clone(), options)?))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
@@ -96,6 +86,24 @@ pub struct WarpathFormat {
 impl WarpathFormat {
     pub fn new(reader: Arc<Reader>) -> Self {
         Self { schema_from: reader.options.schema, reader, of_all: Mutex::default() }
+    }
+
+    /// The format with the options of a table.
+    ///
+    /// # Errors
+    /// An option or a value that there is not.
+    pub fn of_options(reader: Arc<Reader>, options: &HashMap<String, String>) -> Result<Self> {
+        let mut format = Self::new(reader);
+        for (key, value) in options {
+            match key.strip_prefix("format.").unwrap_or(key) {
+                "schema" => match value.parse() {
+                    Ok(from) => format.schema_from = from,
+                    Err(error) => return plan_err!("the option `{key}`: {error}"),
+                },
+                _ => return plan_err!("there is no option `{key}`; the format has `format.schema`"),
+            }
+        }
+        Ok(format)
     }
 }
 

@@ -42,6 +42,11 @@ pub fn all() -> Vec<ScalarUDF> {
     Form::ALL.into_iter().map(|form| ScalarUDF::new_from_impl(JsonPath::new(form))).collect()
 }
 
+/// `json_path` and `json_path_text`, which the operators `->` and `->>` call.
+pub(crate) fn of_arrows() -> [ScalarUDF; 2] {
+    [Form::Json, Form::Text].map(|form| ScalarUDF::new_from_impl(JsonPath::new(form)))
+}
+
 /// The form of a function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Form {

@@ -25,7 +25,7 @@
 //! |---|---|
 //! | [`options`], `session` | settings, and sessions that have them |
 //! | `reader`, `stores` | the engines of a session; its object stores |
-//! | [`functions`] | `json_path` and its typed variants |
+//! | [`functions`], `arrows` | `json_path` and its typed variants; the operators `->` and `->>` |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema`, `kept` | the schema of all records; where it is kept |
@@ -42,6 +42,7 @@ pub mod options;
 pub mod report;
 pub mod wire;
 
+mod arrows;
 mod files;
 mod format;
 mod kept;

@@ -9,6 +9,7 @@ use object_store::{ObjectMeta, ObjectStore};
 use warpath::columns::json_text;
 use warpath::schema::{ArrowOptions, Position, SchemaTree};
 use warpath::{Error, InputError, Source};
+use warpath_store::schema::MOST_MEMBERS;
 
 use crate::kept::{Kept, is_kept};
 use crate::options::SchemaFrom;
@@ -35,7 +36,14 @@ pub async fn of_files(
         all.merge(&tree);
     }
     all.settle();
-    of_tree(&all)
+    let schema = of_tree(&all)?;
+    if all.root().values().is_some() {
+        reader.report.note(format!(
+            "the records have more than {MOST_MEMBERS} names, so they are one column `value` of JSON text; \
+             `value->>'name'` reads a member"
+        ));
+    }
+    Ok(schema)
 }
 
 /// The number of a file's records, if a schema of the file as it is now is kept.
@@ -109,15 +117,18 @@ fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTre
         return Ok(tree);
     }
     let mut parts = reader.engine().input(vec![source]).schema(limit);
-    let (mut records, mut read) = (0, 0);
+    let (mut records, mut read, mut skipped) = (0, 0, 0);
     while limit.is_none_or(|limit| records < limit)
         && let Some(part) = parts.next()
     {
-        records += part.map_err(external)?.records;
+        let part = part.map_err(external)?;
+        records += part.records;
+        skipped += part.skipped.len();
         reader.report.read(parts.bytes_read(), &mut read);
     }
     let tree = parts.finish().tree;
-    if let Some(kept) = kept.filter(|_| reader.options.keeps_schemas)
+    // A run that does not skip malformed records has to find them.
+    if let Some(kept) = kept.filter(|_| reader.options.keeps_schemas && skipped == 0)
         && let Err(error) = kept.write(&tree)
     {
         // Those of objects have one folder, and one note.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProviderFactory;
 use datafusion::error::DataFusionError;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::cache::cache_manager::CacheManagerConfig;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+use crate::arrows::Arrows;
 use crate::format::{EXTENSIONS, WarpathFormatFactory};
 use crate::functions;
 use crate::options::Options;
@@ -83,9 +85,15 @@ impl Options {
             let table = Arc::new(tables::Locations::new(reader.clone())) as Arc<dyn TableProviderFactory>;
             state.table_factories_mut().insert(extension.to_uppercase(), table);
         }
-        let context = SessionContext::new_with_state(state);
+        let mut context = SessionContext::new_with_state(state);
         for function in functions::all() {
             context.register_udf(function);
+        }
+        context.register_expr_planner(Arc::new(Arrows::new()))?;
+        // The names that other engines have for these functions.
+        for (function, alias) in [("date_bin", "time_bucket"), ("to_char", "strftime")] {
+            let known = context.udf(function)?;
+            context.register_udf(known.as_ref().clone().with_aliases([alias]));
         }
         tables::enable(&context, reader);
         Ok(context)

@@ -1,14 +1,15 @@
 //! The names after FROM and LOCATION: files, folders, patterns and URLs.
 
 use std::fmt::{self, Debug, Formatter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::catalog::{
     DynamicFileCatalog, Session, TableProvider, TableProviderFactory, UrlTableFactory,
 };
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
@@ -103,7 +104,7 @@ impl Files {
     async fn local(&self, name: &Path) -> Result<Arc<dyn TableProvider>> {
         let format = WarpathFormat::new(self.reader.clone());
         let state = self.state(&name.display().to_string())?;
-        Ok(Arc::new(FilesTable::open(name, format, &state).await?))
+        Ok(Arc::new(FilesTable::open(name, format, None, &state).await?))
     }
 
     /// The table of a URL.
@@ -225,6 +226,18 @@ impl TableProviderFactory for Locations {
         command: &CreateExternalTable,
     ) -> Result<Arc<dyn TableProvider>> {
         let mut command = command.clone();
+        // Text may lack any value, whatever a table declares.
+        let declared = nullable(command.schema.as_arrow());
+        if let [location] = &command.locations[..]
+            && let Some(path) = local(location)
+            && is_plain(&command)
+            && let Some(session) = state.as_any().downcast_ref::<SessionState>()
+        {
+            let format = WarpathFormat::of_options(self.reader.clone(), &command.options)?;
+            let declared = (!declared.fields().is_empty()).then(|| Arc::new(declared));
+            return Ok(Arc::new(FilesTable::open(&path, format, declared, session).await?));
+        }
+        command.schema = Arc::new(DFSchema::try_from(declared)?);
         let mut all = Vec::new();
         for name in &command.locations {
             if !is_url(name) {
@@ -238,6 +251,28 @@ impl TableProviderFactory for Locations {
         command.locations = all;
         self.tables.create(state, &command).await.map_err(|error| named(&name, error))
     }
+}
+
+/// The local path that a location means; `None` for objects.
+fn local(location: &str) -> Option<PathBuf> {
+    match Address::parse(location) {
+        Ok(Address::File(path)) => Some(path),
+        _ if is_url(location) => None,
+        _ => Some(PathBuf::from(location)),
+    }
+}
+
+/// True for a table that has nothing but columns.
+fn is_plain(command: &CreateExternalTable) -> bool {
+    command.table_partition_cols.is_empty()
+        && command.order_exprs.is_empty()
+        && command.column_defaults.is_empty()
+        && !command.unbounded
+}
+
+fn nullable(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
 }
 
 /// The number of files of a table, up to 1.

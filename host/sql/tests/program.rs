@@ -96,8 +96,107 @@ fn failures_say_what_and_where() {
     // A file that would be replaced stays as it was.
     fs::write(folder.path().join("old.csv"), "old").unwrap();
     let output = run(folder.path(), &["-o", "old.csv", "SELECT 1 / (ms - 1) FROM 'log.ndjson'"]);
-    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(folder.path().join("old.csv")).unwrap(), "old");
+}
+
+/// A mistake of a query is no fault of the input, and a way to correct it is said.
+#[test]
+fn mistakes_come_with_advice() {
+    let folder = folder();
+    fs::write(folder.path().join("mixed.ndjson"), "{\"x\":\"q\",\"t\":[1]}\n{\"x\":3,\"t\":[]}\n").unwrap();
+    for (query, messages) in [
+        (
+            "SELECT sum(level) FROM 'log.ndjson'",
+            ["no function takes these types: sum(Utf8)\n", "try_cast(x AS DOUBLE)"],
+        ),
+        ("SELECT * FROM log.ndjson", ["not found", "the name of a file is in quotes: FROM 'log.ndjson'"]),
+        ("SELECT x + 1 FROM 'mixed.ndjson'", ["Cannot ", "try_cast(x AS BIGINT)"]),
+        ("SELECT 1 / 0", ["error: Divide by zero", ""]),
+        ("SELECT $1", ["Placeholder '$1' was not provided", "write the value in its place"]),
+    ] {
+        let output = run(folder.path(), &[query]);
+        assert_eq!(output.status.code(), Some(3), "{query}: {}", text(&output.stderr));
+        assert!(
+            messages.iter().all(|it| text(&output.stderr).contains(it)),
+            "{query}: {}",
+            text(&output.stderr)
+        );
+    }
+    let csv = |query| run(folder.path(), &["--format", "csv", query]);
+    let output = csv("SELECT t FROM 'mixed.ndjson'");
+    let said = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(3) && said.contains("CSV has no column of the type of `t`"),
+        "{said}"
+    );
+    assert_eq!(text(&csv("SELECT level, ms FROM 'log.ndjson' WHERE ms > 100").stdout), "level,ms\n");
+    // A full disk, as far as a system has such a file.
+    if Path::new("/dev/full").exists() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-sql"));
+        command
+            .args(["--format", "csv", "SELECT * FROM 'log.ndjson'"])
+            .current_dir(folder.path())
+            .env_clear();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command.stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("cannot write to standard output: No space left"));
+    }
+}
+
+#[test]
+fn names_of_other_engines_are_known() {
+    let folder = folder();
+    let log = "{\"a\":{\"b\":5},\"j\":{\"k\":[7,\"x\"]}}\n{\"a\":{\"b\":6},\"j\":1}\n";
+    fs::write(folder.path().join("json.ndjson"), log).unwrap();
+    for (query, rows) in [
+        ("SELECT a->'b' AS v FROM 'json.ndjson'", "v\n5\n6\n"),
+        ("SELECT a->>'b' AS v FROM 'json.ndjson'", "v\n5\n6\n"),
+        ("SELECT j->'k'->>1 AS v FROM 'json.ndjson' WHERE (j->'k') IS NOT NULL", "v\nx\n"),
+        ("SELECT count(*) AS v FROM 'json.ndjson' WHERE (a->>'b') = '5'", "v\n1\n"),
+        (
+            "SELECT time_bucket(INTERVAL '1 hour', TIMESTAMP '2026-01-01T10:11:12') AS v",
+            "v\n2026-01-01T10:00:00\n",
+        ),
+        ("SELECT strftime(TIMESTAMP '2026-01-01T10:11:12', '%H') AS v", "v\n10\n"),
+    ] {
+        let output = run(folder.path(), &["--format", "csv", query]);
+        assert_eq!(text(&output.stdout), rows, "{query}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn tables_are_folders_and_declare_no_more_than_text_has() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("logs")).unwrap();
+    fs::write(folder.path().join("logs/a.ndjson"), "{\"host\":\"a\"}\n{\"host\":null}\n{}\n").unwrap();
+    let csv = |query: &str| {
+        let output = run(folder.path(), &["--format", "csv", query]);
+        assert!(output.status.success(), "{query}: {}", text(&output.stderr));
+        (text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
+    };
+    let count =
+        "SELECT count(host) AS c, count(*) AS n, sum(CASE WHEN host IS NULL THEN 1 ELSE 0 END) AS z FROM t";
+    for columns in ["", "(host VARCHAR NOT NULL)"] {
+        for location in ["logs/", "logs", "logs/*.ndjson", "logs/a.ndjson"] {
+            let create = format!("CREATE EXTERNAL TABLE t {columns} STORED AS WARPATH LOCATION '{location}'");
+            assert_eq!(csv(&format!("{create}; {count}")).0, "c,n,z\n1,3,2\n", "{create}");
+        }
+    }
+    // A schema of a run that skipped records is not kept for one that does not.
+    let skip = ["--on-error", "skip", "--format", "csv", "SELECT count(*) AS n FROM 'bad.ndjson'"];
+    for _ in 0..2 {
+        let output = run(folder.path(), &skip);
+        assert_eq!(text(&output.stdout), "n\n1\n");
+        assert!(text(&output.stderr).contains("1 malformed record skipped"), "{}", text(&output.stderr));
+    }
+    assert_eq!(run(folder.path(), &["SELECT count(*) FROM 'bad.ndjson'"]).status.code(), Some(4));
+    // Records with more names than columns can be.
+    let wide: String = (0..5000).map(|i| format!("\"n{i}\":{i},")).collect();
+    fs::write(folder.path().join("wide.ndjson"), format!("{{{wide}\"x\":1}}\n")).unwrap();
+    let (rows, said) = csv("SELECT value->>'n4999' AS v FROM 'wide.ndjson'");
+    assert!(rows == "v\n4999\n" && said.contains("one column `value` of JSON text"), "{rows} {said}");
 }
 
 #[test]
@@ -128,7 +227,16 @@ fn signals_end_a_statement() {
     use std::io::{BufRead, BufReader};
     let folder = folder();
     let endless = "SELECT sum(value) AS v FROM generate_series(1, 9000000000000000000)";
-    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    // One thread has a long way to its next batch.
+    let pairs = "SELECT count(*) AS v FROM generate_series(1, 4000000) AS a JOIN generate_series(1, 4000000) AS b \
+                 ON a.value % 7 < b.value % 5";
+    for (endless, signal, code) in [
+        (endless, "INT", 130),
+        (endless, "TERM", 143),
+        (endless, "HUP", 129),
+        (pairs, "INT", 130),
+        (pairs, "TERM", 143),
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_warpath-sql"));
         command
             .args(["--progress", "always", "-o", "out.csv", endless])

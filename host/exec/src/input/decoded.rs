@@ -75,13 +75,18 @@ impl Compression {
         let found = BEGINNINGS.iter().find(|(beginning, _)| data.starts_with(beginning));
         match found {
             Some((_, found)) if data.len() == head.len() || *found == Self::Lz4 => *found,
-            None if data.len() == head.len() => Self::of_cut(head),
+            None if data.len() == head.len() => Self::None,
             _ => Self::Zstd,
         }
     }
 
-    /// The compression of data that ends within its first bytes. Those of text are text.
-    fn of_cut(data: &[u8]) -> Self {
+    /// The compression of an input with a name. Data that ends within its first bytes is compressed if the
+    /// name says so. Text is text all the same.
+    pub fn of_input(data: &[u8], name: &str) -> Self {
+        let found = Self::of(data);
+        if found != Self::None || !has_compressed_name(Path::new(name)) {
+            return found;
+        }
         let is_text = data.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
         let cut = BEGINNINGS.iter().find(|(beginning, _)| beginning.starts_with(data) && !is_text);
         cut.map_or(Self::None, |(_, compression)| *compression)
@@ -234,7 +239,7 @@ impl Decoded {
     fn with(name: String, raw: Raw, decoders: usize) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
-        let compression = Compression::of(&head);
+        let compression = Compression::of_input(&head, &name);
         let is_packed = compression == Compression::Packed;
         let mut decoded = Self {
             reader: Box::new(io::empty()),

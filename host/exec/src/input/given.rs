@@ -124,5 +124,5 @@ fn small_file(path: &Path, most: usize) -> Option<InputBytes<'static>> {
     let mut bytes = Vec::with_capacity(size as usize + 1);
     File::open(path).ok()?.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
     let bytes = (bytes.len() <= most).then(|| InputBytes::from(bytes))?;
-    is_plain(&bytes, "").unwrap_or(false).then_some(bytes)
+    is_plain(&bytes, &path.to_string_lossy()).unwrap_or(false).then_some(bytes)
 }

@@ -18,7 +18,7 @@ use super::text::{BYTE_ORDER_MARK, Text};
 pub(crate) fn is_plain(bytes: &InputBytes<'_>, name: &str) -> Result<bool, InputError> {
     let bytes = bytes.as_ref();
     let head = &bytes[..bytes.len().min(Foreign::HEAD_BYTES)];
-    match (Compression::of(head), Foreign::of(head)) {
+    match (Compression::of_input(head, name), Foreign::of(head)) {
         (Compression::None, Some(format)) => Err(InputError::Foreign { name: name.to_owned(), format }),
         (compression, _) => Ok(compression == Compression::None),
     }

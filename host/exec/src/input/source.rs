@@ -356,7 +356,7 @@ impl PlainFile {
         let failed = |source| InputError::Io { name: name.to_owned(), source };
         let file = Self::new(file, name.into(), 0).map_err(failed)?;
         let head = file.head().map_err(failed)?;
-        match Compression::of(&head) {
+        match Compression::of_input(&head, name) {
             Compression::None => match Foreign::of(&head) {
                 Some(format) => Err(InputError::Foreign { name: name.to_owned(), format }),
                 None => Ok(Some(file)),
@@ -383,7 +383,7 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
     }
     let file = PlainFile::new(file, name.into(), base)?;
     let head = file.head()?;
-    let compression = Compression::of(&head);
+    let compression = Compression::of_input(&head, name);
     if compression == Compression::None
         && let Some(format) = Foreign::of(&head)
     {

@@ -1,6 +1,7 @@
 //! Failures with their positions and exit codes, and reports of what scans left out.
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use datafusion::common::SchemaError;
@@ -36,10 +37,32 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+impl From<Failure> for DataFusionError {
+    fn from(failure: Failure) -> Self {
+        Self::External(Box::new(failure))
+    }
+}
+
 impl Failure {
     /// Wrong usage, or a file that cannot be read or written.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), place: None, excerpt: None, help: None, code: 2 }
+    }
+
+    /// A query that cannot be answered.
+    pub fn query(message: impl Into<String>) -> Self {
+        Self { code: 3, ..Self::usage(message) }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// True for the end by a signal.
+    pub fn is_signal(&self) -> bool {
+        self.code > 128
     }
 
     /// An error of the operating system.
@@ -75,12 +98,9 @@ impl Failure {
             };
             return Self { message: error.chain(), place, excerpt: None, help: None, code };
         }
-        let mut help = None;
-        if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
-            help = Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
-        }
+        let help = help(error);
+        // Malformed input is an error of Warpath. The others are about the query.
         let code = match error.find_root() {
-            DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => 4,
             DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => 2,
             _ => 3,
         };
@@ -122,6 +142,32 @@ fn beneath<E: std::error::Error + 'static>(error: &DataFusionError) -> Option<&E
     None
 }
 
+/// A way to correct an error of DataFusion, if one is known.
+fn help(error: &DataFusionError) -> Option<String> {
+    if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
+        return Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
+    }
+    let text = error.strip_backtrace();
+    if let Some((_, rest)) = text.split_once("table 'datafusion.")
+        && let Some((name, _)) = rest.split_once("' not found")
+    {
+        let file = name.strip_prefix("public.").unwrap_or(name);
+        let is_file = Path::new(file).exists() || Path::new(name).exists();
+        return is_file.then(|| format!("the name of a file is in quotes: FROM '{file}'"));
+    }
+    if text.contains("Cannot cast") || text.contains("Cannot coerce") {
+        return Some(
+            "a column whose values have several kinds is JSON text: `try_cast(x AS BIGINT)` is null where a \
+             value is another; `SELECT arrow_typeof(x)` and DESCRIBE show types"
+                .to_owned(),
+        );
+    }
+    if text.contains("failed to match any signature") {
+        return Some("convert the value, for example by `try_cast(x AS DOUBLE)`".to_owned());
+    }
+    text.contains("was not provided a value").then(|| "write the value in its place".to_owned())
+}
+
 /// The message without the names of its kinds.
 fn plain(error: &DataFusionError) -> String {
     if let DataFusionError::SchemaError(cause, _) = error.find_root()
@@ -136,7 +182,15 @@ fn plain(error: &DataFusionError) -> String {
         return warpath_remote::reason(cause);
     }
     let text = error.find_root().strip_backtrace();
+    // DataFusion calls it an internal error if no form of a function takes the types of its arguments.
+    if let Some((_, types)) = text.split_once("No function matches the given name and argument types '") {
+        let call = types.split('\'').next().unwrap_or_default();
+        return format!("no function takes these types: {call}");
+    }
     let kinds = [
+        "Arrow error: ",
+        "Cast error: ",
+        "Compute error: ",
         "Error during planning: ",
         "SQL error: ",
         "Execution error: ",
@@ -190,4 +244,19 @@ pub fn left_out(left_out: &LeftOut, ui: &Ui) {
     for note in &left_out.notes {
         ui.note(note);
     }
+}
+
+/// True if the reader of the rows has closed the pipe, which is no error.
+pub fn is_broken_pipe(error: &DataFusionError) -> bool {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = source {
+        if error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        if error.to_string().contains("Broken pipe") {
+            return true;
+        }
+        source = error.source();
+    }
+    false
 }

@@ -19,10 +19,13 @@ use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_terminal::escape::escaped;
 
 use super::args::Format;
+use super::messages::{Failure, is_broken_pipe};
 
 /// A destination of rows.
 pub struct Output {
     rows: Rows,
+    /// The name in messages.
+    name: String,
     /// The file that becomes the output when all rows are written.
     file: Option<Temporary>,
 }
@@ -33,7 +36,7 @@ enum Rows {
     /// Rows that are shown when all are there, because the widths of columns depend on them.
     Table(Out, SchemaRef, Vec<RecordBatch>),
     Ndjson(LineDelimitedWriter<Out>),
-    Csv(Box<csv::Writer<Out>>),
+    Csv(Box<csv::Writer<Out>>, SchemaRef),
     Stream(Box<StreamWriter<Out>>),
     File(Box<FileWriter<BufWriter<File>>>),
     Parquet(Box<ArrowWriter<BufWriter<File>>>),
@@ -41,11 +44,24 @@ enum Rows {
 
 impl Output {
     pub fn new(format: Format, path: Option<&Path>, schema: &SchemaRef) -> Result<Self, DataFusionError> {
+        if let (Format::Csv, Some(field)) = (format, schema.fields().iter().find(|it| is_nested(it))) {
+            let (name, kind) = (field.name(), field.data_type());
+            let failure = Failure::query(format!("CSV has no column of the type of `{name}`: {kind}"));
+            return Err(failure.with_help("`--format ndjson` has lists and structs").into());
+        }
+        let name = path.map_or_else(|| "standard output".to_owned(), |path| format!("`{}`", path.display()));
+        Self::begun(format, path, schema, &name).map_err(|error| cannot_write(error, &name))
+    }
+
+    fn begun(
+        format: Format,
+        path: Option<&Path>,
+        schema: &SchemaRef,
+        name: &str,
+    ) -> Result<Self, DataFusionError> {
         let (file, opened) = match path {
             Some(path) => {
-                let named =
-                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-                let (temporary, file) = Temporary::beside(path, OutputMode::default()).map_err(named)?;
+                let (temporary, file) = Temporary::beside(path, OutputMode::default())?;
                 (Some(temporary), Some(file))
             }
             None => (None, None),
@@ -59,7 +75,7 @@ impl Output {
         let rows = match (format, opened) {
             (Format::Table, opened) => Rows::Table(buffered(opened), schema.clone(), Vec::new()),
             (Format::Ndjson, opened) => Rows::Ndjson(LineDelimitedWriter::new(buffered(opened))),
-            (Format::Csv, opened) => Rows::Csv(Box::new(csv::Writer::new(buffered(opened)))),
+            (Format::Csv, opened) => Rows::Csv(Box::new(csv::Writer::new(buffered(opened))), schema.clone()),
             (Format::Arrow, Some(file)) => {
                 Rows::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema)?))
             }
@@ -70,24 +86,32 @@ impl Output {
                 Rows::Stream(Box::new(StreamWriter::try_new(buffered(None), schema)?))
             }
         };
-        Ok(Self { rows, file })
+        Ok(Self { rows, name: name.to_owned(), file })
     }
 
     /// Adds rows.
     pub fn add(&mut self, batch: RecordBatch) -> Result<(), DataFusionError> {
-        match &mut self.rows {
-            Rows::Table(_, _, batches) => batches.push(batch),
-            Rows::Ndjson(writer) => writer.write(&batch)?,
-            Rows::Csv(writer) => writer.write(&batch)?,
-            Rows::Stream(writer) => writer.write(&batch)?,
-            Rows::File(writer) => writer.write(&batch)?,
-            Rows::Parquet(writer) => writer.write(&batch)?,
-        }
-        Ok(())
+        let written: Result<(), DataFusionError> = match &mut self.rows {
+            Rows::Table(_, _, batches) => {
+                batches.push(batch);
+                Ok(())
+            }
+            Rows::Ndjson(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            Rows::Csv(writer, _) => writer.write(&batch).map_err(DataFusionError::from),
+            Rows::Stream(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            Rows::File(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            Rows::Parquet(writer) => writer.write(&batch).map_err(DataFusionError::from),
+        };
+        written.map_err(|error| cannot_write(error, &self.name))
     }
 
     /// Writes what is left. The file then has its name.
     pub fn finish(self) -> Result<(), DataFusionError> {
+        let name = self.name.clone();
+        self.end().map_err(|error| cannot_write(error, &name))
+    }
+
+    fn end(self) -> Result<(), DataFusionError> {
         match self.rows {
             Rows::Table(mut out, schema, batches) => {
                 let cells = batches.iter().map(cells).collect::<Result<Vec<_>, ArrowError>>()?;
@@ -100,7 +124,11 @@ impl Output {
                 writer.finish()?;
                 writer.into_inner().flush()?;
             }
-            Rows::Csv(writer) => writer.into_inner().flush()?,
+            Rows::Csv(mut writer, schema) => {
+                // The names of columns, also if there was no row. They are written once.
+                writer.write(&RecordBatch::new_empty(schema))?;
+                writer.into_inner().flush()?;
+            }
             Rows::Stream(mut writer) => {
                 writer.finish()?;
                 writer.get_mut().flush()?;
@@ -113,6 +141,25 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// True for a column of lists, structs or maps.
+fn is_nested(field: &Field) -> bool {
+    field.data_type().is_nested()
+}
+
+/// The failure to write rows. A pipe that its reader has closed is no failure, so it stays as it is.
+fn cannot_write(error: DataFusionError, name: &str) -> DataFusionError {
+    if is_broken_pipe(&error) {
+        return error;
+    }
+    let reason = error.find_root().strip_backtrace();
+    let mut reason = reason.split(" (os error").next().unwrap_or_default();
+    // The kinds of errors around that of the system.
+    while let Some((_, inner)) = reason.split_once(" error: ") {
+        reason = inner;
+    }
+    Failure::usage(format!("cannot write to {name}: {reason}")).into()
 }
 
 /// The columns of a table as texts.

@@ -22,9 +22,9 @@ use warpath_terminal::options::When;
 use crate::report::Report;
 
 use super::args::Format;
-use super::messages::{self, Failure};
+use super::messages::{self, Failure, is_broken_pipe};
 use super::output::Output;
-use super::watch::{self, Watch};
+use super::watch::{Signals, Total, Watch};
 
 /// A session, and the form of its results.
 pub(super) struct Session {
@@ -35,6 +35,7 @@ pub(super) struct Session {
     pub output: Option<PathBuf>,
     pub progress: When,
     pub ui: Ui,
+    pub signals: Signals,
     /// The columns of all tables that statements have named, and the members of their structs, as they are
     /// written in SQL.
     pub columns: BTreeSet<String>,
@@ -57,12 +58,32 @@ impl Session {
             let is_shown =
                 self.output.is_none() && self.format != Format::Table && io::stdout().is_terminal();
             let watch = Watch::start(self.progress, &self.report, is_shown);
+            let run = Run {
+                context: self.context.clone(),
+                report: self.report.clone(),
+                format: self.format,
+                output: self.output.clone(),
+                total: watch.total(),
+            };
+            // Other threads plan and evaluate, so that a signal is seen whatever these do.
+            let signals = &mut self.signals;
             let done = self.runtime.block_on(async {
+                let mut run = tokio::spawn(run.of(statement));
                 tokio::select! {
-                    done = self.one(statement, &watch) => done.map_err(|error| Failure::of_query(error, text)),
-                    failure = watch::signal() => Err(failure),
+                    done = &mut run => match done {
+                        Ok(done) => done.map_err(|error| Failure::of_query(error, text)),
+                        Err(error) => match error.try_into_panic() {
+                            Ok(panic) => std::panic::resume_unwind(panic),
+                            Err(error) => Err(Failure::usage(error.to_string())),
+                        },
+                    },
+                    failure = signals.next() => {
+                        run.abort();
+                        Err(failure)
+                    }
                 }
             });
+            self.signals.end();
             drop(watch);
             messages::left_out(&self.report.take(), &self.ui);
             let columns = done?;
@@ -71,14 +92,33 @@ impl Session {
         Ok(())
     }
 
+    /// Ends a session that a signal has ended. The threads that evaluate are not waited for, and temporary
+    /// files are removed.
+    pub fn give_up(self) {
+        // No output is begun or finished from now on.
+        std::mem::forget(warpath::remove_unfinished());
+        self.runtime.shutdown_background();
+    }
+}
+
+/// The run of a statement.
+struct Run {
+    context: SessionContext,
+    report: Arc<Report>,
+    format: Format,
+    output: Option<PathBuf>,
+    total: Total,
+}
+
+impl Run {
     /// Runs a statement. Returns the columns of the tables that it names.
-    async fn one(&self, statement: Statement, watch: &Watch) -> Result<Vec<String>, DataFusionError> {
+    async fn of(self, statement: Statement) -> Result<Vec<String>, DataFusionError> {
         let plan = self.context.state().statement_to_plan(statement).await?;
         let columns = columns(&plan)?;
         let frame = self.context.execute_logical_plan(plan).await?;
         let task = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await?;
-        watch.runs(&plan, &self.report);
+        self.total.expect(&plan, &self.report);
         let rows = execute_stream(plan, task)?;
         if rows.schema().fields().is_empty() {
             drain(rows).await?;
@@ -154,19 +194,4 @@ async fn drain(mut rows: SendableRecordBatchStream) -> Result<(), DataFusionErro
         batch?;
     }
     Ok(())
-}
-
-/// True if the reader of the rows has closed the pipe, which is no error.
-fn is_broken_pipe(error: &DataFusionError) -> bool {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = source {
-        if error.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::BrokenPipe) {
-            return true;
-        }
-        if error.to_string().contains("Broken pipe") {
-            return true;
-        }
-        source = error.source();
-    }
-    false
 }

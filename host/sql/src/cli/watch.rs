@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use warpath_terminal::options::When;
 use warpath_terminal::progress::Progress;
 
@@ -19,17 +20,27 @@ use crate::report::Report;
 /// The time between two looks at what is read.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// The bytes of all scans of a statement, once they are planned; 0 before.
+#[derive(Clone, Default)]
+pub struct Total(Arc<AtomicU64>);
+
+impl Total {
+    /// Says that a plan runs now. What was read before was for the schemas of its files.
+    pub fn expect(&self, plan: &Arc<dyn ExecutionPlan>, report: &Report) {
+        self.0.store(report.bytes_read() + bytes(plan), Ordering::Relaxed);
+    }
+}
+
 /// The display of a statement's progress, by a thread of its own. It ends when this value is dropped.
 pub struct Watch {
-    /// The bytes of all scans, once they are planned; 0 before.
-    total: Arc<AtomicU64>,
+    total: Total,
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Watch {
     /// Starts the display. `is_shown` is true if rows are printed on the terminal while the query runs.
     pub fn start(when: When, report: &Arc<Report>, is_shown: bool) -> Self {
-        let total = Arc::new(AtomicU64::new(0));
+        let total = Total::default();
         let is_visible = match when {
             When::Never => false,
             When::Always => true,
@@ -41,7 +52,7 @@ impl Watch {
             let (report, total) = (report.clone(), total.clone());
             let show = move || {
                 let mut progress = Progress::new(when, None, is_shown);
-                let planned = || Some(total.load(Ordering::Relaxed)).filter(|total| *total > 0);
+                let planned = || Some(total.0.load(Ordering::Relaxed)).filter(|total| *total > 0);
                 while receiver.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     progress.expect(planned());
                     progress.update(report.bytes_read());
@@ -54,9 +65,9 @@ impl Watch {
         Self { total, thread: thread.flatten() }
     }
 
-    /// Says that a plan runs now. What was read before was for the schemas of its files.
-    pub fn runs(&self, plan: &Arc<dyn ExecutionPlan>, report: &Report) {
-        self.total.store(report.bytes_read() + bytes(plan), Ordering::Relaxed);
+    /// The bytes that are expected.
+    pub fn total(&self) -> Total {
+        self.total.clone()
     }
 }
 
@@ -81,25 +92,60 @@ fn bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
     files.map(of_file).sum::<u64>() + plan.children().into_iter().map(bytes).sum::<u64>()
 }
 
-/// Waits for a signal that ends a statement.
-#[cfg(unix)]
-pub async fn signal() -> Failure {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut hangup), Ok(mut terminate)) = (signal(SignalKind::hangup()), signal(SignalKind::terminate()))
-    else {
-        let _ = tokio::signal::ctrl_c().await;
-        return Failure::signalled(130);
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => Failure::signalled(130),
-        _ = hangup.recv() => Failure::signalled(129),
-        _ = terminate.recv() => Failure::signalled(143),
+/// The signals that end a statement. A thread waits for them, because those that evaluate may be busy for
+/// long, and no other one then looks at signals.
+pub struct Signals {
+    received: UnboundedReceiver<u8>,
+    is_running: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Begins to wait.
+    ///
+    /// # Errors
+    /// The system has no thread or no descriptor left.
+    pub fn wait() -> io::Result<Self> {
+        let (sender, received) = unbounded_channel();
+        let is_running = Arc::new(AtomicBool::new(false));
+        let running = is_running.clone();
+        thread::Builder::new().name("signals".to_owned()).spawn(move || forward(&sender, &running))?;
+        Ok(Self { received, is_running })
+    }
+
+    /// The failure of a statement that a signal ends. While this is awaited, the first signal ends it; every
+    /// other signal ends the process.
+    pub async fn next(&mut self) -> Failure {
+        self.is_running.store(true, Ordering::SeqCst);
+        match self.received.recv().await {
+            Some(code) => Failure::signalled(code),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Says that no statement runs.
+    pub fn end(&self) {
+        self.is_running.store(false, Ordering::SeqCst);
     }
 }
 
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
-pub async fn signal() -> Failure {
-    let _ = tokio::signal::ctrl_c().await;
-    Failure::signalled(130)
+/// Hands signals on while a statement runs.
+#[cfg(unix)]
+fn forward(sender: &UnboundedSender<u8>, is_running: &AtomicBool) {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level;
+
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+    for signal in signals.forever() {
+        let code = 128 + signal;
+        if !is_running.swap(false, Ordering::SeqCst) || sender.send(code as u8).is_err() {
+            // No output is begun or finished from now on.
+            let _unfinished = warpath::remove_unfinished();
+            low_level::exit(code);
+        }
+    }
 }
+
+/// The system ends the process itself.
+#[cfg(not(unix))]
+fn forward(_: &UnboundedSender<u8>, _: &AtomicBool) {}
