@@ -29,7 +29,7 @@ use lookup::Lookup;
 use why::Scope;
 
 /// The most bytes of records that are looked at.
-const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 512 << 10;
 
 /// The most records of a file with an index that are looked at.
 const MOST_RECORDS: u64 = 1000;
@@ -43,30 +43,30 @@ const MOST_SUBSCRIPTIONS: usize = 1000;
 /// The records that are looked at, if a run finds nothing.
 pub struct Records {
     sampler: Arc<Sampler>,
-    text: Vec<u8>,
+    /// Whole lines each.
+    texts: Vec<Vec<u8>>,
     /// The file whose first records are read after the run, in place of the copied ones.
     file: Option<PathBuf>,
 }
 
 impl Default for Records {
     fn default() -> Self {
-        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), text: Vec::new(), file: None }
+        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), texts: Vec::new(), file: None }
     }
 }
 
 impl Records {
     /// Adds whole lines, up to the bound. A document is one line.
-    pub fn add(&mut self, lines: &[u8]) {
+    pub fn add(&mut self, lines: Vec<u8>) {
         if !lines.is_empty() {
-            self.text.extend_from_slice(lines);
-            self.text.push(b'\n');
+            self.texts.push(lines);
         }
     }
 
     /// Copies lines, as far as the bound allows.
     pub fn copy(&mut self, lines: &[u8]) {
         if self.sampler.has_all() {
-            self.add(&self.sampler.clone().copy(lines));
+            self.add(self.sampler.copy(lines));
         }
     }
 
@@ -75,7 +75,7 @@ impl Records {
         let engine = Engine::builder().on_error(OnError::Skip).workers(1).build().ok()?;
         let mut parts = match &self.file {
             Some(file) => engine.open(file).ok()?.schema(Some(MOST_RECORDS)),
-            None => engine.bytes(&self.text[..]).schema(None),
+            None => engine.bytes(self.texts.join(&b'\n')).schema(None),
         };
         parts = parts.keeping_names(true);
         parts.by_ref().try_for_each(|part| part.map(drop)).ok()?;
@@ -124,7 +124,7 @@ impl Reasons {
     /// Adds the counts and the copied records of a batch.
     pub fn add(&mut self, batch: &mut Batch) {
         self.counts.iter_mut().enumerate().for_each(|(path, count)| *count += batch.count(path));
-        self.records.add(&batch.take_sample());
+        self.records.add(batch.take_sample());
     }
 
     /// Notes that records were left unread.
