@@ -270,8 +270,11 @@ fn kernels_compare_matches_with_strings() -> Result<()> {
     ] {
         let query = Query::compile(path)?.holding(&Predicate::of_value(condition)?)?;
         for backend in [&emulated() as &dyn Backend, &Cpu] {
-            let answer =
-                backend.answer(text.as_bytes(), &Program::new(&[query.clone()])?, Want::default())?;
+            let answer = backend.answer(
+                text.as_bytes(),
+                &Program::new(std::slice::from_ref(&query))?,
+                Want::default(),
+            )?;
             let found: u64 = answer.pieces.iter().map(|piece| piece.counts[0]).sum();
             ensure!(found == count, "{path} {condition} on {}: {found}", backend.name());
         }

@@ -54,11 +54,11 @@ impl Why {
             }
             Self::Lacks { path, meant, .. } if is_all => (format!("no record has `{path}`"), meant),
             Self::Lacks { path, meant, .. } => {
-                (format!("none of the first {records} records has `{path}`"), meant)
+                (format!("none of {records} records that were looked at has `{path}`"), meant)
             }
             Self::Is { path, is, so, meant } if is_all => (format!("`{path}` is always {is}, {so}"), meant),
             Self::Is { path, is, so, meant } => {
-                (format!("in the first {records} records, `{path}` is always {is}, {so}"), meant)
+                (format!("in {records} records that were looked at, `{path}` is always {is}, {so}"), meant)
             }
             Self::Children { value, member, .. } => {
                 return format!(

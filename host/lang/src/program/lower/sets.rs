@@ -70,7 +70,7 @@ impl<'a> Set<'a> {
                 }
                 LiteralKind::String(text) => strings.push((text.clone().into_bytes(), *literal)),
                 LiteralKind::Bool(_) | LiteralKind::Null => {
-                    words.push((literal.to_string().into(), *literal))
+                    words.push((literal.to_string().into(), *literal));
                 }
             }
         }
