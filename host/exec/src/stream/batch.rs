@@ -173,6 +173,8 @@ impl<'a> Batch<'a> {
 
     /// The matches of a path, in order, if the caller wants matches ([`Want::matches`]). A path that does not
     /// exist has none.
+    ///
+    /// [`Want::matches`]: warpath_backend::answer::Want::matches
     pub fn matches(&self, path: usize) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().flat_map(move |piece| {
             let found = piece.matches.get(path).into_iter().flatten();
@@ -182,12 +184,16 @@ impl<'a> Batch<'a> {
 
     /// The matches of a path as text, if the caller wants text ([`Want::text`]): some matches at a time.
     /// A newline follows each match.
+    ///
+    /// [`Want::text`]: warpath_backend::answer::Want::text
     pub fn texts(&self, path: usize) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().filter_map(move |piece| piece.texts.get(path).map(Vec::as_slice))
     }
 
     /// The records as rows of text, if the caller wants rows ([`Want::rows`]): some whole rows at a time. A
     /// newline follows each row.
+    ///
+    /// [`Want::rows`]: warpath_backend::answer::Want::rows
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().map(|piece| piece.rows.as_slice())
     }
