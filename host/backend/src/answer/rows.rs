@@ -334,8 +334,8 @@ impl RowWriter for Ndjson {
 }
 
 /// Writes each row as a line of fields (RFC 4180, but each row ends with a line feed). Strings are decoded,
-/// `null` and missing values are empty, and other values are JSON. An empty string is `""`. So is a row
-/// of one column that is empty, because other programs pass over blank lines.
+/// `null` and missing values are empty, and other values are JSON. An empty string is `""`. An
+/// empty row of one column is `""`, too, because other programs pass over blank lines.
 #[derive(Default)]
 struct Csv {
     writer: Writer,

@@ -210,7 +210,7 @@ struct Filter<'a> {
     done: Done,
 }
 
-/// The subscriptions that no document has matched, and the first documents.
+/// The subscriptions without a matching document, and some documents.
 struct Without {
     /// True for each subscription with a match.
     matched: Vec<bool>,
@@ -231,11 +231,11 @@ impl Without {
         self.documents.copy(filtered.text());
     }
 
-    fn tell(&self, subscriptions: &Snapshot, ui: &Ui) {
+    fn report(&self, subscriptions: &Snapshot, ui: &Ui) {
         let without = self.matched.iter().enumerate().filter(|(_, matched)| !**matched);
         let without =
             without.filter_map(|(number, _)| Some((subscriptions.id(number)?, subscriptions.query(number)?)));
-        reasons::tell_of_subscriptions(without, &self.documents, ui);
+        reasons::report_subscriptions(without, &self.documents, ui);
     }
 }
 
@@ -281,7 +281,7 @@ impl Filter<'_> {
         ui.skipped("document", self.skipped, self.first_skipped.take());
         let subscriptions = self.standing.current();
         if let (Some(without), None) = (&self.without, &failure) {
-            without.tell(&subscriptions, ui);
+            without.report(&subscriptions, ui);
         }
         if let Some(format) = self.args.report.stats.stats {
             let Done { plan, stats, setup: made } = &self.done;

@@ -1,12 +1,12 @@
 //! Memory that cannot be had. The program then ends with a message and the status of bad input, because
 //! inputs decide how much memory is needed. It leaves no temporary file.
 //!
-//! Rust aborts a process in which an allocation fails. The allocator here keeps the size of that allocation,
-//! and the handler of SIGABRT does the rest, in the thread that aborts. Allocations whose failure is handled
-//! where they are made do not come here.
+//! Rust aborts a process in which an allocation fails. The allocator here keeps the size of that allocation.
+//! The handler of SIGABRT then runs in the thread that aborts, removes the files, and prints the message. An
+//! allocation whose failure the caller handles aborts nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use signal_hook::consts::SIGABRT;
@@ -65,8 +65,8 @@ unsafe impl GlobalAlloc for Noting {
 /// # Errors
 /// If the system refuses the handler.
 pub fn end_if_none_is_left() -> io::Result<()> {
-    // SAFETY: `abort` raises SIGABRT in its own thread, so the handler interrupts no other code. It allocates
-    // nothing and takes no lock that may be held: `remove_if_free` only tries one.
+    // SAFETY: `abort` raises SIGABRT in its own thread, so the handler interrupts no other code. The handler
+    // allocates nothing, as far as paths are short, and waits for no lock.
     unsafe { low_level::register(SIGABRT, end) }.map(drop)
 }
 
@@ -85,6 +85,9 @@ fn end() {
          `--workers 1` takes less memory"
     );
     let left = rest.len();
-    let _ = io::stderr().write_all(&text[..text.len() - left]);
+    let written = text.len() - left;
+    // Another thread may hold the lock of `io::stderr`.
+    // SAFETY: the first `written` bytes of `text` are initialised, and stay borrowed during the call.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), written) };
     low_level::exit(BAD_INPUT);
 }

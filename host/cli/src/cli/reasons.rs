@@ -1,6 +1,6 @@
 //! Reasons why a run found nothing, and notes about them.
 //!
-//! Workers copy the first records of the input. After the run, each path without a match is followed through
+//! Workers copy some records of the input. After the run, each path without a match is followed through
 //! the schema of these records, to the step that leads nowhere.
 //!
 //! | module | contents |
@@ -90,7 +90,7 @@ impl Records {
     }
 }
 
-/// The paths of a run, how often each had a match, and the first records.
+/// The paths of a run, the number of matches of each path, and some records.
 pub struct Reasons {
     queries: Vec<Query>,
     counts: Vec<u64>,
@@ -133,7 +133,7 @@ impl Reasons {
     }
 
     /// Prints a note for each path without a match, if a reason is found. `predicate` chose the records.
-    pub fn tell(&self, predicate: Option<&Predicate>, ui: &Ui) {
+    pub fn report(&self, predicate: Option<&Predicate>, ui: &Ui) {
         if self.counts.iter().all(|count| *count > 0) {
             return;
         }
@@ -146,7 +146,7 @@ impl Reasons {
             ui.note(why.text(scope));
             return;
         }
-        let mut told: Vec<String> = Vec::new();
+        let mut reported: Vec<String> = Vec::new();
         for (path, query) in self.queries.iter().enumerate() {
             if self.counts[path] > 0 || self.defaults.get(path) == Some(&true) {
                 continue;
@@ -158,14 +158,14 @@ impl Reasons {
             if why.is_of_filter() && self.queries.len() > 1 {
                 text = format!("`{}`: {text}", escaped(query.text()));
             }
-            if told.contains(&text) {
+            if reported.contains(&text) {
                 continue;
             }
-            told.push(text);
-            if told.len() > MOST_NOTES {
+            reported.push(text);
+            if reported.len() > MOST_NOTES {
                 continue;
             }
-            ui.note(&told[told.len() - 1]);
+            ui.note(&reported[reported.len() - 1]);
             // A condition would be about the other paths, too.
             if let (Some(meant), [_]) = (why.on_record(query), &self.queries[..])
                 && let Some(command) = meant.command(query, predicate, std::env::args_os().skip(1))
@@ -173,7 +173,7 @@ impl Reasons {
                 ui.help(format_args!("for a condition on the record: {command}"));
             }
         }
-        if let Some(more) = told.len().checked_sub(MOST_NOTES + 1) {
+        if let Some(more) = reported.len().checked_sub(MOST_NOTES + 1) {
             let plural = if more == 0 { " has" } else { "s have" };
             ui.note(format_args!("{} more path{plural} no match either", more + 1));
         }
@@ -232,7 +232,7 @@ impl OnRecord {
 
 /// Prints notes about subscriptions without a match that filter children by a member which the documents have
 /// themselves. Not every subscription has matches, so there is no other note.
-pub fn tell_of_subscriptions<'s>(
+pub fn report_subscriptions<'s>(
     without: impl Iterator<Item = (&'s str, &'s str)>,
     records: &Records,
     ui: &Ui,
@@ -252,7 +252,7 @@ pub fn tell_of_subscriptions<'s>(
 }
 
 /// Prints a note for each literal pattern that is no I-Regexp, because its test is always false.
-pub fn tell_of_patterns(program: &Program, predicate: Option<&Predicate>, ui: &Ui) {
+pub fn report_patterns(program: &Program, predicate: Option<&Predicate>, ui: &Ui) {
     let mut faults = Vec::new();
     for query in program.queries() {
         let mut see = |part: Part<'_>| {

@@ -172,7 +172,7 @@ pub fn consume(
     if let (Some(_), [Source::File(file)]) = (index_files(args).next(), &sources[..]) {
         reasons = reasons.map(|reasons| reasons.of_file(file.clone()));
     }
-    reasons::tell_of_patterns(&program, predicate.as_ref(), ui);
+    reasons::report_patterns(&program, predicate.as_ref(), ui);
     let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate.as_ref(), args)?;
     let mut input = prepared(input, consumer, args)?;
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
@@ -193,7 +193,7 @@ pub fn consume(
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
     consumer.report(ui);
     if let (Some(reasons), Ok(())) = (&reasons, &done) {
-        reasons.tell(predicate.as_ref(), ui);
+        reasons.report(predicate.as_ref(), ui);
     }
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];

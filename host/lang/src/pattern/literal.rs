@@ -1,5 +1,4 @@
-//! Literal patterns of an expression that are no I-Regexp. Their tests are false by RFC 9535, which is seldom
-//! what was meant.
+//! Literal patterns of an expression that are no I-Regexp. By RFC 9535, a test with such a pattern is false.
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 

@@ -139,7 +139,7 @@ pub struct BitmapRangeArgs {
     #[arg(value_name = "EXPR", allow_hyphen_values = true, value_parser = expression)]
     pub expression: String,
 
-    /// The file that was indexed, for --records and --select; an error if it has changed since
+    /// The file that was indexed; required by --records and --select, and checked for changes
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
 

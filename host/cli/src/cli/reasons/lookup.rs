@@ -2,6 +2,7 @@
 
 use warpath::schema::{Kind, SchemaNode, Step};
 use warpath::{Predicate, Query};
+use warpath_core::decimal::Decimal;
 use warpath_lang::jsonpath::{
     Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal, LiteralKind,
     LogicalExpr, LogicalExprKind, QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery,
@@ -203,10 +204,7 @@ impl<'t> Lookup<'t> {
         let has_elements = !named(&elements, name).is_empty();
         // The tested children of a value are often of all kinds.
         if classes.contains(&Class::Object) || from.path == "@" && !has_elements {
-            let members: Vec<String> =
-                from.nodes.iter().flat_map(|node| node.members()).filter_map(SchemaNode::name).collect();
-            let members: Vec<&str> = members.iter().map(String::as_str).collect();
-            let near = nearest(name, &members).map(|near| format!("{}{}", from.path, member(near)));
+            let near = near(&from.nodes, name).map(|near| format!("{}{}", from.path, member(&near)));
             let meant = near.or_else(|| self.path_to(name).filter(|_| from.path.starts_with('$')));
             return Led::Nowhere(Why::Lacks { path, meant, segments });
         }
@@ -231,11 +229,8 @@ impl<'t> Lookup<'t> {
         if !nodes.is_empty() {
             return Led::To(Place { nodes, path, segments: from.segments });
         }
-        let members: Vec<String> =
-            from.nodes.iter().flat_map(|node| node.members()).filter_map(SchemaNode::name).collect();
-        let members: Vec<&str> = members.iter().map(String::as_str).collect();
-        let meant = nearest(name, &members)
-            .map(|near| format!("{}..{}", from.path, member(near).trim_start_matches('.')));
+        let meant = near(&from.nodes, name)
+            .map(|near| format!("{}..{}", from.path, member(&near).trim_start_matches('.')));
         Led::Nowhere(Why::Lacks { path, meant, segments: from.segments + 1 })
     }
 
@@ -287,7 +282,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    /// The reason why an expression is never true, with the value that `@` stands for.
+    /// The reason why an expression is never true. `current` is the value of `@`.
     fn never_of(&self, expr: &LogicalExpr, current: &Place<'t>) -> Option<Why> {
         match &expr.kind {
             LogicalExprKind::Or(exprs) => {
@@ -387,17 +382,23 @@ impl<'t> Lookup<'t> {
 /// The text of a literal as a value of the class that all values have: `500` for `"500"`.
 fn other_notation(classes: &[Class], literal: &Literal) -> Option<String> {
     match (classes, &literal.kind) {
-        ([Class::Number | Class::Bool], LiteralKind::String(text)) => {
-            let parsed = Predicate::parse(&format!("$ == {text}")).ok()?;
-            let LogicalExprKind::Comparison(test) = &parsed.expr().kind else { return None };
-            match &test.right.kind {
-                ComparableKind::Literal(other) if classes == [Class::of(other)] => Some(other.to_string()),
-                _ => None,
-            }
+        ([Class::Number], LiteralKind::String(text)) => {
+            Decimal::read(text.as_bytes()).is_some().then(|| text.clone())
+        }
+        ([Class::Bool], LiteralKind::String(text)) => {
+            matches!(text.as_str(), "true" | "false").then(|| text.clone())
         }
         ([Class::String], LiteralKind::Number(_) | LiteralKind::Bool(_)) => Some(format!("\"{literal}\"")),
         _ => None,
     }
+}
+
+/// The name of a member of some nodes that is nearest to a misspelt one, if one is near.
+fn near(nodes: &[SchemaNode<'_>], name: &str) -> Option<String> {
+    let members: Vec<String> =
+        nodes.iter().flat_map(|node| node.members()).filter_map(SchemaNode::name).collect();
+    let members: Vec<&str> = members.iter().map(String::as_str).collect();
+    nearest(name, &members).map(str::to_owned)
 }
 
 /// The members of some nodes that have a name.

@@ -106,7 +106,7 @@ impl Why {
             predicate.replace_range(*root..*root + 1, value);
         }
         let path = [value, &text[segment.span.end..]].concat();
-        // What is said must parse.
+        // A suggestion must parse.
         let parses = Predicate::parse(&predicate).is_ok() && Query::compile(&path).is_ok();
         parses.then_some(OnRecord { path, predicate })
     }
