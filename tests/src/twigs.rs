@@ -7,7 +7,8 @@ use anyhow::ensure;
 use warpath_backend::device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
 use warpath_backend::twig::encode::{Compiled, Encoder};
 use warpath_backend::twig::names::Names;
-use warpath_backend::twig::{Events, TwigIx, TwigSet, json, xml};
+use warpath_backend::twig::set::OTHER;
+use warpath_backend::twig::{Events, Name, TwigIx, TwigSet, json, xml};
 use warpath_lang::twig::Twig;
 use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 
@@ -135,6 +136,8 @@ impl Doc {
                 let _ = write!(text, " {name}=\"{}\"", escaped(&value.spelt()));
             }
         }
+        // Declarations of namespaces are no attributes, and not in the document.
+        text.push_str(["", "", " xmlns='b'", " xmlns:a=\"x\" xmlns:dé = '&lt;'"][rng.below(4)]);
         let elements: Vec<&Self> =
             self.below.iter().filter(|node| matches!(node.called, Called::Element(_))).collect();
         let value = self.value.as_ref().map(Held::spelt).unwrap_or_default();
@@ -281,14 +284,16 @@ impl Node {
     /// Returns true if this twig matches any node of the document that its axis allows.
     #[must_use]
     pub fn matches(&self, document: &Doc, json: bool) -> bool {
-        document
-            .below
-            .iter()
-            .any(|node| self.is(node, json) || self.is_descendant && self.matches(node, json))
+        document.below.iter().enumerate().any(|(at, node)| {
+            // Of the members of one name, the first has the name.
+            let is_repeated = json && document.below[..at].iter().any(|other| other.called == node.called);
+            let called = if is_repeated { &Called::Item } else { &node.called };
+            self.is(node, called, json) || self.is_descendant && self.matches(node, json)
+        })
     }
 
-    fn is(&self, node: &Doc, json: bool) -> bool {
-        let is_called = match (&self.wanted, &node.called) {
+    fn is(&self, node: &Doc, called: &Called, json: bool) -> bool {
+        let is_called = match (&self.wanted, called) {
             (Wanted::Called(wanted), called) => wanted == called,
             (Wanted::Any, Called::Attribute(_)) => false,
             (Wanted::AnyAttribute, called) => matches!(called, Called::Attribute(_)),
@@ -456,6 +461,9 @@ fn lines<A: Accelerator>(
     rng: &mut Rng,
 ) -> anyhow::Result<()> {
     let deep = format!("{}3{}", "{\"a\":[".repeat(20), "]}".repeat(20));
+    // Each `b` is compared with all members before the first `b`.
+    let wide = format!("{{{}{}\"b\":3}}", "\"x\":0,".repeat(200), "\"b\":1,".repeat(200));
+    let is_compared = set.tag(Name::Member(b"b")) != OTHER;
     let (mut all, mut numbers, mut unfit, mut faulty) = (String::new(), Vec::new(), Vec::new(), Vec::new());
     let mut lines = 0_i32;
     for text in texts {
@@ -467,6 +475,11 @@ fn lines<A: Accelerator>(
             }
             2 => {
                 all.push_str(&deep);
+                all.push('\n');
+                unfit.push(lines);
+            }
+            3 if is_compared => {
+                all.push_str(&wide);
                 all.push('\n');
                 unfit.push(lines);
             }
@@ -489,8 +502,8 @@ fn lines<A: Accelerator>(
             found.faults.iter().map(|fault| fault.line as i32).eq(faulty.iter().copied()),
             "other faults"
         );
-        // Besides the lines that are too deep, lines that pass very many tests may be unfit.
-        ensure!(unfit.iter().all(|line| found.unfit.contains(&(*line as u32))), "what is too deep fits");
+        // Besides the lines that are too deep or too wide, lines that pass very many tests may be unfit.
+        ensure!(unfit.iter().all(|line| found.unfit.contains(&(*line as u32))), "what is too deep or wide fits");
         ensure!(2 * (found.unfit.len() - unfit.len()) <= texts.len(), "half of the records do not fit");
         let mut answers = set.answers(&found.matched);
         answers.sort_unstable();

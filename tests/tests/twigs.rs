@@ -249,6 +249,37 @@ fn values_are_compared_exactly() {
     assert!(of_xml("/x:a/@y:b", "<x:a xmlns:x='u' y:b=''/>") && !of_xml("/a", "<x:a/>"));
 }
 
+/// Of the members of one name, a name means the first, as in queries. `*` and `//` reach all.
+#[test]
+fn a_repeated_name_is_its_first_member() {
+    let is_match = |query: &str, text: &str| !of_json(&[query], text).is_empty();
+    for (query, text, want) in [
+        ("$[?@.a == 1]", r#"{"x":{"a":1,"a":2}}"#, true),
+        ("$[?@.a == 2]", r#"{"x":{"a":1,"a":2}}"#, false),
+        ("/a[. = 1]", r#"{"a":1,"a":2}"#, true),
+        ("/a[. = 2]", r#"{"a":1,"\u0061":2}"#, false),
+        ("/*[. = 2]", r#"{"a":1,"a":2}"#, true),
+        ("//b[. = 2]", r#"{"a":1,"a":{"b":2}}"#, true),
+        ("/a/b", r#"{"a":1,"a":{"b":2}}"#, false),
+        ("/a[. = 2]", r#"{"a":{"a":1,"b":1},"a":2}"#, false),
+        ("/a/a[. = 1]", r#"{"a":{"a":1,"a":2}}"#, true),
+        ("/c/a[. = 2]", r#"{"b":{"a":1},"c":{"a":2}}"#, true),
+        ("/*/a[. = 2]", r#"[{"a":1},{"a":2,"a":3}]"#, true),
+        ("/*/a[. = 3]", r#"[{"a":1},{"a":2,"a":3}]"#, false),
+        ("//a[. = 3]", r#"{"b":{"a":{"b":{"a":3}}},"a":1}"#, true),
+    ] {
+        assert_eq!(is_match(query, text), want, "{query} {text}");
+    }
+}
+
+/// XPath 1.0, section 5.3.
+#[test]
+fn a_declaration_of_a_namespace_is_no_attribute() {
+    assert!(!of_xml("/r/@*", "<r xmlns='u' xmlns:x = \"v\"/>"));
+    assert!(of_xml("/r/@*", "<r xmlnsx='u'/>") && of_xml("/r/@xmlnsx", "<r xmlns='' xmlnsx='u'/>"));
+    assert!(of_xml("/r/@*[. = 'u']", "<r xmlns='v' b='u'/>"));
+}
+
 #[test]
 fn deep_documents_are_documents() {
     let depth = 10_000;
@@ -294,6 +325,8 @@ fn what_is_no_subscription_is_told() {
         "/a[b > 1x]",
         "/1",
         "/a[@]",
+        "/a/@xmlns",
+        "//@xmlns:x[. = 'u']",
         "/é[ü]/",
         "/a |/b",
         "$.a[0]",

@@ -9,6 +9,7 @@ mod stage;
 
 use std::collections::HashMap;
 
+use warpath_backend::twig::members::Members;
 use warpath_backend::twig::{Events, Name};
 use warpath_lang::twig::{Axis, NameTest, Twig, Value};
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
@@ -119,7 +120,7 @@ impl SeedQueries {
     /// Makes an encoder of documents.
     #[must_use]
     pub fn encoder(&self) -> SeedEncoder<'_> {
-        SeedEncoder { queries: self, events: Vec::new(), documents: vec![0], open: Vec::new(), deepest: 0 }
+        SeedEncoder { queries: self, events: Vec::new(), documents: vec![0], open: Vec::new(), members: Members::default(), deepest: 0 }
     }
 }
 
@@ -133,6 +134,7 @@ pub struct SeedEncoder<'a> {
     pub documents: Vec<u32>,
     /// The tags of the open nodes; `None` for attributes.
     open: Vec<Option<u8>>,
+    members: Members,
     deepest: usize,
 }
 
@@ -144,6 +146,7 @@ impl SeedEncoder<'_> {
     /// If there are 2³² events or more.
     pub fn finish(&mut self) -> bool {
         self.open.clear();
+        self.members.end(1);
         let is_fit = std::mem::take(&mut self.deepest) < LEVELS;
         if !is_fit {
             self.events.truncate(self.documents[self.documents.len() - 1] as usize);
@@ -161,6 +164,11 @@ impl Events for SeedEncoder<'_> {
         };
         let tag = match name {
             Name::Element(name) => Some(tag(name)),
+            Name::Member(name) => {
+                let (tag, level) = (tag(name), self.open.len() as u32 + 1);
+                let is_first = tag == TAGS as u8 || self.members.is_first(tag.into(), level);
+                Some(if is_first { tag } else { TAGS as u8 })
+            }
             Name::Attribute(_) => None,
             Name::Item => Some(TAGS as u8),
         };
@@ -172,5 +180,6 @@ impl Events for SeedEncoder<'_> {
 
     fn close(&mut self, _value: Value<'_>) {
         self.events.extend(self.open.pop().flatten().map(|tag| tag | 0x80));
+        self.members.end(self.open.len() as u32 + 2);
     }
 }

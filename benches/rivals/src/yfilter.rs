@@ -382,7 +382,7 @@ impl YFilter {
     #[must_use]
     pub fn tag(&self, name: Name<'_>) -> Tag {
         match name {
-            Name::Element(name) => self.elements.get(name).copied().unwrap_or(OTHER),
+            Name::Element(name) | Name::Member(name) => self.elements.get(name).copied().unwrap_or(OTHER),
             Name::Attribute(name) => self.attributes.get(name).copied().unwrap_or(OTHER_ATTRIBUTE),
             Name::Item => ITEM,
         }

@@ -25,7 +25,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`set`]; `layout`, `group`, `rows`, `values` | many twigs evaluated at once, with one bit for each node; the layout of the bits; the rows of bits that pass a test |
-//! | `resolve`, `matcher` | the effect of an event on the bits |
+//! | `resolve`, `matcher`; [`members`] | the effect of an event on the bits; names that an object repeats |
 //! | [`encode`], [`names`] | twigs and documents as arrays for a device |
 //! | [`subscriptions`] | subscription files |
 //! | [`standing`], `snapshot` | subscriptions that streams are matched against, and that may change meanwhile; the subscriptions at one point in time |
@@ -38,6 +38,7 @@ mod group;
 pub mod json;
 mod layout;
 mod matcher;
+pub mod members;
 pub mod names;
 mod resolve;
 mod rows;
@@ -59,8 +60,11 @@ use warpath_lang::twig::value::Value;
 /// The name of a node of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'a> {
-    /// An element, or the value of a member, of this name.
+    /// An element of this name.
     Element(&'a [u8]),
+    /// The value of an object's member of this name. Only the first member of a name has it
+    /// ([`members`]).
+    Member(&'a [u8]),
     /// An attribute of this name.
     Attribute(&'a [u8]),
     /// An element of an array, which has no name.

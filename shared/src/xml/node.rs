@@ -33,8 +33,8 @@ pub mod kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub struct XmlNode {
-    /// The kind in four bits ([`kind`](mod@kind)); [`Self::LEAF`], [`Self::INNER`] and [`Self::TESTED`]; from
-    /// bit 8 on, the length of the name.
+    /// The kind in four bits ([`kind`](mod@kind)); [`Self::LEAF`], [`Self::INNER`], [`Self::TESTED`] and
+    /// [`Self::NAMESPACE`]; from bit 8 on, the length of the name.
     bits: u32,
     /// The row of the name, for the start of an element or for an attribute, or [`NONE`].
     pub row: u32,
@@ -51,6 +51,8 @@ impl XmlNode {
     pub const INNER: u32 = 1 << 5;
     /// Twigs test the value.
     pub const TESTED: u32 = 1 << 6;
+    /// The name is that of a namespace's declaration, which is no attribute (XPath 1.0, section 5.3).
+    pub const NAMESPACE: u32 = 1 << 7;
 
     pub(super) const fn of(kind: u32) -> Self {
         Self { bits: kind, row: NONE, tag: 0, hash: 0 }
@@ -257,7 +259,9 @@ pub fn node(
     }
     let (tag, hash) = dictionary.name(of, text.text, first, last);
     let mut node = XmlNode { bits: kind | (last - first) << 8, row: NONE, tag, hash };
-    if !is_end {
+    if of == ATTRIBUTES && text.has(first, b"xmlns") && (last == first + 5 || text.byte(first + 5) == b':') {
+        node.bits |= XmlNode::NAMESPACE;
+    } else if !is_end {
         let place = dictionary.tags.get(tag as usize);
         node.row = place.row;
         if place.row != NONE {

@@ -111,7 +111,8 @@ pub fn write<'a>(
         from = place + if kind == kind::CDATA { 9 } else { 1 };
         is_text = matches!(kind, kind::CLOSE | kind::CLOSE_EMPTY | kind::CDATA_END | kind::ASIDE_END);
         let is_attribute = kind == kind::ATTRIBUTE;
-        if is_attribute || kind == kind::START && open.is_some() {
+        let is_namespace = node.has(XmlNode::NAMESPACE);
+        if is_attribute && !is_namespace || kind == kind::START && open.is_some() {
             // The open element has something below it.
             if open.now.state & ENTERED == 0 {
                 open.now.state |= ENTERED;
@@ -159,7 +160,7 @@ pub fn write<'a>(
             _ => {}
         }
         let is_end = kind == kind::END || kind == kind::CLOSE_EMPTY;
-        if !(is_end || is_attribute) {
+        if !(is_end || is_attribute) || is_namespace {
             continue;
         }
         // A node ends: the element that is open, or an attribute.

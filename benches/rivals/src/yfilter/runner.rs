@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
+use warpath_backend::twig::members::Members;
 use warpath_backend::twig::{Events, Name};
 use warpath_lang::twig::value::Value;
 
-use super::{Climb, Column, Join, Joined, NONE, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
+use super::{Climb, Column, Join, Joined, NONE, OTHER, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
 
 /// A runner that evaluates all twigs of a [`YFilter`] over one document after the other. A document has fewer
 /// than 2^32 nodes.
@@ -16,6 +17,7 @@ pub struct Runner<'a> {
     filter: &'a YFilter,
     /// The document and each open node.
     open: Vec<Level>,
+    members: Members,
     /// The states with transitions that are active for the children of each level, level after level.
     active: Vec<StateIx>,
     /// The `//`-states that begin below each level.
@@ -84,6 +86,7 @@ impl<'a> Runner<'a> {
         let mut runner = Self {
             filter,
             open: Vec::new(),
+            members: Members::default(),
             active: Vec::new(),
             beginning: Vec::new(),
             tested: Vec::new(),
@@ -107,6 +110,7 @@ impl<'a> Runner<'a> {
         while self.open.len() > 1 {
             self.leave();
         }
+        self.members.end(1);
         if self.open.is_empty() {
             let start = Level { node: 0, active: 0, beginning: 0, tested: 0, is_entered: false };
             self.open.push(start);
@@ -324,6 +328,7 @@ impl<'a> Runner<'a> {
     fn leave(&mut self) {
         let Some(level) = self.open.pop() else { return };
         if level.is_entered {
+            self.members.end(self.open.len() as u32 + 1);
             for state in &self.beginning[level.beginning..] {
                 let levels = &mut self.levels[*state as usize];
                 levels.pop();
@@ -434,7 +439,12 @@ impl Found {
 
 impl Events for Runner<'_> {
     fn open(&mut self, name: Name<'_>) -> bool {
-        self.open_tag(self.filter.tag(name))
+        let mut tag = self.filter.tag(name);
+        if matches!(name, Name::Member(_)) && tag != OTHER && !self.members.is_first(tag.0, self.open.len() as u32)
+        {
+            tag = OTHER;
+        }
+        self.open_tag(tag)
     }
 
     fn close(&mut self, value: Value<'_>) {

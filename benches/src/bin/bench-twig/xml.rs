@@ -30,7 +30,7 @@ struct Recorder {
 impl Events for Recorder {
     fn open(&mut self, name: Name<'_>) -> bool {
         let (name, is_attribute) = match name {
-            Name::Element(name) => (name, false),
+            Name::Element(name) | Name::Member(name) => (name, false),
             Name::Attribute(name) => (name, true),
             Name::Item => (&b""[..], false),
         };

@@ -7,7 +7,8 @@
 //! c opens, ends with null
 //! ```
 //!
-//! The root's value is the document. A repeated name gives one node for each occurrence.
+//! The root's value is the document. A repeated name gives one node for each occurrence; receivers give only the
+//! first of them the name ([`members`](super::members)).
 
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::value::decode;
@@ -41,9 +42,9 @@ pub fn read(text: &[u8], events: &mut impl Events) -> Result<(), TreeFault> {
                 let spelt = &text[node.start as usize + 1..node.end as usize - 1];
                 let wants = if spelt.contains(&b'\\') {
                     decode(spelt, &mut name);
-                    events.open(Name::Element(&name))
+                    events.open(Name::Member(&name))
                 } else {
-                    events.open(Name::Element(spelt))
+                    events.open(Name::Member(spelt))
                 };
                 (children[next as usize], wants)
             } else {
@@ -152,9 +153,9 @@ impl Record<'_> {
                 let spelt = &text[node.start() as usize + 1..node.end as usize - 1];
                 let wants = if spelt.contains(&b'\\') {
                     decode(spelt, name);
-                    events.open(Name::Element(name))
+                    events.open(Name::Member(name))
                 } else {
-                    events.open(Name::Element(spelt))
+                    events.open(Name::Member(spelt))
                 };
                 (at + 1, wants)
             } else {

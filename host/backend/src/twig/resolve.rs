@@ -2,8 +2,9 @@
 
 use warpath_lang::twig::value::Value;
 
+use super::members::Members;
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx};
-use super::set::{Tag, TagIx, TwigSet};
+use super::set::{OTHER, Tag, TagIx, TwigSet};
 use super::values::Scratch;
 use super::{Events, Name};
 
@@ -31,6 +32,7 @@ pub struct Resolver<'a, R> {
 pub struct ResolverMemory {
     /// The tags of the open nodes, and whether each was entered.
     open: Vec<(TagIx, bool)>,
+    members: Members,
     passed: Vec<RowIx>,
     scratch: Scratch,
 }
@@ -43,6 +45,7 @@ impl<'a, R: Rows> Resolver<'a, R> {
     /// Drops the current document.
     pub fn reset(&mut self) {
         self.memory.open.clear();
+        self.memory.members.end(1);
     }
 }
 
@@ -64,13 +67,21 @@ impl<R: Rows> Resolver<'_, R> {
 impl<R: Rows> Events for Resolver<'_, R> {
     #[inline]
     fn open(&mut self, name: Name<'_>) -> bool {
-        self.open_tag(self.set.tag(name))
+        let mut tag = self.set.tag(name);
+        let ResolverMemory { open, members, .. } = &mut self.memory;
+        if matches!(name, Name::Member(_)) && tag != OTHER && !members.is_first(tag, open.len() as u32 + 1) {
+            tag = OTHER;
+        }
+        self.open_tag(tag)
     }
 
     #[inline]
     fn close(&mut self, value: Value<'_>) {
-        let Self { set, memory: ResolverMemory { open, passed, scratch }, rows } = self;
+        let Self { set, memory: ResolverMemory { open, members, passed, scratch }, rows } = self;
         let Some((tag, is_entered)) = open.pop() else { return };
+        if is_entered {
+            members.end(open.len() as u32 + 2);
+        }
         let Tag { is_attribute, row, values } = &set.tags[tag as usize];
         passed.clear();
         passed.push(if *is_attribute { ANY_ATTRIBUTE } else { ANY_ELEMENT });

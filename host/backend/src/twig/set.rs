@@ -321,7 +321,7 @@ impl TwigSet {
     #[must_use]
     pub fn tag(&self, name: Name<'_>) -> TagIx {
         match name {
-            Name::Element(name) => self.elements.get(name).copied().unwrap_or(OTHER),
+            Name::Element(name) | Name::Member(name) => self.elements.get(name).copied().unwrap_or(OTHER),
             Name::Attribute(name) => self.attributes.get(name).copied().unwrap_or(OTHER_ATTRIBUTE),
             Name::Item => OTHER,
         }

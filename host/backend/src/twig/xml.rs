@@ -1,7 +1,8 @@
 //! XML as events. An element is a node. Each of its attributes is a node below it, before the element's
 //! content.
 //!
-//! Names are those of the text, with their prefixes; namespaces are not resolved. The value of an element is
+//! Names are those of the text, with their prefixes; namespaces are not resolved. A declaration of a namespace
+//! (`xmlns`, `xmlns:…`) is no attribute (XPath 1.0, section 5.3), and so no node. The value of an element is
 //! its own text, CDATA included, without the text of the elements in it. XML's own entities and character
 //! references are known; other entities are errors. A document type is skipped. So no text ever expands to
 //! more than its own length.
@@ -85,7 +86,9 @@ impl Open {
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| error.to_string())?;
             let name = attribute.key.as_ref().as_bytes();
-            if events.open(Name::Attribute(name)) {
+            if is_namespace(name) {
+                value_of(&attribute)?;
+            } else if events.open(Name::Attribute(name)) {
                 let value = value_of(&attribute)?;
                 events.close(Value::Text(value.as_bytes()));
             } else {
@@ -124,6 +127,11 @@ impl Open {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// Returns whether this is the name of a namespace's declaration.
+fn is_namespace(name: &[u8]) -> bool {
+    name.strip_prefix(b"xmlns").is_some_and(|rest| rest.is_empty() || rest[0] == b':')
 }
 
 /// The value of an attribute.

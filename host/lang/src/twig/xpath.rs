@@ -145,6 +145,9 @@ impl Parser<'_> {
                 Some(char) => format!("a name or `*` is missing before `{char}`"),
             }));
         }
+        if is_attribute && (name == "xmlns" || name.starts_with("xmlns:")) {
+            return Err(self.error(format!("`{name}` declares a namespace, and is no attribute")));
+        }
         let name = name.to_owned();
         self.at += name.len();
         if self.peek() == Some('(') {
