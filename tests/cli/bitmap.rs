@@ -1,6 +1,7 @@
 //! `warpath bitmap build`, `info` and `range`, and `--where`.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
@@ -459,4 +460,24 @@ fn inputs_without_lines_are_indexed_too() {
     folder.run(&["bitmap", "build", "t.arrow", "--column=a", "--column=text=b", "-o", "t.wpb"]).ok();
     assert_eq!(range(&folder, &["t.wpb", "not a = 1"]).ok(), "2\n3\n");
     assert_eq!(range(&folder, &["t.wpb", "text >= 'y' or a > 2"]).ok(), "2\n3\n");
+}
+
+/// Without the file, an index cannot be checked. It says so where no file beside it can be the one.
+#[test]
+fn an_index_whose_file_has_changed_is_told() {
+    let folder = folder();
+    let count = |folder: &Folder| folder.run(&["bitmap", "range", "--count", "p.wpb", "followers >= 0"]);
+    let before = count(&folder);
+    assert_eq!(before.stderr, "", "{before}");
+    File::options().append(true).open(folder.path("people.ndjson")).unwrap().write_all(b"{}\n").unwrap();
+    let after = count(&folder);
+    assert_eq!(after.text(), before.text());
+    let size = people().len();
+    assert_eq!(
+        after.stderr,
+        format!(
+            "note: no file beside the index has the size ({size} bytes) and the time of the file that was indexed: \
+             it may have changed; name it after the expression, so that it is checked\n"
+        )
+    );
 }

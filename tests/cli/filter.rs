@@ -385,3 +385,17 @@ fn large_and_deep_documents() {
     let ran = folder.run(&["filter", "-s", "subs", "--on-error=skip", "lines"]);
     assert!(ran.code == 0 && ran.text() == "lines:2\tdeep\n", "{ran}");
 }
+
+/// A document in another encoding is one that its user can convert.
+#[test]
+fn other_encodings_are_told() {
+    let latin = b"<?xml version='1.0' encoding = \"ISO-8859-1\"?>\n<r><a>caf\xe9</a></r>\n";
+    let folder = Folder::new(&[("s", b"a\t//a\n"), ("latin.xml", latin), ("bad.xml", b"<r>\xe9</r>")]);
+    let run = |file: &str| folder.run(&["filter", "-s", "s", file]);
+    run("latin.xml").failed(
+        4,
+        "",
+        "error: latin.xml:2:10: is ISO-8859-1, and not UTF-8; convert it first: `iconv -f ISO-8859-1 -t UTF-8`",
+    );
+    run("bad.xml").failed(4, "", "error: bad.xml:1:4: is not UTF-8\n");
+}

@@ -503,7 +503,10 @@ fn lines<A: Accelerator>(
             "other faults"
         );
         // Besides the lines that are too deep or too wide, lines that pass very many tests may be unfit.
-        ensure!(unfit.iter().all(|line| found.unfit.contains(&(*line as u32))), "what is too deep or wide fits");
+        ensure!(
+            unfit.iter().all(|line| found.unfit.contains(&(*line as u32))),
+            "what is too deep or wide fits"
+        );
         ensure!(2 * (found.unfit.len() - unfit.len()) <= texts.len(), "half of the records do not fit");
         let mut answers = set.answers(&found.matched);
         answers.sort_unstable();

@@ -249,7 +249,7 @@ fn values_are_compared_exactly() {
     assert!(of_xml("/x:a/@y:b", "<x:a xmlns:x='u' y:b=''/>") && !of_xml("/a", "<x:a/>"));
 }
 
-/// Of the members of one name, a name means the first, as in queries. `*` and `//` reach all.
+/// A name means the first of the members with this name, as in queries. `*` and `//` reach all.
 #[test]
 fn a_repeated_name_is_its_first_member() {
     let is_match = |query: &str, text: &str| !of_json(&[query], text).is_empty();

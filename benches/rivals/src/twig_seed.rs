@@ -120,7 +120,14 @@ impl SeedQueries {
     /// Makes an encoder of documents.
     #[must_use]
     pub fn encoder(&self) -> SeedEncoder<'_> {
-        SeedEncoder { queries: self, events: Vec::new(), documents: vec![0], open: Vec::new(), members: Members::default(), deepest: 0 }
+        SeedEncoder {
+            queries: self,
+            events: Vec::new(),
+            documents: vec![0],
+            open: Vec::new(),
+            members: Members::default(),
+            deepest: 0,
+        }
     }
 }
 

@@ -34,8 +34,6 @@ mod index;
 mod inherited;
 mod install;
 mod meant;
-#[cfg(unix)]
-mod memory;
 mod out;
 mod pack;
 mod query;
@@ -68,6 +66,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
 use failure::Failure;
 use warpath_terminal::escape::{escaped, escaped_lines};
+#[cfg(unix)]
+use warpath_terminal::memory;
 use warpath_terminal::messages::{Message, Ui};
 use warpath_terminal::options::{MessageFormat, When};
 
@@ -95,7 +95,9 @@ pub fn main() -> ExitCode {
     #[cfg(unix)]
     let _ = signals::clean_up_after();
     #[cfg(unix)]
-    let _ = memory::end_if_none_is_left();
+    let _ = memory::end_if_none_is_left(
+        "`--max-record SIZE` refuses long records, and `--workers 1` takes less memory",
+    );
     let ui = Ui::of(&cli.messages);
     match dispatch(cli, &ui, started) {
         Ok(code) => code,

@@ -4,6 +4,11 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// An allocation that fails ends the program with a message.
+#[cfg(unix)]
+#[global_allocator]
+static MEMORY: warpath_terminal::memory::Noting = warpath_terminal::memory::Noting;
+
 fn main() -> ExitCode {
     cli::main()
 }

@@ -100,7 +100,10 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     let ui = match &program.command {
-        Command::Sql(args) => Ui::of(&args.sql.messages),
+        Command::Sql(args) => {
+            sql::end_if_the_system_refuses();
+            Ui::of(&args.sql.messages)
+        }
         Command::Scheduler(_) | Command::Executor(_) => Ui::new(When::Auto, false, MessageFormat::Human),
     };
     let run = match program.command {

@@ -24,6 +24,8 @@ use std::sync::Arc;
 use clap::Parser;
 use datafusion::prelude::SessionContext;
 use tokio::runtime::Runtime;
+#[cfg(unix)]
+use warpath_terminal::memory;
 use warpath_terminal::messages::Ui;
 
 use crate::options::Options;
@@ -40,10 +42,29 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     let ui = Ui::of(&args.messages);
+    end_if_the_system_refuses();
     let open = |_: &Runtime, options: &Options, report: &Arc<Report>| {
         options.context_with(report).map_err(|error| Failure::of_query(error, ""))
     };
     ended(run(&args, &ui, open), &ui)
+}
+
+/// Ends the program with a message if an allocation fails, or if tokio cannot start a thread, which is a
+/// panic there. A panic of one of its threads would leave the others waiting.
+pub fn end_if_the_system_refuses() {
+    #[cfg(unix)]
+    {
+        // A failure is no error here: the program then aborts all the same, without the message.
+        let _ = memory::end_if_none_is_left("`--workers 1` takes less memory");
+        let report = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let message = panic.payload_as_str().unwrap_or_default();
+            if message.starts_with("OS can't spawn worker thread") {
+                memory::end_with(format_args!("no thread can be started: {message}"), 2);
+            }
+            report(panic);
+        }));
+    }
 }
 
 /// The arguments of a program. Shows help, and mistakes in arguments.
@@ -84,7 +105,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(args.engine.threads()).thread_stack_size(STACK).enable_all();
-    let runtime = runtime.build().map_err(Failure::of_system)?;
+    let no_thread = |error| Failure::usage(format!("no thread can be started: {error}"));
+    let runtime = runtime.build().map_err(no_thread)?;
     let report = Arc::new(Report::default());
     let context = open(&runtime, &args.options(), &report)?;
     let mut session = Session {
@@ -95,7 +117,7 @@ pub fn run(
         output: args.output.clone(),
         progress: args.progress,
         ui: ui.clone(),
-        signals: watch::Signals::wait().map_err(Failure::of_system)?,
+        signals: watch::Signals::wait().map_err(no_thread)?,
         columns: BTreeSet::new(),
     };
     let done = all(args, &mut session);

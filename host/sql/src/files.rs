@@ -8,6 +8,8 @@
 //! 'logs/*/*.ndjson'        logs/year=2026/a.ndjson     column year
 //! 'logs/year=2026/*'       logs/year=2026/a.ndjson     no column
 //! ```
+//!
+//! With the option `filename`, the path of each record's file is the column [`FILENAME`], after these.
 
 use std::collections::HashSet;
 use std::fs;
@@ -37,12 +39,15 @@ use warpath::{FolderFiles, Source};
 use crate::format::WarpathFormat;
 use crate::reader::external;
 
+/// The column of the files' paths.
+const FILENAME: &str = "filename";
+
 /// A table of local files.
 #[derive(Debug)]
 pub struct FilesTable {
     name: PathBuf,
     format: Arc<WarpathFormat>,
-    /// The keys of folders that are columns.
+    /// The keys of folders that are columns, and [`FILENAME`].
     keys: Vec<String>,
     schema: TableSchema,
 }
@@ -64,7 +69,7 @@ impl FilesTable {
         declared: Option<SchemaRef>,
         session: &dyn Session,
     ) -> Result<Self> {
-        let found = list(name)?;
+        let found = list(name, format.has_filename)?;
         let keys = keys(&found);
         let objects: Vec<ObjectMeta> = found.into_iter().map(|it| it.object).collect();
         let store = session.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
@@ -98,7 +103,7 @@ impl FilesTable {
             Default::default(),
         )?;
         let mut files = Vec::new();
-        for found in list(&self.name)? {
+        for found in list(&self.name, self.format.has_filename)? {
             // A file that has come since the table was opened may be in another kind of folder.
             let Some(values) = found.values(&self.keys) else { continue };
             let mut file = PartitionedFile::from(found.object);
@@ -178,14 +183,22 @@ fn enough(files: &[PartitionedFile], limit: usize) -> usize {
 }
 
 /// The files that a name means, in the order of their names.
-fn list(name: &Path) -> Result<Vec<Found>> {
+fn list(name: &Path, has_filename: bool) -> Result<Vec<Found>> {
     let base = base(name);
     let sources = Source::named(name, FolderFiles::Json).map_err(|error| external(error.into()))?;
     let paths = sources.into_iter().filter_map(|source| match source {
         Source::File(path) => Some(path),
         _ => None,
     });
-    paths.map(|path| found(&path, &base)).collect()
+    let found = paths.map(|path| {
+        let mut found = found(&path, &base)?;
+        if has_filename {
+            found.folders.retain(|(key, _)| key != FILENAME);
+            found.folders.push((FILENAME.to_owned(), path.display().to_string()));
+        }
+        Ok(found)
+    });
+    found.collect()
 }
 
 /// The folder beneath which folders may be columns: a folder itself, or that before a pattern's first

@@ -18,7 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::kept;
-use crate::options::SchemaFrom;
+use crate::options::{Options, SchemaFrom};
 use crate::reader::Reader;
 use crate::schema;
 use crate::source::WarpathSource;
@@ -29,6 +29,7 @@ pub const EXTENSIONS: [&str; 4] = ["warpath", "ndjson", "jsonl", "json"];
 /// Makes the format for tables (`CREATE EXTERNAL TABLE … STORED AS WARPATH`).
 ///
 /// `OPTIONS ('format.schema' 'line')` sets the source of columns: `all`, `line` or `sample:N`.
+/// `OPTIONS ('format.filename' 'true')` adds the column `filename`, with the file of each record.
 ///
 /// ```
 /// use datafusion::common::GetExt;
@@ -79,13 +80,16 @@ impl FileFormatFactory for WarpathFormatFactory {
 pub struct WarpathFormat {
     reader: Arc<Reader>,
     pub schema_from: SchemaFrom,
+    /// True if tables of local files have a column `filename`.
+    pub has_filename: bool,
     /// The schema that was made of all records.
     of_all: Mutex<Option<SchemaRef>>,
 }
 
 impl WarpathFormat {
     pub fn new(reader: Arc<Reader>) -> Self {
-        Self { schema_from: reader.options.schema, reader, of_all: Mutex::default() }
+        let Options { schema: schema_from, filename: has_filename, .. } = reader.options;
+        Self { schema_from, has_filename, reader, of_all: Mutex::default() }
     }
 
     /// The format with the options of a table.
@@ -100,7 +104,17 @@ impl WarpathFormat {
                     Ok(from) => format.schema_from = from,
                     Err(error) => return plan_err!("the option `{key}`: {error}"),
                 },
-                _ => return plan_err!("there is no option `{key}`; the format has `format.schema`"),
+                "filename" => match value.parse() {
+                    Ok(yes) => format.has_filename = yes,
+                    Err(_) => {
+                        return plan_err!("the option `{key}`: `{value}` is neither `true` nor `false`");
+                    }
+                },
+                _ => {
+                    return plan_err!(
+                        "there is no option `{key}`; the format has `format.schema` and `format.filename`"
+                    );
+                }
             }
         }
         Ok(format)

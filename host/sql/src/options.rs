@@ -63,6 +63,8 @@ pub struct Options {
     pub on_error: OnError,
     /// The source of columns.
     pub schema: SchemaFrom,
+    /// True if tables of local files have a column `filename`, with the file of each record.
+    pub filename: bool,
     /// True if schemas are kept: those of files beside them, and those of objects in [`cache`](Self::cache).
     pub keeps_schemas: bool,
     /// The folder in which the schemas of objects are kept; `None` keeps none.
@@ -81,6 +83,7 @@ impl Default for Options {
             workers: 0,
             on_error: OnError::Fail,
             schema: SchemaFrom::All,
+            filename: false,
             keeps_schemas: true,
             cache: None,
             memory: None,

@@ -112,18 +112,25 @@ impl Report {
         *self.inner().skipped.entry(file.to_owned()).or_default() += records;
     }
 
-    /// Adds the values that columns of these names did not take. Returns their number.
-    pub(crate) fn add(&self, names: &[String], tally: &Tally) -> u64 {
+    /// Adds the values that columns of these names did not take. Returns their number. `lines` is the number
+    /// of lines before those that the tally has counted; it is asked for only if a line is reported.
+    pub(crate) fn add(&self, names: &[String], tally: &Tally, lines: impl Fn() -> Option<u64>) -> u64 {
         let mut all = 0;
         for (name, column) in names.iter().zip(&tally.columns) {
             let count = column.mismatch.count + column.overflow.count;
             if count > 0 {
                 all += count;
+                let is_new = {
+                    let mut inner = self.inner();
+                    let refused = inner.columns.entry(name.clone()).or_default();
+                    refused.count += count;
+                    refused.first.is_none()
+                };
                 let first = [&column.mismatch, &column.overflow].into_iter().find_map(|it| it.first.clone());
-                let mut inner = self.inner();
-                let refused = inner.columns.entry(name.clone()).or_default();
-                refused.count += count;
-                refused.first = refused.first.take().or(first);
+                if is_new && let (Some((file, line)), Some(before)) = (first, lines()) {
+                    // Another scan may have reported a line meanwhile: any will do.
+                    self.inner().columns.entry(name.clone()).or_default().first = Some((file, before + line));
+                }
             }
         }
         all

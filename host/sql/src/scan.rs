@@ -226,7 +226,9 @@ impl Batches {
         if let Run::Columns(batches) = &self.run {
             let names: Vec<String> =
                 columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
-            counts.refused.add(reader.report.add(&names, batches.losses()) as usize);
+            // Lines of a part count from its first line.
+            let lines = || if self.base == 0 { Some(0) } else { lines_before(&self.name, self.base).ok() };
+            counts.refused.add(reader.report.add(&names, batches.losses(), lines) as usize);
         }
         if reader.reports_by_metrics {
             counts.name_left_out(&reader.report.take(), &self.name, self.base);

@@ -126,9 +126,9 @@ impl Files {
 
     /// The table of objects. `name` is the name in the query.
     async fn table(&self, name: &str, urls: Vec<ListingTableUrl>) -> Result<Arc<dyn TableProvider>> {
-        let state = self.state(name)?;
-        let options =
-            ListingOptions::new(Arc::new(WarpathFormat::new(self.reader.clone()))).with_file_extension("");
+        let (state, format) = (self.state(name)?, WarpathFormat::new(self.reader.clone()));
+        refuse_filename(&format, name)?;
+        let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
         let config = config.infer_partitions_from_path(&state).await?;
         let files = list(&config, &state).await?;
@@ -237,6 +237,8 @@ impl TableProviderFactory for Locations {
             let declared = (!declared.fields().is_empty()).then(|| Arc::new(declared));
             return Ok(Arc::new(FilesTable::open(&path, format, declared, session).await?));
         }
+        let name = command.locations.join(", ");
+        refuse_filename(&WarpathFormat::of_options(self.reader.clone(), &command.options)?, &name)?;
         command.schema = Arc::new(DFSchema::try_from(declared)?);
         let mut all = Vec::new();
         for name in &command.locations {
@@ -247,9 +249,16 @@ impl TableProviderFactory for Locations {
             let urls = locations(&self.reader, name, false).await?;
             all.extend(urls.into_iter().map(|location| String::from(location.url)));
         }
-        let name = command.locations.join(", ");
         command.locations = all;
         self.tables.create(state, &command).await.map_err(|error| named(&name, error))
+    }
+}
+
+/// Refuses the column `filename` where no table has it.
+fn refuse_filename(format: &WarpathFormat, name: &str) -> Result<()> {
+    match format.has_filename {
+        true => plan_err!("{name}: only a table of local files has the column `filename`"),
+        false => Ok(()),
     }
 }
 

@@ -271,3 +271,97 @@ fn statements_come_from_a_file_or_standard_input() {
     child.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), "n\n3\n");
 }
+
+/// The first line of a part is not that of its file.
+#[test]
+fn values_that_are_not_taken_have_lines_of_their_file() {
+    let folder = folder();
+    // More than one part, with the wrong value in the last.
+    let line = format!("{{\"n\":1,\"s\":\"{}\"}}\n", "x".repeat(85));
+    let text_of_file = line.repeat(60_000) + "{\"n\":\"x\"}\n" + &line;
+    fs::write(folder.path().join("parts.ndjson"), text_of_file).unwrap();
+    for workers in ["1", "3"] {
+        let query = "SELECT max(n) AS n FROM 'parts.ndjson'";
+        let arguments = ["--schema", "sample:10", "--workers", workers, "--format", "csv", query];
+        let output = run(folder.path(), &arguments);
+        assert_eq!(text(&output.stdout), "n\n1\n");
+        let said = text(&output.stderr);
+        assert!(said.contains("1 value not taken"), "{said}");
+        assert!(said.contains("parts.ndjson:60001)"), "{workers}: {said}");
+    }
+}
+
+#[test]
+fn records_have_the_names_of_their_files() {
+    let folder = folder();
+    fs::create_dir_all(folder.path().join("logs/year=2026")).unwrap();
+    fs::copy(folder.path().join("log.ndjson"), folder.path().join("logs/year=2026/a.ndjson")).unwrap();
+    fs::write(folder.path().join("logs/year=2026/b.ndjson"), "{\"ms\":2,\"filename\":\"own\"}\n").unwrap();
+    let ran = |arguments: &[&str]| {
+        let output = run(folder.path(), &[&["--format", "csv"], arguments].concat());
+        (text(&output.stdout).to_owned(), text(&output.stderr).to_owned(), output.status.code())
+    };
+    let by_file = "SELECT filename, year, count(*) AS n FROM 'logs/' GROUP BY 1, 2 ORDER BY 1";
+    let (rows, said, _) = ran(&["--filename", by_file]);
+    assert_eq!(
+        rows, "filename,year,n\nlogs/year=2026/a.ndjson,2026,3\nlogs/year=2026/b.ndjson,2026,1\n",
+        "{said}"
+    );
+    let (rows, ..) = ran(&["--filename", "SELECT ms FROM 'logs/' WHERE filename LIKE '%/b.ndjson'"]);
+    assert_eq!(rows, "ms\n2\n");
+    // A condition on names reads the files that it is about.
+    let (plan, ..) = ran(&["--filename", "EXPLAIN SELECT ms FROM 'logs/' WHERE filename LIKE '%/b.ndjson'"]);
+    assert!(plan.contains("b.ndjson") && !plan.contains("a.ndjson"), "{plan}");
+    // Without the option, a member has that name.
+    assert_eq!(ran(&["SELECT filename FROM 'logs/' WHERE ms = 2"]).0, "filename\nown\n");
+    let table = "CREATE EXTERNAL TABLE t STORED AS WARPATH LOCATION 'log.ndjson' \
+                 OPTIONS ('format.filename' 'true'); SELECT DISTINCT filename FROM t";
+    assert_eq!(ran(&[table]).0, "filename\nlog.ndjson\n");
+    let (_, said, code) = ran(&[&table.replace("'true'", "'yes'")]);
+    assert!(code == Some(3) && said.contains("`yes` is neither `true` nor `false`"), "{said}");
+}
+
+/// A line that the schema leaves out is a record in all scans of a query, as for other commands.
+#[test]
+fn odd_lists_of_members_are_records_in_all_scans() {
+    let folder = folder();
+    let records = "{\"a\":1,\"o\":{\"b\":1}}\n{\"a\":1,,}\n{\"a\":3,\"o\":{\"b\":2}}\n";
+    fs::write(folder.path().join("odd.ndjson"), records).unwrap();
+    let query = "SELECT (SELECT count(*) FROM 'odd.ndjson') AS records, count(a) AS a, count(*) AS rows, \
+                 sum(CASE WHEN o['b'] > 0 THEN 1 ELSE 0 END) AS o FROM 'odd.ndjson'";
+    let output = run(folder.path(), &["--on-error", "skip", "--format", "csv", query]);
+    assert_eq!(text(&output.stdout), "records,a,rows,o\n3,3,3,2\n", "{}", text(&output.stderr));
+}
+
+/// The system may refuse threads or memory. The program then ends with a message, and never waits.
+#[test]
+#[cfg(target_os = "linux")]
+fn short_memory_ends_the_program() {
+    let folder = folder();
+    let query = "SELECT level, count(*) FROM 'log.ndjson' GROUP BY level";
+    let mut refused = 0;
+    let program = fs::metadata(env!("CARGO_BIN_EXE_warpath-sql")).unwrap().len() / 1024;
+    for more in [20_000, 50_000, 100_000, 150_000, 200_000, 300_000, 400_000] {
+        let kilobytes = program + more;
+        let shell = "ulimit -v \"$1\"; shift; exec \"$0\" \"$@\"";
+        let output = Command::new("sh")
+            .args(["-c", shell, env!("CARGO_BIN_EXE_warpath-sql"), &kilobytes.to_string()])
+            .args(["--workers", "4", query])
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        match output.status.code() {
+            Some(0) => {}
+            Some(2 | 4) => {
+                refused += 1;
+                let is_told =
+                    said.contains("no thread can be started") || said.contains("there is no memory");
+                assert!(is_told && !said.contains("panicked"), "{kilobytes}: {said}");
+            }
+            code => panic!("{kilobytes}: {code:?} {said}"),
+        }
+    }
+    assert!(refused > 0);
+}

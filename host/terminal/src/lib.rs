@@ -7,9 +7,12 @@
 //! | [`progress`] | a bar with the bytes that are read |
 //! | [`json`] | JSON with indentation and colours |
 //! | [`escape`] | the printed form of names |
+//! | `memory` | the end of a program that gets no memory (on Unix) |
 
 pub mod escape;
 pub mod json;
+#[cfg(unix)]
+pub mod memory;
 pub mod messages;
 pub mod options;
 pub mod progress;

@@ -17,8 +17,8 @@ const ANY: u32 = 0;
 const COMPARED_A_NODE: u32 = 8;
 
 /// Writes the program of the record at `root`, without the `Answer`, one operation at a time. Returns false
-/// if the program is incomplete: the record is deeper than [`MAX_LEVELS`], its objects repeat names too often,
-/// or `op` returned false because there was no room.
+/// if the program is incomplete: the record is deeper than [`MAX_LEVELS`], its objects repeat names too
+/// often, or `op` returned false because there was no room.
 #[inline(always)]
 pub fn write<T: Text>(
     dictionary: &Dictionary<'_>,
@@ -106,13 +106,7 @@ pub fn write<T: Text>(
 
 /// Passes to `row` the rows that a value passes, with the number of its name, or 0.
 #[inline(always)]
-fn rows<T: Text>(
-    dictionary: &Dictionary<'_>,
-    text: &T,
-    tag: u32,
-    value: TapeNode,
-    mut row: impl FnMut(u32),
-) {
+fn rows<T: Text>(dictionary: &Dictionary<'_>, text: &T, tag: u32, value: TapeNode, mut row: impl FnMut(u32)) {
     row(ANY);
     let mut list = NONE;
     if tag != 0 {

@@ -8,7 +8,9 @@ use warpath_backend::twig::members::Members;
 use warpath_backend::twig::{Events, Name};
 use warpath_lang::twig::value::Value;
 
-use super::{Climb, Column, Join, Joined, NONE, OTHER, Path, PathIx, START, State, StateIx, Tag, YFilter, rows};
+use super::{
+    Climb, Column, Join, Joined, NONE, OTHER, Path, PathIx, START, State, StateIx, Tag, YFilter, rows,
+};
 
 /// A runner that evaluates all twigs of a [`YFilter`] over one document after the other. A document has fewer
 /// than 2^32 nodes.
@@ -440,7 +442,9 @@ impl Found {
 impl Events for Runner<'_> {
     fn open(&mut self, name: Name<'_>) -> bool {
         let mut tag = self.filter.tag(name);
-        if matches!(name, Name::Member(_)) && tag != OTHER && !self.members.is_first(tag.0, self.open.len() as u32)
+        if matches!(name, Name::Member(_))
+            && tag != OTHER
+            && !self.members.is_first(tag.0, self.open.len() as u32)
         {
             tag = OTHER;
         }

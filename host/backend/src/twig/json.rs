@@ -7,8 +7,8 @@
 //! c opens, ends with null
 //! ```
 //!
-//! The root's value is the document. A repeated name gives one node for each occurrence; receivers give only the
-//! first of them the name ([`members`](super::members)).
+//! The root's value is the document. A repeated name gives one node for each occurrence. Receivers give only
+//! the first of them the name ([`members`](super::members)).
 
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::value::decode;

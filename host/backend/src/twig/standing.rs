@@ -239,10 +239,8 @@ impl CpuTwigs {
         events: &mut impl Events,
     ) -> Result<bool, DocumentFault> {
         if documents == Documents::Xml {
-            let text = str::from_utf8(text).map_err(|error| {
-                let (at, message) = (error.valid_up_to() as u64, "is not UTF-8".to_owned());
-                DocumentFault::Xml(XmlError { at, message })
-            })?;
+            let text = str::from_utf8(text)
+                .map_err(|error| DocumentFault::Xml(xml::not_utf8(text, error.valid_up_to() as u64)))?;
             return xml::read(text, events).map(|()| true).map_err(DocumentFault::Xml);
         }
         let mut read = Ok(false);

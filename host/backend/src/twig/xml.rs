@@ -1,11 +1,11 @@
 //! XML as events. An element is a node. Each of its attributes is a node below it, before the element's
 //! content.
 //!
-//! Names are those of the text, with their prefixes; namespaces are not resolved. A declaration of a namespace
-//! (`xmlns`, `xmlns:…`) is no attribute (XPath 1.0, section 5.3), and so no node. The value of an element is
-//! its own text, CDATA included, without the text of the elements in it. XML's own entities and character
-//! references are known; other entities are errors. A document type is skipped. So no text ever expands to
-//! more than its own length.
+//! Names are those of the text, with their prefixes; namespaces are not resolved. A declaration of a
+//! namespace (`xmlns`, `xmlns:…`) is no attribute (XPath 1.0, section 5.3), and so no node. The value of an
+//! element is its own text, CDATA included, without the text of the elements in it. XML's own entities and
+//! character references are known; other entities are errors. A document type is skipped. So no text ever
+//! expands to more than its own length.
 
 use std::borrow::Cow;
 
@@ -64,6 +64,27 @@ pub fn read(text: &str, events: &mut impl Events) -> Result<(), XmlError> {
         Open { has_root: false, .. } => Err(XmlError { at, message: "there is no element".to_owned() }),
         _ => Ok(()),
     }
+}
+
+/// The error of a document that is not UTF-8 at an offset. It says how to convert a document whose
+/// declaration gives its encoding.
+pub(super) fn not_utf8(text: &[u8], at: u64) -> XmlError {
+    let declared = || {
+        let declaration = text.strip_prefix(b"<?xml")?;
+        let declaration = str::from_utf8(&declaration[..memchr::memmem::find(declaration, b"?>")?]).ok()?;
+        let (_, value) = declaration.split_once("encoding")?;
+        let value = value.trim_ascii_start().strip_prefix('=')?.trim_ascii_start();
+        let encoding = value.split(['"', '\'']).nth(1)?;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        (!encoding.is_empty() && encoding.bytes().all(is_name)).then_some(encoding)
+    };
+    let message = match declared() {
+        Some(encoding) if !encoding.eq_ignore_ascii_case("utf-8") => {
+            format!("is {encoding}, and not UTF-8; convert it first: `iconv -f {encoding} -t UTF-8`")
+        }
+        _ => "is not UTF-8".to_owned(),
+    };
+    XmlError { at, message }
 }
 
 /// The open elements.

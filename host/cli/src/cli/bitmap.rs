@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use indicatif::BinaryBytes;
 use warpath::Source;
@@ -306,6 +308,13 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let index = BitmapIndex::open(&args.index).map_err(Failure::of_bitmap)?;
     if let Some(file) = &args.file {
         index.check(file).map_err(Failure::of_bitmap)?;
+    } else if let Some((bytes, modified)) = index.info().input
+        && !is_beside(&args.index, bytes, modified)
+    {
+        ui.note(format_args!(
+            "no file beside the index has the size ({bytes} bytes) and the time of the file that was indexed: it \
+             may have changed; name it after the expression, so that it is checked"
+        ));
     }
     let opened = started.elapsed();
     let plan = Plan::of(&index, &args.expression.parse()?, args.approximate.approximate)?;
@@ -342,6 +351,18 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
+    })
+}
+
+/// Returns whether a folder of few files has a file with this size and this time of its last change beside
+/// an index, or may have one.
+fn is_beside(index: &Path, bytes: u64, modified: SystemTime) -> bool {
+    const MOST: usize = 10_000;
+    let folder = index.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(files) = fs::read_dir(folder) else { return true };
+    let mut files = files.filter_map(|file| file.ok()?.metadata().ok()).enumerate();
+    files.any(|(at, file)| {
+        at == MOST || file.len() == bytes && file.modified().is_ok_and(|time| time == modified)
     })
 }
 

@@ -22,6 +22,7 @@ Examples:
   warpath sql \"SELECT user['lang'] AS lang, avg(ms) FROM 'log.ndjson' GROUP BY lang\"
   warpath sql --schema line \"SELECT json_path_int(line, '$.a.b') AS b FROM 'odd.ndjson'\"
   warpath sql -o langs.parquet \"SELECT DISTINCT user['lang'] AS lang FROM 'tweets.ndjson'\"
+  warpath sql --filename \"SELECT filename, count(*) FROM 'logs/' GROUP BY filename\"
   warpath sql -f report.sql
 
 A quoted name after FROM is a file, a folder or a pattern. Its columns are the members of all records: objects
@@ -58,6 +59,10 @@ pub struct Args {
     /// Source of columns: `all` records, `sample:N` for the first N of each file, or `line` for none
     #[arg(long, value_name = "SOURCE", default_value = "all", value_parser = schema)]
     schema: SchemaFrom,
+
+    /// Add the column `filename` to tables of local files: the file of each record
+    #[arg(long)]
+    filename: bool,
 
     /// Keep no schemas, neither beside files nor those of objects in the user's cache
     #[arg(long)]
@@ -171,6 +176,7 @@ impl Args {
         Options {
             on_error: if self.on_error == Policy::Skip { OnError::Skip } else { OnError::Fail },
             schema: self.schema,
+            filename: self.filename,
             keeps_schemas: !self.no_keep,
             cache: cache(),
             ..self.engine.options()

@@ -6,7 +6,9 @@
 //! allocation whose failure the caller handles aborts nothing.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt;
 use std::io::{self, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use signal_hook::consts::SIGABRT;
@@ -19,11 +21,13 @@ const BAD_INPUT: i32 = 4;
 /// The bytes of the last allocation that failed.
 static FAILED: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator.
-struct Noting;
+/// The advice in the message.
+static HELP: OnceLock<&str> = OnceLock::new();
 
-#[global_allocator]
-static MEMORY: Noting = Noting;
+/// The system's allocator, which keeps the size of an allocation that fails. A program with
+/// [`end_if_none_is_left`] has it as its `#[global_allocator]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Noting;
 
 #[inline(always)]
 fn noted(memory: *mut u8, bytes: usize) -> *mut u8 {
@@ -60,11 +64,12 @@ unsafe impl GlobalAlloc for Noting {
     }
 }
 
-/// Ends the program with a message if an allocation fails.
+/// Ends the program with a message if an allocation fails. `help` is the advice in the message.
 ///
 /// # Errors
 /// If the system refuses the handler.
-pub fn end_if_none_is_left() -> io::Result<()> {
+pub fn end_if_none_is_left(help: &'static str) -> io::Result<()> {
+    HELP.get_or_init(|| help);
     // SAFETY: `abort` raises SIGABRT in its own thread, so the handler interrupts no other code. The handler
     // allocates nothing, as far as paths are short, and waits for no lock.
     unsafe { low_level::register(SIGABRT, end) }.map(drop)
@@ -76,18 +81,23 @@ fn end() {
     if bytes == 0 {
         return;
     }
+    end_with(format_args!("there is no memory for {bytes} more bytes"), BAD_INPUT);
+}
+
+/// Ends the program at once with an error and the advice of [`end_if_none_is_left`]. It waits for no lock and
+/// no thread, and allocates nothing. Temporary files are removed.
+pub fn end_with(message: fmt::Arguments<'_>, code: i32) -> ! {
     temporary::remove_if_free();
-    let mut text = [0; 200];
+    let mut text = [0; 512];
     let mut rest = &mut text[..];
-    let _ = writeln!(
-        rest,
-        "error: there is no memory for {bytes} more bytes\n  help: `--max-record SIZE` refuses long records, and \
-         `--workers 1` takes less memory"
-    );
+    let _ = writeln!(rest, "error: {message}");
+    if let Some(help) = HELP.get() {
+        let _ = writeln!(rest, "  help: {help}");
+    }
     let left = rest.len();
     let written = text.len() - left;
     // Another thread may hold the lock of `io::stderr`.
     // SAFETY: the first `written` bytes of `text` are initialised, and stay borrowed during the call.
     unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), written) };
-    low_level::exit(BAD_INPUT);
+    low_level::exit(code);
 }
