@@ -4,12 +4,14 @@
     tests/layers.py            fails where a rule is broken, and prints the imports that break it
     tests/layers.py --graph    prints the crates, their files and the sizes of their import cycles
 
-Three rules (docs/architecture.md, "Which crate knows which?"):
+Four rules (docs/architecture.md, "Which crate knows which?"):
 
 1. A crate depends only on layers below its own. Development dependencies may name the facade, for examples.
 2. Code of a crate below the facade does not name the facade. Doc comments may.
 3. Inside a crate no cycle of imports has more than LARGEST files. A parent that only re-exports what is in
    its children does not import them. Tests do not count.
+4. The text of a predicate is parsed only where a person wrote it (WRITTEN), and is never made by `format!`.
+   Programs join predicates by their algebra (host/lang/src/predicate/algebra.rs).
 
 Imports are read from the text: `use` declarations, and paths that begin with `crate`, `self`, `super` or a
 child module. A path is followed through re-exports to the file that defines the item.
@@ -40,6 +42,16 @@ LAYERS = [
 ]
 FACADE = "host"
 LARGEST = 3
+# The files that parse what a person wrote as a predicate, or what they advise a person to write.
+WRITTEN = {
+    "host/lang/src/predicate.rs",
+    "host/c/src/input.rs",
+    "host/cli/src/cli/args/options.rs",
+    "host/cli/src/cli/query.rs",
+    "host/cli/src/cli/reasons/lookup.rs",
+    "host/cli/src/cli/reasons/why.rs",
+    "host/python/src/reading.rs",
+}
 
 ITEM = re.compile(
     r"^ *(?:pub(?:\([^)]*\))?\s+)?(?:(?:const|async|unsafe|extern\s+\"[^\"]*\")\s+)*"
@@ -228,6 +240,25 @@ def cycles(graph):
     return found
 
 
+def parsed_predicates():
+    """The places that break rule 4."""
+    faults, seen = [], set()
+    for file in sorted(ROOT.glob("host/**/src/**/*.rs")):
+        name = str(file.relative_to(ROOT))
+        if file.name == "tests.rs" or "/target/" in name:
+            continue
+        code = code_of(file.read_text()).split("#[cfg(test)]\nmod tests {")[0]
+        for found in re.finditer(r"\bPredicate::(?:parse|of_value)\((\s*&?\s*format!)?", code):
+            seen.add(name)
+            line = code.count("\n", 0, found.start()) + 1
+            if found.group(1):
+                faults.append(f"{name}:{line}: `format!` makes the text of a predicate")
+            elif name not in WRITTEN:
+                faults.append(f"{name}:{line}: parses a predicate that no person wrote")
+    unused = sorted(WRITTEN - seen - {"host/lang/src/predicate.rs"})
+    return faults + [f"tests/layers.py: {name} parses no predicate" for name in unused]
+
+
 def main():
     sys.setrecursionlimit(10_000)
     faults, names, below = [], {}, set()
@@ -265,6 +296,7 @@ def main():
                         paths = ", ".join(sorted(why[file, other]))
                         lines.append(f"    {file.relative_to(ROOT)} -> {other.relative_to(ROOT)}: {paths}")
                 faults.append("\n".join(lines))
+    faults += parsed_predicates()
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0

@@ -268,7 +268,7 @@ pub unsafe extern "C" fn warpath_where(input: *mut WarpathInput, expression: *co
         let expression = unsafe { text(expression, "condition")? };
         let mut predicate = Predicate::parse(expression)?;
         if let Some(earlier) = &input.predicate {
-            predicate = Predicate::parse(&format!("({}) && ({expression})", earlier.text()))?;
+            predicate = earlier.and(&predicate)?;
         }
         if let Some(format) = &input.time_format {
             predicate = predicate.with_time_format(format);

@@ -26,9 +26,9 @@ use std::sync::OnceLock;
 use warpath_core::diagnostic::Span;
 use warpath_core::time::{self, Format, Instant, Unit};
 
+use crate::jsonpath::visit::{PartMut, visit_mut, visit_segments_mut};
 use crate::jsonpath::{
-    Comparable, ComparableKind, Comparison, ComparisonOp, FunctionKind, Literal, LiteralKind, LogicalExpr,
-    LogicalExprKind, Segment, SelectorKind, SingularQuery,
+    ComparisonOp, Literal, LiteralKind, LogicalExpr, LogicalExprKind, Segment, SingularQuery,
 };
 
 /// A range of instants: those from the first nanosecond on that are before the last one. Missing bounds are
@@ -229,46 +229,19 @@ impl<'a> InstantTests<'a> {
     }
 }
 
-/// Sets the format of all calls of `time` in an expression that have none.
+/// Sets the format of all calls of `time` that have none.
 pub(crate) fn set_format(expr: &mut LogicalExpr, format: &Format) {
-    match &mut expr.kind {
-        LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => {
-            exprs.iter_mut().for_each(|expr| set_format(expr, format));
-        }
-        LogicalExprKind::Not(expr) => set_format(expr, format),
-        LogicalExprKind::Comparison(test) => {
-            set_format_of(&mut test.left, format);
-            set_format_of(&mut test.right, format);
-        }
-        LogicalExprKind::Exists(query) => set_format_in(&mut query.segments, format),
-        LogicalExprKind::Pattern(test) => {
-            set_format_of(&mut test.subject, format);
-            set_format_of(&mut test.pattern, format);
-        }
-        LogicalExprKind::Value(test) => set_format_of(&mut test.subject, format),
-    }
+    visit_mut(expr, &mut |part| set_format_of(part, format));
 }
 
 /// Sets the format of all calls of `time` that have none, in the filters of segments.
 pub(crate) fn set_format_in(segments: &mut [Segment], format: &Format) {
-    for selector in segments.iter_mut().flat_map(|segment| &mut segment.selectors) {
-        if let SelectorKind::Filter(expr) = &mut selector.kind {
-            set_format(expr, format);
-        }
-    }
+    visit_segments_mut(segments, &mut |part| set_format_of(part, format));
 }
 
-fn set_format_of(value: &mut Comparable, format: &Format) {
-    if let ComparableKind::Function(call) = &mut value.kind {
-        match &mut call.kind {
-            FunctionKind::Length(value) => set_format_of(value, format),
-            FunctionKind::Count(query) | FunctionKind::Value(query) => {
-                set_format_in(&mut query.segments, format);
-            }
-            FunctionKind::Time(call) => {
-                call.format.get_or_insert_with(|| format.clone());
-            }
-        }
+fn set_format_of(part: PartMut<'_>, format: &Format) {
+    if let PartMut::Time(call) = part {
+        call.format.get_or_insert_with(|| format.clone());
     }
 }
 
@@ -323,12 +296,7 @@ impl Numbers<'_> {
     }
 
     fn compare(&self, op: ComparisonOp, number: String) -> LogicalExpr {
-        let span = self.span;
-        let of = |kind| Comparable { kind, span };
-        let left = of(ComparableKind::Query(self.path.clone()));
-        let right = of(ComparableKind::Literal(Literal { kind: LiteralKind::Number(number), span }));
-        let comparison = Comparison { left, op, op_span: span, right, span };
-        LogicalExpr { kind: LogicalExprKind::Comparison(Box::new(comparison)), span }
+        LogicalExpr::compare(self.path.clone(), op, LiteralKind::Number(number))
     }
 
     fn all(&self, exprs: Vec<LogicalExpr>) -> LogicalExpr {

@@ -14,6 +14,9 @@
 //! * A record matches if the predicate is true. `not` and `!` before a test or parentheses select the records
 //!   for which their operand is false or unknown.
 
+mod algebra;
+mod needles;
+
 use std::str::FromStr;
 
 use warpath_core::diagnostic::QueryError;
@@ -25,6 +28,8 @@ use crate::jsonpath::{
     ColumnName, ComparableKind, LogicalExpr, LogicalExprKind, TimeFormat, parse_predicate,
     parse_value_predicate,
 };
+
+pub use algebra::Parts;
 
 /// A condition on a record, parsed.
 ///

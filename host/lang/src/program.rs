@@ -168,6 +168,17 @@ impl Column {
     }
 }
 
+/// The code of a program's predicate about the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardCode {
+    /// The first test.
+    pub first: u32,
+    /// The number of tests, which are the first of the program.
+    pub tests: u32,
+    /// The block of the record's root, which is entered if the predicate is true.
+    pub block: u32,
+}
+
 /// Several queries compiled into one program, with shared prefixes, evaluated in one pass.
 ///
 /// ```
@@ -188,6 +199,8 @@ pub struct Program {
     /// Number of instructions in blocks. The singular paths of filters follow them.
     blocks: u32,
     tests: Vec<Test>,
+    /// The number of tests of the predicate, which are the first.
+    guard_tests: u32,
     literals: Vec<u8>,
     automata: Vec<u16>,
     paths: PathIx,
@@ -310,6 +323,16 @@ impl Program {
     #[must_use]
     pub fn predicate(&self) -> Option<&Arc<Predicate>> {
         self.guard.as_ref().map(|guard| &guard.predicate)
+    }
+
+    /// Returns where the code of the predicate is, if there is a predicate whose tests run no blocks.
+    // Hidden: a backend alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn guard_code(&self) -> Option<GuardCode> {
+        self.guard.as_ref()?;
+        let Instr { a: first, c: runs_block, target: block, .. } = self.instrs[0];
+        (runs_block == 0).then_some(GuardCode { first: first as u32, tests: self.guard_tests, block })
     }
 
     /// Returns true if the last path is a mark of the records for which the predicate is true. That path has

@@ -156,7 +156,7 @@ impl Reading {
     pub fn and(&self, expression: &str) -> Result<Self, Error> {
         let mut predicate = Predicate::parse(expression)?;
         if let Some(earlier) = &self.predicate {
-            predicate = Predicate::parse(&format!("({}) && ({expression})", earlier.text()))?;
+            predicate = earlier.and(&predicate)?;
         }
         if let Some(format) = &self.time_format {
             predicate = predicate.with_time_format(format);

@@ -22,8 +22,8 @@ use warpath_core::json;
 
 use crate::functions;
 
-/// The key of a field's metadata that has the field's path, if it is not that of a member.
-const PATH_KEY: &str = "warpath.path";
+/// The key of the metadata of a field that has the records themselves.
+const RECORD_KEY: &str = "warpath.record";
 
 /// A value of each record that a scan reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub struct PathColumn {
 /// A column of the table that has the records themselves.
 pub fn whole_record(field: Field) -> Field {
     let mut metadata = field.metadata().clone();
-    metadata.insert(PATH_KEY.into(), "$".into());
+    metadata.insert(RECORD_KEY.into(), String::new());
     field.with_metadata(metadata)
 }
 
@@ -53,9 +53,9 @@ fn is_line(field: &Field) -> bool {
     *field == line()
 }
 
-/// A reference to a value: its path, and its field in the table.
+/// A reference to a value: the names that lead to it from the record, and its field in the table.
 pub struct Found {
-    pub path: String,
+    pub names: Vec<String>,
     pub field: FieldRef,
 }
 
@@ -64,11 +64,9 @@ impl Found {
     pub fn of(expr: &Arc<dyn PhysicalExpr>, fields: &Fields) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
             let field = fields.get(column.index())?.clone();
-            let path = match field.metadata().get(PATH_KEY) {
-                Some(path) => path.clone(),
-                None => format!("$[{}]", json::encode(field.name())),
-            };
-            return Some(Self { path, field });
+            let is_record = field.metadata().contains_key(RECORD_KEY);
+            let names = if is_record { Vec::new() } else { vec![field.name().clone()] };
+            return Some(Self { names, field });
         }
         let call = expr.downcast_ref::<ScalarFunctionExpr>().filter(|call| call.name() == "get_field")?;
         let (base, names) = call.args().split_first()?;
@@ -77,9 +75,16 @@ impl Found {
             let name = text_of(name)?;
             let DataType::Struct(members) = found.field.data_type() else { return None };
             let field = members.iter().find(|member| *member.name() == name)?.clone();
-            found = Self { path: format!("{}[{}]", found.path, json::encode(&name)), field };
+            found.names.push(name);
+            found.field = field;
         }
         Some(found)
+    }
+
+    /// The path, in JSONPath.
+    fn path(&self) -> String {
+        let names = self.names.iter().map(|name| ["[", &json::encode(name), "]"].concat());
+        std::iter::once("$".to_owned()).chain(names).collect()
     }
 }
 
@@ -170,7 +175,7 @@ impl Paths {
                 let name = found.field.name();
                 return plan_err!("column `{name}` has the type {declared}, which no JSON value is read as");
             };
-            let column = self.add(found.path, values, &read);
+            let column = self.add(found.path(), values, &read);
             return Ok(Some(match is_cast {
                 true => Arc::new(CastExpr::new(column, declared.clone(), None)),
                 false => column,

@@ -36,18 +36,28 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use warpath::Predicate;
 use warpath::columns::json_text;
-use warpath_core::json;
-use warpath_lang::jsonpath::ast::ComparisonOp;
+use warpath_lang::jsonpath::{ComparisonOp, LiteralKind, LogicalExpr, SingularQuery, State};
 
 use crate::paths::Found;
+use crate::reader::external;
 
-/// A predicate that holds for every record for which a condition has an outcome.
+/// An expression that is true of every record for which a condition has an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The predicate's text.
-    pub text: String,
-    /// True if it holds for no other record.
+    /// The expression about the record.
+    pub expr: LogicalExpr,
+    /// True if it is true of no other record.
     pub is_exact: bool,
+}
+
+impl Condition {
+    /// The condition as a predicate.
+    ///
+    /// # Errors
+    /// An expression that is nested too deep.
+    pub fn predicate(self) -> Result<Predicate> {
+        Predicate::of_expr(self.expr).map_err(external)
+    }
 }
 
 /// The columns that conditions refer to.
@@ -93,8 +103,8 @@ impl Columns<'_> {
         // A filter that an operator above makes, such as a bound of a top-k, as it is now.
         let expr = snapshot_physical_expr(expr.clone())?;
         let condition = self.where_is(&expr, true);
-        // A text that is nested too deep is no predicate.
-        Ok(condition.filter(|condition| Predicate::parse(&condition.text).is_ok()))
+        // An expression that is nested too deep is no predicate.
+        Ok(condition.filter(|condition| Predicate::of_expr(condition.expr.clone()).is_ok()))
     }
 
     fn where_is(&self, expr: &Arc<dyn PhysicalExpr>, outcome: bool) -> Option<Condition> {
@@ -126,7 +136,9 @@ impl Columns<'_> {
     fn boolean(&self, expr: &Arc<dyn PhysicalExpr>, value: bool) -> Option<Condition> {
         let found = Found::of(expr, self.fields)?;
         let is_boolean = *found.field.data_type() == DataType::Boolean;
-        is_boolean.then(|| Condition { text: format!("{} == {value}", found.path), is_exact: true })
+        let path = SingularQuery::of_names(found.names);
+        let expr = LogicalExpr::compare(path, ComparisonOp::Eq, LiteralKind::Bool(value));
+        is_boolean.then_some(Condition { expr, is_exact: true })
     }
 
     fn binary(&self, binary: &BinaryExpr, outcome: bool) -> Option<Condition> {
@@ -161,66 +173,70 @@ impl Columns<'_> {
         outcome: bool,
     ) -> Option<Condition> {
         let op = if outcome { op } else { negated(op) };
-        let Found { path, field } = Found::of(column, self.fields)?;
-        let literal = literal.downcast_ref::<Literal>()?.value();
-        let exactly = |text, is_exact| Some(Condition { text, is_exact });
-        match (field.data_type(), literal) {
-            (DataType::Boolean, ScalarValue::Boolean(Some(value))) => match op {
-                ComparisonOp::Eq => exactly(format!("{path} == {value}"), true),
-                ComparisonOp::Ne => exactly(format!("{path} == {}", !value), true),
-                _ => None,
-            },
+        let Found { names, field } = Found::of(column, self.fields)?;
+        let path = SingularQuery::of_names(names);
+        let compare = |op, literal: &LiteralKind| LogicalExpr::compare(path.clone(), op, literal.clone());
+        // `!=` is true of a record without the value, and no condition of SQL is.
+        let compare = |op, literal: &LiteralKind| match op {
+            ComparisonOp::Ne => {
+                LogicalExpr::any(vec![compare(ComparisonOp::Lt, literal), compare(ComparisonOp::Gt, literal)])
+            }
+            op => Some(compare(op, literal)),
+        };
+        let constant = literal.downcast_ref::<Literal>()?.value();
+        let (expr, is_exact) = match (field.data_type(), constant) {
+            (DataType::Boolean, ScalarValue::Boolean(Some(value))) => {
+                let value = match op {
+                    ComparisonOp::Eq => *value,
+                    ComparisonOp::Ne => !value,
+                    _ => return None,
+                };
+                (compare(ComparisonOp::Eq, &LiteralKind::Bool(value))?, true)
+            }
             (DataType::Utf8, ScalarValue::Utf8(Some(text))) => {
                 if !has_strings(&field) || !is_same_in_columns(text) {
                     return None;
                 }
-                let text = json::encode(text);
-                match op {
-                    ComparisonOp::Eq => exactly(format!("{path} == {text}"), true),
-                    ComparisonOp::Ne => exactly(format!("({path} < {text} || {path} > {text})"), false),
-                    _ => exactly(format!("{path} {} {text}", op.as_str()), false),
-                }
+                (compare(op, &LiteralKind::String(text.clone()))?, op == ComparisonOp::Eq)
             }
             (DataType::Int64, ScalarValue::Int64(Some(number))) => {
-                let is_exact = self.are_of_all_records;
-                match op {
-                    ComparisonOp::Ne => {
-                        exactly(format!("({path} < {number} || {path} > {number})"), is_exact)
-                    }
-                    _ => exactly(format!("{path} {} {number}", op.as_str()), is_exact),
-                }
+                (compare(op, &LiteralKind::Number(number.to_string()))?, self.are_of_all_records)
             }
-            (DataType::Decimal128(_, 0), ScalarValue::Decimal128(Some(number), _, 0)) => match op {
-                ComparisonOp::Ne => exactly(format!("({path} < {number} || {path} > {number})"), false),
-                _ => exactly(format!("{path} {} {number}", op.as_str()), false),
-            },
+            (DataType::Decimal128(_, 0), ScalarValue::Decimal128(Some(number), _, 0)) => {
+                (compare(op, &LiteralKind::Number(number.to_string()))?, false)
+            }
             (DataType::Float64, ScalarValue::Float64(Some(number))) if number.is_finite() => {
                 // Decimals beyond the neighbours are not rounded to this double.
-                let (below, above) = (decimal(number.next_down())?, decimal(number.next_up())?);
-                let text = match op {
-                    ComparisonOp::Eq => format!("({path} >= {below} && {path} <= {above})"),
+                let below = compare(ComparisonOp::Ge, &decimal(number.next_down())?)?;
+                let above = compare(ComparisonOp::Le, &decimal(number.next_up())?)?;
+                let expr = match op {
+                    ComparisonOp::Eq => LogicalExpr::all(vec![below, above])?,
                     // Any number may be another double.
                     ComparisonOp::Ne => return None,
-                    ComparisonOp::Lt | ComparisonOp::Le => format!("{path} <= {above}"),
-                    ComparisonOp::Gt | ComparisonOp::Ge => format!("{path} >= {below}"),
+                    ComparisonOp::Lt | ComparisonOp::Le => above,
+                    ComparisonOp::Gt | ComparisonOp::Ge => below,
                 };
-                exactly(text, false)
+                (expr, false)
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(Condition { expr, is_exact })
     }
 
     /// Records in which a column has a value, or has none.
     fn presence(&self, column: &Arc<dyn PhysicalExpr>, is_there: bool) -> Option<Condition> {
-        let Found { path, field } = Found::of(column, self.fields)?;
+        let Found { names, field } = Found::of(column, self.fields)?;
+        let path = SingularQuery::of_names(names);
         let is_number = *field.data_type() == DataType::Int64 || *field.data_type() == DataType::Boolean;
         let is_exact = self.are_of_all_records && is_number;
+        let states = [State::Missing, State::Null].map(|state| LogicalExpr::is(path.clone(), state));
         if is_there {
-            let text = format!("({path} is not missing and {path} is not null)");
-            return Some(Condition { text, is_exact });
+            let expr = LogicalExpr::all(states.map(LogicalExpr::negated).into())?;
+            return Some(Condition { expr, is_exact });
         }
         // A value of another type is null, too.
-        is_exact.then(|| Condition { text: format!("({path} is missing or {path} is null)"), is_exact })
+        let expr = LogicalExpr::any(states.into())?;
+        is_exact.then_some(Condition { expr, is_exact })
     }
 }
 
@@ -236,8 +252,8 @@ fn is_same_in_columns(text: &str) -> bool {
 }
 
 /// A number in JSON.
-fn decimal(number: f64) -> Option<String> {
-    number.is_finite().then(|| format!("{number:e}"))
+fn decimal(number: f64) -> Option<LiteralKind> {
+    number.is_finite().then(|| LiteralKind::Number(format!("{number:e}")))
 }
 
 /// The operands of a chain of `AND`, or of `OR`.
@@ -254,21 +270,20 @@ fn operands(binary: &BinaryExpr) -> Vec<&Arc<dyn PhysicalExpr>> {
 
 /// The condition that all conditions hold; `None` for none.
 pub fn all(conditions: Vec<Condition>) -> Option<Condition> {
-    joined(conditions, " && ")
+    joined(conditions, LogicalExpr::all)
 }
 
 fn any(conditions: Vec<Condition>) -> Option<Condition> {
-    joined(conditions, " || ")
+    joined(conditions, LogicalExpr::any)
 }
 
-fn joined(conditions: Vec<Condition>, by: &str) -> Option<Condition> {
+fn joined(
+    conditions: Vec<Condition>,
+    join: fn(Vec<LogicalExpr>) -> Option<LogicalExpr>,
+) -> Option<Condition> {
     let is_exact = conditions.iter().all(|condition| condition.is_exact);
-    let mut texts: Vec<String> = conditions.into_iter().map(|condition| condition.text).collect();
-    match texts.len() {
-        0 => None,
-        1 => texts.pop().map(|text| Condition { text, is_exact }),
-        _ => Some(Condition { text: format!("({})", texts.join(by)), is_exact }),
-    }
+    let expr = join(conditions.into_iter().map(|condition| condition.expr).collect())?;
+    Some(Condition { expr, is_exact })
 }
 
 /// True if an expression refers to a column of the files.

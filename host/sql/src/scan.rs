@@ -93,7 +93,7 @@ impl Scan {
             conditions.extend(columns.condition(filter)?);
         }
         let condition = predicate::all(conditions);
-        condition.map(|all| Predicate::parse(&all.text)).transpose().map_err(external)
+        condition.map(Condition::predicate).transpose()
     }
 
     fn start(self: Arc<Self>, file: &PartitionedFile) -> Result<Batches> {

@@ -160,7 +160,7 @@ impl FileSource for WarpathSource {
         }
         if let Some(condition) = &self.condition {
             let exactly = if condition.is_exact { "" } else { " (and more records)" };
-            write!(f, ", predicate={}{exactly}", condition.text)?;
+            write!(f, ", predicate={}{exactly}", condition.expr)?;
         }
         if !self.dynamic.is_empty() {
             let filters: Vec<String> = self.dynamic.iter().map(ToString::to_string).collect();

@@ -6,18 +6,13 @@
 //! same.
 
 use memchr::memmem::{self, Finder};
-use warpath_shared::ir::{FAIL, LiteralKind, Op, PASS, Program, Test, TestKind, relation};
-
-use super::plan::{is_about_node, tests_from};
+use warpath_lang::predicate::Predicate;
 
 /// The bytes at the start of a text that decide which needles are searched for.
 const SAMPLE_BYTES: usize = 16 << 10;
 
 /// The most needles. A search for each takes 0.05 ns a byte.
 const MOST: usize = 4;
-
-/// The most tests of a predicate that needles are chosen for. Each test is tried with and without the others.
-const MOST_TESTS: usize = 64;
 
 /// The least number of lines for each line in which a needle is expected.
 const LINES_PER_HIT: usize = 4;
@@ -40,10 +35,11 @@ struct Search {
 }
 
 impl Needles {
-    /// Chooses the rarest needles of a program for a text. `None` if there are none, or if they are frequent.
-    pub(super) fn of(program: &Program<'_>, text: &[u8]) -> Option<Self> {
+    /// Chooses the rarest needles of a predicate for a text. `None` if there are none, or if they are
+    /// frequent.
+    pub(super) fn of(predicate: &Predicate, text: &[u8]) -> Option<Self> {
         let head = &text[..text.len().min(SAMPLE_BYTES)];
-        let (needles, hits) = choose(program, head)?;
+        let (needles, hits) = predicate.needles(&mut |needle| memmem::find_iter(head, needle).count())?;
         let lines = memchr::memchr_iter(b'\n', head).count();
         (needles.len() <= MOST && hits * LINES_PER_HIT <= lines).then(|| Self::searching(&needles))
     }
@@ -87,105 +83,4 @@ impl Search {
         self.hit = self.finder.find(&text[from..to]).map(|at| from + at);
         self.clear = self.hit.map_or(ahead, |hit| hit + 1);
     }
-}
-
-/// Chooses needles, and counts their occurrences in the head of a text. `None` if a program has no predicate,
-/// or if the predicate can be true of a record without any of some texts.
-pub(super) fn choose(program: &Program<'_>, head: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
-    let first = program.instrs.get(0);
-    if !is_about_node(&first) || program.instrs.get(1).op != Op::Return as u32 {
-        return None;
-    }
-    let first = first.a as u32;
-    let count = |needle: &[u8]| memmem::find_iter(head, needle).count();
-    let tests = tests_from(program, first);
-    if tests.len() > MOST_TESTS {
-        return None;
-    }
-    // The rarest needle of each test that has any, with the number of its occurrences.
-    let mut chosen: Vec<(usize, usize, Vec<u8>)> = tests
-        .into_iter()
-        .filter_map(|test| {
-            let needles = of_test(program, &program.tests.get(test)).into_iter();
-            let (hits, needle) = needles.map(|needle| (count(&needle), needle)).min()?;
-            Some((test, hits, needle))
-        })
-        .collect();
-    let mut kept: Vec<usize> = chosen.iter().map(|(test, ..)| *test).collect();
-    if may_pass(program, first, &kept) {
-        return None;
-    }
-    // Leaves out the most frequent ones, as long as the predicate is false without the others.
-    chosen.sort_by_key(|(_, hits, _)| std::cmp::Reverse(*hits));
-    for (test, ..) in &chosen {
-        let fewer: Vec<usize> = kept.iter().copied().filter(|kept| kept != test).collect();
-        if !may_pass(program, first, &fewer) {
-            kept = fewer;
-        }
-    }
-    chosen.retain(|(test, ..)| kept.contains(test));
-    let mut needles: Vec<Vec<u8>> = chosen.into_iter().map(|(.., needle)| needle).collect();
-    // A string that is written with escapes contains no needle. `\u00` begins all escapes of characters of
-    // ASCII that may be in a needle.
-    let ascii = needles.iter().all(|needle| needle.is_ascii());
-    needles.push(if ascii { br"\u00".to_vec() } else { br"\u".to_vec() });
-    needles.sort();
-    needles.dedup();
-    let hits = needles.iter().map(|needle| count(needle)).sum();
-    Some((needles, hits))
-}
-
-/// Returns whether a filter can hold although some of its tests do not. `false_tests` are these tests.
-fn may_pass(program: &Program<'_>, first: u32, false_tests: &[usize]) -> bool {
-    let (mut reached, mut at) = (vec![first], 0);
-    while let Some(test) = reached.get(at) {
-        let tried = program.tests.get(*test as usize);
-        let nexts = [tried.otherwise, tried.then];
-        for next in &nexts[..if false_tests.contains(&(*test as usize)) { 1 } else { 2 }] {
-            if *next == PASS {
-                return true;
-            }
-            if *next < FAIL && !reached.contains(next) {
-                reached.push(*next);
-            }
-        }
-        at += 1;
-    }
-    false
-}
-
-/// The texts of which each is in every record for which a test holds, if the record has no escapes.
-fn of_test(program: &Program<'_>, test: &Test) -> Vec<Vec<u8>> {
-    let mut needles = Vec::new();
-    let compares = test.kind < TestKind::Exists as u32;
-    if !compares && test.kind != TestKind::Exists as u32 && test.kind != TestKind::Pattern as u32 {
-        return needles;
-    }
-    // Without the value, `!=` holds.
-    if compares && test.relation & relation::UNRELATED != 0 {
-        return needles;
-    }
-    let text = |offset: u32, len: u32| -> Vec<u8> {
-        (offset..offset + len).map(|i| program.literals.get(i as usize)).collect()
-    };
-    if test.kind == LiteralKind::String as u32 && test.relation == relation::EQUAL && test.raw_len > 0 {
-        needles.push(text(test.raw, test.raw_len));
-    }
-    let mut at = test.path as usize;
-    loop {
-        let step = program.instrs.get(at);
-        match step.op {
-            op if op == Op::Name as u32 => {
-                let (offset, len) = step.name();
-                needles.push([b"\"", &*text(offset, len), b"\""].concat());
-            }
-            op if op == Op::Index as u32 => {}
-            _ => break,
-        }
-        at += 1;
-    }
-    // A text may write these characters of a string with an escape other than `\u`.
-    let escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/') || *byte < b' ';
-    needles.retain(|needle| !needle[1..needle.len() - 1].iter().any(escaped));
-    needles
 }

@@ -7,7 +7,8 @@
 //! A predicate about the record is part of the plan if its paths are names. The scan finds their values
 //! beside those of the paths, and [`Guard::holds`] evaluates the tests when the record has been passed over.
 
-use warpath_shared::ir::{FAIL, Instr, Op, PASS, Program, TestKind, relation};
+use warpath_lang::program::{GuardCode, Program as Compiled};
+use warpath_shared::ir::{FAIL, Op, PASS, Program, TestKind, relation};
 use warpath_shared::query::document::{Node, Text};
 use warpath_shared::query::operand::is_accepted;
 use warpath_shared::query::value::compares;
@@ -24,7 +25,7 @@ pub(super) struct Plan {
 pub(super) struct Guard {
     /// The first test.
     first: u32,
-    /// For each test of the program, the number of the value that it reads. Tests of other filters have none.
+    /// For each test of the predicate, the number of the value that it reads.
     value_of: Vec<usize>,
     /// The number of different values.
     values: usize,
@@ -138,18 +139,20 @@ impl Plan {
     ///
     /// Each block is reached from one position only. So each path has its matches in order, whatever the
     /// order of the members.
-    pub(super) fn of(program: &Program<'_>) -> Option<Self> {
-        let first = program.instrs.get(0);
-        let is_guarded = is_about_node(&first) && program.instrs.get(1).op == Op::Return as u32;
-        let tests = if is_guarded { tests_from(program, first.a as u32) } else { Vec::new() };
+    pub(super) fn of(program: &Compiled) -> Option<Self> {
+        let guard = match program.predicate() {
+            Some(_) => Some(program.guard_code()?),
+            None => None,
+        };
+        let program = &program.view();
+        let (root, tests) = guard.map_or((0, 0), |guard| (guard.block, guard.tests as usize));
         // The interpreter runs over a part of the record, which does not contain the root.
-        let reads_root = |test: &usize| program.tests.get(*test).from_root != 0 && !tests.contains(test);
-        if (0..program.tests.len()).any(|test| reads_root(&test)) {
+        if (tests..program.tests.len()).any(|test| program.tests.get(test).from_root != 0) {
             return None;
         }
         let mut plan = Self { blocks: Vec::new(), guard: None };
         // The program's block for each block of the plan.
-        let mut pcs = vec![if is_guarded { first.target } else { 0 }];
+        let mut pcs = vec![root];
         while let Some(pc) = pcs.get(plan.blocks.len()) {
             let (block, targets) = Block::of(program, *pc, pcs.len())?;
             plan.blocks.push(block);
@@ -158,8 +161,8 @@ impl Plan {
         if plan.blocks.first()?.rest.is_some() {
             return None;
         }
-        if is_guarded {
-            plan.guard = Some(plan.add_guard(program, first.a as u32, &tests)?);
+        if let Some(guard) = guard {
+            plan.guard = Some(plan.add_guard(program, guard)?);
         }
         Some(plan)
     }
@@ -172,10 +175,14 @@ impl Plan {
 
     /// Adds the values of a predicate's tests. `None` if a path has other steps than names, or is the record
     /// itself.
-    fn add_guard(&mut self, program: &Program<'_>, first: u32, tests: &[usize]) -> Option<Guard> {
-        let mut guard = Guard { first, value_of: vec![0; program.tests.len()], values: 0 };
-        for test in tests {
-            let (mut block, mut at) = (0, program.tests.get(*test).path as usize);
+    fn add_guard(
+        &mut self,
+        program: &Program<'_>,
+        GuardCode { first, tests, .. }: GuardCode,
+    ) -> Option<Guard> {
+        let mut guard = Guard { first, value_of: vec![0; tests as usize], values: 0 };
+        for test in 0..tests as usize {
+            let (mut block, mut at) = (0, program.tests.get(test).path as usize);
             loop {
                 let step = program.instrs.get(at);
                 match step.op {
@@ -187,7 +194,7 @@ impl Plan {
             }
             let value = self.blocks[block].value.get_or_insert(guard.values);
             guard.values = guard.values.max(*value + 1);
-            guard.value_of[*test] = *value;
+            guard.value_of[test] = *value;
         }
         Some(guard)
     }
@@ -207,27 +214,6 @@ impl Plan {
         self.blocks.push(Block::default());
         Some(next)
     }
-}
-
-/// Returns whether an instruction is a filter of the node itself, whose tests run no block.
-pub(super) fn is_about_node(instr: &Instr) -> bool {
-    instr.op == Op::Filter as u32 && instr.b == 0 && instr.c == 0
-}
-
-/// The tests that a filter may evaluate, from the first test on.
-pub(super) fn tests_from(program: &Program<'_>, first: u32) -> Vec<usize> {
-    let (mut reached, mut at) = (vec![first as usize], 0);
-    let mut is_reached = vec![false; program.tests.len()];
-    while let Some(test) = reached.get(at) {
-        let test = program.tests.get(*test);
-        for next in [test.then, test.otherwise] {
-            if next < FAIL && !std::mem::replace(&mut is_reached[next as usize], true) {
-                reached.push(next as usize);
-            }
-        }
-        at += 1;
-    }
-    reached
 }
 
 /// The bytes of a name among the literals.

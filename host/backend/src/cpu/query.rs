@@ -71,11 +71,11 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
         }
         return Answer { pieces: vec![sink.piece] };
     }
-    let view = program.view();
-    let needles = if text.len() < WORTH_NEEDLES { None } else { Needles::of(&view, text) };
+    let predicate = program.predicate().filter(|_| text.len() >= WORTH_NEEDLES);
+    let needles = predicate.and_then(|predicate| Needles::of(predicate, text));
     let plan = match needles {
         Some(_) => Some(Plan::nothing()),
-        None => Plan::of(&view),
+        None => Plan::of(program),
     };
     Isa::best().run(Query { text, program, plan: plan.as_ref(), needles, scratch, sink: &mut sink });
     Answer { pieces: vec![sink.piece] }
@@ -173,7 +173,7 @@ fn run_lines<D: Document>(
 
 /// Returns whether a program begins with names, which are found without an index.
 pub(super) fn streams(program: &Program) -> bool {
-    Plan::of(&program.view()).is_some()
+    Plan::of(program).is_some()
 }
 
 /// Cuts a text into pieces of whole lines. Each piece except the last has at least `size` bytes.

@@ -79,7 +79,7 @@ impl RecordMemory {
 impl Prepared {
     /// Makes the choices for a program.
     pub(crate) fn new(program: Program) -> Self {
-        let plan = if program.needs_trees() { None } else { Plan::of(&program.view()) };
+        let plan = if program.needs_trees() { None } else { Plan::of(&program) };
         Self { program, plan }
     }
 

@@ -225,11 +225,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
 /// results depend on these.
 fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> Result<Program, Error> {
     let predicate = match (predicate, program.predicate()) {
-        (Some(_), Some(_)) => {
-            return Err(Error::Usage(
-                "the program and the input each have a predicate; join them by `and`".into(),
-            ));
-        }
+        (Some(of_input), Some(own)) => Arc::new(of_input.and(own)?),
         (None, Some(own)) if want.needs_records() && !program.marks_records() => own.clone(),
         (Some(predicate), None) => predicate,
         (None, _) => return Ok(program),

@@ -10,6 +10,7 @@
 //!
 //! Predicates about a record are [`LogicalExpr`]s too. They have some forms that filters do not have.
 
+mod build;
 mod predicate;
 
 use std::fmt::{self, Display, Formatter, Write as _};

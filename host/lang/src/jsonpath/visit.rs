@@ -4,7 +4,7 @@ use warpath_core::diagnostic::Span;
 
 use super::ast::{
     Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, PatternTest,
-    QueryRoot, Segment, SelectorKind,
+    QueryRoot, Segment, SelectorKind, SingularQuery, TimeCall, ValueTestKind,
 };
 
 /// A part of an expression.
@@ -79,4 +79,93 @@ fn of_segments<'a>(segments: &'a [Segment], depth: usize, see: &mut dyn FnMut(Pa
             of_expr(expr, depth, see);
         }
     }
+}
+
+/// A part of an expression that may be changed.
+#[derive(Debug)]
+pub(crate) enum PartMut<'a> {
+    /// The span of any part.
+    Span(&'a mut Span),
+    /// The arguments of a call of `time`.
+    Time(&'a mut TimeCall),
+}
+
+/// Calls `change` with each part of an expression, also of the filters in its paths.
+pub(crate) fn visit_mut(expr: &mut LogicalExpr, change: &mut dyn FnMut(PartMut<'_>)) {
+    change(PartMut::Span(&mut expr.span));
+    match &mut expr.kind {
+        LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => {
+            exprs.iter_mut().for_each(|expr| visit_mut(expr, change));
+        }
+        LogicalExprKind::Not(expr) => visit_mut(expr, change),
+        LogicalExprKind::Comparison(test) => {
+            change(PartMut::Span(&mut test.span));
+            change(PartMut::Span(&mut test.op_span));
+            value_mut(&mut test.left, change);
+            value_mut(&mut test.right, change);
+        }
+        LogicalExprKind::Exists(query) => query_mut(query, change),
+        LogicalExprKind::Pattern(test) => {
+            change(PartMut::Span(&mut test.span));
+            value_mut(&mut test.subject, change);
+            value_mut(&mut test.pattern, change);
+        }
+        LogicalExprKind::Value(test) => {
+            change(PartMut::Span(&mut test.span));
+            value_mut(&mut test.subject, change);
+            match &mut test.kind {
+                ValueTestKind::In(values) => {
+                    values.iter_mut().for_each(|value| change(PartMut::Span(&mut value.span)));
+                }
+                ValueTestKind::Between(least, greatest) => {
+                    change(PartMut::Span(&mut least.span));
+                    change(PartMut::Span(&mut greatest.span));
+                }
+                ValueTestKind::Is(_) => {}
+            }
+        }
+    }
+}
+
+/// Calls `change` with each part of some segments.
+pub(crate) fn visit_segments_mut(segments: &mut [Segment], change: &mut dyn FnMut(PartMut<'_>)) {
+    for segment in segments {
+        change(PartMut::Span(&mut segment.span));
+        for selector in &mut segment.selectors {
+            change(PartMut::Span(&mut selector.span));
+            if let SelectorKind::Filter(expr) = &mut selector.kind {
+                visit_mut(expr, change);
+            }
+        }
+    }
+}
+
+fn value_mut(value: &mut Comparable, change: &mut dyn FnMut(PartMut<'_>)) {
+    change(PartMut::Span(&mut value.span));
+    match &mut value.kind {
+        ComparableKind::Literal(literal) => change(PartMut::Span(&mut literal.span)),
+        ComparableKind::Column(column) => change(PartMut::Span(&mut column.span)),
+        ComparableKind::Query(query) => singular_mut(query, change),
+        ComparableKind::Function(call) => {
+            change(PartMut::Span(&mut call.span));
+            match &mut call.kind {
+                FunctionKind::Length(value) => value_mut(value, change),
+                FunctionKind::Count(query) | FunctionKind::Value(query) => query_mut(query, change),
+                FunctionKind::Time(call) => {
+                    singular_mut(&mut call.path, change);
+                    change(PartMut::Time(call));
+                }
+            }
+        }
+    }
+}
+
+fn query_mut(query: &mut FilterQuery, change: &mut dyn FnMut(PartMut<'_>)) {
+    change(PartMut::Span(&mut query.span));
+    visit_segments_mut(&mut query.segments, change);
+}
+
+fn singular_mut(query: &mut SingularQuery, change: &mut dyn FnMut(PartMut<'_>)) {
+    change(PartMut::Span(&mut query.span));
+    query.steps.iter_mut().for_each(|step| change(PartMut::Span(&mut step.span)));
 }

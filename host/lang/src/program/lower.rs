@@ -70,6 +70,7 @@ pub(super) fn lower(queries: &[Query], guard: Option<Guard>) -> Result<Program, 
         let filter = lowering.filter_of_node(predicate.expr(), root as u32);
         let refused = |error| refused_predicate(predicate, error);
         lowering.blocks[0] = vec![filter.map_err(refused)?, instr(Op::Return, 0)];
+        lowering.guard_tests = lowering.tests.len() as u32;
         // The tree's blocks are still empty, so these are the frames of the predicate alone.
         let waiting = lowering.frames(&mut vec![None; lowering.blocks.len()], 0);
         if waiting > MAX_FRAMES {
@@ -230,6 +231,8 @@ struct Lowering {
     /// The singular paths of filters.
     paths: Vec<Instr>,
     tests: Vec<Test>,
+    /// The number of tests of the predicate about the record, which are the first.
+    guard_tests: u32,
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
@@ -401,6 +404,7 @@ impl Lowering {
             instrs,
             blocks: end,
             tests: self.tests,
+            guard_tests: self.guard_tests,
             literals,
             automata: self.literals.automata,
             paths: (queries.len() + marks as usize) as u32,

@@ -4,7 +4,6 @@ use warpath_lang::program::Query as Path;
 use warpath_random::{Rng, cases};
 
 use super::*;
-use crate::cpu::needles;
 
 /// Names as texts spell them: plain, escaped, long, and with equal ends.
 const NAMES: [&str; 16] = [
@@ -199,7 +198,7 @@ fn streaming_is_interpreting() {
         let paths: Vec<String> = (0..1 + rng.below(5)).map(|_| path(rng)).collect();
         let queries: Vec<Path> = paths.iter().map(|path| Path::compile(path).unwrap()).collect();
         let program = Program::new(&queries).unwrap();
-        let plan = Plan::of(&program.view());
+        let plan = Plan::of(&program);
         streamed += u64::from(plan.is_some());
         let want = Want { matches: true, records: true, ..Want::default() };
         let mut run = |isa, plan| ran(isa, &text, &program, (plan, None), want, &mut scratch);
@@ -220,7 +219,7 @@ fn streaming_is_interpreting() {
 fn lines_of_each_length_stream_at_each_offset() {
     let queries = ["$.b", "$[\"a\"][\"b\"]"].map(|path| Path::compile(path).unwrap());
     let program = Program::new(&queries).unwrap();
-    let plan = Plan::of(&program.view()).unwrap();
+    let plan = Plan::of(&program).unwrap();
     let want = Want { matches: true, records: true, ..Want::default() };
     let mut scratch = Scratch::default();
     for len in 0..=200_usize {
@@ -342,7 +341,8 @@ fn needles_change_no_result() {
         if program.needs_trees() {
             continue;
         }
-        let Some((needles, _)) = needles::choose(&program.view(), &text) else { continue };
+        let mut hits = |needle: &[u8]| memchr::memmem::find_iter(&text, needle).count();
+        let Some((needles, _)) = predicate.needles(&mut hits) else { continue };
         chosen += 1;
         let mut searching = Needles::searching(&needles);
         let (mut at, mut held) = (0, false);
@@ -385,10 +385,9 @@ fn needles_change_no_result() {
 fn the_rarest_needles_are_chosen() {
     let head = br#"{"kind":"commit","commit":{"operation":"create"}} {"kind":"commit","status":404}"#;
     let needles_of = |condition: &str| {
-        let predicate = std::sync::Arc::new(warpath_lang::predicate::Predicate::parse(condition).unwrap());
-        let program =
-            Program::new(&[Path::compile("$").unwrap()]).unwrap().matching(&predicate, false).unwrap();
-        let (needles, _) = needles::choose(&program.view(), head)?;
+        let predicate = warpath_lang::predicate::Predicate::parse(condition).unwrap();
+        let (needles, _) =
+            predicate.needles(&mut |needle| memchr::memmem::find_iter(head, needle).count())?;
         let needles = needles.into_iter().map(|needle| String::from_utf8(needle).unwrap());
         Some(needles.filter(|needle| !needle.starts_with('\\')).collect::<Vec<_>>().join(" "))
     };
@@ -434,7 +433,7 @@ fn short_records_are_decided_by_their_shapes() {
     }
     let paths = ["$.user.lang", "$.lang", "$.tags"].map(|path| Path::compile(path).unwrap());
     let program = Program::new(&paths).unwrap();
-    let plan = Plan::of(&program.view()).unwrap();
+    let plan = Plan::of(&program).unwrap();
     let decided: [(&str, &[&str]); 8] = [
         (r#"{"id":1,"user":{"id":2,"lang":"en"},"lang":"nl"}"#, &[r#""en""#, r#""nl""#]),
         (r#"{"id": 1, "lang": 7 , "user": {"lang": "en" }}"#, &["7", r#""en""#]),
@@ -501,7 +500,7 @@ fn what_is_usual_streams() {
     }
     let queries = ["$.user.lang", "$.lang"].map(|path| Path::compile(path).unwrap());
     let program = Program::new(&queries).unwrap();
-    let plan = Plan::of(&program.view()).unwrap();
+    let plan = Plan::of(&program).unwrap();
     for line in usual {
         for isa in Isa::all() {
             let next = isa.run(Pass(line, &plan));

@@ -17,8 +17,8 @@ use warpath_backend::answer::Want;
 use warpath_backend::bitmap::plan::Plan;
 use warpath_core::error::{Error, RecordError};
 use warpath_core::rows::RowSet;
-use warpath_lang::jsonpath::{LogicalExpr, LogicalExprKind};
-use warpath_lang::predicate::{Predicate, column_of};
+use warpath_lang::jsonpath::LogicalExpr;
+use warpath_lang::predicate::{Parts, Predicate};
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::LineIx;
 use warpath_store::bitmap::index::BitmapIndex;
@@ -72,105 +72,28 @@ pub struct Lines {
     pub fault: Option<(RecordError, Vec<u8>)>,
 }
 
-/// A predicate in parts of columns alone and of paths alone. A complement is a part of the leaves: bins may
-/// widen the set of a leaf, and never that of its complement.
-enum Parts {
-    Columns(LogicalExpr),
-    Paths(LogicalExpr),
-    /// All of the parts (`true`), or any of them.
-    Joined(bool, Vec<Self>),
-}
-
 /// The rows for which a predicate is surely true, and those for which it may be.
 type Bounds = Result<(RowSet, RowSet), Error>;
 
-impl Parts {
-    /// The parts of an expression, or of its complement.
-    fn of(expr: &LogicalExpr, complement: bool) -> Self {
-        let (all, both) = match &expr.kind {
-            LogicalExprKind::And(all) => (all, !complement),
-            LogicalExprKind::Or(all) => (all, complement),
-            LogicalExprKind::Not(of) => return Self::of(of, !complement),
-            _ => {
-                let mut leaf = expr.clone();
-                if complement {
-                    leaf = LogicalExpr { kind: LogicalExprKind::Not(Box::new(leaf)), span: expr.span };
-                }
-                return if column_of(expr).is_some() { Self::Columns(leaf) } else { Self::Paths(leaf) };
-            }
-        };
-        let (mut columns, mut paths, mut parts) = (Vec::new(), Vec::new(), Vec::new());
-        for of in all {
-            match Self::of(of, complement) {
-                Self::Columns(of) => columns.push(of),
-                Self::Paths(of) => paths.push(of),
-                mixed => parts.push(mixed),
-            }
-        }
-        let joined = |mut of: Vec<LogicalExpr>| {
-            let last = of.pop()?;
-            if of.is_empty() {
-                return Some(last);
-            }
-            of.push(last);
-            let kind = if both { LogicalExprKind::And(of) } else { LogicalExprKind::Or(of) };
-            Some(LogicalExpr { kind, span: expr.span })
-        };
-        parts.extend(joined(columns).map(Self::Columns));
-        parts.extend(joined(paths).map(Self::Paths));
-        match parts.pop() {
-            Some(only) if parts.is_empty() => only,
-            last => {
-                parts.extend(last);
-                Self::Joined(both, parts)
-            }
-        }
-    }
-
-    /// Takes out the tests of paths that are true of all results: the query evaluates them.
-    fn without_rest(self) -> (Option<Self>, Option<LogicalExpr>) {
-        match self {
-            Self::Paths(rest) => (None, Some(rest)),
-            Self::Joined(true, parts) => {
-                let (mut rest, mut others) = (None, Vec::new());
-                for part in parts {
-                    match part {
-                        Self::Paths(of) => rest = Some(of),
-                        part => others.push(part),
-                    }
-                }
-                match others.pop() {
-                    Some(only) if others.is_empty() => (Some(only), rest),
-                    last => {
-                        others.extend(last);
-                        (Some(Self::Joined(true, others)), rest)
+/// The rows for which the predicate is surely true, and those for which it may be. `of` has both sets for
+/// a part.
+fn bounds(parts: &Parts, rows: u64, of: &mut dyn FnMut(&Parts, &LogicalExpr) -> Bounds) -> Bounds {
+    match parts {
+        Parts::Columns(expr) | Parts::Paths(expr) => of(parts, expr),
+        Parts::Joined(both, parts) => {
+            let start = if *both { RowSet::all(rows) } else { RowSet::none(rows) };
+            let (mut sure, mut possible) = (start.clone(), start);
+            for part in parts {
+                let of_part = bounds(part, rows, of)?;
+                for (to, from) in [(&mut sure, of_part.0), (&mut possible, of_part.1)] {
+                    if *both {
+                        *to &= &from;
+                    } else {
+                        *to |= &from;
                     }
                 }
             }
-            part => (Some(part), None),
-        }
-    }
-
-    /// The rows for which the predicate is surely true, and those for which it may be. `of` has both sets for
-    /// a part.
-    fn bounds(&self, rows: u64, of: &mut dyn FnMut(&Self, &LogicalExpr) -> Bounds) -> Bounds {
-        match self {
-            Self::Columns(expr) | Self::Paths(expr) => of(self, expr),
-            Self::Joined(both, parts) => {
-                let start = if *both { RowSet::all(rows) } else { RowSet::none(rows) };
-                let (mut sure, mut possible) = (start.clone(), start);
-                for part in parts {
-                    let of_part = part.bounds(rows, of)?;
-                    for (to, from) in [(&mut sure, of_part.0), (&mut possible, of_part.1)] {
-                        if *both {
-                            *to &= &from;
-                        } else {
-                            *to |= &from;
-                        }
-                    }
-                }
-                Ok((sure, possible))
-            }
+            Ok((sure, possible))
         }
     }
 }
@@ -195,14 +118,14 @@ impl BitmapEngine {
         predicate: &Predicate,
         approximate: bool,
     ) -> Result<Lines, Error> {
-        let (parts, rest) = Parts::of(predicate.expr(), false).without_rest();
+        let (parts, rest) = predicate.parts().without_rest();
         let mut lines = Lines { rest: rest.map(|rest| predicate.part(rest)), ..Lines::default() };
         let Some(parts) = parts else {
             index.check(file)?;
             return Ok(lines);
         };
         let mut known = Vec::new();
-        let (mut rows, possible) = parts.bounds(index.rows(), &mut |part, expr| match part {
+        let (mut rows, possible) = bounds(&parts, index.rows(), &mut |part, expr| match part {
             Parts::Columns(_) => {
                 let plan = Plan::of(index, &predicate.part(expr.clone()), approximate)?;
                 let found = self.answer(index, &plan, true)?;
@@ -225,7 +148,7 @@ impl BitmapEngine {
         undecided -= &rows;
         let mut known = known.into_iter();
         let mut read = Read { engine: engine.skipping(), malformed: RowSet::none(index.rows()), first: None };
-        let (mut exact, _) = parts.bounds(index.rows(), &mut |part, expr| {
+        let (mut exact, _) = bounds(&parts, index.rows(), &mut |part, expr| {
             let rows = match part {
                 Parts::Columns(_) => known.next().unwrap_or_default(),
                 _ => read.matching(index, file, &predicate.part(expr.clone()), &undecided)?,

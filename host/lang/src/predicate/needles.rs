@@ -1,0 +1,133 @@
+//! Texts without which a predicate is false.
+
+use super::Predicate;
+use crate::jsonpath::{
+    Comparable, ComparableKind, ComparisonOp, FilterQuery, LiteralKind, LogicalExpr, LogicalExprKind,
+    Segment, SelectorKind, SingularQuery, SingularStepKind,
+};
+
+/// The most texts of one choice. More are not rare.
+const MOST: usize = 8;
+
+/// A choice of texts, and how often they occur in a sample.
+struct Choice {
+    texts: Vec<Vec<u8>>,
+    hits: usize,
+}
+
+impl Predicate {
+    /// Chooses rare texts of which each record contains one for which the predicate is true. `hits` counts
+    /// the occurrences of a text in a sample. Returns the texts, and the sum of their occurrences. `None` if
+    /// the predicate can be true of a record without any of some texts.
+    ///
+    /// ```text
+    /// $.kind == "commit" && $.status > 400     "commit" or "kind", and "status": the rarest alone
+    /// $.kind == "a" || $.kind == "b"           "a" and "b", or "kind"
+    /// ```
+    ///
+    /// One of the texts begins all escapes, because a string with escapes contains none of the others.
+    // Hidden: a backend alone needs it.
+    #[doc(hidden)]
+    pub fn needles(&self, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<(Vec<Vec<u8>>, usize)> {
+        let Choice { mut texts, .. } = choose(&self.expr, true, hits)?;
+        // `\u00` begins the escapes of all characters of ASCII that a text may have.
+        let ascii = texts.iter().all(|text| text.is_ascii());
+        texts.push(if ascii { br"\u00".to_vec() } else { br"\u".to_vec() });
+        texts.sort();
+        texts.dedup();
+        let hits = texts.iter().map(|text| hits(text)).sum();
+        Some((texts, hits))
+    }
+}
+
+/// The texts of which one is in each record for which an expression has an outcome.
+fn choose(expr: &LogicalExpr, outcome: bool, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<Choice> {
+    match &expr.kind {
+        LogicalExprKind::Not(expr) => choose(expr, !outcome, hits),
+        LogicalExprKind::And(exprs) if outcome => rarest(exprs, outcome, hits),
+        LogicalExprKind::Or(exprs) if !outcome => rarest(exprs, outcome, hits),
+        LogicalExprKind::And(exprs) | LogicalExprKind::Or(exprs) => {
+            let mut all = Choice { texts: Vec::new(), hits: 0 };
+            for expr in exprs {
+                let one = choose(expr, outcome, hits)?;
+                if one.texts.iter().all(|text| all.texts.contains(text)) {
+                    continue;
+                }
+                all.hits += one.hits;
+                all.texts.extend(one.texts);
+                if all.texts.len() > MOST {
+                    return None;
+                }
+            }
+            Some(all)
+        }
+        LogicalExprKind::Value(test) => choose(&test.in_rfc_9535(), outcome, hits),
+        LogicalExprKind::Comparison(comparison) => {
+            // A comparison with `!=` is true of a record without the value.
+            let op = if outcome { comparison.op } else { negated(comparison.op)? };
+            let (path, literal) = match (&comparison.left.kind, &comparison.right.kind) {
+                (ComparableKind::Query(path), ComparableKind::Literal(literal)) => (path, literal),
+                (ComparableKind::Literal(literal), ComparableKind::Query(path)) => (path, literal),
+                _ => return None,
+            };
+            if op == ComparisonOp::Ne {
+                return None;
+            }
+            let string = match (&literal.kind, op) {
+                (LiteralKind::String(string), ComparisonOp::Eq) => Some(string.as_str()),
+                _ => None,
+            };
+            one_of(names_of(path).chain(string), hits)
+        }
+        LogicalExprKind::Exists(query) if outcome => one_of(names_of_query(query), hits),
+        LogicalExprKind::Pattern(test) if outcome => match &test.subject {
+            Comparable { kind: ComparableKind::Query(path), .. } => one_of(names_of(path), hits),
+            _ => None,
+        },
+        LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => None,
+    }
+}
+
+/// The comparison that is true wherever another one is false. An order is false of a record without the
+/// value, so it has none.
+fn negated(op: ComparisonOp) -> Option<ComparisonOp> {
+    match op {
+        ComparisonOp::Ne => Some(ComparisonOp::Eq),
+        _ => None,
+    }
+}
+
+fn names_of(path: &SingularQuery) -> impl Iterator<Item = &str> {
+    path.steps.iter().filter_map(|step| match &step.kind {
+        SingularStepKind::Name(name) => Some(name.as_str()),
+        SingularStepKind::Index(_) => None,
+    })
+}
+
+/// The names of the segments that select one node.
+fn names_of_query(query: &FilterQuery) -> impl Iterator<Item = &str> {
+    let singular = query.segments.iter().take_while(|segment| segment.is_singular());
+    singular.filter_map(|Segment { selectors, .. }| match &selectors[0].kind {
+        SelectorKind::Name(name) => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// The rarest choice for one of several expressions that all have the outcome.
+fn rarest(exprs: &[LogicalExpr], outcome: bool, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<Choice> {
+    let choices = exprs.iter().filter_map(|expr| choose(expr, outcome, hits));
+    choices.min_by_key(|choice| (choice.hits, choice.texts.len()))
+}
+
+/// The rarest of some strings that are all in a record, in quotes. A string may be written with an escape
+/// other than `\u` if it has certain characters; such a string is no choice.
+fn one_of<'a>(
+    strings: impl Iterator<Item = &'a str>,
+    hits: &mut dyn FnMut(&[u8]) -> usize,
+) -> Option<Choice> {
+    let escaped = |byte: u8| matches!(byte, b'"' | b'\\' | b'/') || byte < b' ';
+    let plain = strings.filter(|string| !string.bytes().any(escaped));
+    let texts = plain.map(|string| ["\"", string, "\""].concat().into_bytes());
+    let (hits, text) = texts.map(|text| (hits(&text), text)).min()?;
+    Some(Choice { texts: vec![text], hits })
+}
