@@ -77,8 +77,7 @@ impl LogicalExpr {
     }
 }
 
-/// Joins expressions. Operands that `open` opens are of the same kind, and their own operands take their
-/// place.
+/// Joins expressions. Those of the same kind, which `open` opens, are replaced by their own operands.
 fn joined(
     mut exprs: Vec<LogicalExpr>,
     kind: fn(Vec<LogicalExpr>) -> LogicalExprKind,
