@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath::{Error, Program, Want};
 use warpath_backend::answer::Answer;
+use warpath_backend::cpu::keep;
 use warpath_backend::backend::{
-    Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker, keep,
+    Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker,
 };
 
 /// Keeps the text of the last query, and reuses it as long as the text is the same.
@@ -82,5 +83,9 @@ impl Worker for ResidentWorker<'_> {
             Some(last) => last.kept.answer(&last.text, program, want),
             None => Err(Error::Internal("nothing is kept".into())),
         }
+    }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
     }
 }

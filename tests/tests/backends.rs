@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use warpath_backend::backend::{Backend, Together};
+use warpath_backend::backend::Backend;
+use warpath_backend::device::Together;
 use warpath_backend::cpu::Cpu;
 use warpath_tests::resident::Resident;
 use warpath_tests::suite;

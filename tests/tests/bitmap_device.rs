@@ -34,7 +34,7 @@ fn bitmaps_of_a_device_are_those_of_the_cpu() {
 #[test]
 fn a_device_makes_what_it_is_asked_for() {
     let device = Emulated::default();
-    let mut maker = BitmapMaker::on(device.clone());
+    let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(device.clone())));
     let rng = &mut Rng::new(2);
     for (rows, values, made) in [(0, 1, 0), (1, 1, 1), (64, 1, 1), (9000, 4095, 1), (9000, 4096, 0)] {
         check_maker(&mut maker, rng, rows, values).unwrap();
@@ -87,7 +87,7 @@ fn many_rows_are_copied_in_pieces() {
 /// A device that has no room is an error, and the CPU does not do it instead.
 #[test]
 fn a_device_without_room_is_an_error() {
-    let mut maker = BitmapMaker::on(Emulated::with_memory(20_000));
+    let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(Emulated::with_memory(20_000))));
     let error = check_maker(&mut maker, &mut Rng::new(5), 20_000, 40).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(Error::Device(_))), "{error}");
 }
@@ -147,7 +147,7 @@ fn an_engine_of_a_device_builds_with_it() {
     let want = build_table(&table, &specs).unwrap();
     assert_eq!(build(&engine, &table, &specs).unwrap().0, want);
     assert_eq!(groups(&device), 2);
-    let mut maker = BitmapMaker::on(device.clone());
+    let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(device.clone())));
     assert_eq!(build_table_by(&mut maker, &table, &specs).unwrap(), want);
     assert_eq!(groups(&device), 2);
     assert_eq!(build(&cpu, &table, &specs).unwrap().0, want);

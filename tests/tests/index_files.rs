@@ -11,7 +11,8 @@ use warpath::{
     Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, RowForm, Source, TextForm, Want,
 };
 use warpath_backend::answer::Piece;
-use warpath_backend::backend::{Backend, Together};
+use warpath_backend::backend::Backend;
+use warpath_backend::device::Together;
 use warpath_backend::cpu::Cpu;
 use warpath_tests::data::{BOUNDARY_LINES, FILES, file, paths_of};
 use warpath_tests::random::{self, Rng};

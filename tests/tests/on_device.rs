@@ -7,7 +7,8 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::{Array, RecordBatch, StructArray};
 use warpath::columns::{ArrowDevice, ArrowDeviceArray, ColumnType, DeviceBatch, Reason, Schema, StructField};
 use warpath::{DeviceError, Engine, Error, Query};
-use warpath_backend::backend::{Backend, Together};
+use warpath_backend::backend::Backend;
+use warpath_backend::device::Together;
 use warpath_backend::cpu::Cpu;
 use warpath_tests::emulated::Emulated;
 

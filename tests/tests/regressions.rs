@@ -136,6 +136,10 @@ impl Worker for Broken {
     fn answer(&mut self, _: &[u8], _: &Program, _: Want) -> Result<Answer, Error> {
         panic!("a worker panics")
     }
+
+    fn answer_strictly(&mut self, _: &[u8], _: &Program, _: Want) -> Result<Answer, Error> {
+        panic!("a worker panics")
+    }
 }
 
 /// A thread that died is an error, and never the end of the input.

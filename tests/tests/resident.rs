@@ -10,7 +10,8 @@ use flate2::Compression;
 use warpath::{
     DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm, Want,
 };
-use warpath_backend::backend::{Backend, StructuralIndex, Together, Worker};
+use warpath_backend::backend::{Backend, StructuralIndex, Worker};
+use warpath_backend::device::Together;
 use warpath_backend::cpu::Cpu;
 use warpath_backend::device::Pipeline;
 use warpath_tests::data::{FILES, file, paths_of};

@@ -482,3 +482,36 @@ pub struct LineFault {
     /// Its first fault.
     pub fault: Fault,
 }
+
+/// Makes the texts, rows and columns that are wanted from records and matches.
+///
+/// # Errors
+/// [`Error::Usage`] where columns are too long for their offsets.
+pub fn finish(answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+    finish_with(answer, text, program, want, &mut Spare::default())
+}
+
+/// [`finish`]. Memory of matches and records that are not wanted is in `spare` afterwards.
+pub(crate) fn finish_with(
+    mut answer: Answer,
+    text: &[u8],
+    program: &Program,
+    want: Want,
+    spare: &mut Spare,
+) -> Result<Answer, Error> {
+    for piece in &mut answer.pieces {
+        piece.take_marks(program);
+        piece.take_elements(program);
+        if let Some(form) = want.text {
+            piece.write_texts(text, form);
+        }
+        if let Some(form) = want.rows {
+            piece.write_rows(text, program, form);
+        }
+        if let Some(width) = want.columns {
+            piece.make_columns(text, program, width)?;
+        }
+        *spare = piece.keep(program, want);
+    }
+    Ok(answer)
+}

@@ -1,7 +1,5 @@
 //! The contract between engine and backend. Each worker evaluates one partition at a time.
 
-pub mod together;
-
 use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
@@ -10,13 +8,11 @@ use warpath_shared::units::{Level, PartOffset};
 use warpath_store::packed::text::PackedText;
 
 use crate::answer::{Answer, LineFault, Want};
-use crate::strict::Checked;
 
 pub use crate::buffer::Buffer;
 pub use crate::forms::Forms;
-pub use crate::kept::{KeepForm, Kept, Room, keep};
+pub use crate::kept::{KeepForm, Kept, Room};
 pub use crate::stage::{Evaluation, Stage};
-pub use together::Together;
 
 /// A backend that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.
 ///
@@ -111,13 +107,11 @@ pub trait Worker {
     /// Evaluates a program over a text strictly. A record is then malformed unless it is JSON by all of RFC
     /// 8259, in UTF-8; [`crate::strict`] has the rules.
     ///
-    /// The default checks the text on the host and evaluates the checked text.
+    /// A worker that does not check by other means calls [`strict::answer`](crate::strict::answer).
     ///
     /// # Errors
     /// As for [`answer`](Self::answer).
-    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        Checked::of(text).answer(text, program, want, |text| self.answer(text, program, want))
-    }
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error>;
 
     /// Evaluates a program over a packed text, strictly or not. The default decodes the text on the host and
     /// evaluates the decoded text.

@@ -7,12 +7,10 @@
 //! | [`run`](mod@run) | evaluation of a program on the CPU, a tile of rows at a time |
 //! | `tile` | decompression of one tile of a compressed bitmap |
 //! | [`exact`] | checks of undecided rows against their stored values |
-//! | [`resident`] | bitmaps that stay on a device, and plans that run over them |
-//! | [`maker`] | the bitmaps of bins, made by the CPU or a device |
+//! | [`maker`] | the bitmaps of bins, made by the CPU or a device; the forms of both on devices |
 
 pub mod exact;
 pub mod maker;
 pub mod plan;
-pub mod resident;
 pub mod run;
 mod tile;

@@ -23,12 +23,13 @@ use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
-use crate::answer::{Answer, Want};
+use crate::answer::{Answer, Want, finish_with};
 use crate::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
 use crate::forms::Forms;
 use crate::stage::{Evaluation, Stage};
+use crate::strict;
 
-pub(crate) use kept::HostIndex;
+pub use kept::{HostIndex, keep};
 pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, Validator};
 
@@ -120,6 +121,10 @@ struct CpuWorker {
 impl Worker for CpuWorker {
     fn answer(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
         let answer = query::answer(text, program, want.to_find(program), &mut self.scratch);
-        kept::finish_with(answer, text, program, want, &mut self.scratch.spare)
+        finish_with(answer, text, program, want, &mut self.scratch.spare)
+    }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        strict::answer(text, program, want, |text| self.answer(text, program, want))
     }
 }

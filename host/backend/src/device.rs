@@ -4,6 +4,7 @@
 //! sizes of all buffers and the check of suspected lines are in this module only.
 
 pub mod bitmap;
+mod bitmap_resident;
 mod columns;
 mod dictionary;
 mod fsst;
@@ -18,6 +19,7 @@ pub mod pipeline;
 mod query;
 mod results;
 pub mod stages;
+pub mod together;
 mod tree;
 mod twig;
 mod twig_lines;
@@ -30,10 +32,12 @@ use std::sync::Arc;
 use warpath_shared::kernel::Kernel;
 
 pub use bitmap::{BitmapStage, DeviceBitmaps};
+pub use bitmap_resident::Resident;
 pub use fsst::{CodesFault, DeviceCodes, FsstStage};
 pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
+pub use together::Together;
 pub use tree::{TreeCut, Trees};
 pub use twig::{TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};

@@ -5,8 +5,6 @@ use warpath_lang::program::Program;
 use warpath_shared::units::{Level, LineIx};
 
 use crate::answer::{Answer, Want};
-use crate::backend::Backend;
-use crate::cpu::HostIndex;
 
 /// A partition that is indexed and kept.
 pub trait Kept: Send + Sync {
@@ -51,21 +49,4 @@ pub trait KeepForm: Send + Sync {
     /// # Errors
     /// [`Error::Device`] where a device fails, or has too little memory.
     fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error>;
-}
-
-/// Indexes a text and keeps the data that queries read: on the device of a backend that keeps partitions,
-/// otherwise on the host.
-///
-/// # Errors
-/// As for [`KeepForm::keep`].
-pub fn keep(
-    backend: &dyn Backend,
-    number: usize,
-    text: &[u8],
-    levels: Level,
-) -> Result<Box<dyn Kept>, Error> {
-    match backend.forms().get::<dyn KeepForm>() {
-        Some(form) => form.keep(number, text, levels),
-        None => Ok(Box::new(HostIndex::build(text, levels))),
-    }
 }

@@ -37,6 +37,20 @@ pub fn faults(text: &[u8]) -> Vec<LineFault> {
     Checked::of(text).bad.iter().map(BadLine::line_fault).collect()
 }
 
+/// Evaluates a program strictly: checks a text on the host, and evaluates the checked text by `ask`, which
+/// evaluates the program over a part, or over blanked text.
+///
+/// # Errors
+/// The errors of `ask`.
+pub fn answer(
+    text: &[u8],
+    program: &Program,
+    want: Want,
+    ask: impl FnMut(&[u8]) -> Result<Answer, Error>,
+) -> Result<Answer, Error> {
+    Checked::of(text).answer(text, program, want, ask)
+}
+
 /// The fault of a line that a device suspects, with or without its newline.
 pub(crate) fn line_fault(line: &[u8]) -> Option<Fault> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);

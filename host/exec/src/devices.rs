@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use warpath_backend::backend::Backend;
-use warpath_backend::backend::together::Together;
+use warpath_backend::device::Together;
 use warpath_backend::cpu::Cpu;
 use warpath_core::error::{DeviceError, Error};
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpath_backend::answer::Want;
-use warpath_backend::kept::{self, KeepForm, Kept};
+use warpath_backend::cpu::keep;
+use warpath_backend::kept::{KeepForm, Kept};
 use warpath_backend::strict::Checked;
 use warpath_core::cancel::CancelToken;
 use warpath_core::error::{DeviceError, Error, IndexError};
@@ -125,7 +126,7 @@ impl ResidentIndex {
         let mut partitions = Vec::new();
         let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
         let keep = move |number: usize, text: &[u8]| {
-            let kept = kept::keep(&*backend, number, text, levels);
+            let kept = keep(&*backend, number, text, levels);
             let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
             kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)

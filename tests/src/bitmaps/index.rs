@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Plan};
-use warpath_backend::device::Accelerator;
+use warpath_backend::device::{Accelerator, BitmapStage};
 use warpath_exec::bitmap::build::{BitmapMaker, build_column, build_column_by};
 use warpath_store::bitmap::value::{Cell, ColumnValues};
 
@@ -44,7 +44,7 @@ pub fn check_maker(maker: &mut BitmapMaker, rng: &mut Rng, rows: usize, values: 
 /// # Errors
 /// A difference between a device's bitmaps and the CPU's, or an error of the device.
 pub fn check_makers<A: Accelerator>(device: &A, rng: &mut Rng, large: usize) -> Result<()> {
-    let mut maker = BitmapMaker::on(device.queue()?);
+    let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(device.queue()?)));
     for rows in [0, 1, 62, 63, 64, 126, 127, 8063, 8064, 8065, 20_000] {
         for values in [1, 2, 40] {
             check_maker(&mut maker, rng, rows, values)?;

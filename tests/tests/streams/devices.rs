@@ -55,6 +55,10 @@ impl Worker for MeetingWorker<'_> {
         }
         self.0.answer(text, program, want)
     }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
+    }
 }
 
 /// Both devices are used, each by workers with their own queues. A worker keeps its queues.

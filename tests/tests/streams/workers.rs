@@ -110,6 +110,10 @@ impl Worker for WatchedWorker<'_> {
         });
         answer
     }
+
+    fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
+    }
 }
 
 impl Drop for WatchedWorker<'_> {

@@ -1,15 +1,16 @@
-//! The maker of the bitmaps of bins: the CPU or a device.
+//! The maker of the bitmaps of bins: the CPU or a device; and the forms of both on devices.
 
 use std::time::{Duration, Instant};
 
 use warpath_core::error::Error;
-use warpath_core::wah::WahBuf;
+use warpath_core::wah::{Bitmap, WahBuf};
 use warpath_store::bitmap::bitmaps;
 use warpath_store::bitmap::bitmaps::BinNumbers;
+use warpath_store::bitmap::index::BitmapIndex;
 
-use super::resident::{PlanDevice, Resident};
+use super::plan::Plan;
+use super::run::Outputs;
 use crate::backend::Backend;
-use crate::device::{Accelerator, BitmapStage, Queues};
 
 /// The most bins of a column whose bitmaps a device makes.
 ///
@@ -57,6 +58,35 @@ pub struct Made {
     pub took: Duration,
 }
 
+/// A device that evaluates plans.
+pub trait PlanDevice: Send {
+    /// A short description of the device.
+    fn name(&self) -> String;
+
+    /// Sets the number of host threads that copy to the device.
+    fn set_threads(&mut self, threads: usize);
+
+    /// Sets the most bytes of the bitmaps that stay on the device.
+    fn set_memory(&mut self, bytes: u64);
+
+    /// Drops the index and its bitmaps.
+    fn forget(&mut self);
+
+    /// Runs a plan of an index over the bitmaps of its operands. There is at least one operand and one row.
+    /// The outputs replace those in `outputs`, whose memory is reused.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails, or has too little memory.
+    fn run(
+        &mut self,
+        index: &BitmapIndex,
+        plan: &Plan,
+        operands: &[Bitmap<'_>],
+        keep: bool,
+        outputs: &mut Outputs,
+    ) -> Result<(), Error>;
+}
+
 /// A device that makes bitmaps and evaluates expressions over them.
 pub trait BitmapForm: Send + Sync {
     /// Makes bitmaps on the device.
@@ -72,36 +102,16 @@ pub trait BitmapForm: Send + Sync {
     fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error>;
 }
 
-impl<A: Accelerator> BitmapForm for Queues<A> {
-    fn maker(&self) -> Result<BitmapMaker, Error> {
-        Ok(BitmapMaker::on(self.0.queue()?))
-    }
-
-    fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error> {
-        Ok(Box::new(Resident::new(self.0.queue()?)))
-    }
-}
-
 /// A device that makes the bitmaps of bins.
-trait BinDevice: Send {
+pub trait BinDevice: Send {
+    /// A short description of the device.
     fn name(&self) -> String;
 
     /// Makes the bitmaps of `bins` bins, of at least one row.
+    ///
+    /// # Errors
+    /// [`Error::Device`] where a device fails, or has too little memory.
     fn bitmaps(&mut self, numbers: &BinNumbers, bins: u32) -> Result<Vec<WahBuf>, Error>;
-}
-
-impl<A: Accelerator> BinDevice for BitmapStage<A> {
-    fn name(&self) -> String {
-        self.device().name()
-    }
-
-    fn bitmaps(&mut self, numbers: &BinNumbers, bins: u32) -> Result<Vec<WahBuf>, Error> {
-        match numbers {
-            BinNumbers::U8(numbers) => self.bitmaps_of(numbers, bins),
-            BinNumbers::U16(numbers) => self.bitmaps_of(numbers, bins),
-            BinNumbers::U32(numbers) => self.bitmaps_of(numbers, bins),
-        }
-    }
 }
 
 impl BitmapMaker {
@@ -123,8 +133,8 @@ impl BitmapMaker {
     /// Makes bitmaps on a device for columns of up to 4,096 bins. The CPU makes those of columns with more
     /// bins or without rows.
     #[must_use]
-    pub fn on<A: Accelerator>(device: A) -> Self {
-        Self { device: Some(Box::new(BitmapStage::new(device))), made: Made::default() }
+    pub fn on(device: Box<dyn BinDevice>) -> Self {
+        Self { device: Some(device), made: Made::default() }
     }
 
     /// The name of the device, or `cpu`.

@@ -7,9 +7,9 @@ use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::index::{Builder, Piece, Structure};
 use super::query::{self, Lines, Scratch, answer_indexed};
-use crate::answer::{Answer, LineFault, Spare, Want};
-use crate::backend::StructuralIndex;
-use crate::kept::Kept;
+use crate::answer::{Answer, LineFault, Want, finish};
+use crate::backend::{Backend, StructuralIndex};
+use crate::kept::{KeepForm, Kept};
 
 /// The part of a text's index that queries read: everything except the string bitmap.
 #[derive(Clone, Debug, Default)]
@@ -67,35 +67,19 @@ impl Kept for HostIndex {
     }
 }
 
-/// Makes the texts, rows and columns that are wanted from records and matches.
+/// Indexes a text and keeps the data that queries read: on the device of a backend that keeps partitions,
+/// otherwise on the host.
 ///
 /// # Errors
-/// [`Error::Usage`] where columns are too long for their offsets.
-pub fn finish(answer: Answer, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-    finish_with(answer, text, program, want, &mut Spare::default())
-}
-
-/// [`finish`]. Memory of matches and records that are not wanted is in `spare` afterwards.
-pub(super) fn finish_with(
-    mut answer: Answer,
+/// As for [`KeepForm::keep`].
+pub fn keep(
+    backend: &dyn Backend,
+    number: usize,
     text: &[u8],
-    program: &Program,
-    want: Want,
-    spare: &mut Spare,
-) -> Result<Answer, Error> {
-    for piece in &mut answer.pieces {
-        piece.take_marks(program);
-        piece.take_elements(program);
-        if let Some(form) = want.text {
-            piece.write_texts(text, form);
-        }
-        if let Some(form) = want.rows {
-            piece.write_rows(text, program, form);
-        }
-        if let Some(width) = want.columns {
-            piece.make_columns(text, program, width)?;
-        }
-        *spare = piece.keep(program, want);
+    levels: Level,
+) -> Result<Box<dyn Kept>, Error> {
+    match backend.forms().get::<dyn KeepForm>() {
+        Some(form) => form.keep(number, text, levels),
+        None => Ok(Box::new(HostIndex::build(text, levels))),
     }
-    Ok(answer)
 }

@@ -12,43 +12,17 @@
 
 use std::collections::HashMap;
 
-use crate::bitmap::plan::{Operand, Plan};
-use crate::bitmap::run::Outputs;
-use crate::device::Accelerator;
-use crate::device::bitmap::{BitmapStage, DeviceBitmaps};
 use warpath_core::error::Error;
-use warpath_core::wah::Bitmap;
+use warpath_core::wah::{Bitmap, WahBuf};
 use warpath_shared::bitmap::{Instr, OpCode};
+use warpath_store::bitmap::bitmaps::BinNumbers;
 use warpath_store::bitmap::index::BitmapIndex;
 
-/// A device that evaluates plans.
-pub trait PlanDevice: Send {
-    /// A short description of the device.
-    fn name(&self) -> String;
-
-    /// Sets the number of host threads that copy to the device.
-    fn set_threads(&mut self, threads: usize);
-
-    /// Sets the most bytes of the bitmaps that stay on the device.
-    fn set_memory(&mut self, bytes: u64);
-
-    /// Drops the index and its bitmaps.
-    fn forget(&mut self);
-
-    /// Runs a plan of an index over the bitmaps of its operands. There is at least one operand and one row.
-    /// The outputs replace those in `outputs`, whose memory is reused.
-    ///
-    /// # Errors
-    /// [`Error::Device`] where a device fails, or has too little memory.
-    fn run(
-        &mut self,
-        index: &BitmapIndex,
-        plan: &Plan,
-        operands: &[Bitmap<'_>],
-        keep: bool,
-        outputs: &mut Outputs,
-    ) -> Result<(), Error>;
-}
+use super::bitmap::{BitmapStage, DeviceBitmaps};
+use super::{Accelerator, Queues};
+use crate::bitmap::maker::{BinDevice, BitmapForm, BitmapMaker, PlanDevice};
+use crate::bitmap::plan::{Operand, Plan};
+use crate::bitmap::run::Outputs;
 
 /// Default of the bytes of device memory for bitmaps that stay: enough for about 250 dense bitmaps of 32
 /// million rows.
@@ -180,6 +154,30 @@ impl<A: Accelerator> PlanDevice for Resident<A> {
         let slot = |operand| self.slots.get(operand).copied().ok_or_else(none);
         let slots = plan.bitmaps.iter().map(slot).collect::<Result<Vec<u32>, _>>()?;
         self.stage.range_to(&self.bitmaps, &renumbered(&plan.program, &slots), keep, outputs)
+    }
+}
+
+impl<A: Accelerator> BitmapForm for Queues<A> {
+    fn maker(&self) -> Result<BitmapMaker, Error> {
+        Ok(BitmapMaker::on(Box::new(BitmapStage::new(self.0.queue()?))))
+    }
+
+    fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error> {
+        Ok(Box::new(Resident::new(self.0.queue()?)))
+    }
+}
+
+impl<A: Accelerator> BinDevice for BitmapStage<A> {
+    fn name(&self) -> String {
+        self.device().name()
+    }
+
+    fn bitmaps(&mut self, numbers: &BinNumbers, bins: u32) -> Result<Vec<WahBuf>, Error> {
+        match numbers {
+            BinNumbers::U8(numbers) => self.bitmaps_of(numbers, bins),
+            BinNumbers::U16(numbers) => self.bitmaps_of(numbers, bins),
+            BinNumbers::U32(numbers) => self.bitmaps_of(numbers, bins),
+        }
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use warpath_core::error::Error;
 use warpath_shared::units::Level;
 
-use super::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
-use crate::bitmap::maker::{BitmapForm, BitmapMaker};
-use crate::bitmap::resident::PlanDevice;
+use crate::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
+use crate::bitmap::maker::{BitmapForm, BitmapMaker, PlanDevice};
 use crate::forms::Forms;
 use crate::kept::{KeepForm, Kept, Room};
 use crate::stage::{Evaluation, Stage};
