@@ -2,7 +2,7 @@
 # Checks the library's crates for 64-bit ARM. On another machine qemu runs the tests.
 #
 # 1. The tests inside the crates that have instructions of their own for ARM, or are compiled for them:
-#    `core` has NEON, and `store` and `backend` are generic over it. Under qemu the sizes are smaller
+#    `core` has NEON, and `store`, `answer` and `cpu` are generic over it. Under qemu the sizes are smaller
 #    (`warpath_random::cases`), because each instruction takes ten times as long.
 # 2. The other crates and their tests compile. They have no line that is for one processor.
 #
@@ -14,8 +14,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target=aarch64-unknown-linux-gnu
 # The layers of the library, lowest first. The program and the driver's crate are not among them.
-run=(warpath-core warpath-store warpath-backend)
-compile=(warpath-inflate warpath-lang warpath-exec warpath)
+run=(warpath-core warpath-store warpath-answer warpath-cpu)
+compile=(warpath-inflate warpath-lang warpath-device warpath-exec warpath)
 
 die() {
     printf 'aarch64.sh: %s\n' "$*" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds or checks the PTX in host/backend/ptx and benches/rivals/ptx, then has NVIDIA's assembler check it.
+# Builds or checks the PTX in host/device/ptx and benches/rivals/ptx, then has NVIDIA's assembler check it.
 # No GPU is needed.
 #
 #   tests/ptx.sh [build|check]     (default: check)
@@ -140,7 +140,7 @@ check_with_ptxas() {
     printf '%-16s %-8s %-40s %9s %6s %7s %7s %7s\n' \
         ptx arch kernel registers stack 'sp.st' 'sp.ld' shared
     shopt -s nullglob
-    for file in host/backend/ptx/*.ptx benches/rivals/ptx/*.ptx; do
+    for file in host/device/ptx/*.ptx benches/rivals/ptx/*.ptx; do
         from=$(sed -n 's/^\.target sm_\([0-9]*\).*/\1/p' "$file" | head -n 1)
         [[ -n $from ]] || { say "$file has no .target"; failed=1; continue; }
         # Its own architecture, and those that a driver will compile it for.

@@ -2,7 +2,7 @@
 //!
 //! Each kernel distributes work over threads; the rules of the work are in [`warpath_shared`]. No kernel
 //! depends on the host. Compiled for the target `nvptx64-nvidia-cuda`, the kernels become the PTX that
-//! `warpath-backend` embeds. Compiled for the host, they run in [`cuda_std`]'s emulator, under the tests.
+//! `warpath-device` embeds. Compiled for the host, they run in [`cuda_std`]'s emulator, under the tests.
 //!
 //! | module | contents |
 //! |---|---|

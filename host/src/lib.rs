@@ -33,8 +33,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub use warpath_backend::answer::{Limit, RowForm, TextForm, Want};
-pub use warpath_backend::find::{Find, Match, Matches};
+pub use warpath_answer::answer::{Limit, RowForm, TextForm, Want};
 pub use warpath_core::cancel::CancelToken;
 pub use warpath_core::diagnostic::QueryError;
 pub use warpath_core::error::{
@@ -42,6 +41,7 @@ pub use warpath_core::error::{
 };
 pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{Unfinished, remove_unfinished};
+pub use warpath_cpu::find::{Find, Match, Matches};
 pub use warpath_exec::channel::Channel;
 pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::document::Format;
@@ -70,8 +70,8 @@ pub mod aggregate {
 
 /// Bitmap indexes: which rows have which values, a compressed bitmap a bin.
 pub mod bitmap {
-    pub use warpath_backend::bitmap::plan::Plan;
     pub use warpath_core::rows::RowSet;
+    pub use warpath_cpu::bitmap::plan::Plan;
     pub use warpath_exec::bitmap::ask::{BitmapEngine, Lines, Matching};
     #[cfg(feature = "arrow")]
     pub use warpath_exec::bitmap::build::build_arrow;
@@ -83,15 +83,15 @@ pub mod bitmap {
 
 /// Results as typed columns, in the layout of Apache Arrow.
 pub mod columns {
-    pub use warpath_backend::columns::{
+    pub use warpath_answer::columns::{
         Column, ColumnBatch, ColumnTally, Items, Lost, Occurrences, OffsetWidth, Offsets, Reason, Refusal,
         Schema, Tally, Values,
     };
     #[cfg(feature = "arrow")]
-    pub use warpath_backend::nested::{Loss, Losses, NestedBatch, NestedSchema, json_text};
-    pub use warpath_backend::on_device::ArrowDevice;
+    pub use warpath_answer::nested::{Loss, Losses, NestedBatch, NestedSchema, json_text};
+    pub use warpath_answer::on_device::ArrowDevice;
     #[cfg(feature = "arrow")]
-    pub use warpath_backend::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
+    pub use warpath_answer::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
     #[cfg(feature = "arrow")]
     pub use warpath_exec::device_batches::DeviceBatches;
     #[cfg(feature = "arrow")]
@@ -106,7 +106,7 @@ pub mod columns {
 /// NVIDIA GPUs of this machine.
 #[cfg(feature = "cuda")]
 pub mod cuda {
-    pub use warpath_backend::cuda::{DeviceInfo, devices};
+    pub use warpath_device::cuda::{DeviceInfo, devices};
 }
 
 /// Packed NDJSON: lines kept as codes of FSST.
@@ -136,7 +136,7 @@ pub mod time {
 
 /// Subscriptions: any number of queries that one pass over a document evaluates.
 pub mod twig {
-    pub use warpath_backend::twig::{
+    pub use warpath_cpu::twig::{
         Documents, EventMatches, FileChange, Snapshot, Standing, SubscriptionError, Subscriptions,
     };
 }

@@ -5,7 +5,7 @@
 //! need, and the sizes that must agree. The host checks these sizes before every launch, so that no kernel
 //! has to check them.
 //!
-//! The stages that launch the kernels are in `host/backend/src/device/stages.rs`. `docs/architecture.md` has
+//! The stages that launch the kernels are in `host/device/src/stages.rs`. `docs/architecture.md` has
 //! them as a table, with the bytes that they move. The kernels of rivals have a table of their own,
 //! [`RIVALS`]. The product does not contain them.
 

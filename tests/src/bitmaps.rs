@@ -3,9 +3,9 @@
 pub mod index;
 
 use anyhow::{Result, ensure};
-use warpath_backend::bitmap::run::{Outputs, run};
-use warpath_backend::device::{Accelerator, BitmapStage, DeviceBitmaps};
 use warpath_core::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
+use warpath_cpu::bitmap::run::{Outputs, run};
+use warpath_device::{Accelerator, BitmapStage, DeviceBitmaps};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
 use warpath_shared::wah::{CHUNK_ROWS, chunks_for};

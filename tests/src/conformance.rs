@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use warpath::{Error, Program, Query, Want};
-use warpath_backend::answer::{Answer, Paths};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::answer::{Answer, Paths};
+use warpath_answer::backend::Backend;
 use warpath_core::diagnostic::DiagnosticKind;
+use warpath_cpu::Cpu;
 
 use crate::oracle::{json, query};
 use crate::random::{self, Rng};

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use cuda_std::emulator::{self, Launch, Schedule};
 use warpath::{DeviceError, Error};
-use warpath_backend::backend::{Backend, Buffer};
-use warpath_backend::device::Pipeline;
-pub use warpath_backend::device::{Accelerator, Plain};
-use warpath_backend::on_device::{ArrowDevice, SyncEvent};
+use warpath_answer::backend::{Backend, Buffer};
+use warpath_answer::on_device::{ArrowDevice, SyncEvent};
+use warpath_device::Pipeline;
+pub use warpath_device::{Accelerator, Plain};
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
 use warpath_shared::{for_each_kernel, for_each_rival};

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use warpath_backend::device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
+use warpath_device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
 use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 use warpath_store::fsst::Codes;

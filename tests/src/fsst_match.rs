@@ -1,7 +1,7 @@
 //! Checks the kernel that matches compressed strings against the CPU, and against the decoded strings.
 
 use anyhow::{Context, Result, ensure};
-use warpath_backend::device::Accelerator;
+use warpath_device::Accelerator;
 use warpath_shared::fsst::automaton::{NO_FAULT, Verdict, fault_of};
 use warpath_shared::fsst::{CodeFault, ESCAPE, Table};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs};

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath::{Error, Program, Want};
-use warpath_backend::answer::Answer;
-use warpath_backend::cpu::keep;
-use warpath_backend::backend::{
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::{
     Abilities, Backend, Buffer, Evaluation, Forms, Kept, Setup, Stage, StructuralIndex, Worker,
 };
+use warpath_cpu::keep;
 
 /// Keeps the text of the last query, and reuses it as long as the text is the same.
 pub struct Resident {
@@ -86,6 +86,6 @@ impl Worker for ResidentWorker<'_> {
     }
 
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
+        warpath_cpu::strict::answer(text, program, want, |text| self.answer(text, program, want))
     }
 }

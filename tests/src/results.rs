@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Reason, Schema, Values};
 use warpath::{Engine, InputError, OnError, Program, Query, Source, TextForm, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;

@@ -1,12 +1,12 @@
-//! Compares a device's strict checks with those of the host ([`warpath_backend::strict::faults`]).
+//! Compares a device's strict checks with those of the host ([`warpath_cpu::strict::faults`]).
 //! `tests/tests/strict.rs` compares the host's with other parsers.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use warpath_backend::device::{Accelerator, Pipeline};
-use warpath_backend::strict;
+use warpath_cpu::strict;
+use warpath_device::{Accelerator, Pipeline};
 use warpath_shared::check::trim;
 use warpath_shared::units::{MAX_DEPTH, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 

@@ -3,9 +3,9 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use warpath::{Program, Query, RowForm, TextForm, Want};
-use warpath_backend::answer;
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::Backend;
+use warpath_answer::answer;
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::Backend;
 use warpath_shared::units::TILE_BYTES;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
@@ -149,7 +149,7 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
             show(text)
         );
         if !want.not_json.is_empty() {
-            let (cpu, _) = ask(&warpath_backend::cpu::Cpu, &program)?;
+            let (cpu, _) = ask(&warpath_cpu::Cpu, &program)?;
             ensure!(*found == cpu[0], "{path} differs from the CPU on {}", show(text));
             for place in found {
                 within_reason(text, *place).with_context(|| format!("{path} on {}", show(text)))?;

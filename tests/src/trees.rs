@@ -1,8 +1,8 @@
 //! Compares a device's trees with those of the sequential builder, and with the tree that is made by sorting.
 
 use anyhow::{Context, Result, ensure};
-use warpath_backend::device::{Accelerator, Pipeline, TreeCut, Trees};
-use warpath_backend::tree::{NONE, NodeKind, Tree, line_fault};
+use warpath_cpu::tree::{NONE, NodeKind, Tree, line_fault};
+use warpath_device::{Accelerator, Pipeline, TreeCut, Trees};
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_DEPTH;
 

@@ -2,7 +2,7 @@
 //! evaluator, and one that is not accepted is reported.
 
 use warpath::twig::Subscriptions;
-use warpath_backend::twig::{Events, Name, json, xml};
+use warpath_cpu::twig::{Events, Name, json, xml};
 use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::yfilter::YFilter;
 

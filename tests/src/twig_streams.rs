@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::ensure;
 use warpath::twig::{Documents, Standing, Subscriptions};
 use warpath::{Engine, Error, OnError, Source};
-use warpath_backend::backend::Backend;
-use warpath_backend::twig::{json, xml};
+use warpath_answer::backend::Backend;
+use warpath_cpu::twig::{json, xml};
 
 use crate::random::Rng;
 use crate::twigs::{Doc, Node};

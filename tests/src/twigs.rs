@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 
 use anyhow::ensure;
-use warpath_backend::device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
-use warpath_backend::twig::encode::{Compiled, Encoder};
-use warpath_backend::twig::names::Names;
-use warpath_backend::twig::set::OTHER;
-use warpath_backend::twig::{Events, Name, TwigIx, TwigSet, json, xml};
+use warpath_cpu::twig::encode::{Compiled, Encoder};
+use warpath_cpu::twig::names::Names;
+use warpath_cpu::twig::set::OTHER;
+use warpath_cpu::twig::{Events, Name, TwigIx, TwigSet, json, xml};
+use warpath_device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
 use warpath_lang::twig::Twig;
 use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, ensure};
-use warpath_backend::device::{Accelerator, TwigXmlStage};
-use warpath_backend::twig::encode::Compiled;
-use warpath_backend::twig::names::Names;
-use warpath_backend::twig::{TwigIx, TwigSet, xml};
+use warpath_cpu::twig::encode::Compiled;
+use warpath_cpu::twig::names::Names;
+use warpath_cpu::twig::{TwigIx, TwigSet, xml};
+use warpath_device::{Accelerator, TwigXmlStage};
 use warpath_lang::twig::Twig;
 
 use crate::random::Rng;

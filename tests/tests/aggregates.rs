@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use warpath::aggregate::{Counts, DEFAULT_MEMORY, Fraction};
 use warpath::{Engine, Format, Input, OnError, Predicate, Query};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
 use warpath_core::key;
+use warpath_cpu::Cpu;
 use warpath_exec::aggregate::count::values;
 use warpath_tests::random::Rng;
 

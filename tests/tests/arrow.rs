@@ -8,9 +8,9 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType};
 use warpath::columns::{ColumnBatch, ColumnType, OffsetWidth, Offsets, Schema, Values};
 use warpath::{DeviceChoice, Engine, Error, InputError, OnError, Query, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::device::Pipeline;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &[u8] = b"{\"id\":1,\"x\":2.5,\"on\":true,\"name\":\"A\\u00e9\",\"tags\":[\"a\",1,null,\"b\"]}

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warpath_backend::backend::Backend;
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Together;
 use warpath_tests::resident::Resident;
 use warpath_tests::suite;
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use warpath::{Engine, Error, InputError, OnError, Program, Query, RecordError, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 use warpath_shared::check::FaultKind;
 use warpath_shared::units::{MAX_DEPTH, TILE_BYTES};
 use warpath_tests::data;

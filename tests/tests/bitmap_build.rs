@@ -27,8 +27,8 @@ use warpath::bitmap::{
     BinSpec, BitmapEngine, BitmapIndex, Built, ColumnSpec, Kind, LeftOut, Plan, build, build_arrow,
 };
 use warpath::{DeviceChoice, Engine, Error, OnError};
-use warpath_backend::device::Pipeline;
 use warpath_core::wah::WahBuf;
+use warpath_device::Pipeline;
 use warpath_exec::bitmap::build::{bitmaps_of, build_column, build_ndjson, build_table};
 use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 use warpath_store::bitmap::value::{Cell, ColumnValues};

@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tempfile::TempDir;
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, ColumnSpec, Plan, build};
 use warpath::{DeviceChoice, Engine, Error};
-use warpath_backend::device::{BitmapStage, Pipeline};
 use warpath_core::wah::Bitmap;
+use warpath_device::{BitmapStage, Pipeline};
 use warpath_exec::bitmap::build::{
     BitmapMaker, bitmaps_of, build_column, build_column_by, build_ndjson, build_table, build_table_by,
 };

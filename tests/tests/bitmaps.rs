@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use warpath::bitmap::RowSet;
-use warpath_backend::device::{BitmapStage, DeviceBitmaps};
 use warpath_core::wah::{WahBuf, tile_starts};
+use warpath_device::{BitmapStage, DeviceBitmaps};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, ProgramFault, TILE_CHUNKS, TileStart, check};
 use warpath_shared::wah::ops::Op;

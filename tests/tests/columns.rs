@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use warpath::columns::{ColumnType, OffsetWidth, Schema};
 use warpath::{Program, Query, TextForm, Want};
-use warpath_backend::answer::Piece;
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::answer::Piece;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 
 use crate::common::emulated;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use warpath::Hits;
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::device::Pipeline;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Pipeline;
 use warpath_tests::emulated::Emulated;
 
 /// A device of its own, emulated.
@@ -55,8 +55,8 @@ macro_rules! bare_backend {
         fn name(&self) -> String {
             $name.into()
         }
-        fn abilities(&self) -> warpath_backend::backend::Abilities {
-            warpath_backend::backend::Abilities::default()
+        fn abilities(&self) -> warpath_answer::backend::Abilities {
+            warpath_answer::backend::Abilities::default()
         }
         fn partition_size(&self) -> usize {
             $partition_size
@@ -64,20 +64,17 @@ macro_rules! bare_backend {
         fn workers(&self, _: usize) -> usize {
             $workers
         }
-        fn stages(
-            &self,
-            _: &warpath_backend::backend::Evaluation<'_>,
-        ) -> Vec<warpath_backend::backend::Stage> {
+        fn stages(&self, _: &warpath_answer::backend::Evaluation<'_>) -> Vec<warpath_answer::backend::Stage> {
             Vec::new()
         }
-        fn buffer(&self, len: usize) -> Result<warpath_backend::backend::Buffer, Error> {
+        fn buffer(&self, len: usize) -> Result<warpath_answer::backend::Buffer, Error> {
             Cpu.buffer(len)
         }
-        fn setup(&self) -> warpath_backend::backend::Setup {
-            warpath_backend::backend::Setup::default()
+        fn setup(&self) -> warpath_answer::backend::Setup {
+            warpath_answer::backend::Setup::default()
         }
-        fn forms(&self) -> &warpath_backend::backend::Forms {
-            warpath_backend::backend::Forms::NONE
+        fn forms(&self) -> &warpath_answer::backend::Forms {
+            warpath_answer::backend::Forms::NONE
         }
     };
 }

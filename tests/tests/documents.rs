@@ -8,8 +8,8 @@ use std::sync::Arc;
 use warpath::{
     Engine, Error, Foreign, Format, InputError, Limit, OnError, Program, Query, Source, TextForm, Want,
 };
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 use warpath_exec::document::AsOne;
 use warpath_shared::check::diagnose;
 use warpath_tests::oracle;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use warpath::twig::{Documents, Standing, Subscriptions};
 use warpath::{Engine, Error, Find, Format, InputError, Matches, OnError, Predicate, Program, Query, Want};
-use warpath_backend::cpu::Cpu;
+use warpath_cpu::Cpu;
 use warpath_tests::random::{self, Rng};
 use warpath_tests::twigs::{Doc, Node};
 

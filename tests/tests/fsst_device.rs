@@ -1,6 +1,6 @@
 //! Decoding of FSST codes by the kernels, in the emulator: every way, every boundary, and every fault.
 
-use warpath_backend::device::FsstStage;
+use warpath_device::FsstStage;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::fsst;
 

@@ -2,7 +2,7 @@
 //! and with the decoded strings.
 
 use anyhow::Result;
-use warpath_backend::device::Accelerator;
+use warpath_device::Accelerator;
 use warpath_shared::fsst::automaton::{MAX_LIVE, NO_FAULT, Verdict, fault_word};
 use warpath_shared::kernel::{FsstMatch, FsstMatchArgs, Kernel};
 use warpath_shared::view::{View, ViewMut};

@@ -1,8 +1,8 @@
 //! Compares a CUDA device with the oracles. Ignored on machines without one. `tests/gpu.sh` does the same,
 //! and more, on a machine without Rust.
 
-use warpath_backend::cuda::Cuda;
-use warpath_backend::device::Pipeline;
+use warpath_device::Pipeline;
+use warpath_device::cuda::Cuda;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
 

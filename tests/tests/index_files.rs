@@ -10,10 +10,10 @@ use anyhow::{Context, Result, ensure};
 use warpath::{
     Engine, Error, IndexError, IndexFile, Input, OnError, Program, Query, RowForm, Source, TextForm, Want,
 };
-use warpath_backend::answer::Piece;
-use warpath_backend::backend::Backend;
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::answer::Piece;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Together;
 use warpath_tests::data::{BOUNDARY_LINES, FILES, file, paths_of};
 use warpath_tests::random::{self, Rng};
 

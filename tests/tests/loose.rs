@@ -1,7 +1,7 @@
 //! Lines that the kernels call loose, compared with the rule of `warpath_shared::index::loose`, byte by byte.
 
-use warpath_backend::device::Accelerator;
 use warpath_core::plain::Plain;
+use warpath_device::Accelerator;
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
     ANY_LOOSE, FaultyLines, LineIndex, LineIndexArgs, LineStates, LineStatesArgs, LookBack, STATUS_WORDS,

@@ -17,7 +17,7 @@ use chrono::{DateTime, NaiveDate};
 use serde_json::{Number, Value, json};
 use warpath::columns::{Losses, NestedSchema};
 use warpath::{DeviceChoice, Engine, OnError};
-use warpath_backend::nested::is_json_text;
+use warpath_answer::nested::is_json_text;
 use warpath_random::Rng;
 
 use records::{Json, any, of_fields, random_fields, write, write_plain};

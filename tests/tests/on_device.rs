@@ -7,9 +7,9 @@ use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::{Array, RecordBatch, StructArray};
 use warpath::columns::{ArrowDevice, ArrowDeviceArray, ColumnType, DeviceBatch, Reason, Schema, StructField};
 use warpath::{DeviceError, Engine, Error, Query};
-use warpath_backend::backend::Backend;
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Together;
 use warpath_tests::emulated::Emulated;
 
 const TEXT: &str = "{\"id\":1,\"name\":\"A\\u00e9\",\"tags\":[\"a\",null]}\n{\"id\":2,\"on\":true}\n\

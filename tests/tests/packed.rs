@@ -10,7 +10,7 @@ use warpath::{
     DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, RowForm, Source, TextForm,
     Want,
 };
-use warpath_backend::backend::Backend as _;
+use warpath_answer::backend::Backend as _;
 use warpath_store::packed::PackedText;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::packed::{fuzz_one, read_all, repaired};

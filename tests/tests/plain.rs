@@ -1,8 +1,8 @@
 //! Names and strings that kernels find by their lengths. The CPU, which reads their bytes, finds the same.
 
 use warpath::{Program, Query, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 use warpath_tests::random::Rng;
 
 use crate::common::device;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use warpath::columns::{ColumnType, Schema};
 use warpath::{Engine, Error, Format, Limit, OnError, Predicate, Program, Query, RowForm, TextForm, Want};
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 use warpath_tests::oracle;
 use warpath_tests::random::Rng;
 
@@ -137,7 +137,7 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
     let expected = Cpu.answer(alone.as_bytes(), &program, want)?;
     let records = |answer: &Answer| -> Vec<u32> {
         let mut base = 0;
-        let of_piece = |piece: &warpath_backend::answer::Piece| {
+        let of_piece = |piece: &warpath_answer::answer::Piece| {
             let first = base;
             base += piece.lines;
             piece.records.iter().map(move |line| first + line).collect::<Vec<_>>()

@@ -11,9 +11,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::TestCaseResult;
 use warpath::{Engine, Error, Foreign, InputError, OnError, Program, Query, Stats, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::device::Pipeline;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Pipeline;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{oracle, suite};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
-use warpath_backend::cuda::MODULES;
+use warpath_device::cuda::MODULES;
 use warpath_shared::kernel::{KERNELS, RIVALS};
 
 const MEND: &str = "the sources changed: run tests/ptx.sh build";
@@ -19,7 +19,7 @@ struct Folder {
 }
 
 const FOLDERS: [Folder; 2] = [
-    Folder { path: "host/backend/ptx", kernels: KERNELS },
+    Folder { path: "host/device/ptx", kernels: KERNELS },
     Folder { path: "benches/rivals/ptx", kernels: RIVALS },
 ];
 

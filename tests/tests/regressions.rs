@@ -4,9 +4,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use warpath::{DeviceChoice, Engine, Error, Program, Query, Want};
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::{Backend, StructuralIndex, Worker};
-use warpath_backend::cpu::Cpu;
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::{Backend, StructuralIndex, Worker};
+use warpath_cpu::Cpu;
 use warpath_shared::ir::MAX_PATHS;
 use warpath_tests::data::file;
 use warpath_tests::emulated::Emulated;

@@ -10,10 +10,10 @@ use flate2::Compression;
 use warpath::{
     DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm, Want,
 };
-use warpath_backend::backend::{Backend, StructuralIndex, Worker};
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::device::Pipeline;
+use warpath_answer::backend::{Backend, StructuralIndex, Worker};
+use warpath_cpu::Cpu;
+use warpath_device::Pipeline;
+use warpath_device::Together;
 use warpath_tests::data::{FILES, file, paths_of};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;

@@ -12,13 +12,15 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Item, ItemImpl, ItemUse, Lit, Meta, Type, UseTree, Visibility};
 
 /// The facade, and the crates that it re-exports, with their folders.
-const CRATES: [(&str, &str); 7] = [
+const CRATES: [(&str, &str); 9] = [
     ("warpath", "host"),
     ("warpath_shared", "shared"),
     ("warpath_core", "host/core"),
     ("warpath_lang", "host/lang"),
     ("warpath_store", "host/store"),
-    ("warpath_backend", "host/backend"),
+    ("warpath_answer", "host/answer"),
+    ("warpath_cpu", "host/cpu"),
+    ("warpath_device", "host/device"),
     ("warpath_exec", "host/exec"),
 ];
 

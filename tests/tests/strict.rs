@@ -16,10 +16,10 @@ use warpath::columns::OffsetWidth;
 use warpath::{
     Engine, Error, IndexFile, InputError, Limit, OnError, Program, Query, RowForm, Source, TextForm, Want,
 };
-use warpath_backend::answer::LineFault;
-use warpath_backend::backend::Backend;
-use warpath_backend::strict;
-use warpath_backend::tree::line_fault;
+use warpath_answer::answer::LineFault;
+use warpath_answer::backend::Backend;
+use warpath_cpu::strict;
+use warpath_cpu::tree::line_fault;
 use warpath_shared::check::{FaultKind, diagnose, trim};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data;

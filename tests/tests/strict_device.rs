@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpath::{Engine, OnError, Program, Query, Want};
-use warpath_backend::device::Pipeline;
+use warpath_device::Pipeline;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::strict;
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use insta::{Settings, assert_snapshot};
-use warpath_backend::device::TreeCut;
+use warpath_device::TreeCut;
 use warpath_tests::trees;
 
 use crate::common::emulated;

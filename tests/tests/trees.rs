@@ -5,10 +5,10 @@ use anyhow::{Context, Result, ensure};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use warpath::TreeFaultKind;
-use warpath_backend::tree::steps::{
+use warpath_cpu::tree::steps::{
     allocate, child_counts, depths, fill, first_child, first_children, next_sibling, number, parents, ranks,
 };
-use warpath_backend::tree::{NONE, NodeKind, Tree, TreeFault, nesting};
+use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault, nesting};
 use warpath_shared::check::{FaultKind, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::tree::MAX_NODE_DEPTH;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use warpath::Engine;
 use warpath::twig::{Documents, Standing, Subscriptions};
-use warpath_backend::twig::{Events, Matcher, Name, json, xml};
+use warpath_cpu::twig::{Events, Matcher, Name, json, xml};
 use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::yfilter::{Runner, YFilter};
 use warpath_tests::random::Rng;
@@ -66,7 +66,7 @@ fn what_a_device_does_is_told() -> anyhow::Result<()> {
     let mut said = String::new();
     for documents in [Documents::Ndjson, Documents::Json, Documents::Xml] {
         let _ = writeln!(said, "{documents:?}");
-        for stage in warpath_backend::twig::standing::stages(&device, documents) {
+        for stage in warpath_cpu::twig::standing::stages(&device, documents) {
             let _ = writeln!(said, "  {} {}: {}", stage.place, stage.name, stage.what);
         }
     }

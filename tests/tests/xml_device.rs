@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use warpath_backend::device::{Accelerator as _, TwigXmlStage};
-use warpath_backend::twig::TwigSet;
-use warpath_backend::twig::encode::Compiled;
-use warpath_backend::twig::names::Names;
+use warpath_cpu::twig::TwigSet;
+use warpath_cpu::twig::encode::Compiled;
+use warpath_cpu::twig::names::Names;
+use warpath_device::{Accelerator as _, TwigXmlStage};
 use warpath_shared::twig::dictionary::{ATTRIBUTES, Hash, NAMES};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;

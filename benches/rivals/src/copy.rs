@@ -1,7 +1,7 @@
 //! A copy at the full memory bandwidth of a card: the ceiling of other kernels.
 
 use warpath::Error;
-use warpath_backend::device::{Accelerator, Slot};
+use warpath_device::{Accelerator, Slot};
 use warpath_shared::kernel::{Copy16, Copy16Args};
 use warpath_shared::units::TILE_BYTES;
 

@@ -5,7 +5,7 @@
 //! (`gpu/src/kernel/rival/fsst_ladder.rs`). No step checks the codes.
 
 use warpath::Error;
-use warpath_backend::device::{Accelerator, ScanScratch, Slot};
+use warpath_device::{Accelerator, ScanScratch, Slot};
 use warpath_shared::fsst::TABLE_WORDS;
 use warpath_shared::kernel::{
     CountScan, FsstBuffered, FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords,

@@ -21,8 +21,8 @@ pub mod unions;
 pub mod yfilter;
 
 use warpath::Error;
-use warpath_backend::cuda::{Cuda, KernelModule, Settings};
-use warpath_backend::device::Accelerator;
+use warpath_device::Accelerator;
+use warpath_device::cuda::{Cuda, KernelModule, Settings};
 use warpath_shared::for_each_rival;
 use warpath_shared::kernel::{self, Kernel};
 

@@ -1,4 +1,4 @@
-//! Twigs on a device by the method of the paper, a rival of [`warpath_backend::twig`] for structure alone:
+//! Twigs on a device by the method of the paper, a rival of [`warpath_cpu::twig`] for structure alone:
 //! twigs and documents in the form of its kernel ([`warpath_shared::twig::seed`]), and a [stage](SeedStage)
 //! that launches it.
 //!
@@ -9,8 +9,8 @@ mod stage;
 
 use std::collections::HashMap;
 
-use warpath_backend::twig::members::Members;
-use warpath_backend::twig::{Events, Name};
+use warpath_cpu::twig::members::Members;
+use warpath_cpu::twig::{Events, Name};
 use warpath_lang::twig::{Axis, NameTest, Twig, Value};
 use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 

@@ -1,4 +1,4 @@
-//! YFilter, the rival of twigs on CPUs. Tests and benches compare [`warpath_backend::twig`] with it.
+//! YFilter, the rival of twigs on CPUs. Tests and benches compare [`warpath_cpu::twig`] with it.
 //!
 //! Source: Diao, Altinel, Franklin, Zhang and Fischer, "Path Sharing and Predicate Evaluation for
 //! High-Performance XML Filtering", ACM TODS 2003.
@@ -39,7 +39,7 @@ mod runner;
 use std::collections::HashMap;
 use std::mem::take;
 
-use warpath_backend::twig::Name;
+use warpath_cpu::twig::Name;
 use warpath_lang::twig::value::ValueTest;
 use warpath_lang::twig::{Axis, NameTest, Twig};
 

@@ -13,7 +13,6 @@ use anyhow::{Result, ensure};
 use clap::Parser;
 use warpath::DeviceChoice;
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Plan};
-use warpath_backend::cuda::{Cuda, Settings};
 use warpath_benches::bitmap::data::{DataSet, ratio};
 use warpath_benches::bitmap::method::{Candidate, Place, mean_and_least, measure, name};
 use warpath_benches::bitmap::record::{Data, Results, Times};
@@ -21,6 +20,7 @@ use warpath_benches::bitmap::workload::Workload;
 use warpath_benches::bitmap::{cpu, gpu};
 use warpath_benches::harness::machine;
 use warpath_core::wah::WahBuf;
+use warpath_device::cuda::{Cuda, Settings};
 
 /// Time the union of random columns of a bitmap index, by every method.
 #[derive(Parser)]

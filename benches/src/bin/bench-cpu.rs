@@ -9,9 +9,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use warpath::{Program, Query, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::strict;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_cpu::strict;
 
 /// Times the CPU backend on text in memory.
 #[derive(Parser)]

@@ -29,11 +29,11 @@ use simd_json::prelude::{ValueAsScalar, ValueObjectAccess};
 use sonic_rs::LazyValue;
 use warpath::twig::{Standing, Subscriptions};
 use warpath::{Engine, Find, Query};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::twig::json;
+use warpath_answer::backend::Backend;
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::{Generator, Shape};
+use warpath_cpu::Cpu;
+use warpath_cpu::twig::json;
 
 /// Times calls over one record in memory.
 #[derive(Parser)]

@@ -31,11 +31,11 @@ use clap::Parser;
 use warpath::columns::{Column, ColumnBatch, ColumnType, DeviceBatch, Schema, Values};
 use warpath::packed::{PackOptions, PackedFile, pack};
 use warpath::{Answers, DeviceChoice, Engine, IndexFile, Program, Query, TextForm, Want};
-use warpath_backend::backend::{Backend, Buffer};
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::cuda::Cuda;
-use warpath_backend::device::{Accelerator, Pipeline};
+use warpath_answer::backend::{Backend, Buffer};
+use warpath_cpu::Cpu;
+use warpath_device::Together;
+use warpath_device::cuda::Cuda;
+use warpath_device::{Accelerator, Pipeline};
 use warpath_store::packed::PackedText;
 
 /// Times the way from host memory and from files to matches on the host.

@@ -20,11 +20,11 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::columns::{ColumnType, Schema};
 use warpath::{Program, Query, TextForm, Want};
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::cuda::{Cuda, KernelTime, Settings};
-use warpath_backend::device::{Accelerator, Pipeline, TreeCut};
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::cuda::{Cuda, KernelTime, Settings};
+use warpath_device::{Accelerator, Pipeline, TreeCut};
 use warpath_rivals::copy::CopyStage;
 use warpath_shared::kernel::{Copy16, Kernel as _};
 use warpath_tests::random::Rng;
@@ -243,7 +243,7 @@ fn tree_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize, c
 fn strict_times(pipeline: &Pipeline<Cuda>, name: &str, text: &[u8], runs: usize) -> Result<()> {
     let bytes = text.len() as f64;
     let faults = pipeline.strict_faults(text)?;
-    ensure!(faults == warpath_backend::strict::faults(text), "{name}: faults differ from the host's");
+    ensure!(faults == warpath_cpu::strict::faults(text), "{name}: faults differ from the host's");
     println!("{name}: {} bytes, {} faulty lines", text.len(), faults.len());
     let copy = copy_time(pipeline.device(), text, runs)?;
     let line = |name: &str, milliseconds, moved| {

@@ -8,9 +8,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Result;
-use warpath_backend::cuda::Cuda;
-use warpath_backend::device::{Accelerator as _, BitmapStage, DeviceBitmaps};
 use warpath_core::wah::{Bitmap, tile_starts};
+use warpath_device::cuda::Cuda;
+use warpath_device::{Accelerator as _, BitmapStage, DeviceBitmaps};
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, TileStart};
 use warpath_shared::wah::{Wah, chunks_for};

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 use warpath::twig::Subscriptions;
-use warpath_backend::twig;
+use warpath_cpu::twig;
 use warpath_lang::twig::{Axis, NameTest, Twig};
 
 use super::*;

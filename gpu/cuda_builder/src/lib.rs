@@ -23,7 +23,7 @@
 //! ```no_run
 //! # use std::path::Path;
 //! let root = Path::new(".");
-//! let text = std::fs::read_to_string("host/backend/ptx/index.sm_75.ptx")?;
+//! let text = std::fs::read_to_string("host/device/ptx/index.sm_75.ptx")?;
 //! let header = cuda_builder::parse_header(&text).expect("the PTX has no header");
 //! assert_eq!(header.sources, cuda_builder::source_hash(root)?);
 //! # Ok::<(), std::io::Error>(())

@@ -171,7 +171,7 @@ mod tests {
         let tree = Tree::new("unseen", FILES);
         let before = tree.hash();
         for name in [
-            "host/backend/ptx/index.sm_90.ptx",
+            "host/device/ptx/index.sm_90.ptx",
             "gpu/cuda_builder/src/lib.rs",
             "gpu/cuda_std/src/emulator.rs",
             "gpu/cuda_std/src/emulator/fiber.rs",

@@ -14,7 +14,7 @@
 //! operations with a row that it does not know.
 //!
 //! *Keys*: where there are many groups, a warp first looks for the group's keys in the document's program, 32
-//! operations at a time (`host/backend/src/twig/set.rs`). If the document passes none, the warp skips it.
+//! operations at a time (`host/cpu/src/twig/set.rs`). If the document passes none, the warp skips it.
 //! This look-up costs two loads and a vote; running 32 operations takes some hundred instructions. Of 100,000
 //! subscriptions to events, most groups are skipped in this way.
 //!

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::ptr;
 
 use warpath::{Answers, Batch, Program};
-use warpath_backend::answer::{Limit, Want};
+use warpath_answer::answer::{Limit, Want};
 
 use crate::error::{Failure, border, c_name, text};
 use crate::input::WarpathInput;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use arrow_schema::SchemaRef;
-use warpath_backend::answer::Want;
-use warpath_backend::columns::{Reason, Schema, Tally};
-use warpath_backend::on_device::DeviceBatch;
+use warpath_answer::answer::Want;
+use warpath_answer::columns::{Reason, Schema, Tally};
+use warpath_answer::on_device::DeviceBatch;
 use warpath_core::error::Error;
 
 use crate::operators::Input;

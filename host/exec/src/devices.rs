@@ -4,10 +4,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::thread;
 
-use warpath_backend::backend::Backend;
-use warpath_backend::device::Together;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
 use warpath_core::error::{DeviceError, Error};
+use warpath_cpu::Cpu;
+use warpath_device::Together;
 
 /// The choice of a backend.
 ///
@@ -109,7 +109,7 @@ fn several(numbers: &[usize]) -> Result<Arc<dyn Backend>, Error> {
 /// A backend of one CUDA device.
 #[cfg(feature = "cuda")]
 pub(crate) fn cuda(number: usize) -> Result<Arc<dyn Backend>, Error> {
-    warpath_backend::cuda::backend(number)
+    warpath_device::cuda::backend(number)
 }
 
 /// A backend of one CUDA device.
@@ -121,7 +121,7 @@ pub(crate) fn cuda(_number: usize) -> Result<Arc<dyn Backend>, Error> {
 /// The numbers of all CUDA devices.
 #[cfg(feature = "cuda")]
 fn all() -> Result<Vec<usize>, Error> {
-    let numbers: Vec<usize> = warpath_backend::cuda::devices()?.iter().map(|device| device.number).collect();
+    let numbers: Vec<usize> = warpath_device::cuda::devices()?.iter().map(|device| device.number).collect();
     if numbers.is_empty() {
         return Err(DeviceError::NoDevice { wanted: 0, found: 0 }.into());
     }

@@ -28,7 +28,7 @@
 //! | `parts` | the elements that are in a part of the file |
 //! | `note` | facts about one part, found while it is read |
 //! | `whole` | a document as one line, and the positions where its lines ended |
-//! | `warpath_backend::cpu::cut` | the fast replacement of newlines and commas |
+//! | `warpath_cpu::cut` | the fast replacement of newlines and commas |
 
 mod around;
 mod note;

@@ -18,7 +18,7 @@
 
 use std::io::{self, Write};
 
-use warpath_backend::backend::StructuralIndex;
+use warpath_answer::backend::StructuralIndex;
 use warpath_shared::units::{ByteOffset, WORD_BYTES};
 
 /// Writes the index of one partition. In its input, the partition begins at byte `offset` and at line

@@ -4,17 +4,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use warpath_backend::answer::Want;
-use warpath_backend::backend::{Backend, Evaluation, Stage};
-use warpath_backend::bitmap::maker::BitmapMaker;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::kept::KeepForm;
+use warpath_answer::answer::Want;
+use warpath_answer::backend::{Backend, Evaluation, Stage};
+use warpath_answer::kept::KeepForm;
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedSchema;
-use warpath_backend::twig::standing::{self, Documents};
+use warpath_answer::nested::NestedSchema;
 use warpath_core::cancel::{CancelToken, Interrupt};
 use warpath_core::error::{DeviceError, Error};
 use warpath_core::pool::cores;
+use warpath_cpu::Cpu;
+use warpath_cpu::bitmap::maker::BitmapMaker;
+use warpath_cpu::twig::standing::{self, Documents};
 use warpath_lang::program::Program;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 

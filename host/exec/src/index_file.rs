@@ -21,10 +21,10 @@ use std::time::SystemTime;
 
 use layout::{HEADER_BYTES, IndexHeader, PartitionEntry, Section};
 use store::FileStore;
-use warpath_backend::cpu::kept::HostIndex;
 use warpath_core::error::{Error, IndexError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::{Stamp, hash};
+use warpath_cpu::kept::HostIndex;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use warpath_backend::answer::{Limit, Want};
-use warpath_backend::columns::Schema;
+use warpath_answer::answer::{Limit, Want};
+use warpath_answer::columns::Schema;
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedSchema;
-use warpath_backend::twig::standing::{Documents, Standing};
+use warpath_answer::nested::NestedSchema;
 use warpath_core::cancel::CancelToken;
 use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
+use warpath_cpu::twig::standing::{Documents, Standing};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::Level;
@@ -324,14 +324,14 @@ impl<'a> Input<'a> {
 
     /// The records as typed columns whose values stay in the memory of the device that evaluates the input.
     /// There is a batch for each partition, in order.
-    /// [`DeviceBatch::export`](warpath_backend::on_device::DeviceBatch::export) gives a batch to another
+    /// [`DeviceBatch::export`](warpath_answer::on_device::DeviceBatch::export) gives a batch to another
     /// library.
     ///
     /// A device makes the columns of the types `bool`, `int64`, `float64`, `string` and `json`. The host
     /// makes the columns of other types, of defaults and of elements, and copies them to the device.
     ///
     /// The first result is [`Error::Usage`] if the CPU evaluates the input, or if a column is a list or a
-    /// struct ([`ColumnType::is_nested`](warpath_backend::columns::ColumnType::is_nested)).
+    /// struct ([`ColumnType::is_nested`](warpath_answer::columns::ColumnType::is_nested)).
     /// [`DeviceError::OutOfMemory`](warpath_core::error::DeviceError::OutOfMemory) comes when the batches
     /// that the caller keeps fill the memory of the device.
     ///

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use warpath_backend::columns::{Schema, Tally};
-use warpath_backend::nested::NestedSchema;
+use warpath_answer::columns::{Schema, Tally};
+use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
 
 use crate::channel::Channel;

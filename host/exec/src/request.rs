@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedSchema;
+use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_lang::predicate::Predicate;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use warpath_backend::answer::Want;
-use warpath_backend::cpu::keep;
-use warpath_backend::kept::{KeepForm, Kept};
-use warpath_backend::strict::Checked;
+use warpath_answer::answer::Want;
+use warpath_answer::kept::{KeepForm, Kept};
 use warpath_core::cancel::CancelToken;
 use warpath_core::error::{DeviceError, Error, IndexError};
+use warpath_cpu::keep;
+use warpath_cpu::strict::Checked;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::{ByteOffset, Level};
 

@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
-use warpath_backend::columns::Schema;
+use warpath_answer::columns::Schema;
 use warpath_core::error::Error;
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::Query;

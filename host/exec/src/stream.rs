@@ -85,7 +85,7 @@ pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
-pub use warpath_backend::backend::Setup;
+pub use warpath_answer::backend::Setup;
 
 use flow::Flow;
 use lines::LineCounter;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use warpath::columns::{ColumnType, DeviceBatches, NestedSchema, Schema};
 use warpath::{Answers, Error, Program, Query};
-use warpath_backend::answer::Want;
+use warpath_answer::answer::Want;
 
 use crate::error::{raise, usage};
 use crate::reading::Reading;

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use warpath::{Answers, Batch, Query};
-use warpath_backend::answer::{Limit, Piece, Want};
+use warpath_answer::answer::{Limit, Piece, Want};
 
 use crate::border::{Exclusive, border, detached};
 use crate::error::Stop;

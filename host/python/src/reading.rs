@@ -8,7 +8,7 @@ use warpath::{
     Answers, DeviceChoice, Engine, Error, FolderFiles, Format, Input, InputBytes, OnError, Predicate,
     Program, Query, Source, TableFormat, TextColumn,
 };
-use warpath_backend::answer::Want;
+use warpath_answer::answer::Want;
 use warpath_core::time::Format as TimeFormat;
 
 /// The size of a partition of nested columns, if none is given. Arrays of many columns are allocated for each

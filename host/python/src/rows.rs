@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use warpath::columns::{ColumnBatch, NestedBatch, NestedSchema, Reason, Tally};
 use warpath::{Answers, Batch, Error};
-use warpath_backend::answer::{Limit, Piece, Want};
+use warpath_answer::answer::{Limit, Piece, Want};
 
 use crate::columns::Columns;
 use crate::error::{Mismatch, Stop};

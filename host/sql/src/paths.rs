@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
 use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use warpath::columns::{ColumnType, json_text};
-use warpath_backend::nested::column_type;
+use warpath_answer::nested::column_type;
 use warpath_core::json;
 
 use crate::functions;

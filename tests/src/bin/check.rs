@@ -21,8 +21,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::packed::{PackOptions, pack};
 use warpath::{DeviceChoice, Engine, Program, Query, Source, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
+use warpath_answer::backend::Backend;
+use warpath_device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
 use warpath_exec::pack::DEFAULT_GROUP_BYTES;
 use warpath_tests::fsst;
 use warpath_tests::oracle;
@@ -181,9 +181,9 @@ fn main() -> Result<()> {
             kept(pipeline)?;
         }
         if numbers.is_empty() {
-            whole_suite(&warpath_backend::cpu::Cpu)?;
-            rfc_9535(&warpath_backend::cpu::Cpu, conformance.as_deref())?;
-            kept(Arc::new(warpath_backend::cpu::Cpu))?;
+            whole_suite(&warpath_cpu::Cpu)?;
+            rfc_9535(&warpath_cpu::Cpu, conformance.as_deref())?;
+            kept(Arc::new(warpath_cpu::Cpu))?;
         }
     }
     for (shape, path) in &files {

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Plan};
-use warpath_backend::device::{Accelerator, BitmapStage};
+use warpath_device::{Accelerator, BitmapStage};
 use warpath_exec::bitmap::build::{BitmapMaker, build_column, build_column_by};
 use warpath_store::bitmap::value::{Cell, ColumnValues};
 

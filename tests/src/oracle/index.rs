@@ -1,8 +1,8 @@
 //! The structural index, by splitting a text into lines and walking each with a stack.
 
-use warpath_backend::answer::LineFault;
-use warpath_backend::backend::StructuralIndex;
-use warpath_backend::strict;
+use warpath_answer::answer::LineFault;
+use warpath_answer::backend::StructuralIndex;
+use warpath_cpu::strict;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::MAX_DEPTH;
 

@@ -1,6 +1,6 @@
 //! The trees of a text's lines, by the sequential builder, from tokens that are found byte by byte.
 
-use warpath_backend::tree::line_fault;
+use warpath_cpu::tree::line_fault;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use warpath::TreeFaultKind;
-use warpath_backend::tree::{NONE, NodeKind, Tree, TreeFault};
+use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault};
 use warpath_shared::check::FaultKind;
 use warpath_shared::units::MAX_DEPTH;
 
@@ -80,7 +80,7 @@ pub fn arrays(root: Option<&Node>) -> Arrays {
 
 /// The arrays of a tree under test.
 pub fn arrays_of(tree: &Tree) -> Arrays {
-    let node = |node: &warpath_backend::tree::Node| {
+    let node = |node: &warpath_cpu::tree::Node| {
         (node.kind(), node.start as usize, node.end as usize, node.depth as usize)
     };
     Arrays {

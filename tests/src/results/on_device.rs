@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use warpath::Want;
 use warpath::columns::{ColumnBatch, DeviceBatch, Schema};
 use warpath::{Engine, OnError, Source};
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::Backend;
-use warpath_backend::on_device::DeviceColumns;
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::Backend;
+use warpath_answer::on_device::DeviceColumns;
 
 use super::{every_type, rows};
 use crate::data::FILES;

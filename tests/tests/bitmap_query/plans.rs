@@ -1,6 +1,6 @@
 //! Plans: the programs of expressions, and the errors of wrong ones.
 
-use warpath_backend::bitmap::plan::Counted;
+use warpath_cpu::bitmap::plan::Counted;
 
 use super::*;
 

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use anyhow::{Context, Result, ensure};
 use flate2::Compression;
 use warpath::{Engine, Error, IndexFile, Query};
-use warpath_backend::columns::ColumnType;
+use warpath_answer::columns::ColumnType;
 use warpath_core::error::{DeviceError, InputError};
 use warpath_exec::input::{Source, TableFormat, TextColumn};
 

@@ -3,9 +3,9 @@
 use std::sync::Barrier;
 
 use warpath::DeviceChoice;
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::{Abilities, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker};
-use warpath_backend::device::{Accelerator, Pipeline};
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::{Abilities, Buffer, Evaluation, Forms, Setup, Stage, StructuralIndex, Worker};
+use warpath_device::{Accelerator, Pipeline};
 use warpath_tests::emulated::Emulated;
 
 use super::*;
@@ -57,7 +57,7 @@ impl Worker for MeetingWorker<'_> {
     }
 
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
+        warpath_cpu::strict::answer(text, program, want, |text| self.answer(text, program, want))
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 
 use warpath::Limit;
-use warpath_backend::answer::Answer;
-use warpath_backend::backend::{StructuralIndex, Worker};
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::{StructuralIndex, Worker};
 
 use super::*;
 use crate::common::bare_backend;
@@ -112,7 +112,7 @@ impl Worker for WatchedWorker<'_> {
     }
 
     fn answer_strictly(&mut self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
-        warpath_backend::strict::answer(text, program, want, |text| self.answer(text, program, want))
+        warpath_cpu::strict::answer(text, program, want, |text| self.answer(text, program, want))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
 use warpath_tests::emulated::Emulated;
 use warpath_tests::{twig_fuzz, twig_streams, twigs};
 

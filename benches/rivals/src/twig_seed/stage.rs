@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use warpath::Error;
-use warpath_backend::device::{Accelerator, Slot};
+use warpath_device::{Accelerator, Slot};
 use warpath_shared::kernel::{TwigSeed, TwigSeedArgs};
 use warpath_shared::twig::seed::BLOCK;
 use warpath_shared::view::{View, ViewMut};

@@ -2,7 +2,7 @@
 //! decompressed, and then reduced to their union.
 
 use warpath::Error;
-use warpath_backend::device::{Accelerator, DeviceBitmaps, ScanScratch, Slot};
+use warpath_device::{Accelerator, DeviceBitmaps, ScanScratch, Slot};
 use warpath_shared::bitmap::TILE_CHUNKS;
 use warpath_shared::kernel::{
     CoaLevel, CoaLevelArgs, DecompressScan, DecompressScanArgs, DecompressTiles, DecompressTilesArgs,

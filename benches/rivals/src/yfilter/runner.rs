@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::ops::ControlFlow;
 
-use warpath_backend::twig::members::Members;
-use warpath_backend::twig::{Events, Name};
+use warpath_cpu::twig::members::Members;
+use warpath_cpu::twig::{Events, Name};
 use warpath_lang::twig::value::Value;
 
 use super::{

@@ -4,7 +4,7 @@ use std::ptr;
 
 use anyhow::{Context as _, Result};
 use cust::sys;
-use warpath_backend::cuda::MODULES;
+use warpath_device::cuda::MODULES;
 use warpath_shared::kernel::{Copy16, Copy16Args, Kernel};
 use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
 use warpath_shared::view::{View, ViewMut};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
 use warpath::{Engine, Program, Query, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::cuda::{ArrayMemory, Cuda, Settings, TextMemory};
-use warpath_backend::device::Pipeline;
+use warpath_answer::backend::Backend;
+use warpath_cpu::Cpu;
+use warpath_device::Pipeline;
+use warpath_device::cuda::{ArrayMemory, Cuda, Settings, TextMemory};
 
 use super::{Args, Clock, Part};
 

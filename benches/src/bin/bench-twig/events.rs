@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use warpath_backend::device::{Accelerator as _, TwigLinesStage};
-use warpath_backend::twig::encode::Compiled;
-use warpath_backend::twig::names::Names;
-use warpath_backend::twig::{TwigIx, TwigSet, json};
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::{Shape, write_ndjson_with_threads};
 use warpath_benches::harness::machine;
+use warpath_cpu::twig::encode::Compiled;
+use warpath_cpu::twig::names::Names;
+use warpath_cpu::twig::{TwigIx, TwigSet, json};
+use warpath_device::{Accelerator as _, TwigLinesStage};
 use warpath_lang::twig::Twig;
 
 use super::{Bench, shared};

@@ -34,10 +34,10 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Parser;
 use rayon::prelude::*;
-use warpath_backend::cuda::Cuda;
 use warpath_benches::generate::dblp;
 use warpath_benches::generate::twigs::Twigs;
 use warpath_benches::harness::machine;
+use warpath_device::cuda::Cuda;
 
 /// The total time of one kind's runs after which no further run starts. At least three runs are made, the
 /// first of which is dropped.

@@ -2,12 +2,12 @@
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
-use warpath_backend::device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
-use warpath_backend::twig::encode::{Compiled, Encoder};
-use warpath_backend::twig::names::Names;
-use warpath_backend::twig::{TwigSet, xml};
 use warpath_benches::generate::twigs::{self, Twigs};
 use warpath_benches::harness::machine;
+use warpath_cpu::twig::encode::{Compiled, Encoder};
+use warpath_cpu::twig::names::Names;
+use warpath_cpu::twig::{TwigSet, xml};
+use warpath_device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
 use warpath_lang::twig::Twig;
 
 use super::{Bench, documents, shared};

@@ -2,12 +2,12 @@
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
-use warpath_backend::device::{Accelerator as _, TwigStage, TwigTasks};
-use warpath_backend::twig::encode::{Compiled, Encoder};
-use warpath_backend::twig::{Events, Name, TwigSet, xml};
 use warpath_benches::generate::twigs;
 use warpath_benches::harness::machine;
 use warpath_core::plain::{bytes, elements};
+use warpath_cpu::twig::encode::{Compiled, Encoder};
+use warpath_cpu::twig::{Events, Name, TwigSet, xml};
+use warpath_device::{Accelerator as _, TwigStage, TwigTasks};
 use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 use warpath_rivals::yfilter::YFilter;

@@ -14,7 +14,7 @@ const USAGE: &str = "\
 usage: cargo run -p warpath-cuda-builder -- build|check [--arch sm_XX]... [--root DIR]
        cargo run -p warpath-cuda-builder -- cubins --ptxas PROGRAM --out DIR [--arch sm_XX]... [--root DIR]
 
-build   compile gpu/ and write host/backend/ptx/<module>.<arch>.ptx, a file for each module of
+build   compile gpu/ and write host/device/ptx/<module>.<arch>.ptx, a file for each module of
         `for_each_kernel!`, and benches/rivals/ptx/<module>.<arch>.ptx, a file for each module of
         `for_each_rival!`
 check   compile gpu/ and compare with what is there; exit status 1 if it differs
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     eprintln!(
-        "ptx: run `cargo run -p warpath-cuda-builder -- build` and commit host/backend/ptx and benches/rivals/ptx"
+        "ptx: run `cargo run -p warpath-cuda-builder -- build` and commit host/device/ptx and benches/rivals/ptx"
     );
     ExitCode::FAILURE
 }
@@ -118,7 +118,7 @@ fn workspace_root() -> Result<PathBuf, String> {
 }
 
 /// The folders of PTX, each with the names of its kernels and their modules.
-const FOLDERS: [(&str, &[(&str, &str)]); 2] = [("host/backend/ptx", KERNELS), ("benches/rivals/ptx", RIVALS)];
+const FOLDERS: [(&str, &[(&str, &str)]); 2] = [("host/device/ptx", KERNELS), ("benches/rivals/ptx", RIVALS)];
 
 /// A group of kernels that are loaded together.
 struct Module {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indicatif::BinaryBytes;
 use warpath::twig::{Documents, Subscriptions};
 use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, TextForm, Want};
-use warpath_backend::backend::Stage;
+use warpath_answer::backend::Stage;
 use warpath_lang::jsonpath;
 use warpath_terminal::escape::{escaped, escaped_lines};
 use warpath_terminal::messages::Ui;

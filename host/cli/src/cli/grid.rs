@@ -10,7 +10,7 @@
 use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpath::TextForm;
-use warpath_backend::answer::text;
+use warpath_answer::answer::text;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::{HEADER, Look};
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
-use warpath_backend::answer::text;
+use warpath_answer::answer::text;
 use warpath_remote::address::is_url;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;

@@ -127,7 +127,7 @@ impl Rejects {
 
 /// The number of malformed records of a batch, up to the end of the results.
 pub fn malformed(batch: &Batch, flow: Flow) -> u64 {
-    let of_piece = |(at, (_, piece)): (usize, (u64, &warpath_backend::answer::Piece))| match flow {
+    let of_piece = |(at, (_, piece)): (usize, (u64, &warpath_answer::answer::Piece))| match flow {
         Flow::Stop { piece: last, .. } if at > last => 0,
         Flow::Stop { piece: last, line } if at == last => {
             piece.faults.partition_point(|fault| fault.line < line) as u64

@@ -1,7 +1,7 @@
 //! Rows of few columns, whose cells are JSON texts.
 
 use warpath::{RowForm, TextForm};
-use warpath_backend::answer::{RowText, text};
+use warpath_answer::answer::{RowText, text};
 use warpath_core::json;
 use warpath_terminal::json::Look;
 

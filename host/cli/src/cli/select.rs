@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use warpath::columns::{ColumnType, Schema};
 use warpath::{Engine, Program, Query, RowForm, Source};
-use warpath_backend::answer::RowText;
+use warpath_answer::answer::RowText;
 
 use columns::Column;
 use named::NamePrefix;

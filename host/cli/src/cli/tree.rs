@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use warpath::{DeviceChoice, Engine, Error, InputError, Source};
-use warpath_backend::tree::{Tree, dump};
+use warpath_cpu::tree::{Tree, dump};
 use warpath_exec::stream::IndexedPartition;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;

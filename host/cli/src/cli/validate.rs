@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use warpath::{Batch, DeviceChoice, Foreign, Program, Query, RecordError, Want};
-use warpath_backend::answer::Piece;
+use warpath_answer::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Message, Place, Ui, looks_like};

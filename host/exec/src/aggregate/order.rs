@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpath_backend::answer::{RowForm, Want};
+use warpath_answer::answer::{RowForm, Want};
 use warpath_core::error::Error;
 use warpath_core::key::{self, Kind};
 use warpath_lang::program::{Program, Query};

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use warpath_backend::answer::Want;
+use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::json::{self, Malformed};
 use warpath_core::key;

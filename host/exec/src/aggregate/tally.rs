@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use warpath_backend::answer::Want;
+use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::key;
 use warpath_lang::program::Query;

@@ -57,7 +57,7 @@ pub use ndjson::{build_ndjson, build_ndjson_by};
 pub use table::{build_arrow, build_arrow_by};
 #[cfg(feature = "arrow-ipc")]
 pub use table::{build_table, build_table_by};
-pub use warpath_backend::bitmap::maker::{BitmapMaker, Made};
+pub use warpath_cpu::bitmap::maker::{BitmapMaker, Made};
 use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use warpath_backend::answer::Want;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::strict;
-use warpath_backend::tree::line_fault;
+use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::json::{Malformed, decode};
+use warpath_cpu::Cpu;
+use warpath_cpu::strict;
+use warpath_cpu::tree::line_fault;
 use warpath_lang::elements::{Split, Step};
 use warpath_shared::check::diagnose;
 use warpath_shared::kernel::Match;

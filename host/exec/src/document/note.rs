@@ -1,6 +1,6 @@
 //! Facts about one part of a document, found while it is read.
 
-use warpath_backend::cpu::cut::Irregular;
+use warpath_cpu::cut::Irregular;
 
 /// Facts about a part, in addition to its text.
 #[derive(Clone, Copy, Debug, Default)]

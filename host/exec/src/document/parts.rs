@@ -17,8 +17,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use warpath_backend::cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
 use warpath_core::error::Error;
+use warpath_cpu::cut::{Cutter, Irregular, Nesting, STRETCH_BYTES, Summary};
 use warpath_lang::elements::Split;
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warpath_backend::cpu::cut::flatten;
+use warpath_cpu::cut::flatten;
 use warpath_shared::check::{Fault, diagnose};
 
 /// The original form of a document that became one line.

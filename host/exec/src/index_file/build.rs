@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use warpath_backend::cpu::kept::HostIndex;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
+use warpath_cpu::kept::HostIndex;
 use warpath_shared::units::Level;
 
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};

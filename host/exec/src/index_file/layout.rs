@@ -1,9 +1,9 @@
 //! The layout of an index file: docs/index-file.md, in code. All numbers are little-endian.
 
-use warpath_backend::answer::LineFault;
-use warpath_backend::cpu::kept::HostIndex;
+use warpath_answer::answer::LineFault;
 use warpath_core::fields::Fields;
 use warpath_core::stamp::{Stamp, hash};
+use warpath_cpu::kept::HostIndex;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
     Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,

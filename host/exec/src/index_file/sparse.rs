@@ -8,7 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use warpath_backend::answer::Answer;
+use warpath_answer::answer::Answer;
 use warpath_core::error::Error;
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};

@@ -4,16 +4,16 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use warpath_backend::answer::Want;
-use warpath_backend::backend::Kept;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::answer::finish;
-use warpath_backend::cpu::kept::HostIndex;
-use warpath_backend::strict::Checked;
+use warpath_answer::answer::Want;
+use warpath_answer::answer::finish;
+use warpath_answer::backend::Kept;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::cores;
 use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
+use warpath_cpu::Cpu;
+use warpath_cpu::kept::HostIndex;
+use warpath_cpu::strict::Checked;
 use warpath_lang::program::Program;
 
 use super::layout::PartitionEntry;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpath_backend::backend::{Backend, Buffer};
+use warpath_answer::backend::{Backend, Buffer};
 use warpath_core::error::Error;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 

@@ -151,8 +151,8 @@ mod lines {
     use arrow_array::cast::AsArray;
     use arrow_array::{Array, ArrayRef, new_empty_array};
     use arrow_schema::{DataType, Schema};
-    use warpath_backend::cpu::cut::flatten;
     use warpath_core::error::{Error, InputError};
+    use warpath_cpu::cut::flatten;
 
     use super::{Decoded, TableForm, TextColumn, table_error};
     use crate::table::{self, Batches};

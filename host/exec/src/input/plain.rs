@@ -397,7 +397,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use warpath_backend::cpu::Cpu;
+    use warpath_cpu::Cpu;
 
     fn file(text: &[u8], base: u64) -> PlainFile {
         let mut file = tempfile::tempfile().unwrap();

@@ -330,8 +330,8 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use warpath_backend::cpu::Cpu;
     use warpath_core::stamp::Stamp;
+    use warpath_cpu::Cpu;
     use warpath_store::bitmap::built::Built;
 
     /// A file with the lines, and the selection of those whose bits are set.

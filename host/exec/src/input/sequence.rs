@@ -162,7 +162,7 @@ mod tests {
     use super::super::source::OpenedSource;
     use super::*;
     use crate::input::source::Source;
-    use warpath_backend::cpu::Cpu;
+    use warpath_cpu::Cpu;
 
     fn open(reader: Box<dyn Read + Send>) -> Sequence {
         match Source::Reader("test".into(), reader).open(1).unwrap() {

@@ -5,13 +5,13 @@ mod located;
 use std::any::Any;
 use std::sync::Arc;
 
-use warpath_backend::answer::path::Paths;
-use warpath_backend::answer::{Answer, LineFault, Piece};
-use warpath_backend::columns::ColumnBatch;
+use warpath_answer::answer::path::Paths;
+use warpath_answer::answer::{Answer, LineFault, Piece};
+use warpath_answer::columns::ColumnBatch;
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedBatch;
+use warpath_answer::nested::NestedBatch;
 #[cfg(feature = "arrow")]
-use warpath_backend::on_device::DeviceColumns;
+use warpath_answer::on_device::DeviceColumns;
 use warpath_core::error::RecordError;
 use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
@@ -174,7 +174,7 @@ impl<'a> Batch<'a> {
     /// The matches of a path, in order, if the caller wants matches ([`Want::matches`]). A path that does not
     /// exist has none.
     ///
-    /// [`Want::matches`]: warpath_backend::answer::Want::matches
+    /// [`Want::matches`]: warpath_answer::answer::Want::matches
     pub fn matches(&self, path: usize) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().flat_map(move |piece| {
             let found = piece.matches.get(path).into_iter().flatten();
@@ -185,7 +185,7 @@ impl<'a> Batch<'a> {
     /// The matches of a path as text, if the caller wants text ([`Want::text`]): some matches at a time.
     /// A newline follows each match.
     ///
-    /// [`Want::text`]: warpath_backend::answer::Want::text
+    /// [`Want::text`]: warpath_answer::answer::Want::text
     pub fn texts(&self, path: usize) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().filter_map(move |piece| piece.texts.get(path).map(Vec::as_slice))
     }
@@ -193,7 +193,7 @@ impl<'a> Batch<'a> {
     /// The records as rows of text, if the caller wants rows ([`Want::rows`]): some whole rows at a time. A
     /// newline follows each row.
     ///
-    /// [`Want::rows`]: warpath_backend::answer::Want::rows
+    /// [`Want::rows`]: warpath_answer::answer::Want::rows
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         self.answer.pieces.iter().map(|piece| piece.rows.as_slice())
     }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use warpath_backend::answer::{Answer, Piece, Want};
+use warpath_answer::answer::{Answer, Piece, Want};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 

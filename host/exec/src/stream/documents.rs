@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_backend::answer::{Limit, Piece};
+use warpath_answer::answer::{Limit, Piece};
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 

@@ -3,9 +3,9 @@
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::backend::StructuralIndex;
-use warpath_backend::strict;
+use warpath_answer::backend::StructuralIndex;
 use warpath_core::error::{Error, RecordError};
+use warpath_cpu::strict;
 use warpath_shared::units::{ByteOffset, Level};
 
 use super::batch::record_error;

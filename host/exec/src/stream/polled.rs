@@ -83,7 +83,7 @@ impl<'a, O: Operator<'a>> futures_core::Stream for AsyncResults<'a, O> {
 mod batches {
     use arrow_array::RecordBatch;
     use arrow_schema::{ArrowError, SchemaRef};
-    use warpath_backend::columns::Tally;
+    use warpath_answer::columns::Tally;
 
     use super::{Context, Pin, Poll};
     use crate::record_batches::RecordBatches;

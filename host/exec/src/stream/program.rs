@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::vec;
 
-use warpath_backend::answer::Want;
-use warpath_backend::columns::ColumnBatch;
+use warpath_answer::answer::Want;
+use warpath_answer::columns::ColumnBatch;
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedBatch;
+use warpath_answer::nested::NestedBatch;
 use warpath_core::error::{Error, InputError};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::option;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warpath_backend::answer::{LineFault, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::strict;
+use warpath_answer::answer::{LineFault, Want};
+use warpath_answer::backend::Backend;
 use warpath_core::error::{Error, InputError, RecordError};
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::stream::Turn;
+use warpath_cpu::Cpu;
+use warpath_cpu::strict;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;

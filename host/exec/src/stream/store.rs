@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use warpath_backend::answer::{Answer, Want};
+use warpath_answer::answer::{Answer, Want};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 

@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use warpath_backend::answer::{Answer, Want};
-use warpath_backend::backend::{Backend, Worker};
+use warpath_answer::answer::{Answer, Want};
+use warpath_answer::backend::{Backend, Worker};
 #[cfg(feature = "arrow")]
-use warpath_backend::nested::NestedSchema;
+use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 use warpath_lang::program::Program;

@@ -6,15 +6,15 @@ mod arrow;
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::answer::{LineFault, Want};
-use warpath_backend::backend::Backend;
-use warpath_backend::cpu::Cpu;
-use warpath_backend::strict;
-use warpath_backend::twig::standing::{
-    self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
-};
+use warpath_answer::answer::{LineFault, Want};
+use warpath_answer::backend::Backend;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::stream::Turn;
+use warpath_cpu::Cpu;
+use warpath_cpu::strict;
+use warpath_cpu::twig::standing::{
+    self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
+};
 use warpath_lang::program::{Program, Query};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;

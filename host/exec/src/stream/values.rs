@@ -3,7 +3,7 @@
 use std::option;
 use std::sync::Arc;
 
-use warpath_backend::backend::Backend;
+use warpath_answer::backend::Backend;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 

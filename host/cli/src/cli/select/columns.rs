@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warpath::columns::ColumnType;
 use warpath::{Error, Query};
-use warpath_backend::strict;
+use warpath_cpu::strict;
 use warpath_remote::address::is_url;
 
 use super::super::args::WhereArgs;

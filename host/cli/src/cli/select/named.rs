@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use warpath::{Error, RowForm};
-use warpath_backend::answer::RowText;
+use warpath_answer::answer::RowText;
 use warpath_core::json;
 
 use super::super::failure::Failure;

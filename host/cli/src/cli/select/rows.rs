@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpath::{Batch, Limit, RowForm, Want};
-use warpath_backend::answer::Piece;
+use warpath_answer::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::json::{self, Look};
 

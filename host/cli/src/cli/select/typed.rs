@@ -5,7 +5,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::filter::filter_record_batch;
 use warpath::columns::{ColumnBatch, Reason, Refusal, Schema, Tally};
 use warpath::{Batch, Error, Want};
-use warpath_backend::answer::Piece;
+use warpath_answer::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::messages::Ui;
 

@@ -1,11 +1,11 @@
 //! Tests with bitmap indexes that were altered, with matching checksums. Reading them gives an error or
 //! another index.
 
-use warpath_backend::bitmap::plan::Plan;
 use warpath_core::error::Error;
 use warpath_core::plain;
 use warpath_core::stamp::hash;
 use warpath_core::wah::{Bitmap, WahBuf, chunks};
+use warpath_cpu::bitmap::plan::Plan;
 use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath_store::bitmap::file::Image;

@@ -13,10 +13,10 @@
 
 use std::path::Path;
 
-use warpath_backend::answer::Want;
-use warpath_backend::bitmap::plan::Plan;
+use warpath_answer::answer::Want;
 use warpath_core::error::{Error, RecordError};
 use warpath_core::rows::RowSet;
+use warpath_cpu::bitmap::plan::Plan;
 use warpath_lang::jsonpath::LogicalExpr;
 use warpath_lang::predicate::{Parts, Predicate};
 use warpath_lang::program::{Program, Query};

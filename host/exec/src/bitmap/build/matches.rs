@@ -1,9 +1,9 @@
 //! Columns of matches: one column for each subscription, with the documents that it matches.
 
-use warpath_backend::twig::standing::{Documents, Standing};
-use warpath_backend::twig::subscriptions::Subscriptions;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::wah::{OnesBuilder, WahBuf};
+use warpath_cpu::twig::standing::{Documents, Standing};
+use warpath_cpu::twig::subscriptions::Subscriptions;
 use warpath_lang::predicate::Predicate;
 use warpath_store::bitmap::built::{Built, BuiltColumn, StoredValues};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpath_backend::answer::Want;
-use warpath_backend::bitmap::maker::BitmapMaker;
+use warpath_answer::answer::Want;
 use warpath_core::error::{Error, IndexError, RecordError};
+use warpath_cpu::bitmap::maker::BitmapMaker;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::PartOffset;
 use warpath_store::bitmap::built::Built;

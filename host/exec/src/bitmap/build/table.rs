@@ -8,9 +8,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
-use warpath_backend::bitmap::maker::BitmapMaker;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::stream;
+use warpath_cpu::bitmap::maker::BitmapMaker;
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::Cell;
@@ -216,8 +216,8 @@ mod file {
     use std::path::Path;
 
     use arrow_schema::Schema;
-    use warpath_backend::bitmap::maker::BitmapMaker;
     use warpath_core::error::{Error, InputError};
+    use warpath_cpu::bitmap::maker::BitmapMaker;
     use warpath_store::bitmap::built::Built;
 
     use super::super::Opened;

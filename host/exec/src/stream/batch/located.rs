@@ -1,6 +1,6 @@
 //! Records of a batch, found by a line or by a byte, with their text.
 
-use warpath_backend::answer::Piece;
+use warpath_answer::answer::Piece;
 use warpath_core::error::RecordError;
 use warpath_shared::units::{LineIx, PartOffset};
 

@@ -1,0 +1,163 @@
+//! Partitions that stay on a device. A later query on them runs only the query, compaction and text kernels.
+//!
+//! ```text
+//! queue 0   partitions 0, 4, 8, ...     each: text, strings, levels, escapes, line starts, faulty and loose
+//! queue 1   partitions 1, 5, 9, ...     lines, in arrays of this queue
+//! ...       ...                         one set of scratch for each queue, for all callers
+//! ```
+//!
+//! An array is used only by the queue that made it. So a partition is queried on its own queue, one query at
+//! a time.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use warpath_answer::answer::{Answer, LineFault, Want};
+use warpath_answer::kept::{KeepForm, Kept, Room};
+use warpath_answer::stage::Evaluation;
+use warpath_core::error::Error;
+use warpath_lang::program::Program;
+use warpath_shared::check::diagnose;
+use warpath_shared::units::{Level, LineIx, TILE_BYTES};
+
+use super::Accelerator;
+use super::index::{Arrays, IndexShape};
+use super::lines::Lines;
+use super::partition::{
+    DEVICE_BYTES_PER_BYTE, Lane, Part, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
+};
+
+/// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
+/// results are copied back.
+const QUEUES: usize = 4;
+/// The largest partition. It is larger than for streams, because no later work waits for the first partition.
+/// So the launches of a query are spread over more text.
+const LARGEST_PARTITION: u64 = 64 << 20;
+
+/// Bytes on the device for a text that is kept in partitions of this size, without scratch.
+fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
+    let padding = bytes.div_ceil(partition_size as u64).saturating_mul(TILE_BYTES as u64);
+    let bytes = bytes.saturating_add(padding);
+    // A line start has four bytes, and there is room for one for every 128 bytes of text.
+    let bitmaps = bytes.saturating_mul(1 + levels as u64) / 8;
+    // Escapes take a bit for each word. Faulty and loose lines take two bits for each line for which there is
+    // room.
+    bytes.saturating_add(bitmaps).saturating_add(bytes / 32).saturating_add(bytes / 256)
+}
+
+/// A device that keeps partitions, and the queues of these, made at their first use.
+pub(super) struct DeviceKeeper<A: Accelerator> {
+    device: Arc<A>,
+    /// Bytes of the device's memory.
+    memory: u64,
+    most_cells: usize,
+    lanes: Mutex<Vec<Arc<Mutex<Lane<A>>>>>,
+}
+
+/// Locks a mutex. A lane whose user panicked is usable, because nothing relies on the contents of its
+/// scratch.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<A: Accelerator> DeviceKeeper<A> {
+    /// Keeps partitions on a device of `memory` bytes, and evaluates `most_cells` cells at once.
+    pub fn new(device: Arc<A>, memory: u64, most_cells: usize) -> Self {
+        Self { device, memory, most_cells, lanes: Mutex::default() }
+    }
+
+    /// The queue of a partition.
+    fn of(&self, number: usize) -> Result<Arc<Mutex<Lane<A>>>, Error> {
+        let mut lanes = lock(&self.lanes);
+        let number = number % QUEUES;
+        while lanes.len() <= number {
+            lanes.push(Arc::new(Mutex::new(Lane::new(self.device.queue()?))));
+        }
+        Ok(lanes[number].clone())
+    }
+}
+
+impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
+    fn partitions(&self) -> (usize, usize) {
+        // With scratch, the partitions that are evaluated at one time take an eighth of the memory.
+        let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
+        (room.clamp(SMALLEST_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
+    }
+
+    fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
+        let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
+        let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
+        Ok(Room { needed, free: self.device.free_memory()? })
+    }
+
+    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let (lane, most_cells) = (self.of(number)?, self.most_cells);
+        let mut guard = lock(&lane);
+        let Lane { stages, queue } = &mut *guard;
+        let mut arrays = Arrays::default();
+        let (shape, faults) = if text.is_empty() {
+            (None, Vec::new())
+        } else {
+            let _waits = Waits(queue);
+            // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue
+            // before.
+            unsafe { stages.index.load(queue, text) }?;
+            let shape = stages.index.build(queue, levels)?;
+            let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
+            stages.index.exchange(&mut arrays);
+            (Some(shape), faults)
+        };
+        drop(guard);
+        Ok(Box::new(KeptPartition { arrays: Mutex::new(arrays), shape, faults, levels, most_cells, lane }))
+    }
+}
+
+/// One kept partition on a device.
+struct KeptPartition<A: Accelerator> {
+    /// The partition's arrays. During a query they are in the lane. They are dropped before the queue.
+    arrays: Mutex<Arrays<A>>,
+    /// `None` if the text is empty.
+    shape: Option<IndexShape>,
+    faults: Vec<LineFault>,
+    levels: Level,
+    most_cells: usize,
+    lane: Arc<Mutex<Lane<A>>>,
+}
+
+impl<A: Accelerator> Kept for KeptPartition<A> {
+    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+        let Some(shape) = self.shape else { return Ok(Answer::default()) };
+        if program.levels() > self.levels {
+            let said = format!("{} levels of an index that has {}", program.levels(), self.levels);
+            return Err(Error::Internal(said));
+        }
+        let mut lane = lock(&self.lane);
+        let Lane { stages, queue } = &mut *lane;
+        if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
+            // Trees are not kept. A query with too many cells is evaluated in parts, and each part needs an
+            // index of its own.
+            let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
+            return answer_in_parts(queue, stages, Lines::Plain(text), task);
+        }
+        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
+        // next partition replaced them.
+        let mut arrays = self.arrays.lock().map_err(|_| {
+            Error::Internal("a partition was lost by a thread that ended before its work did".into())
+        })?;
+        stages.index.exchange(&mut arrays);
+        let answer = stages.query.send(queue, program).and_then(|()| {
+            let faults = self.faults.clone();
+            Part { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
+                .answer(queue, program, want)
+        });
+        stages.index.exchange(&mut arrays);
+        Ok(Answer { pieces: vec![answer?] })
+    }
+
+    fn lines(&self) -> LineIx {
+        self.shape.map_or(0, |shape| shape.lines as LineIx)
+    }
+
+    fn memory(&self) -> u64 {
+        self.arrays.lock().map_or(0, |arrays| arrays.bytes())
+    }
+}
