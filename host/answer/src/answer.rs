@@ -201,6 +201,8 @@ impl Want {
     }
 
     /// The data that must be found to make these results.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn to_find(self, program: &Program) -> Self {
         let all = self.rows.is_some() || self.columns.is_some();
         let matches = self.matches || self.text.is_some() || all || program.marks_records();

@@ -69,6 +69,8 @@ pub enum OffsetWidth {
 
 impl OffsetWidth {
     /// Checks that offsets up to `end` fit this width.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn check(self, end: u64) -> Result<(), Error> {
         if self == Self::Small && i32::try_from(end).is_err() {
             return Err(Error::Usage(format!(
@@ -393,6 +395,8 @@ pub enum Offsets {
 
 impl Offsets {
     /// Makes offsets of the given width. Returns an error if they do not fit.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn new(offsets: Vec<i64>, width: OffsetWidth) -> Result<Self, Error> {
         width.check(offsets.last().copied().unwrap_or(0) as u64)?;
         Ok(match width {

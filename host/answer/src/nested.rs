@@ -61,12 +61,12 @@ use warpath_core::time::Format;
 use warpath_lang::column_type::ColumnType;
 
 use column::{Column, Data};
-pub use losses::Place;
+pub(crate) use losses::Place;
 pub use losses::{Loss, Losses};
 use read::Reader;
 #[doc(hidden)]
 pub use types::column_type;
-pub use types::data_type;
+pub(crate) use types::data_type;
 
 /// The name of Arrow's canonical extension type for JSON text.
 pub const JSON_EXTENSION: &str = "arrow.json";
@@ -195,7 +195,7 @@ impl NestedSchema {
     ///
     /// # Errors
     /// [`Error::Usage`] for a type whose columns cannot be made.
-    pub fn of_values(values: &ColumnType, format: Option<Arc<Format>>) -> Result<Self, Error> {
+    pub(crate) fn of_values(values: &ColumnType, format: Option<Arc<Format>>) -> Result<Self, Error> {
         let field = types::field("value", values)?;
         Self::of(Schema::new(vec![field]).into(), Rows::Values(values.clone(), format))
     }
@@ -261,7 +261,7 @@ impl NestedSchema {
     ///
     /// # Errors
     /// [`Error::Internal`] if the array could not be made.
-    pub fn decode_values(
+    pub(crate) fn decode_values(
         &self,
         text: &[u8],
         values: &[Range<usize>],

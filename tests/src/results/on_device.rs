@@ -81,7 +81,21 @@ pub fn streamed_on_device(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result
                 let wanted = on_host.next().with_context(context)?;
                 match (made, wanted) {
                     (Ok(made), Ok(wanted)) => {
-                        ensure!(made.to_host()? == wanted, "{} differs", context());
+                        let found = made.to_host()?;
+                        if found != wanted {
+                            let differs = (0..found.num_columns().max(wanted.num_columns()))
+                                .find(|at| found.column(*at) != wanted.column(*at));
+                            let column = differs.unwrap_or(0);
+                            bail!(
+                                "{}: column {column} of {} rows, not {}:\n{:?}\nand not\n{:?}\nagain: {}",
+                                context(),
+                                found.num_rows(),
+                                wanted.num_rows(),
+                                found.column(column),
+                                wanted.column(column),
+                                made.to_host()? == wanted
+                            );
+                        }
                         batches.push(made);
                     }
                     (Err(error), Err(wanted)) => {

@@ -36,6 +36,8 @@ impl Snapshot {
     }
 
     /// The subscriptions as arrays for devices.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn arrays(&self) -> &(Compiled, Names) {
         self.arrays.get_or_init(|| {
             let set = self.subscriptions.set();
@@ -45,6 +47,8 @@ impl Snapshot {
 
     /// The matches that a device found as pairs of document and subscription, ordered by document, then by
     /// subscription.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
     pub fn pairs(&self, matched: &[Matched]) -> Vec<(u32, u32)> {
         let answers = self.set().answers(matched);
         let numbers = |(document, twig)| self.numbers_of(twig).iter().map(move |number| (document, *number));
