@@ -13,6 +13,7 @@
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
+//! | [`number`] | JSON numbers as values of typed columns |
 //! | [`braces`] | braces in patterns of names |
 //! | [`foreign`] | formats that are recognised by their first bytes, and are not lines of JSON |
 //! | [`file`](mod@file) | reads at an offset, from any thread |
@@ -34,6 +35,7 @@ pub mod float;
 pub mod foreign;
 pub mod json;
 pub mod key;
+pub mod number;
 pub mod plain;
 pub mod pool;
 pub mod rows;

@@ -11,12 +11,12 @@ use std::sync::Arc;
 #[cfg(feature = "arrow")]
 use arrow_array::Array as _;
 use warpath_core::error::Error;
-use warpath_core::float;
 use warpath_core::json::say;
+use warpath_core::number;
 use warpath_core::time::Format;
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::Column;
-use warpath_shared::column::{self, Float, Kind};
+use warpath_shared::column::{self, Kind};
 use warpath_shared::units::PartOffset;
 
 use super::lost::Reason;
@@ -30,13 +30,13 @@ pub fn reason(value: &[u8], asked: &Column) -> Option<Reason> {
         return None;
     }
     let is_of_type = match &asked.values {
-        ColumnType::Int64 => scalar::is_integer(value),
-        ColumnType::Float64 | ColumnType::Decimal { .. } => scalar::is_number(value),
+        ColumnType::Int64 => number::is_integer(value),
+        ColumnType::Float64 | ColumnType::Decimal { .. } => number::is_number(value),
         ColumnType::Time => {
             let format = asked.time_format.as_deref();
             // A number beyond all instants is of the type, too.
             let takes_numbers = format.is_none_or(|format| format.unit().is_some());
-            takes_numbers && scalar::is_number(value) || scalar::time(value, format).is_some()
+            takes_numbers && number::is_number(value) || scalar::time(value, format).is_some()
         }
         _ => false,
     };
@@ -234,16 +234,12 @@ impl Builder {
                 value.is_some()
             }
             Data::Float64(floats) => {
-                let value = value.and_then(|text| match column::float64(0, end, byte) {
-                    Float::None => None,
-                    Float::Exact(value) => Some(value),
-                    Float::Unfinished => float::finish(text).filter(|value| value.is_finite()),
-                });
+                let value = value.and_then(|value| number::float64(value).ok());
                 floats.push(value.unwrap_or(0.0));
                 value.is_some()
             }
             Data::Decimal { precision, scale, units } => {
-                let value = value.and_then(|value| scalar::decimal(value, *precision, *scale));
+                let value = value.and_then(|value| number::decimal(value, *precision, *scale as i8).ok());
                 units.push(value.unwrap_or(0));
                 value.is_some()
             }

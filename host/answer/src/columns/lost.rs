@@ -1,5 +1,6 @@
 //! The values that a column's type did not take.
 
+pub use warpath_core::number::Reason;
 use warpath_shared::units::{LineIx, PartOffset};
 
 use super::{Column, ColumnBatch};
@@ -68,28 +69,6 @@ pub struct Refusal {
     pub start: PartOffset,
     /// The reason.
     pub reason: Reason,
-}
-
-/// The reason for which a column's type does not take a value.
-///
-/// ```
-/// use warpath::columns::{ColumnType, Schema, Reason};
-/// use warpath::{Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
-/// let batch = Engine::builder().build()?.bytes("{\"id\":\"two\"}\n{\"id\":9223372036854775808}\n").columns(&schema).next().unwrap()?;
-/// let reasons: Vec<Reason> = batch.columns[0].lost.refused.iter().map(|refusal| refusal.reason).collect();
-/// assert_eq!(reasons, [Reason::Mismatch, Reason::Overflow]);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// The value is of another type, or is malformed.
-    Mismatch,
-    /// The value is a number, but the type does not hold it: it is beyond the range, or has more digits.
-    Overflow,
 }
 
 impl Column {

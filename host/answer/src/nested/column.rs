@@ -20,10 +20,10 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
 use foldhash::HashMap;
+use warpath_core::number;
 use warpath_core::time::{self, Format, Instant};
 
 use super::losses::{Cause, Loss, Losses};
-use super::scalar;
 
 /// A column: values of one type, or nulls.
 pub struct Column {
@@ -253,7 +253,7 @@ impl Times {
 
     /// Reads a JSON number, if the format is that of numbers.
     pub fn read_number(&self, token: &[u8]) -> Result<i64, Cause> {
-        let number = std::str::from_utf8(token).ok().filter(|_| scalar::is_number(token));
+        let number = std::str::from_utf8(token).ok().filter(|_| number::is_number(token));
         let (Some(number), Some(format)) = (number, &self.format) else { return Err(Cause::Mismatch) };
         // A number beyond all instants is of the type, too.
         let beyond = if format.unit().is_some() { Cause::Overflow } else { Cause::Mismatch };

@@ -1,5 +1,7 @@
 //! Counts of the values that became null, for each cause, with the first row of each.
 
+use warpath_core::number::Reason;
+
 /// The counts of one column.
 ///
 /// ```
@@ -42,6 +44,15 @@ pub(super) enum Cause {
     Null,
     Mismatch,
     Overflow,
+}
+
+impl From<Reason> for Cause {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Mismatch => Self::Mismatch,
+            Reason::Overflow => Self::Overflow,
+        }
+    }
 }
 
 /// The position in the text of a value that a column did not take.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use warpath_core::json::{self, Malformed};
+use warpath_core::number;
 use warpath_core::simd::Simd;
 use warpath_core::time;
 use warpath_shared::column;
@@ -178,10 +179,13 @@ impl<'t, S: Simd> Reader<'t, S> {
         let start = self.at;
         let token = self.token();
         let added = match &mut column.data {
-            Data::Int64(values) => scalar::int64(token).map(|value| values.push(value)),
-            Data::Float64(values) => scalar::float64(token).map(|value| values.push(value)),
-            Data::Decimal(decimals) => scalar::decimal(token, decimals.precision, decimals.scale)
-                .map(|value| decimals.values.push(value)),
+            Data::Int64(values) => number::int64(token).map(|value| values.push(value)).map_err(Cause::from),
+            Data::Float64(values) => {
+                number::float64(token).map(|value| values.push(value)).map_err(Cause::from)
+            }
+            Data::Decimal(decimals) => number::decimal(token, decimals.precision, decimals.scale)
+                .map(|value| decimals.values.push(value))
+                .map_err(Cause::from),
             Data::Time(times) => times.read_number(token).map(|value| times.values.push(value)),
             _ => Err(Cause::Mismatch),
         };
