@@ -469,6 +469,15 @@ fn an_index_whose_file_has_changed_is_told() {
     let count = |folder: &Folder| folder.run(&["bitmap", "range", "--count", "p.wpb", "followers >= 0"]);
     let before = count(&folder);
     assert_eq!(before.stderr, "", "{before}");
+    #[cfg(unix)]
+    {
+        // A link to the file is the file.
+        std::fs::create_dir(folder.path("other")).unwrap();
+        std::fs::copy(folder.path("p.wpb"), folder.path("other/p.wpb")).unwrap();
+        std::os::unix::fs::symlink(folder.path("people.ndjson"), folder.path("other/link.ndjson")).unwrap();
+        let linked = folder.run(&["bitmap", "range", "--count", "other/p.wpb", "followers >= 0"]);
+        assert_eq!((linked.text(), linked.stderr.as_str()), (before.text(), ""));
+    }
     File::options().append(true).open(folder.path("people.ndjson")).unwrap().write_all(b"{}\n").unwrap();
     let after = count(&folder);
     assert_eq!(after.text(), before.text());
@@ -477,7 +486,7 @@ fn an_index_whose_file_has_changed_is_told() {
         after.stderr,
         format!(
             "note: no file beside the index has the size ({size} bytes) and the time of the file that was indexed: \
-             it may have changed; name it after the expression, so that it is checked\n"
+             it is elsewhere, or has changed; name it after the expression, so that it is checked\n"
         )
     );
 }

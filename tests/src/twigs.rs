@@ -463,6 +463,7 @@ fn lines<A: Accelerator>(
     let deep = format!("{}3{}", "{\"a\":[".repeat(20), "]}".repeat(20));
     // Each `b` is compared with all members before the first `b`.
     let wide = format!("{{{}{}\"b\":3}}", "\"x\":0,".repeat(200), "\"b\":1,".repeat(200));
+    let long = format!("{{\"{}\":0,{}\"b\":3}}", "x".repeat(5000), "\"b\":1,".repeat(100));
     let is_compared = set.tag(Name::Member(b"b")) != OTHER;
     let (mut all, mut numbers, mut unfit, mut faulty) = (String::new(), Vec::new(), Vec::new(), Vec::new());
     let mut lines = 0_i32;
@@ -479,7 +480,7 @@ fn lines<A: Accelerator>(
                 unfit.push(lines);
             }
             3 if is_compared => {
-                all.push_str(&wide);
+                all.push_str(if rng.below(2) == 0 { &wide } else { &long });
                 all.push('\n');
                 unfit.push(lines);
             }

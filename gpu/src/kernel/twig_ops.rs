@@ -6,7 +6,8 @@
 //! one bit a level, whether `*` was reported.
 //! *Overflow*: the offset of a line's operations is known in advance: each node has room for as many
 //! operations as the host has found to be enough. A line that does not fit is listed as unfit.
-//! *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time.
+//! *Cost*: the bytes of each name, and of each value that has a test, read twice, one at a time; those of a
+//! name once more for each later member that may have the name.
 
 use cuda_std::atomic::mid::atomic_fetch_add_u32_relaxed_device;
 use cuda_std::kernel;

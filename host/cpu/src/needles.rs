@@ -39,9 +39,10 @@ impl Needles {
     /// frequent.
     pub(super) fn of(predicate: &Predicate, text: &[u8]) -> Option<Self> {
         let head = &text[..text.len().min(SAMPLE_BYTES)];
-        let (needles, hits) = predicate.needles(&mut |needle| memmem::find_iter(head, needle).count())?;
+        let (needles, hits) =
+            predicate.needles(MOST, &mut |needle| memmem::find_iter(head, needle).count())?;
         let lines = memchr::memchr_iter(b'\n', head).count();
-        (needles.len() <= MOST && hits * LINES_PER_HIT <= lines).then(|| Self::searching(&needles))
+        (hits * LINES_PER_HIT <= lines).then(|| Self::searching(&needles))
     }
 
     pub(super) fn searching(needles: &[Vec<u8>]) -> Self {

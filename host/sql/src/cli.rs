@@ -55,17 +55,20 @@ pub fn end_if_the_system_refuses() {
     #[cfg(unix)]
     {
         // A failure is no error here: the program then aborts all the same, without the message.
-        let _ = memory::end_if_none_is_left("`--workers 1` takes less memory");
+        let _ = memory::end_if_none_is_left(LESS);
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             let message = panic.payload_as_str().unwrap_or_default();
-            if message.starts_with("OS can't spawn worker thread") {
-                memory::end_with(format_args!("no thread can be started: {message}"), 2);
+            if let Some(error) = message.strip_prefix("OS can't spawn worker thread: ") {
+                memory::end_with(format_args!("no thread can be started: {error}"), 2);
             }
             report(panic);
         }));
     }
 }
+
+/// The advice where memory is short.
+const LESS: &str = "`--workers 1` takes less memory";
 
 /// The arguments of a program. Shows help, and mistakes in arguments.
 ///
@@ -105,8 +108,8 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(args.engine.threads()).thread_stack_size(STACK).enable_all();
-    let no_thread = |error| Failure::usage(format!("no thread can be started: {error}"));
-    let runtime = runtime.build().map_err(no_thread)?;
+    let refused = |error| Failure::usage(format!("the runtime cannot be started: {error}"));
+    let runtime = runtime.build().map_err(refused)?;
     let report = Arc::new(Report::default());
     let context = open(&runtime, &args.options(), &report)?;
     let mut session = Session {
@@ -117,7 +120,8 @@ pub fn run(
         output: args.output.clone(),
         progress: args.progress,
         ui: ui.clone(),
-        signals: watch::Signals::wait().map_err(no_thread)?,
+        signals: watch::Signals::wait()
+            .map_err(|error| Failure::usage(format!("no thread can be started: {error}")).with_help(LESS))?,
         columns: BTreeSet::new(),
     };
     let done = all(args, &mut session);

@@ -18,7 +18,7 @@ use datafusion::physical_expr::projection::{ProjectionExpr, ProjectionExprs};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use warpath::columns::{ColumnType, json_text};
 use warpath_answer::nested::column_type;
-use warpath_core::json;
+use warpath_lang::jsonpath::SingularQuery;
 
 use crate::functions;
 
@@ -83,8 +83,7 @@ impl Found {
 
     /// The path, in JSONPath.
     fn path(&self) -> String {
-        let names = self.names.iter().map(|name| ["[", &json::encode(name), "]"].concat());
-        std::iter::once("$".to_owned()).chain(names).collect()
+        SingularQuery::of_names(self.names.iter().cloned()).to_string()
     }
 }
 

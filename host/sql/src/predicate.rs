@@ -229,9 +229,10 @@ impl Columns<'_> {
         let path = SingularQuery::of_names(names);
         let is_number = *field.data_type() == DataType::Int64 || *field.data_type() == DataType::Boolean;
         let is_exact = self.are_of_all_records && is_number;
-        let states = [State::Missing, State::Null].map(|state| LogicalExpr::is(path.clone(), state));
+        let states = [State::Missing, State::Null];
+        let states = states.map(|state| LogicalExpr::is(path.clone(), is_there, state));
         if is_there {
-            let expr = LogicalExpr::all(states.map(LogicalExpr::negated).into())?;
+            let expr = LogicalExpr::all(states.into())?;
             return Some(Condition { expr, is_exact });
         }
         // A value of another type is null, too.

@@ -113,8 +113,9 @@ impl Report {
     }
 
     /// Adds the values that columns of these names did not take. Returns their number. `lines` is the number
-    /// of lines before those that the tally has counted; it is asked for only if a line is reported.
-    pub(crate) fn add(&self, names: &[String], tally: &Tally, lines: impl Fn() -> Option<u64>) -> u64 {
+    /// of lines before those that the tally has counted. It is called only for a column that has no line yet;
+    /// `None` reports no line.
+    pub(crate) fn add(&self, names: &[String], tally: &Tally, lines: impl Fn(&str) -> Option<u64>) -> u64 {
         let mut all = 0;
         for (name, column) in names.iter().zip(&tally.columns) {
             let count = column.mismatch.count + column.overflow.count;
@@ -127,7 +128,7 @@ impl Report {
                     refused.first.is_none()
                 };
                 let first = [&column.mismatch, &column.overflow].into_iter().find_map(|it| it.first.clone());
-                if is_new && let (Some((file, line)), Some(before)) = (first, lines()) {
+                if is_new && let (Some((file, line)), Some(before)) = (first, lines(name)) {
                     // Another scan may have reported a line meanwhile: any will do.
                     self.inner().columns.entry(name.clone()).or_default().first = Some((file, before + line));
                 }

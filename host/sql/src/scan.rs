@@ -4,11 +4,12 @@
 //! at a time. Every other file is evaluated by all workers: one that is compressed or packed, one on a
 //! device, and one in an object store.
 
-use std::collections::VecDeque;
+use std::cell::OnceCell;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read};
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use datafusion::arrow::array::{
@@ -81,6 +82,8 @@ pub struct Scan {
     pub file_schema: SchemaRef,
     pub are_of_all_records: bool,
     pub counts: Counts,
+    /// The columns of which a part has reported a line, if parts report by metrics.
+    pub placed: Mutex<HashSet<String>>,
 }
 
 impl Scan {
@@ -210,14 +213,14 @@ struct Batches {
 }
 
 impl Batches {
-    /// Counts what was left out, once.
-    fn end(&mut self) {
+    /// Counts what was left out, once. If the part was not read to its end, no time is spent on positions.
+    fn end(&mut self, is_complete: bool) {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
         let stats = self.run.stats();
         self.scan.reader.report.read(stats.bytes, &mut self.read);
-        let Scan { counts, reader, columns, .. } = &*self.scan;
+        let Scan { counts, reader, columns, placed, .. } = &*self.scan;
         counts.bytes.add(stats.bytes as usize);
         counts.skipped.add(stats.skipped as usize);
         if stats.skipped > 0 {
@@ -226,8 +229,21 @@ impl Batches {
         if let Run::Columns(batches) = &self.run {
             let names: Vec<String> =
                 columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
-            // Lines of a part count from its first line.
-            let lines = || if self.base == 0 { Some(0) } else { lines_before(&self.name, self.base).ok() };
+            // Lines of a part count from its first line. The lines before it are counted once.
+            let before = OnceCell::new();
+            let lines = |column: &str| {
+                let is_placed = reader.reports_by_metrics && {
+                    let mut placed = placed.lock().unwrap_or_else(PoisonError::into_inner);
+                    !placed.insert(column.to_owned())
+                };
+                if is_placed || !is_complete && self.base > 0 {
+                    return None;
+                }
+                *before.get_or_init(|| match self.base {
+                    0 => Some(0),
+                    base => lines_before(&self.name, base).ok(),
+                })
+            };
             counts.refused.add(reader.report.add(&names, batches.losses(), lines) as usize);
         }
         if reader.reports_by_metrics {
@@ -321,7 +337,7 @@ fn lines_before(path: &str, base: u64) -> io::Result<u64> {
     loop {
         match file.read(&mut bytes)? {
             0 => return Ok(lines),
-            count => lines += bytes[..count].iter().filter(|byte| **byte == b'\n').count() as u64,
+            count => lines += memchr::memchr_iter(b'\n', &bytes[..count]).count() as u64,
         }
     }
 }
@@ -372,11 +388,11 @@ impl Stream for Batches {
                 this.pieces.pop_front().map(Ok)
             }
             Some(Err(error)) => {
-                this.end();
+                this.end(true);
                 Some(Err(this.located(error)))
             }
             None => {
-                this.end();
+                this.end(true);
                 this.gathered().transpose()
             }
         })
@@ -385,6 +401,6 @@ impl Stream for Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        self.end();
+        self.end(false);
     }
 }

@@ -1,7 +1,7 @@
 //! Scans of files: the paths of a projection, for the records that filters select.
 
 use std::fmt::{self, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -122,6 +122,7 @@ impl FileSource for WarpathSource {
             file_schema: file_schema.clone(),
             are_of_all_records: self.are_of_all_records,
             counts: Counts::new(&self.metrics, partition),
+            placed: Mutex::default(),
         };
         let split = SplitProjection::new(&schema, &remainder);
         ProjectionOpener::try_new(split, Arc::new(OpensFiles(Arc::new(scan))), &schema)

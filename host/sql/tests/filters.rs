@@ -189,7 +189,7 @@ fn values_of_other_types_are_null_for_filters_too() {
         .unwrap();
     compare(&session, "t", &mut random, 150);
     let left_out = session.report.take();
-    assert!(left_out.columns.keys().any(|name| name == "$[\"i\"]:int64"), "{left_out:?}");
+    assert!(left_out.columns.keys().any(|name| name == "$['i']:int64"), "{left_out:?}");
 }
 
 /// A schema of few records does not fit the others.
@@ -199,7 +199,7 @@ fn a_schema_of_a_sample_is_not_trusted() {
     let table = session.file("a.ndjson", "{\"a\":1}\n{\"a\":2.0}\n{\"a\":\"x\"}\n{\"a\":3}\n");
     assert_eq!(session.rows(&format!("SELECT a FROM {table} WHERE a >= 2")), ["3"]);
     assert_eq!(session.rows(&format!("SELECT count(*) FROM {table} WHERE a IS NULL")), ["2"]);
-    let refused = session.report.take().columns["$[\"a\"]:int64"].clone();
+    let refused = session.report.take().columns["$['a']:int64"].clone();
     assert!(refused.count > 0, "{refused:?}");
 }
 
@@ -208,7 +208,7 @@ fn plans_show_paths_and_predicates() {
     let session = Session::new();
     let table = session.file("log.ndjson", "{\"a\":{\"b\":1},\"s\":\"x\",\"t\":2}\n");
     let plan = session.plan(&format!("SELECT a['b'] + 1 FROM {table} WHERE s = 'x' AND t < 5"));
-    assert!(plan.contains("paths=[$[\"a\"][\"b\"]:int64"), "{plan}");
+    assert!(plan.contains("paths=[$['a']['b']:int64"), "{plan}");
     assert!(plan.contains("predicate=$['s'] == 'x' && $['t'] < 5"), "{plan}");
     assert!(!plan.contains("FilterExec"), "{plan}");
     // A filter that no predicate is stays where it is.

@@ -12,8 +12,8 @@ use crate::tree::tape::{TapeIx, TapeNode};
 
 /// The row of nodes `*` without a test of their value.
 const ANY: u32 = 0;
-/// The greatest number of members that a record's names are compared with, for each node of the record. The
-/// host reads a record that would need more, so that no record takes quadratic time.
+/// The greatest number of comparisons of members, for each node of a record. A long name counts as one more
+/// for each 8 bytes. The host reads a record that would need more, so that no record takes quadratic time.
 const COMPARED_A_NODE: u32 = 8;
 
 /// Writes the program of the record at `root`, without the `Answer`, one operation at a time. Returns false
@@ -79,7 +79,7 @@ pub fn write<T: Text>(
                         tag = 0;
                     }
                     before = other.next;
-                    compared += 1;
+                    compared += 1 + (other.end - other.start()) / 8;
                 }
                 if compared > COMPARED_A_NODE * (node(root).next - root) {
                     return false;

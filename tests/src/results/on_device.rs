@@ -83,7 +83,7 @@ pub fn streamed_on_device(backend: &Arc<dyn Backend>, sizes: &[usize]) -> Result
                     (Ok(made), Ok(wanted)) => {
                         let found = made.to_host()?;
                         if found != wanted {
-                            let differs = (0..found.num_columns().max(wanted.num_columns()))
+                            let differs = (0..found.num_columns().min(wanted.num_columns()))
                                 .find(|at| found.column(*at) != wanted.column(*at));
                             let column = differs.unwrap_or(0);
                             bail!(

@@ -313,7 +313,7 @@ pub fn range(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     {
         ui.note(format_args!(
             "no file beside the index has the size ({bytes} bytes) and the time of the file that was indexed: it \
-             may have changed; name it after the expression, so that it is checked"
+             is elsewhere, or has changed; name it after the expression, so that it is checked"
         ));
     }
     let opened = started.elapsed();
@@ -360,7 +360,8 @@ fn is_beside(index: &Path, bytes: u64, modified: SystemTime) -> bool {
     const MOST: usize = 10_000;
     let folder = index.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(files) = fs::read_dir(folder) else { return true };
-    let mut files = files.filter_map(|file| file.ok()?.metadata().ok()).enumerate();
+    // A link counts as the file that it names.
+    let mut files = files.filter_map(|file| fs::metadata(file.ok()?.path()).ok()).enumerate();
     files.any(|(at, file)| {
         at == MOST || file.len() == bytes && file.modified().is_ok_and(|time| time == modified)
     })

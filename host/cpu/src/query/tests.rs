@@ -343,7 +343,7 @@ fn needles_change_no_result() {
             continue;
         }
         let mut hits = |needle: &[u8]| memchr::memmem::find_iter(&text, needle).count();
-        let Some((needles, _)) = predicate.needles(&mut hits) else { continue };
+        let Some((needles, _)) = predicate.needles(9, &mut hits) else { continue };
         chosen += 1;
         let mut searching = Needles::searching(&needles);
         let (mut at, mut held) = (0, false);
@@ -388,7 +388,7 @@ fn the_rarest_needles_are_chosen() {
     let needles_of = |condition: &str| {
         let predicate = warpath_lang::predicate::Predicate::parse(condition).unwrap();
         let (needles, _) =
-            predicate.needles(&mut |needle| memchr::memmem::find_iter(head, needle).count())?;
+            predicate.needles(4, &mut |needle| memchr::memmem::find_iter(head, needle).count())?;
         let needles = needles.into_iter().map(|needle| String::from_utf8(needle).unwrap());
         Some(needles.filter(|needle| !needle.starts_with('\\')).collect::<Vec<_>>().join(" "))
     };
@@ -401,6 +401,13 @@ fn the_rarest_needles_are_chosen() {
     assert_eq!(needles_of(r#"$.kind != "a""#), None);
     assert_eq!(needles_of(r#"$.kind == "a" || !$.status"#), None);
     assert_eq!(needles_of(r#"$.url == "a/b" && $.status"#), chosen(r#""url""#));
+    // The names suffice for many values, and no sample is searched for thousands of texts.
+    let many: Vec<String> = (0..3000).map(|value| format!("'zzzz{value}'")).collect();
+    assert_eq!(needles_of(&format!("$.zzz in ({})", many.join(", "))), chosen(r#""zzz""#));
+    assert_eq!(needles_of(&format!("$.zzz not in ({})", many.join(", "))), None);
+    assert_eq!(needles_of(&format!("$.zzz not in ({}) && $.x", many.join(", "))), chosen(r#""x""#));
+    let many: Vec<String> = (0..3000).map(|value| format!("$.zzz > {value}")).collect();
+    assert_eq!(needles_of(&many.join(" || ")), None);
 }
 
 /// Short regular records are decided by their shapes: many lines of one shape, and lines of changing shapes.

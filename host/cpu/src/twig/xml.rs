@@ -79,7 +79,7 @@ pub(super) fn not_utf8(text: &[u8], at: u64) -> XmlError {
         (!encoding.is_empty() && encoding.bytes().all(is_name)).then_some(encoding)
     };
     let message = match declared() {
-        Some(encoding) if !encoding.eq_ignore_ascii_case("utf-8") => {
+        Some(encoding) if !["utf-8", "utf8"].iter().any(|own| encoding.eq_ignore_ascii_case(own)) => {
             format!("is {encoding}, and not UTF-8; convert it first: `iconv -f {encoding} -t UTF-8`")
         }
         _ => "is not UTF-8".to_owned(),

@@ -212,8 +212,17 @@ mod tests {
             });
             texts
         };
-        // A parser keeps parentheses as groups, and an algebra joins them.
-        let flat = |predicate: &Predicate| predicate.expr().to_string().replace(['(', ')'], "");
+        // A parser keeps parentheses as groups, and an algebra opens those of its own kind.
+        fn opened(expr: &LogicalExpr) -> LogicalExpr {
+            let all = |exprs: &[LogicalExpr]| exprs.iter().map(opened).collect();
+            match &expr.kind {
+                LogicalExprKind::And(exprs) => LogicalExpr::all(all(exprs)).unwrap(),
+                LogicalExprKind::Or(exprs) => LogicalExpr::any(all(exprs)).unwrap(),
+                LogicalExprKind::Not(of) => opened(of).negated(),
+                _ => expr.clone(),
+            }
+        }
+        let flat = |predicate: &Predicate| opened(predicate.expr()).to_string();
         for left in texts {
             let left = predicate(left);
             let negated = left.negated().unwrap();

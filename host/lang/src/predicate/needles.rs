@@ -3,11 +3,11 @@
 use super::Predicate;
 use crate::jsonpath::{
     Comparable, ComparableKind, ComparisonOp, FilterQuery, LiteralKind, LogicalExpr, LogicalExprKind,
-    Segment, SelectorKind, SingularQuery, SingularStepKind,
+    Segment, SelectorKind, SingularQuery, SingularStepKind, ValueTestKind,
 };
 
-/// The most texts of one choice. More are not rare.
-const MOST: usize = 8;
+/// The most tests that texts are chosen for. Each is searched in the sample.
+const MOST_TESTS: usize = 64;
 
 /// A choice of texts, and how often they occur in a sample.
 struct Choice {
@@ -16,9 +16,9 @@ struct Choice {
 }
 
 impl Predicate {
-    /// Chooses rare texts of which each record contains one for which the predicate is true. `hits` counts
-    /// the occurrences of a text in a sample. Returns the texts, and the sum of their occurrences. `None` if
-    /// the predicate can be true of a record without any of some texts.
+    /// Chooses rare texts of which each record contains one for which the predicate is true: at most `most`.
+    /// `hits` counts the occurrences of a text in a sample. Returns the texts, and the sum of their
+    /// occurrences. `None` if the predicate can be true of a record without any of so many texts.
     ///
     /// ```text
     /// $.kind == "commit" && $.status > 400     "commit" or "kind", and "status": the rarest alone
@@ -28,8 +28,14 @@ impl Predicate {
     /// One of the texts begins all escapes, because a string with escapes contains none of the others.
     // Hidden: a backend alone needs it.
     #[doc(hidden)]
-    pub fn needles(&self, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<(Vec<Vec<u8>>, usize)> {
-        let Choice { mut texts, .. } = choose(&self.expr, true, hits)?;
+    pub fn needles(
+        &self,
+        most: usize,
+        hits: &mut dyn FnMut(&[u8]) -> usize,
+    ) -> Option<(Vec<Vec<u8>>, usize)> {
+        // One is for escapes.
+        let mut chooser = Chooser { most: most.checked_sub(1)?, tests: MOST_TESTS, hits };
+        let Choice { mut texts, .. } = chooser.choose(&self.expr, true)?;
         // `\u00` begins the escapes of all characters of ASCII that a text may have.
         let ascii = texts.iter().all(|text| text.is_ascii());
         texts.push(if ascii { br"\u00".to_vec() } else { br"\u".to_vec() });
@@ -40,51 +46,92 @@ impl Predicate {
     }
 }
 
-/// The texts of which one is in each record for which an expression has an outcome.
-fn choose(expr: &LogicalExpr, outcome: bool, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<Choice> {
-    match &expr.kind {
-        LogicalExprKind::Not(expr) => choose(expr, !outcome, hits),
-        LogicalExprKind::And(exprs) if outcome => rarest(exprs, outcome, hits),
-        LogicalExprKind::Or(exprs) if !outcome => rarest(exprs, outcome, hits),
-        LogicalExprKind::And(exprs) | LogicalExprKind::Or(exprs) => {
-            let mut all = Choice { texts: Vec::new(), hits: 0 };
-            for expr in exprs {
-                let one = choose(expr, outcome, hits)?;
-                if one.texts.iter().all(|text| all.texts.contains(text)) {
-                    continue;
+/// The choice of texts for a predicate.
+struct Chooser<'a> {
+    /// The most texts of one choice.
+    most: usize,
+    /// The tests that texts may still be chosen for.
+    tests: usize,
+    hits: &'a mut dyn FnMut(&[u8]) -> usize,
+}
+
+impl Chooser<'_> {
+    /// The texts of which one is in each record for which an expression has an outcome.
+    fn choose(&mut self, expr: &LogicalExpr, outcome: bool) -> Option<Choice> {
+        match &expr.kind {
+            LogicalExprKind::Not(expr) => self.choose(expr, !outcome),
+            LogicalExprKind::And(exprs) if outcome => self.rarest(exprs, outcome),
+            LogicalExprKind::Or(exprs) if !outcome => self.rarest(exprs, outcome),
+            LogicalExprKind::And(exprs) | LogicalExprKind::Or(exprs) => self.all(exprs, outcome),
+            LogicalExprKind::Value(test) => match (&test.kind, &test.subject.kind) {
+                // The strings of so many values are too many, and the names suffice.
+                (ValueTestKind::In(values), ComparableKind::Query(path)) if values.len() > self.most => {
+                    if outcome == test.not {
+                        None
+                    } else {
+                        self.one_of(names_of(path))
+                    }
                 }
-                all.hits += one.hits;
-                all.texts.extend(one.texts);
-                if all.texts.len() > MOST {
+                _ => self.choose(&test.in_rfc_9535(), outcome),
+            },
+            LogicalExprKind::Comparison(comparison) => {
+                // A comparison with `!=` is true of a record without the value.
+                let op = if outcome { comparison.op } else { negated(comparison.op)? };
+                let (path, literal) = match (&comparison.left.kind, &comparison.right.kind) {
+                    (ComparableKind::Query(path), ComparableKind::Literal(literal)) => (path, literal),
+                    (ComparableKind::Literal(literal), ComparableKind::Query(path)) => (path, literal),
+                    _ => return None,
+                };
+                if op == ComparisonOp::Ne {
                     return None;
                 }
+                let string = match (&literal.kind, op) {
+                    (LiteralKind::String(string), ComparisonOp::Eq) => Some(string.as_str()),
+                    _ => None,
+                };
+                self.one_of(names_of(path).chain(string))
             }
-            Some(all)
+            LogicalExprKind::Exists(query) if outcome => self.one_of(names_of_query(query)),
+            LogicalExprKind::Pattern(test) if outcome => match &test.subject {
+                Comparable { kind: ComparableKind::Query(path), .. } => self.one_of(names_of(path)),
+                _ => None,
+            },
+            LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => None,
         }
-        LogicalExprKind::Value(test) => choose(&test.in_rfc_9535(), outcome, hits),
-        LogicalExprKind::Comparison(comparison) => {
-            // A comparison with `!=` is true of a record without the value.
-            let op = if outcome { comparison.op } else { negated(comparison.op)? };
-            let (path, literal) = match (&comparison.left.kind, &comparison.right.kind) {
-                (ComparableKind::Query(path), ComparableKind::Literal(literal)) => (path, literal),
-                (ComparableKind::Literal(literal), ComparableKind::Query(path)) => (path, literal),
-                _ => return None,
-            };
-            if op == ComparisonOp::Ne {
+    }
+
+    /// The texts for expressions of which any may have the outcome.
+    fn all(&mut self, exprs: &[LogicalExpr], outcome: bool) -> Option<Choice> {
+        let mut all = Choice { texts: Vec::new(), hits: 0 };
+        for expr in exprs {
+            let one = self.choose(expr, outcome)?;
+            if one.texts.iter().all(|text| all.texts.contains(text)) {
+                continue;
+            }
+            all.hits += one.hits;
+            all.texts.extend(one.texts);
+            if all.texts.len() > self.most {
                 return None;
             }
-            let string = match (&literal.kind, op) {
-                (LiteralKind::String(string), ComparisonOp::Eq) => Some(string.as_str()),
-                _ => None,
-            };
-            one_of(names_of(path).chain(string), hits)
         }
-        LogicalExprKind::Exists(query) if outcome => one_of(names_of_query(query), hits),
-        LogicalExprKind::Pattern(test) if outcome => match &test.subject {
-            Comparable { kind: ComparableKind::Query(path), .. } => one_of(names_of(path), hits),
-            _ => None,
-        },
-        LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => None,
+        Some(all)
+    }
+
+    /// The rarest choice for one of several expressions that all have the outcome.
+    fn rarest(&mut self, exprs: &[LogicalExpr], outcome: bool) -> Option<Choice> {
+        let choices = exprs.iter().filter_map(|expr| self.choose(expr, outcome));
+        choices.min_by_key(|choice| (choice.hits, choice.texts.len()))
+    }
+
+    /// The rarest of some strings that are all in a record, in quotes. A string may be written with an escape
+    /// other than `\u` if it has certain characters; such a string is no choice.
+    fn one_of<'a>(&mut self, strings: impl Iterator<Item = &'a str>) -> Option<Choice> {
+        self.tests = self.tests.checked_sub(1)?;
+        let escaped = |byte: u8| matches!(byte, b'"' | b'\\' | b'/') || byte < b' ';
+        let plain = strings.filter(|string| !string.bytes().any(escaped));
+        let texts = plain.map(|string| ["\"", string, "\""].concat().into_bytes());
+        let (hits, text) = texts.map(|text| ((self.hits)(&text), text)).min()?;
+        Some(Choice { texts: vec![text], hits })
     }
 }
 
@@ -111,23 +158,4 @@ fn names_of_query(query: &FilterQuery) -> impl Iterator<Item = &str> {
         SelectorKind::Name(name) => Some(name.as_str()),
         _ => None,
     })
-}
-
-/// The rarest choice for one of several expressions that all have the outcome.
-fn rarest(exprs: &[LogicalExpr], outcome: bool, hits: &mut dyn FnMut(&[u8]) -> usize) -> Option<Choice> {
-    let choices = exprs.iter().filter_map(|expr| choose(expr, outcome, hits));
-    choices.min_by_key(|choice| (choice.hits, choice.texts.len()))
-}
-
-/// The rarest of some strings that are all in a record, in quotes. A string may be written with an escape
-/// other than `\u` if it has certain characters; such a string is no choice.
-fn one_of<'a>(
-    strings: impl Iterator<Item = &'a str>,
-    hits: &mut dyn FnMut(&[u8]) -> usize,
-) -> Option<Choice> {
-    let escaped = |byte: u8| matches!(byte, b'"' | b'\\' | b'/') || byte < b' ';
-    let plain = strings.filter(|string| !string.bytes().any(escaped));
-    let texts = plain.map(|string| ["\"", string, "\""].concat().into_bytes());
-    let (hits, text) = texts.map(|text| (hits(&text), text)).min()?;
-    Some(Choice { texts: vec![text], hits })
 }

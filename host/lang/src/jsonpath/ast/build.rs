@@ -32,11 +32,11 @@ impl LogicalExpr {
         Self { kind: LogicalExprKind::Comparison(Box::new(comparison)), span }
     }
 
-    /// Returns the test of a path for a state: [`State::Missing`] or [`State::Null`].
+    /// Returns the test of a path for a state, [`State::Missing`] or [`State::Null`]; with `not`, its negation.
     #[must_use]
-    pub fn is(path: SingularQuery, state: State) -> Self {
+    pub fn is(path: SingularQuery, not: bool, state: State) -> Self {
         let span = path.span;
-        let test = ValueTest { subject: path.operand(), not: false, kind: ValueTestKind::Is(state), span };
+        let test = ValueTest { subject: path.operand(), not, kind: ValueTestKind::Is(state), span };
         Self { kind: LogicalExprKind::Value(Box::new(test)), span }
     }
 
