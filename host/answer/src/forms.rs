@@ -11,7 +11,7 @@ use std::any::{Any, TypeId};
 /// ```
 /// use warpath_answer::forms::Forms;
 ///
-/// trait Sorts {}
+/// trait Sorts: Send + Sync {}
 ///
 /// // No device sorts, so this operator runs on the CPU.
 /// assert!(Forms::NONE.get::<dyn Sorts>().is_none());
