@@ -18,7 +18,7 @@ struct Choice {
 impl Predicate {
     /// Chooses rare texts of which each record contains one for which the predicate is true: at most `most`.
     /// `hits` counts the occurrences of a text in a sample. Returns the texts, and the sum of their
-    /// occurrences. `None` if the predicate can be true of a record without any of so many texts.
+    /// occurrences. `None` if the predicate can be true of a record without any of `most` texts.
     ///
     /// ```text
     /// $.kind == "commit" && $.status > 400     "commit" or "kind", and "status": the rarest alone
@@ -64,7 +64,7 @@ impl Chooser<'_> {
             LogicalExprKind::Or(exprs) if !outcome => self.rarest(exprs, outcome),
             LogicalExprKind::And(exprs) | LogicalExprKind::Or(exprs) => self.all(exprs, outcome),
             LogicalExprKind::Value(test) => match (&test.kind, &test.subject.kind) {
-                // The strings of so many values are too many, and the names suffice.
+                // The strings of these values are too many, and the names suffice.
                 (ValueTestKind::In(values), ComparableKind::Query(path)) if values.len() > self.most => {
                     if outcome == test.not {
                         None

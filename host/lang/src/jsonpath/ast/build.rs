@@ -32,7 +32,8 @@ impl LogicalExpr {
         Self { kind: LogicalExprKind::Comparison(Box::new(comparison)), span }
     }
 
-    /// Returns the test of a path for a state, [`State::Missing`] or [`State::Null`]; with `not`, its negation.
+    /// Returns the test of a path for a state, [`State::Missing`] or [`State::Null`]. With `not`, returns its
+    /// negation.
     #[must_use]
     pub fn is(path: SingularQuery, not: bool, state: State) -> Self {
         let span = path.span;
