@@ -4,8 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use warpath_answer::answer::Want;
-use warpath_answer::answer::finish;
+use warpath_answer::answer::{Want, finish};
 use warpath_answer::backend::Kept;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::cores;
