@@ -55,7 +55,7 @@ pub(crate) use valid::{Valid, Validator};
 pub struct Cpu;
 
 /// The size of a partition, small enough that the text is still in the cache when it is indexed. It is large
-/// enough that a system call and the hand-over cost little in comparison (docs/performance.md has the times).
+/// enough that a system call and the hand-over cost little in comparison (docs/lab/cpu.md has the times).
 const PARTITION_BYTES: usize = 1 << 20;
 
 impl Backend for Cpu {

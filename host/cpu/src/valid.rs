@@ -21,7 +21,7 @@
 //! are then read one by one.
 //!
 //! A walk over tokens with a table of states, and a comparison for each class of bytes, lost
-//! (docs/performance.md has the times).
+//! (docs/lab/cpu.md has the times).
 
 use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};

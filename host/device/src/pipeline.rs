@@ -48,10 +48,10 @@ pub struct Pipeline<A: Accelerator> {
 /// The number of workers that keeps copies and kernels going while others read and print.
 const WORKERS: usize = 12;
 /// The largest default partition. With larger ones, the partitions of all workers would not stay in the
-/// processors' caches between reading and copying (docs/performance.md).
+/// processors' caches between reading and copying (docs/lab/transfer.md).
 const LARGEST_DEFAULT_PARTITION: u64 = 12 << 20;
 /// The number of workers and the largest partition for texts that are in pinned memory already
-/// (docs/performance.md).
+/// (docs/lab/transfer.md).
 const BUFFERED_WORKERS: usize = 6;
 const LARGEST_BUFFERED: u64 = 16 << 20;
 /// The divisor for a small part of a device's memory. If the workers need no more than this part, the free

@@ -57,7 +57,7 @@ impl Backend for Together {
     }
 
     /// Smaller than the size for one backend, so that the texts of all workers stay in the processors' caches
-    /// (docs/performance.md).
+    /// (docs/lab/transfer.md).
     fn partition_size(&self) -> usize {
         let least = self.backends.iter().map(|backend| backend.partition_size()).min().unwrap_or(1);
         if self.backends.len() > 1 { (least / 3 * 2).max(1) } else { least }

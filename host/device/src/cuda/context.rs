@@ -101,7 +101,7 @@ pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
 
 /// The least number of cores with which a device's workers wait by spinning: then cores are left for other
 /// threads. This limit is reasoned, not measured. With 16 cores and twelve workers, spinning did no harm
-/// (docs/performance.md); blocking was not measured there.
+/// (docs/lab/transfer.md); blocking was not measured there.
 const SPINNING_CORES: usize = 16;
 
 /// The source of the pinned memory that texts are read into.

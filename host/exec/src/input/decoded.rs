@@ -49,7 +49,7 @@ const XZ_MEMORY_KIB: u32 = 2 << 20;
 /// The fewest bytes that several threads decompress.
 const SHARED_BYTES: u64 = 1 << 20;
 /// The fewest threads that decompress gzip data together. In sum they take twice the time of one thread, and
-/// other threads evaluate (docs/performance.md).
+/// other threads evaluate (docs/lab/inputs.md).
 #[cfg(feature = "gzip")]
 const FEWEST_GZIP_DECODERS: usize = 3;
 
