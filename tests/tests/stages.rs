@@ -172,8 +172,8 @@ fn each_kernel_belongs_to_a_stage() {
 }
 
 /// Returns the page in which the tables are.
-fn architecture() -> Result<String> {
-    Ok(fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md"))?)
+fn kernels_page() -> Result<String> {
+    Ok(fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels.md"))?)
 }
 
 /// Names in backticks, separated by commas. Only the last word of each is a name.
@@ -193,21 +193,21 @@ fn the_table_of_stages_in_the_documentation_is_the_one_of_the_code() -> Result<(
         let what = row.what.replace("{levels}", "leveled bitmaps");
         writeln!(table, "| `{name}` | {what} | {kernels} | {} |", row.bytes)?;
     }
-    ensure!(architecture()?.contains(&table), "docs/architecture.md lacks these rows:\n{table}");
+    ensure!(kernels_page()?.contains(&table), "docs/kernels.md lacks these rows:\n{table}");
     Ok(())
 }
 
 #[test]
 fn the_table_of_modules_in_the_documentation_has_all_of_them() -> Result<()> {
-    let page = architecture()?;
+    let page = kernels_page()?;
     let lines: Vec<&str> = page.lines().collect();
     let head = lines.iter().position(|line| line.starts_with("| module | kernels |"));
     let rows = &lines[head.context("no table of modules")? + 2..];
     for (number, module) in MODULES.iter().enumerate() {
         let want = format!("| `{}` | {} |", module.name, in_backticks(&module.kernels.join(", ")));
         let found = rows.get(number).copied().unwrap_or_default();
-        ensure!(found.starts_with(&want), "docs/architecture.md has `{found}` for\n{want}");
+        ensure!(found.starts_with(&want), "docs/kernels.md has `{found}` for\n{want}");
     }
-    ensure!(!rows[MODULES.len()].starts_with('|'), "docs/architecture.md has more modules");
+    ensure!(!rows[MODULES.len()].starts_with('|'), "docs/kernels.md has more modules");
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything that names stages reads rows. A device launches only kernels of a row
 //! (`warpath_device::stages`) and loads their modules ahead, `explain` prints the rows of an evaluation, and
-//! a test compares the table of `docs/architecture.md` with all rows.
+//! a test compares the table of `docs/kernels.md` with all rows.
 
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
