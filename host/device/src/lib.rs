@@ -2,6 +2,18 @@
 //!
 //! The CUDA device is one accelerator; the emulator of the tests is another. The sequence of launches, the
 //! sizes of all buffers and the check of suspected lines are in this module only.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `stages`, `together` | the tables of stages; several devices as one backend |
+//! | `pipeline`, `partition` | workers over any accelerator; one partition on a queue |
+//! | `index`, `query`, `tree`, `results`, `columns` | the index, programs, trees, matches and columns of a partition |
+//! | `kept`, `lines` | partitions that stay on a device; their text |
+//! | `memory`, `upload`, `held` | memory that is used again; copies through pinned memory; arrays that outlive their partition |
+//! | `bitmap`, `bitmap_resident` | bitmaps, and bitmaps that stay on a device |
+//! | `fsst`, `fsst_match` | compressed strings, and patterns over them |
+//! | `twig`, `twig_lines`, `twig_xml`, `twig_worker`, `dictionary` | twigs over programs, lines and XML; their worker; their names and values |
+//! | `cuda` | CUDA devices as accelerators (feature `cuda`) |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
