@@ -4,7 +4,7 @@
     tests/prose.py             prints each fault as `FILE:LINE: RULE: TEXT`, and fails if there is one
     tests/prose.py FILE...     checks these files only
 
-Three rules:
+Four rules:
 
 1. opening   A doc comment begins with a noun or with a verb in the third person: not with a word of OPENINGS.
 2. word      Comments, Markdown and messages use the field's words: not those of WORDS. Code spans, code
@@ -12,6 +12,7 @@ Three rules:
              has three words in a row.
 3. width     Lines of comments and of Markdown have at most WIDTH columns. Tables, code blocks, and lines that
              a single word such as an address makes too long are exempt.
+4. start     A sentence begins with its noun: not with "Those of" or "So does". Messages do not count.
 
 It reads the files of Rust, Markdown, Python, shell, TOML and YAML that git tracks, or would track.
 """
@@ -25,6 +26,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = (".rs", ".md", ".py", ".sh", ".toml", ".yml")
 WIDTH = 110
 
+# After the heading "Errors", the noun is the heading's.
+STARTS = re.compile(
+    r"(?:(?<=[.:;]\s)|(?<!Errors\n\s)(?<!Errors\n\n\s)(?:^|(?<=\n\s)))"
+    r"(?:So\s+(?:are|can|did|do|does|had|has|have|is|may|must|was|were|will|would)|"
+    r"Those\s+(?:above|are|at|below|beyond|for|from|get|have|in|is|of|on|that|was|were|which|who|with|without))\b"
+)
 OPENINGS = re.compile(
     r"(?:As|Because|How|If|It|Of|Such|That|They|Those|What|When|Where|Whether|Which|Who|Whose|Why)\b"
 )
@@ -57,6 +64,9 @@ EXCEPTIONS = [
     ("docs/bench/gpu.md", "width", "written by `bench plot`"),
     ("docs/bench/bitmap/README.md", "width", "written by `bench bitmap-plots`"),
     ("docs/bench/twig/README.md", "width", "written by `bench twig-plots`"),
+    ("gpu/src/kernel.rs", "start", "a changed comment makes all PTX stale"),
+    ("host/cli/src/cli/args/options.rs", "start", "help, which many snapshots repeat"),
+    ("host/cli/src/cli/args/schema.rs", "start", "help, which a snapshot repeats"),
     ("tests/prose.py", "word", "its lists name the words"),
 ]
 
@@ -154,6 +164,8 @@ def faults(path):
         for expression, instead in WORDS:
             for found in re.finditer(expression, joined, re.I):
                 yield at(found), "word", f"`{' '.join(found.group().split())}`; write {instead}"
+        for found in STARTS.finditer(joined) if kind != "message" else ():
+            yield at(found), "start", f"`{' '.join(found.group().split())}`; write the noun"
         for found in ONCE[0].finditer(joined):
             seen += 1
             if seen > 1:

@@ -105,8 +105,8 @@ fn a_terminal_shows_colours_and_tables_that_fit() {
     );
 }
 
-/// The endings of outputs name formats, in every command. Those of formats and compressions that a command
-/// does not write are refused.
+/// The endings of outputs name formats, in every command. Endings of formats and compressions that a
+/// command does not write are refused.
 #[test]
 fn the_name_of_an_output_names_its_format() {
     let folder = Folder::new(&[("in", b"{\"a\":1}\n"), ("subs", b"one\t$[?@ == 1]\n")]);

@@ -17,7 +17,7 @@
 //! * With `--on-device`, the columns of files also stay on the CUDA device, until the end of each run.
 //! * With `--column`, the columns are the named ones.
 //!
-//! Counts are checked against the CPU's. So are the rows, values and bytes of columns, and the sums of
+//! Counts are checked against the CPU's, and also the rows, values and bytes of columns, and the sums of
 //! integers. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Sessions whose queries run on a cluster.
 //!
 //! The client lists files, reads schemas and plans a query for as many partitions as the cluster runs tasks.
-//! Queries without files run in the client. So does the writing of rows to a file.
+//! Queries without files run in the client, which also writes rows to files.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;

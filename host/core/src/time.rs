@@ -298,7 +298,7 @@ fn days(year: u32, month: u32, day: u32) -> Option<i32> {
 }
 
 /// Returns true for an instant of RFC 3339 that nanoseconds in 64 bits hold exactly. Leap seconds are false,
-/// because they have no number of their own. So is a space in place of the `T`.
+/// because they have no number of their own. A space in place of the `T` is false, too.
 #[must_use]
 #[inline]
 pub fn is_exact_instant(text: &[u8]) -> bool {

@@ -233,8 +233,8 @@ impl Block {
         !self.paths.is_empty() || self.value.is_some()
     }
 
-    /// Makes the block at `pc`, and returns the blocks that its names lead to. Those get the numbers `next`,
-    /// `next + 1` and so on in the plan. `None` if the block tests the value itself.
+    /// Makes the block at `pc`, and returns the blocks that its names lead to. These blocks get the numbers
+    /// `next`, `next + 1` and so on in the plan. `None` if the block tests the value itself.
     fn of(program: &Program<'_>, pc: u32, next: usize) -> Option<(Self, Vec<u32>)> {
         const RETURN: u32 = Op::Return as u32;
         const EMIT: u32 = Op::Emit as u32;

@@ -32,7 +32,7 @@ const BYTES: u64 = 1 << 30;
 pub struct Resident<A: Accelerator> {
     stage: BitmapStage<A>,
     bitmaps: DeviceBitmaps<A>,
-    /// The most bytes that the bitmaps may take together. Those of one expression may take more.
+    /// The most bytes that the bitmaps may take together. The bitmaps of one expression may take more.
     bytes: u64,
     /// The index of the bitmaps. It is kept open, so that no other index can have its address.
     index: Option<BitmapIndex>,

@@ -548,7 +548,7 @@ impl<A: Accelerator> ItemStage<A> {
     }
 }
 
-/// Rounds the numbers that the device left unfinished. Those beyond the range become null.
+/// Rounds the numbers that the device left unfinished. Numbers beyond the range become null.
 fn finish_floats(
     text: &[u8],
     unfinished: &[Match],

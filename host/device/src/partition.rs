@@ -252,7 +252,7 @@ fn make_columns<A: Accelerator>(
     Ok(())
 }
 
-/// Makes the columns of a piece, and leaves them on the device. Those that the host makes are copied there.
+/// Makes the columns of a piece, and leaves them on the device. Columns that the host makes are copied there.
 fn keep_columns<A: Accelerator>(
     device: &A,
     piece: &mut Piece,

@@ -9,8 +9,8 @@
 //! # Meaning
 //! * A test of a path is true or false, never unknown, as in a filter: `$.a != 5` is true of a record
 //!   without `a`. `not` before `in` and `between`, and after `is`, negates the test.
-//! * A comparison of a column is unknown for a row without a value of the column's type. So are `in` and
-//!   `between`. A negation inside the test, as in `a != 5` or `a not in (5)`, stays unknown.
+//! * A comparison of a column is unknown for a row without a value of the column's type, and also `in`
+//!   and `between`. A negation inside the test, as in `a != 5` or `a not in (5)`, stays unknown.
 //! * A record matches if the predicate is true. `not` and `!` before a test or parentheses select the records
 //!   for which their operand is false or unknown.
 

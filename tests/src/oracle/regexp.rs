@@ -8,8 +8,8 @@
 //!   themselves, and likewise in XSD expressions, on which the grammar is built. But the translation of
 //!   section 5.4 keeps them for engines in which they are anchors, and the compliance test suite requires
 //!   anchors.
-//! * A range whose end comes before its beginning, `[z-a]` or `{2,1}`, is refused. So is `[^]`, whose `^` can
-//!   only be a negation.
+//! * A range whose end comes before its beginning, `[z-a]` or `{2,1}`, is refused, and also `[^]`, whose `^`
+//!   can only be a negation.
 //!
 //! Subjects are code points in UTF-8, as in `json::Kind::String`. No pattern matches a lone surrogate or a
 //! byte that is not UTF-8. The text before and after it can match.

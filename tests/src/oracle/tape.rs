@@ -7,7 +7,7 @@ use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 /// The trees of all lines.
 #[derive(Debug, Default)]
 pub struct Trees {
-    /// The nodes. Those that the builder never put are zero.
+    /// The nodes. Nodes that the builder never put are zero.
     pub nodes: Vec<TapeNode>,
     /// The first node of each line, and the number of nodes at the end.
     pub roots: Vec<TapeIx>,

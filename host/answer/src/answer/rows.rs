@@ -340,8 +340,8 @@ impl RowWriter for Ndjson {
 struct Csv {
     writer: Writer,
     out: Vec<u8>,
-    /// True if field 0 of the row is an empty string, whose quotes are not written yet. Those of a row that
-    /// has no other field are written at its end.
+    /// True if field 0 of the row is an empty string, whose quotes are not written yet. If the row has
+    /// no other field, the quotes are written at its end.
     is_empty: bool,
     /// A buffer for one field, reused.
     field: Vec<u8>,

@@ -297,7 +297,7 @@ impl Texts {
         self.ends.push(self.bytes.len() as i32);
     }
 
-    /// The array of the strings. Those that are not UTF-8 become null, and `lost` gets their numbers.
+    /// The array of the strings. Strings that are not UTF-8 become null, and `lost` gets their numbers.
     fn finish(self, nulls: Option<NullBuffer>, mut lost: impl FnMut(u64)) -> Result<ArrayRef, ArrowError> {
         if self.is_utf8() {
             return self.array(nulls);

@@ -123,7 +123,7 @@ impl Consumer for Stats {
     }
 }
 
-/// The columns that count kinds. Those that are 0 are not shown as text.
+/// The columns that count kinds. Counts of 0 are not shown as text.
 const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "other"];
 
 /// The statistics of a path: a name and a JSON text each, or nothing where there is no such value.

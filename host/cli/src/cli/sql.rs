@@ -1,7 +1,7 @@
 //! `warpath sql`: the program `warpath-sql`, which takes the place of this one; with `--cluster`, the program
 //! `warpath-cluster`.
 //!
-//! SQL is a program of its own because its build takes many minutes. So is SQL on a cluster.
+//! SQL is a program of its own because its build takes many minutes, and so is SQL on a cluster.
 
 use std::ffi::OsString;
 use std::io;

@@ -84,8 +84,8 @@ impl<'a> Inputs<'a> {
         self.given(size, size)
     }
 
-    /// The inputs. A small plain file is evaluated while the caller waits. So are bytes in memory: owned ones
-    /// of at most `owned` bytes, and borrowed ones of at most `borrowed` bytes. Longer borrowed bytes, and
+    /// The inputs. A small plain file is evaluated while the caller waits, and also bytes in memory: at most
+    /// `owned` bytes that are owned, and at most `borrowed` that are borrowed. Longer borrowed bytes, and
     /// compressed ones, are copied for the threads that read them.
     fn given(self, owned: usize, borrowed: usize) -> Result<Given<'a>, Error> {
         Ok(match self {

@@ -56,9 +56,9 @@ pub enum Source {
     /// A plain file that is followed: its lines, and those that are written to it later. The input ends when
     /// [`FollowEnd::end`] is called.
     ///
-    /// Another file that takes the name is read from its start, after the rest of the file before it. So is a
-    /// file that becomes shorter than what has been read of it. Line numbers and offsets count on. A line
-    /// that has not ended waits for its end.
+    /// Another file that takes the name is read from its start, after the rest of the file before it. A file
+    /// that becomes shorter than what has been read of it is read from its start, too. Line numbers and
+    /// offsets count on. A line that has not ended waits for its end.
     Followed(PathBuf, FollowFrom, FollowEnd),
     /// Several plain files, and the files of folders, that are followed at the same time, each as with
     /// [`Followed`](Self::Followed).

@@ -5,7 +5,7 @@
 
 /// Values that are packed together. Each takes the same number of bits, so a group ends with a byte.
 const GROUP: usize = 8;
-/// The differences of a block share a least difference. Those of a part share a width.
+/// The differences of a block share a least difference. The differences of a part share a width.
 const BLOCK: usize = 128;
 const PART: usize = 32;
 

@@ -46,7 +46,7 @@ pub fn is_of_parts(schema: &Schema) -> bool {
 pub struct Message {
     /// The prefix and the metadata, padded.
     head: Vec<u8>,
-    /// The buffers. Those of the parts are shared.
+    /// The buffers. Buffers of the parts are shared.
     body: Vec<Section>,
     body_len: usize,
 }

@@ -78,7 +78,7 @@ impl LogicalExpr {
     }
 }
 
-/// Joins expressions. Those of the same kind, which `open` opens, are replaced by their own operands.
+/// Joins expressions. Expressions of the same kind, which `open` opens, are replaced by their own operands.
 fn joined(
     mut exprs: Vec<LogicalExpr>,
     kind: fn(Vec<LogicalExpr>) -> LogicalExprKind,
