@@ -24,7 +24,7 @@
 use std::io::Write as _;
 
 use crate::decimal;
-use crate::json::{self, Malformed};
+use crate::json::{self, Cursor, Malformed};
 
 const MISSING: u8 = 0;
 const NULL: u8 = 1;
@@ -96,76 +96,65 @@ pub fn encode_missing(out: &mut Vec<u8>) {
 
 /// Appends the key of a value, given as JSON text without white space around it.
 pub fn encode(json: &[u8], out: &mut Vec<u8>) {
-    let begin = out.len();
-    if value(json, 0, MAX_DEPTH, out) != Some(json.len()) {
+    let (begin, mut cursor) = (out.len(), Cursor::new(json));
+    if value(&mut cursor, MAX_DEPTH, out).is_none() || cursor.peek().is_some() {
         out.truncate(begin);
         out.push(OTHER);
         escape(json, out);
     }
 }
 
-/// Appends the key of the value at `at`. Returns the offset after the value; `None` for text that is not
-/// JSON.
-fn value(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usize> {
-    let literal = |word: &[u8], tag: u8, out: &mut Vec<u8>| {
-        out.push(tag);
-        text[at..].starts_with(word).then_some(at + word.len())
-    };
-    match *text.get(at)? {
-        b'n' => literal(b"null", NULL, out),
-        b'f' => literal(b"false", FALSE, out),
-        b't' => literal(b"true", TRUE, out),
-        b'"' => string(text, at, out),
-        b'[' => array(text, at + 1, depth.checked_sub(1)?, out),
-        b'{' => object(text, at + 1, depth.checked_sub(1)?, out),
-        _ => number(text, at, out),
+/// Appends the key of the next value. Returns `None` for text that is not JSON.
+fn value(cursor: &mut Cursor<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    match cursor.peek()? {
+        b'"' => string(cursor, out),
+        b'[' => array(cursor, depth.checked_sub(1)?, out),
+        b'{' => object(cursor, depth.checked_sub(1)?, out),
+        _ => {
+            match cursor.scalar() {
+                b"null" => out.push(NULL),
+                b"false" => out.push(FALSE),
+                b"true" => out.push(TRUE),
+                token => number(token, out)?,
+            }
+            Some(())
+        }
     }
 }
 
-fn string(text: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
-    let mut end = at + 1;
-    loop {
-        end += memchr::memchr2(b'"', b'\\', text.get(end..)?)?;
-        if text[end] == b'"' {
-            break;
-        }
-        end += 2;
-    }
+fn string(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Option<()> {
+    let string = cursor.string().ok()?;
     out.push(STRING);
-    let inside = &text[at + 1..end];
-    if memchr::memchr2(b'\\', 0, inside).is_none() {
-        out.extend_from_slice(inside);
-        out.extend([0, 0]);
-    } else {
-        let mut decoded = Vec::with_capacity(inside.len());
-        json::decode(inside, Malformed::Order, &mut decoded);
-        escape(&decoded, out);
-    }
-    Some(end + 1)
+    let mut decoded = Vec::new();
+    escape(string.text(Malformed::Order, &mut decoded)?, out);
+    Some(())
 }
 
 /// Appends bytes so that they have an end.
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
-    for (i, part) in bytes.split(|byte| *byte == 0).enumerate() {
-        if i > 0 {
-            out.extend([0, 255]);
-        }
-        out.extend_from_slice(part);
+    let mut rest = bytes;
+    while let Some(at) = memchr::memchr(0, rest) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend([0, 255]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
     out.extend([0, 0]);
 }
 
-fn number(text: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
+fn number(token: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-    let end = at + text[at..].iter().take_while(|byte| is_part(byte)).count();
+    if !token.iter().all(is_part) {
+        return None;
+    }
     out.push(NUMBER);
     let sign = out.len();
     out.extend([0; 9]);
-    let (negative, power) = decimal::canonical(&text[at..end], out)?;
+    let (negative, power) = decimal::canonical(token, out)?;
     if out.len() == sign + 9 {
         out.truncate(sign);
         out.push(ZERO);
-        return Some(end);
+        return Some(());
     }
     out.push(0);
     out[sign + 1..sign + 9].copy_from_slice(&(power as u64 ^ 1 << 63).to_be_bytes());
@@ -173,59 +162,63 @@ fn number(text: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
         out[sign + 1..].iter_mut().for_each(|byte| *byte = !*byte);
     }
     out[sign] = if negative { NEGATIVE } else { POSITIVE };
-    Some(end)
+    Some(())
 }
 
-fn space(text: &[u8], at: usize) -> usize {
-    let blank = text[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
-    at + blank.count()
-}
-
-/// Reads items of an array or an object up to its end, each by `item`. Returns the offset after the end.
-fn items(text: &[u8], at: usize, close: u8, mut item: impl FnMut(usize) -> Option<usize>) -> Option<usize> {
-    let mut at = space(text, at);
-    if *text.get(at)? == close {
-        return Some(at + 1);
+/// Reads the items of the container that the next byte opens, each by `item`.
+fn items(
+    cursor: &mut Cursor<'_>,
+    close: u8,
+    mut item: impl FnMut(&mut Cursor<'_>) -> Option<()>,
+) -> Option<()> {
+    cursor.advance(1);
+    cursor.space();
+    if cursor.take(close) {
+        return Some(());
     }
     loop {
-        at = space(text, item(space(text, at))?);
-        match *text.get(at)? {
-            b',' => at += 1,
-            byte if byte == close => return Some(at + 1),
-            _ => return None,
+        cursor.space();
+        item(cursor)?;
+        cursor.space();
+        if !cursor.take(b',') {
+            return cursor.take(close).then_some(());
         }
     }
 }
 
-fn array(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usize> {
+fn array(cursor: &mut Cursor<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     out.push(ARRAY);
-    let end = items(text, at, b']', |at| value(text, at, depth, out))?;
+    items(cursor, b']', |cursor| value(cursor, depth, out))?;
     out.push(0);
-    Some(end)
+    Some(())
 }
 
-fn object(text: &[u8], at: usize, depth: usize, out: &mut Vec<u8>) -> Option<usize> {
+fn object(cursor: &mut Cursor<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     out.push(OBJECT);
     // The key of each member, and the length of its name's key.
     let mut members: Vec<(Vec<u8>, usize)> = Vec::new();
-    let end = items(text, at, b'}', |at| {
+    items(cursor, b'}', |cursor| {
         let mut member = Vec::new();
-        let colon =
-            space(text, if *text.get(at)? == b'"' { string(text, at, &mut member)? } else { return None });
-        if *text.get(colon)? != b':' {
+        if cursor.peek() != Some(b'"') {
             return None;
         }
+        string(cursor, &mut member)?;
+        cursor.space();
+        if !cursor.take(b':') {
+            return None;
+        }
+        cursor.space();
         let name = member.len();
-        let end = value(text, space(text, colon + 1), depth, &mut member)?;
+        value(cursor, depth, &mut member)?;
         members.push((member, name));
-        Some(end)
+        Some(())
     })?;
     // The order of members with the same name stays that of the text.
     members.sort_by(|(a, a_name), (b, b_name)| a[..*a_name].cmp(&b[..*b_name]));
     members.dedup_by(|(a, a_name), (b, b_name)| a[..*a_name] == b[..*b_name]);
     members.iter().for_each(|(member, _)| out.extend_from_slice(member));
     out.push(0);
-    Some(end)
+    Some(())
 }
 
 /// Appends the JSON text of the first value of a key, and moves `key` past that value. Returns false for a

@@ -8,7 +8,7 @@
 //! | [`diagnostic`] | mistakes in a query or an expression, with a caret and a hint |
 //! | [`rows`] | `RowSet`: a set of row numbers, one bit each |
 //! | [`wah`] | WAH bitmaps that own their atoms |
-//! | [`json`] | strings of JSON: escapes written and resolved |
+//! | [`json`] | JSON text: tokens, a cursor, strings with their escapes |
 //! | [`key`] | keys of JSON values: equal for equal values, and in their order |
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |

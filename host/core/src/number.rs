@@ -48,6 +48,17 @@ pub fn is_integer(value: &[u8]) -> bool {
     is_number(value) && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
 }
 
+/// Returns the nearest double of a number, which is infinite beyond the range. `None` for a text that is not
+/// a number.
+#[must_use]
+pub fn nearest(value: &[u8]) -> Option<f64> {
+    match double(value) {
+        Float::None => None,
+        Float::Exact(nearest) => Some(nearest),
+        Float::Unfinished => float::finish(value),
+    }
+}
+
 /// Returns an integer without fraction and exponent, within 64 bits.
 ///
 /// # Errors
@@ -65,11 +76,7 @@ pub fn int64(value: &[u8]) -> Result<i64, Reason> {
 /// # Errors
 /// The [`Reason`] for which there is none.
 pub fn float64(value: &[u8]) -> Result<f64, Reason> {
-    let nearest = match double(value) {
-        Float::None => return Err(Reason::Mismatch),
-        Float::Exact(nearest) => nearest,
-        Float::Unfinished => float::finish(value).ok_or(Reason::Mismatch)?,
-    };
+    let nearest = nearest(value).ok_or(Reason::Mismatch)?;
     if nearest.is_finite() { Ok(nearest) } else { Err(Reason::Overflow) }
 }
 

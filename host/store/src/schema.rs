@@ -13,7 +13,6 @@
 //! | `distinct` | estimates of the number of distinct values |
 //! | `tree` | the tree, its merge and its bounds |
 //! | `walk` | the walk over text that fills a tree |
-//! | `tokens`, `unescape` | the tokens of a text; strings decoded |
 //! | `rows` | a tree as rows, one for each path |
 //! | `saved` | the tree of rows that were saved |
 //! | `diff` | the differences between two schemas |
@@ -31,9 +30,7 @@ mod rows;
 mod saved;
 #[cfg(feature = "arrow")]
 mod sql;
-mod tokens;
 mod tree;
-mod unescape;
 mod walk;
 
 #[cfg(test)]

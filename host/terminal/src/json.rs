@@ -6,8 +6,8 @@
 use std::io;
 
 use clap::builder::styling::Style;
-use memchr::memchr2;
 use terminal_size::{Width, terminal_size_of};
+use warpath_core::json::Cursor;
 
 use crate::options::{When, supports_color};
 
@@ -111,15 +111,8 @@ fn token(text: &[u8]) -> (Kind, usize) {
 
 /// The length of the string at the start of a text, with its quotes.
 fn string(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found;
-        match text[at] {
-            b'"' => return at + 1,
-            _ => at += 2,
-        }
-    }
-    text.len()
+    let mut cursor = Cursor::new(text);
+    cursor.string().map_or(text.len(), |_| cursor.offset())
 }
 
 /// The length of the JSON value at the start of a text.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use memchr::{memchr, memchr_iter, memchr2, memrchr};
-use warpath_core::json::{self, Malformed};
+use memchr::{memchr, memchr_iter, memrchr};
+use warpath_core::json::{self, Cursor, Malformed};
 use warpath_lang::jsonpath::ast::Quoted;
 use warpath_shared::index::class::is_whitespace;
 
@@ -95,10 +95,13 @@ impl<'a> Paths<'a> {
 
     /// Advances over one string, or over one other byte.
     fn step(&mut self) {
-        let (at, rest) = (self.at, &self.text[self.at..self.line_end]);
+        let at = self.at;
         self.at += 1;
-        match rest[0] {
-            b'"' => self.at = at + string_len(rest),
+        match self.text[at] {
+            b'"' => {
+                let mut cursor = Cursor::new(&self.text[at..self.line_end]);
+                self.at = cursor.string().map_or(self.line_end, |_| at + cursor.offset());
+            }
             b'{' => self.open.push(Place::Member { begin: at + 1, name: None }),
             b'[' => self.open.push(Place::Element(0)),
             b'}' | b']' => drop(self.open.pop()),
@@ -131,20 +134,6 @@ impl<'a> Paths<'a> {
         json::decode(inside, Malformed::Keep, &mut name);
         String::from_utf8_lossy(&name).into_owned()
     }
-}
-
-/// The length of the string at the start of a text, quotes included; the length of the text if the string
-/// does not end.
-fn string_len(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(next) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += next + 1;
-        if text[at - 1] == b'"' {
-            return at;
-        }
-        at += 1;
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Integers and texts of a record.
 
-use warpath_core::json::{self, Malformed};
+use warpath_core::json::{JsonString, Malformed};
 
 use super::losses::Cause;
 
@@ -26,18 +26,8 @@ pub fn digits(text: &[u8]) -> (Option<i64>, usize) {
 
 /// Calls a function with the text of a string, whose escapes are resolved.
 #[inline]
-pub fn with_text<T>(
-    inside: &[u8],
-    escapes: bool,
-    read: impl FnOnce(&str) -> Result<T, Cause>,
-) -> Result<T, Cause> {
+pub fn with_text<T>(string: JsonString<'_>, read: impl FnOnce(&str) -> Result<T, Cause>) -> Result<T, Cause> {
     let mut decoded = Vec::new();
-    let mut text = inside;
-    if escapes {
-        if !json::decode(inside, Malformed::Refuse, &mut decoded) {
-            return Err(Cause::Mismatch);
-        }
-        text = &decoded;
-    }
+    let text = string.text(Malformed::Refuse, &mut decoded).ok_or(Cause::Mismatch)?;
     read(std::str::from_utf8(text).map_err(|_| Cause::Mismatch)?)
 }

@@ -1,23 +1,4 @@
 //! Strings of JSON (RFC 8259, section 7): escapes written and resolved.
-//!
-//! All of the host resolves escapes here, by the rule that columns on devices use
-//! ([`warpath_shared::column::say`]). Readers differ in how they treat malformed strings:
-//!
-//! | rule | a surrogate without its partner | an escape that JSON does not have, bytes that are not UTF-8, a bare `"` | used for |
-//! |---|---|---|---|
-//! | [`Malformed::Keep`] | U+FFFD | stay as they are | printed strings, names in paths |
-//! | [`Malformed::Order`] | the three bytes that UTF-8 would have for it | stay as they are | names and values of twigs |
-//! | [`Malformed::Refuse`] | U+FFFD | the string has no value | columns, bitmap indexes |
-//! | [`Escape::read`] | an error | an error | JSONPath literals |
-//!
-//! A path prints to UTF-8, so it has no lone surrogate. The order of twigs' strings is that of code points.
-//! It therefore distinguishes surrogates, as [`warpath_shared::query::compare`] does on devices. The JSONPath
-//! lexer reads single escapes, because its errors name their position. It also has quotes of two kinds: `\'`
-//! is an escape in single quotes only, and `\"` in double quotes only.
-//!
-//! Two other modules look at escapes and resolve none. Strict checks (`strict::record` and `cpu::valid` in
-//! the backend) hold them to the grammar. [`warpath_shared::query`] decodes while it compares, byte by byte,
-//! in any memory.
 
 use memchr::{memchr, memchr2};
 use warpath_shared::column::{self, Kind, Said};
@@ -49,7 +30,7 @@ pub fn encode(text: &str) -> String {
     out
 }
 
-/// The rule for decoding malformed strings; the [module](self) compares the rules.
+/// The rule for decoding malformed strings; the [module](super) compares the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// A surrogate without its partner becomes U+FFFD. What else is malformed stays as it is.

@@ -7,8 +7,8 @@
 
 use std::str;
 
+use warpath_core::json::Cursor;
 use warpath_shared::check::{Fault, FaultKind};
-use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::MAX_DEPTH;
 
 type Checked = Result<(), Fault>;
@@ -18,7 +18,7 @@ type Checked = Result<(), Fault>;
 ///
 /// White space around the value is part of the text (section 2). A record of white space alone has no value.
 pub fn fault(record: &[u8]) -> Option<Fault> {
-    let mut reader = Reader { record, at: 0, depth: 0 };
+    let mut reader = Reader { cursor: Cursor::new(record), depth: 0 };
     let grammar = reader.text().err();
     let utf8 = str::from_utf8(record).err();
     let utf8 = utf8.map(|error| Fault { kind: FaultKind::NotUtf8, at: error.valid_up_to() });
@@ -26,38 +26,26 @@ pub fn fault(record: &[u8]) -> Option<Fault> {
 }
 
 struct Reader<'a> {
-    record: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     /// The number of open containers.
     depth: usize,
 }
 
 impl Reader<'_> {
-    /// The next byte; `None` at the end.
-    fn peek(&self) -> Option<u8> {
-        self.record.get(self.at).copied()
-    }
-
     fn fault(&self, kind: FaultKind) -> Checked {
-        Err(Fault { kind, at: self.at })
-    }
-
-    fn space(&mut self) {
-        while self.peek().is_some_and(is_whitespace) {
-            self.at += 1;
-        }
+        Err(Fault { kind, at: self.cursor.offset() })
     }
 
     /// `ws value ws`
     fn text(&mut self) -> Checked {
-        self.space();
-        match self.peek() {
+        self.cursor.space();
+        match self.cursor.peek() {
             Some(b'}' | b']') => return self.fault(FaultKind::UnopenedContainer),
             Some(b':' | b',') => return self.fault(FaultKind::StraySeparator),
             _ => self.value()?,
         }
-        self.space();
-        match self.peek() {
+        self.cursor.space();
+        match self.cursor.peek() {
             None => Ok(()),
             Some(b'{' | b'[') => self.fault(FaultKind::SecondRoot),
             Some(b'}' | b']') => self.fault(FaultKind::UnopenedContainer),
@@ -67,7 +55,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self) -> Checked {
-        match self.peek() {
+        match self.cursor.peek() {
             Some(b'{') => self.container(b'}', Self::member),
             Some(b'[') => self.container(b']', Self::value),
             Some(b'"') => self.string(),
@@ -82,84 +70,79 @@ impl Reader<'_> {
     /// Reads an object or an array: an opening bracket, items separated by commas, if any, and a closing
     /// bracket.
     fn container(&mut self, close: u8, item: fn(&mut Self) -> Checked) -> Checked {
-        let open = self.at;
+        let open = self.cursor.offset();
         let unclosed = Err(Fault { kind: FaultKind::UnclosedContainer, at: open });
         if self.depth == MAX_DEPTH {
             return self.fault(FaultKind::TooDeep);
         }
         self.depth += 1;
-        self.at += 1;
+        self.cursor.advance(1);
         let mut comma = false;
         loop {
-            self.space();
-            match self.peek() {
+            self.cursor.space();
+            match self.cursor.peek() {
                 None => return unclosed,
                 Some(byte) if byte == close && !comma => break,
                 Some(byte) if byte == close => return self.fault(FaultKind::TrailingComma),
                 Some(b'}' | b']') => return self.fault(FaultKind::MismatchedBracket),
-                Some(_) => item(self).map_err(|fault| fault_in(fault, self.record.len(), open))?,
+                Some(_) => item(self).map_err(|fault| fault_in(fault, self.cursor.peek().is_none(), open))?,
             }
-            self.space();
-            match self.peek() {
+            self.cursor.space();
+            match self.cursor.peek() {
                 None => return unclosed,
-                Some(b',') => (self.at, comma) = (self.at + 1, true),
+                Some(b',') => {
+                    self.cursor.advance(1);
+                    comma = true;
+                }
                 Some(byte) if byte == close => break,
                 Some(b'}' | b']') => return self.fault(FaultKind::MismatchedBracket),
                 Some(_) => return self.fault(FaultKind::NoSeparator),
             }
         }
-        self.at += 1;
+        self.cursor.advance(1);
         self.depth -= 1;
         Ok(())
     }
 
     /// `string ws : ws value`
     fn member(&mut self) -> Checked {
-        match self.peek() {
+        match self.cursor.peek() {
             Some(b'"') => self.string()?,
             _ => return self.fault(FaultKind::NoName),
         }
-        self.space();
-        match self.peek() {
-            Some(b':') => self.at += 1,
-            _ => return self.fault(FaultKind::NoColon),
+        self.cursor.space();
+        if !self.cursor.take(b':') {
+            return self.fault(FaultKind::NoColon);
         }
-        self.space();
+        self.cursor.space();
         self.value()
     }
 
     fn literal(&mut self, literal: &[u8]) -> Checked {
         for byte in literal {
-            if self.peek() != Some(*byte) {
+            if !self.cursor.take(*byte) {
                 return self.fault(FaultKind::BadLiteral);
             }
-            self.at += 1;
         }
         Ok(())
     }
 
     /// `[ - ] int [ frac ] [ exp ]`
     fn number(&mut self) -> Checked {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        let zero = self.peek() == Some(b'0');
-        if zero {
-            self.at += 1;
-            if self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        self.cursor.take(b'-');
+        if self.cursor.take(b'0') {
+            if self.cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
                 return self.fault(FaultKind::LeadingZero);
             }
         } else {
             self.digits()?;
         }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
+        if self.cursor.take(b'.') {
             self.digits()?;
         }
-        if let Some(b'e' | b'E') = self.peek() {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.peek() {
-                self.at += 1;
+        if self.cursor.take(b'e') || self.cursor.take(b'E') {
+            if !self.cursor.take(b'+') {
+                self.cursor.take(b'-');
             }
             self.digits()?;
         }
@@ -168,40 +151,40 @@ impl Reader<'_> {
 
     /// Reads at least one digit.
     fn digits(&mut self) -> Checked {
-        let begin = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+        let begin = self.cursor.offset();
+        while self.cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.cursor.advance(1);
         }
-        if self.at == begin { self.fault(FaultKind::NoDigit) } else { Ok(()) }
+        if self.cursor.offset() == begin { self.fault(FaultKind::NoDigit) } else { Ok(()) }
     }
 
     fn string(&mut self) -> Checked {
-        let open = self.at;
-        self.at += 1;
+        let open = self.cursor.offset();
+        self.cursor.advance(1);
         loop {
-            match self.peek() {
+            match self.cursor.peek() {
                 None => return Err(Fault { kind: FaultKind::UnclosedString, at: open }),
                 Some(b'"') => break,
                 Some(b'\\') => self.escape(open)?,
                 Some(0..=0x1f) => return self.fault(FaultKind::ControlInString),
-                Some(_) => self.at += 1,
+                Some(_) => self.cursor.advance(1),
             }
         }
-        self.at += 1;
+        self.cursor.advance(1);
         Ok(())
     }
 
     /// Reads an escape of a string that opened at `open`. `\uXXXX` may be any code unit, even a surrogate
     /// without its partner, because the grammar does not exclude it (section 8.2 discusses this).
     fn escape(&mut self, open: usize) -> Checked {
-        self.at += 1;
-        match self.peek() {
-            None => return Err(Fault { kind: FaultKind::EscapeAtEnd, at: self.at - 1 }),
+        self.cursor.advance(1);
+        match self.cursor.peek() {
+            None => return Err(Fault { kind: FaultKind::EscapeAtEnd, at: self.cursor.offset() - 1 }),
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
             Some(b'u') => {
                 for _ in 0..4 {
-                    self.at += 1;
-                    match self.peek() {
+                    self.cursor.advance(1);
+                    match self.cursor.peek() {
                         None => return Err(Fault { kind: FaultKind::UnclosedString, at: open }),
                         Some(byte) if byte.is_ascii_hexdigit() => {}
                         Some(_) => return self.fault(FaultKind::BadHexDigit),
@@ -210,16 +193,16 @@ impl Reader<'_> {
             }
             Some(_) => return self.fault(FaultKind::BadEscape),
         }
-        self.at += 1;
+        self.cursor.advance(1);
         Ok(())
     }
 }
 
 /// Maps the fault of an item to that of its container. If a record ends within a member, between its tokens,
 /// then the container that opened at `open` is not closed.
-fn fault_in(fault: Fault, end: usize, open: usize) -> Fault {
+fn fault_in(fault: Fault, at_end: bool, open: usize) -> Fault {
     match fault.kind {
-        FaultKind::NoColon | FaultKind::NoValue if fault.at == end => {
+        FaultKind::NoColon | FaultKind::NoValue if at_end => {
             Fault { kind: FaultKind::UnclosedContainer, at: open }
         }
         _ => fault,

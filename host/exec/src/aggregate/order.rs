@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_answer::answer::{RowForm, Want};
 use warpath_core::error::Error;
+use warpath_core::json::Cursor;
 use warpath_core::key::{self, Kind};
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::LineIx;
@@ -71,7 +72,8 @@ impl SortRows {
                 continue;
             }
             let begin = (at + key.len()).min(row.len());
-            let end = begin + value_len(&row[begin..]);
+            let mut cursor = Cursor::within(row, begin..row.len());
+            let end = cursor.skip_item().map_or(row.len(), |()| cursor.offset());
             cells.push((begin, end));
             at = end + 1;
         }
@@ -91,32 +93,6 @@ impl SortRows {
             }
         }
     }
-}
-
-/// The length of the JSON value at the start of a text.
-fn value_len(text: &[u8]) -> usize {
-    let (mut at, mut depth) = (0, 0usize);
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'"' => {
-                at += 1;
-                while let Some(offset) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-                    at += offset;
-                    if text[at] == b'"' {
-                        break;
-                    }
-                    at += 2;
-                }
-            }
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' if depth == 0 => return at,
-            b']' | b'}' => depth -= 1,
-            b',' if depth == 0 => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    text.len()
 }
 
 impl Digest for SortRows {
@@ -278,25 +254,5 @@ impl Read for SortedText {
             (self.read, written) = (self.read + count, written + count);
         }
         Ok(written)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_end_where_they_should() {
-        for (text, value) in [
-            ("1,", "1"),
-            ("null}", "null"),
-            (r#""a,\"]}","b":1}"#, r#""a,\"]}""#),
-            (r#"[1,[2],{"a":","}],"#, r#"[1,[2],{"a":","}]"#),
-            ("{},{}", "{}"),
-            ("\"\\", "\"\\"),
-            ("", ""),
-        ] {
-            assert_eq!(&text[..value_len(text.as_bytes()).min(text.len())], value, "{text}");
-        }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use warpath_answer::answer::Want;
 use warpath_core::error::Error;
-use warpath_core::json::{Malformed, decode};
+use warpath_core::json::{Cursor, Malformed};
 use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 use warpath_cpu::tree::line_fault;
 use warpath_lang::elements::{Split, Step};
-use warpath_shared::check::diagnose;
+use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::Match;
 
 use super::whole::Whole;
@@ -104,97 +104,59 @@ impl Around {
     }
 }
 
+impl From<Fault> for Missing {
+    /// The cursor fails only where the text ends within an item.
+    fn from(_: Fault) -> Self {
+        Self::Further
+    }
+}
+
 /// The offset at which the elements of an array begin. `steps` are the path to the array. Finds only arrays
 /// that a simple walk can find.
 fn array_in(text: &[u8], steps: &[Step]) -> Result<usize, Missing> {
-    let mut walk = Walk { text, at: 0 };
+    let mut cursor = Cursor::new(text);
     for step in steps {
-        match (step, walk.next()?) {
-            (Step::Name(name), b'{') => walk.member(name)?,
-            (Step::Index(index), b'[') => {
+        match step {
+            Step::Name(name) => {
+                take(&mut cursor, b'{')?;
+                member(&mut cursor, name)?;
+            }
+            Step::Index(index) => {
+                take(&mut cursor, b'[')?;
                 for _ in 0..*index {
-                    walk.value()?;
-                    walk.take(b',')?;
+                    cursor.skip_item()?;
+                    take(&mut cursor, b',')?;
                 }
             }
-            _ => return Err(Missing::NotThere),
         }
     }
-    walk.take(b'[')?;
-    Ok(walk.at)
+    take(&mut cursor, b'[')?;
+    Ok(cursor.offset())
 }
 
-/// Walks through a text from its start.
-struct Walk<'a> {
-    text: &'a [u8],
-    at: usize,
+/// Moves past a byte that white space may precede.
+fn take(cursor: &mut Cursor<'_>, byte: u8) -> Result<(), Missing> {
+    cursor.space();
+    let is_next = cursor.peek().ok_or(Missing::Further)? == byte;
+    cursor.advance(1);
+    if is_next { Ok(()) } else { Err(Missing::NotThere) }
 }
 
-impl Walk<'_> {
-    fn peek(&mut self) -> Result<u8, Missing> {
-        while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+/// Moves from within an object to the value of its first member named `name`.
+fn member(cursor: &mut Cursor<'_>, name: &str) -> Result<(), Missing> {
+    loop {
+        cursor.space();
+        if cursor.peek().ok_or(Missing::Further)? != b'"' {
+            return Err(Missing::NotThere);
         }
-        self.text.get(self.at).copied().ok_or(Missing::Further)
-    }
-
-    /// The next byte that is not white space.
-    fn next(&mut self) -> Result<u8, Missing> {
-        let byte = self.peek()?;
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn take(&mut self, byte: u8) -> Result<(), Missing> {
-        if self.next()? == byte { Ok(()) } else { Err(Missing::NotThere) }
-    }
-
-    /// Moves from within an object to the value of its first member named `name`.
-    fn member(&mut self, name: &str) -> Result<(), Missing> {
-        loop {
-            self.take(b'"')?;
-            let begin = self.at;
-            self.string()?;
-            let mut said = Vec::new();
-            decode(&self.text[begin..self.at - 1], Malformed::Keep, &mut said);
-            self.take(b':')?;
-            if said == name.as_bytes() {
-                return Ok(());
-            }
-            self.value()?;
-            self.take(b',')?;
+        let mut decoded = Vec::new();
+        let is_named = cursor.string()?.text(Malformed::Keep, &mut decoded) == Some(name.as_bytes());
+        take(cursor, b':')?;
+        if is_named {
+            return Ok(());
         }
-    }
-
-    /// Moves from after an opening quote to after the closing quote of the string.
-    fn string(&mut self) -> Result<(), Missing> {
-        loop {
-            let byte = *self.text.get(self.at).ok_or(Missing::Further)?;
-            self.at += if byte == b'\\' { 2 } else { 1 };
-            if byte == b'"' {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Moves to the comma or the bracket that ends a value.
-    fn value(&mut self) -> Result<(), Missing> {
-        let mut depth = 0;
-        loop {
-            match self.peek()? {
-                b',' if depth == 0 => return Ok(()),
-                b'}' | b']' if depth == 0 => return Ok(()),
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                b'"' => {
-                    self.at += 1;
-                    self.string()?;
-                    continue;
-                }
-                _ => {}
-            }
-            self.at += 1;
-        }
+        cursor.skip_item()?;
+        take(cursor, b',')?;
     }
 }
 

@@ -7,14 +7,13 @@
 //! this member was seen. Records of one source rarely change the order of their members, so most names take
 //! one comparison, without a hash.
 
-use warpath_core::decimal;
+use warpath_core::json::{Malformed, Tokens, decode, token_end};
 use warpath_core::simd::{Isa, Simd, Work};
+use warpath_core::{decimal, number};
 
 use super::kind::Kind;
 use super::node::{Node, NodeId, Position, ROOT, Text, prefix_of};
-use super::tokens::{Find, Tokens};
 use super::tree::SchemaTree;
-use super::unescape::unescape;
 
 /// The least number of bytes of lines whose tokens are found at once. Text and tokens stay in a first-level
 /// cache.
@@ -104,13 +103,13 @@ impl Work for Walk<'_> {
         let mut at = 0;
         while at < text.len() && !records.ended {
             let end = line_end(text, at + BLOCK_BYTES);
-            if find(simd, text, at, end, tokens) {
-                records.lines(simd, &tokens.starts);
+            if tokens.find(simd, text, at, end) {
+                records.lines(simd, tokens.starts());
             } else {
                 while at < end && !records.ended {
                     let next = line_end(text, at);
-                    if find(simd, text, at, next, tokens) {
-                        records.lines(simd, &tokens.starts);
+                    if tokens.find(simd, text, at, next) {
+                        records.lines(simd, tokens.starts());
                     } else {
                         records.unclosed(at, next);
                     }
@@ -121,12 +120,6 @@ impl Work for Walk<'_> {
         }
         records.walked
     }
-}
-
-/// [`Tokens::find`], compiled separately from its caller.
-#[inline(always)]
-fn find<S: Simd>(simd: S, text: &[u8], begin: usize, end: usize, tokens: &mut Tokens) -> bool {
-    Find { text, begin, end, tokens }.run(simd)
 }
 
 /// The records of a text.
@@ -224,7 +217,7 @@ impl Records<'_> {
             let position = Position { text: options.text, line: walked.lines, offset: begin as u64 };
             match byte {
                 b'"' => {
-                    let end = trimmed(text, next);
+                    let end = token_end(text, next);
                     if text[end - 1] != b'"' {
                         return None;
                     }
@@ -234,7 +227,7 @@ impl Records<'_> {
                         node.count(Kind::String, position, || Text::of(&text[begin..end]));
                         if has_backslash(simd, text, begin + 1, end - 1) {
                             decoded.clear();
-                            unescape(inside, decoded);
+                            decode(inside, Malformed::Order, decoded);
                             node.add_string(decoded, prefix_of(decoded));
                         } else {
                             node.add_string(inside, prefix_at(text, begin + 1, end - 1));
@@ -280,7 +273,7 @@ impl Records<'_> {
                     t += 1;
                 }
                 b'-' | b'0'..=b'9' => {
-                    let end = trimmed(text, next);
+                    let end = token_end(text, next);
                     let number = Number::read(text, begin, end)?;
                     if ADD {
                         add_number(&mut tree.nodes[node as usize], number, &text[begin..end], position);
@@ -288,7 +281,7 @@ impl Records<'_> {
                     t += 1;
                 }
                 _ => {
-                    let end = trimmed(text, next);
+                    let end = token_end(text, next);
                     let kind = match &text[begin..end] {
                         b"null" => Kind::Null,
                         b"true" | b"false" => Kind::Bool,
@@ -353,7 +346,7 @@ fn member<S: Simd, const ADD: bool>(
     if !ADD {
         return Some((t + 2, ROOT));
     }
-    let end = trimmed(text, colon) - 1;
+    let end = token_end(text, colon) - 1;
     let guess = match frame.last {
         ROOT => tree.nodes[frame.node as usize].first_member,
         last => tree.nodes[last as usize].follow,
@@ -363,7 +356,7 @@ fn member<S: Simd, const ADD: bool>(
         _ => {
             let node = if has_backslash(simd, text, begin, end) {
                 spelt.clear();
-                unescape(&text[begin..end], spelt);
+                decode(&text[begin..end], Malformed::Order, spelt);
                 tree.member(frame.node, spelt)
             } else {
                 tree.member(frame.node, &text[begin..end])
@@ -380,16 +373,6 @@ fn member<S: Simd, const ADD: bool>(
     member.seen_in = frame.number;
     frame.last = node;
     Some((t + 2, node))
-}
-
-/// The end of a token, without the white space before the next one.
-#[inline(always)]
-fn trimmed(text: &[u8], next: usize) -> usize {
-    let mut end = next;
-    while matches!(text[end - 1], b' ' | b'\t' | b'\r') {
-        end -= 1;
-    }
-    end
 }
 
 /// True if a part of the text has a backslash.
@@ -468,37 +451,10 @@ impl Number {
 
     #[cold]
     fn read_any(text: &[u8]) -> Option<Self> {
-        let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let mut rest = text.strip_prefix(b"-").unwrap_or(text);
-        let whole = digits(rest);
-        if whole == 0 || rest[0] == b'0' && whole > 1 {
-            return None;
+        let nearest = number::nearest(text)?;
+        if text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
+            return Some(Self::Float(nearest));
         }
-        rest = &rest[whole..];
-        let is_integer = rest.is_empty();
-        if let [b'.', fraction @ ..] = rest {
-            let len = digits(fraction);
-            rest = &fraction[len..];
-            if len == 0 {
-                return None;
-            }
-        }
-        if let [b'e' | b'E', exponent @ ..] = rest {
-            let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
-            let len = digits(exponent);
-            rest = &exponent[len..];
-            if len == 0 {
-                return None;
-            }
-        }
-        if !rest.is_empty() {
-            return None;
-        }
-        let text = std::str::from_utf8(text).ok()?;
-        match (is_integer, text.parse()) {
-            (true, Ok(value)) => Some(Self::Integer(value)),
-            (true, Err(_)) => text.parse().ok().map(Self::Big),
-            (false, _) => text.parse().ok().map(Self::Float),
-        }
+        Some(number::int64(text).map_or(Self::Big(nearest), Self::Integer))
     }
 }

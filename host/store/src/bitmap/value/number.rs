@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use warpath_core::decimal::Decimal;
-use warpath_core::float;
-use warpath_shared::column::{self, Float};
+use warpath_core::number::nearest;
+use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 /// A number of JSON (RFC 8259, section 6).
@@ -24,11 +24,7 @@ pub fn number(text: &[u8]) -> Option<Number> {
     if let Some(integer) = column::int64(0, end, byte) {
         return Some(Number::Int(integer));
     }
-    let value = match column::float64(0, end, byte) {
-        Float::None => return None,
-        Float::Exact(value) => value,
-        Float::Unfinished => float::finish(text)?,
-    };
+    let value = nearest(text)?;
     // If a number is an integer, so is its nearest double.
     let integer = if value.fract() == 0.0 { Decimal::read(text)?.integer() } else { None };
     Some(integer.map_or(Number::Float(value), Number::Int))
