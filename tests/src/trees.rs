@@ -1,7 +1,7 @@
-//! Compares a device's trees with those of the sequential builder, and with the tree that is made by sorting.
+//! Compares a device's trees with those of the sequential builder, and with those of recursive descent.
 
 use anyhow::{Context, Result, ensure};
-use warpath_cpu::tree::{NONE, NodeKind, Tree, line_fault};
+use warpath_cpu::tree::{NONE, NodeKind, line_fault};
 use warpath_device::{Accelerator, Pipeline, TreeCut, Trees};
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_DEPTH;
@@ -34,7 +34,7 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCu
     Ok(())
 }
 
-/// Compares trees with the oracle's, and those of good lines also with the trees that are made by sorting.
+/// Compares trees with the oracle's, and those of good lines also with the trees of recursive descent.
 ///
 /// # Errors
 /// A difference.
@@ -54,7 +54,7 @@ pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<(
                 let (got, want) = (got.nodes[node], want.nodes[node]);
                 ensure!(got == want, "node {node} is {got:?}, not {want:?}, of {}", shown());
             }
-            by_sorting(line, start, (&got.nodes[of.clone()], of.start)).with_context(shown)?;
+            by_descent(line, start, (&got.nodes[of.clone()], of.start)).with_context(shown)?;
         }
         start += line.len();
     }
@@ -62,34 +62,33 @@ pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<(
     Ok(())
 }
 
-/// Compares the nodes of a line with the tree of the line. The first node has number `first`.
-fn by_sorting(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -> Result<()> {
-    // `Tree` refuses tokens that are not JSON values; the tape does not check them.
-    let Ok(tree) = Tree::of_json(line) else { return Ok(()) };
-    ensure!(tree.len() == nodes.len(), "{} nodes, not {}", nodes.len(), tree.len());
-    let ranks = tree.in_text_order();
-    let mut in_text = vec![0; ranks.len()];
-    for (node, rank) in ranks.iter().enumerate() {
+/// Compares the nodes of a line with the tree that the oracle reads. The first node has number `first`.
+fn by_descent(line: &[u8], start: usize, (nodes, first): (&[TapeNode], usize)) -> Result<()> {
+    // The oracle refuses tokens that are not JSON values; the tape does not check them.
+    let Ok(root) = oracle::tree::json(line.strip_suffix(b"\n").unwrap_or(line)) else { return Ok(()) };
+    let tree = oracle::tree::arrays(root.as_ref());
+    ensure!(tree.nodes.len() == nodes.len(), "{} nodes, not {}", nodes.len(), tree.nodes.len());
+    let mut in_text = vec![0; nodes.len()];
+    for (node, rank) in tree.text_order.iter().enumerate() {
         in_text[*rank as usize] = node;
     }
     let place = |rank: u32| if rank == NONE { NONE } else { (first + in_text[rank as usize]) as u32 };
-    for (at, (node, rank)) in nodes.iter().zip(ranks).enumerate() {
-        let want = tree.nodes()[*rank as usize];
-        let span = ((start + want.start as usize) as u32, (start + want.end as usize) as u32);
+    for (at, (node, rank)) in nodes.iter().zip(&tree.text_order).enumerate() {
+        let (kind, from, to, _) = tree.nodes[*rank as usize];
+        let span = ((start + from) as u32, (start + to) as u32);
         ensure!((node.start(), node.end) == span, "node {at}: {node:?} at {span:?}");
-        ensure!(node.up() == place(tree.parents()[*rank as usize]), "node {at} is in {}", node.up());
+        ensure!(node.up() == place(tree.parent[*rank as usize]), "node {at} is in {}", node.up());
         let kinds = (node.is_object(), node.is_array(), node.is_name());
-        let kind = want.kind();
         let want = (kind == NodeKind::Object, kind == NodeKind::Array, kind == NodeKind::Name);
         ensure!(kinds == want, "node {at}: {node:?} is {kind:?}");
         // The node after this one and its descendants: its next sibling, or the next sibling of the nearest
         // ancestor that has one.
         let mut up = *rank;
-        while up != NONE && tree.next_siblings()[up as usize] == NONE {
-            up = tree.parents()[up as usize];
+        while up != NONE && tree.next_sibling[up as usize] == NONE {
+            up = tree.parent[up as usize];
         }
         let next =
-            if up == NONE { (first + nodes.len()) as u32 } else { place(tree.next_siblings()[up as usize]) };
+            if up == NONE { (first + nodes.len()) as u32 } else { place(tree.next_sibling[up as usize]) };
         ensure!(node.next == next, "behind node {at} is {}, not {next}", node.next);
     }
     Ok(())

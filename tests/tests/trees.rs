@@ -5,15 +5,12 @@ use anyhow::{Context, Result, ensure};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use warpath::TreeFaultKind;
-use warpath_cpu::tree::steps::{
-    allocate, child_counts, depths, fill, first_child, first_children, next_sibling, number, parents, ranks,
-};
-use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault, nesting};
+use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault};
 use warpath_shared::check::{FaultKind, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::tree::MAX_NODE_DEPTH;
 use warpath_shared::tree::operator::{Balance, Count, Opener, Siblings};
-use warpath_shared::tree::token::{TokenKind, bracket_weight, kind};
+use warpath_shared::tree::token::kind;
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 use warpath_tests::data::FILES;
 use warpath_tests::oracle::tree as oracle;
@@ -31,92 +28,23 @@ const CHILDREN: [u32; 9] = [4, 0, 3, 0, 0, 0, 0, 1, 0];
 const ADDRESS: [u32; 9] = [0, 5, 6, 10, 11, 12, 13, 14, 16];
 const CELLS: [u32; 17] = [4, 5, 6, 10, 11, 0, 3, 12, 13, 14, 0, 0, 0, 0, 1, 16, 0];
 
-/// The weight of each token of a string of brackets.
-fn weights(text: &[u8]) -> Vec<Count> {
-    text.iter().map(|byte| bracket_weight(kind(&[*byte]))).collect()
-}
-
-#[test]
-fn t1_numbers_nodes_and_depths() {
-    let weights = weights(EXAMPLE);
-    let mut before = vec![Count::default(); weights.len()];
-    assert_eq!(number(&weights, &mut before), Count { nodes: 9, depth: 0 });
-    let nodes: Vec<u32> = before.iter().map(|before| before.nodes).collect();
-    let depth: Vec<i32> = before.iter().map(|before| before.depth).collect();
-    assert_eq!(nodes, [0, 1, 2, 2, 3, 4, 4, 5, 5, 6, 7, 7, 7, 7, 8, 8, 9, 9]);
-    assert_eq!(depth, [0, 1, 2, 1, 2, 3, 2, 3, 2, 3, 4, 3, 2, 1, 2, 1, 2, 1]);
-}
-
-#[test]
-fn t2_scatters_depth_to_nodes() {
-    let weights = weights(EXAMPLE);
-    let mut before = vec![Count::default(); weights.len()];
-    number(&weights, &mut before);
-    let mut depth = [0; 9];
-    depths(&weights, &before, &mut depth);
-    assert_eq!(depth, DEPTH);
-}
-
-#[test]
-fn t3_ranks_by_depth() {
-    let (mut places, mut rank) = ([0; 4], [0; 9]);
-    ranks(&DEPTH, &mut places, &mut rank);
-    assert_eq!(rank, RANK);
-}
-
-#[test]
-fn t4_finds_first_children() {
-    let mut first_of = [NONE; 9];
-    first_children(&DEPTH, &RANK, &mut first_of);
-    assert_eq!(first_of, FIRST_OF);
-    let mut child = [NONE; 9];
-    first_child(&FIRST_OF, &mut child);
-    assert_eq!(child, [1, NONE, 5, NONE, NONE, NONE, NONE, 8, NONE]);
-}
-
-#[test]
-fn t5_propagates_parents_and_counts_siblings() {
-    let (mut parent, mut count) = ([NONE; 9], [0; 9]);
-    parents(&FIRST_OF, &mut parent, &mut count);
-    assert_eq!((parent, count), (PARENT, COUNT));
-    let mut next = [NONE; 9];
-    next_sibling(&PARENT, &mut next);
-    assert_eq!(next, [NONE, 2, 3, 4, NONE, 6, 7, NONE, NONE]);
-}
-
-#[test]
-fn t6_scatters_child_counts() {
-    let mut children = [0; 9];
-    child_counts(&PARENT, &COUNT, &mut children);
-    assert_eq!(children, CHILDREN);
-}
-
-#[test]
-fn t7_allocates() {
-    let mut address = [0; 9];
-    assert_eq!(allocate(&CHILDREN, &mut address), 17);
-    assert_eq!(address, ADDRESS);
-}
-
-#[test]
-fn t8_fills_the_output() {
-    let mut cells = [0; 17];
-    fill(&PARENT, &COUNT, &CHILDREN, &ADDRESS, &mut cells);
-    assert_eq!(cells, CELLS);
-}
-
 #[test]
 fn all_steps_of_the_example() -> Result<()> {
     let tree = Tree::of_brackets(EXAMPLE)?;
     let steps = tree.steps();
+    let nodes: Vec<u32> = steps.before.iter().map(|before| before.nodes).collect();
+    let depth: Vec<i32> = steps.before.iter().map(|before| before.depth).collect();
+    assert_eq!(nodes, [0, 1, 2, 2, 3, 4, 4, 5, 5, 6, 7, 7, 7, 7, 8, 8, 9, 9]);
+    assert_eq!(depth, [0, 1, 2, 1, 2, 3, 2, 3, 2, 3, 4, 3, 2, 1, 2, 1, 2, 1]);
     assert_eq!(steps.depth, DEPTH);
     assert_eq!(steps.rank, RANK);
     assert_eq!(steps.first_of, FIRST_OF);
-    assert_eq!(steps.parent, PARENT);
-    assert_eq!(steps.count, COUNT);
+    assert_eq!((&steps.parent[..], &steps.count[..]), (&PARENT[..], &COUNT[..]));
     assert_eq!(steps.children, CHILDREN);
     assert_eq!(steps.address, ADDRESS);
     assert_eq!(steps.cells, CELLS);
+    assert_eq!(tree.first_children(), [1, NONE, 5, NONE, NONE, NONE, NONE, 8, NONE]);
+    assert_eq!(tree.next_siblings(), [NONE, 2, 3, 4, NONE, 6, 7, NONE, NONE]);
     Ok(())
 }
 
@@ -578,23 +506,12 @@ fn first_faults_of_json() -> Result<()> {
 #[test]
 fn the_least_depth_tells_what_the_total_does_not() {
     let balance = |text: &[u8]| {
-        let kinds: Vec<TokenKind> = text.iter().map(|byte| kind(&[*byte])).collect();
-        let all = nesting::open_before(&kinds, &mut vec![0; kinds.len()]);
+        let steps = text.iter().map(|byte| Balance::of(kind(&[*byte]).nesting()));
+        let all = steps.fold(Balance::default(), |sum, step| sum.combine(step));
         (all.total(), all.least())
     };
     assert_eq!(balance(EXAMPLE), (0, 0));
     assert_eq!(balance(b"]["), (0, -1));
     assert_eq!(balance(b"[]]]["), (-1, -2));
     assert_eq!(balance(b"[["), (2, 0));
-}
-
-#[test]
-fn each_token_knows_its_container() {
-    let text = b"[1,{},[2]]";
-    let kinds: Vec<TokenKind> = text.iter().map(|byte| kind(&[*byte])).collect();
-    let mut open = vec![0; kinds.len()];
-    nesting::open_before(&kinds, &mut open);
-    let mut owner = vec![NONE; kinds.len()];
-    nesting::owners(&kinds, &open, &mut owner);
-    assert_eq!(owner, [0, 0, 0, 3, 3, 0, 6, 6, 6, 0]);
 }

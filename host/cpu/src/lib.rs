@@ -5,7 +5,7 @@
 //! | [`Cpu`]; `query`, `plan`, `needles` | a program over one partition; the ways through it |
 //! | `batch`, `scan`, `short`, `shape`, `order` | records that stream by, without an index |
 //! | `index`, [`kept`] | the structural index of a text; an index in memory for repeated evaluation |
-//! | `tape`, [`tree`] | the trees of records; the tree of a document, made by scans |
+//! | `placed`, `tape`, [`tree`] | tokens at allowed positions; the trees of records; a tree as arrays and as text |
 //! | [`find`], `record`, `lease` | values found in one record in memory; memory that each thread keeps between such calls |
 //! | [`strict`], `valid` | checks by all of RFC 8259 and RFC 3629 |
 //! | [`cut`] | elements of a document |
@@ -22,6 +22,7 @@ pub mod kept;
 mod lease;
 mod needles;
 mod order;
+mod placed;
 mod plan;
 mod query;
 pub(crate) mod record;
@@ -47,7 +48,6 @@ use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
 pub use kept::{HostIndex, keep};
-pub(crate) use tape::TapeMemory;
 pub(crate) use valid::{Valid, Validator};
 
 /// The CPU of this machine, as a backend.

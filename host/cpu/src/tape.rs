@@ -15,7 +15,7 @@ use warpath_shared::tree::tape::{Builder, Line, Tape, TapeIx, TapeNode};
 use warpath_shared::tree::token::{TokenCarry, tokens};
 use warpath_shared::units::{LineIx, PartOffset, WORD_BYTES};
 
-use crate::tree::line_fault;
+use crate::placed::{Token, line_fault};
 
 /// The trees of some lines. The memory is reused from piece to piece.
 #[derive(Default)]
@@ -184,7 +184,23 @@ impl Walk {
     }
 }
 
-/// The nodes under construction, with room for the nodes of one word.
+/// The nodes of one JSON text, whose tokens are at allowed positions.
+pub(crate) fn nodes_of(text: &[u8], tokens: &[Token]) -> Vec<TapeNode> {
+    let spans = tokens.iter().map(|Token { range, .. }| (range.start, text[range.start], range.end));
+    nodes_of_spans(spans, tokens.len())
+}
+
+/// The nodes of tokens, each with its start, first byte and end. There are at most `most` nodes.
+pub(crate) fn nodes_of_spans(tokens: impl Iterator<Item = (usize, u8, usize)>, most: usize) -> Vec<TapeNode> {
+    let (mut nodes, mut builder) = (vec![TapeNode::default(); most], Builder::default());
+    for (start, byte, end) in tokens {
+        builder.token(&mut Nodes(&mut nodes), start as PartOffset, byte, end as PartOffset);
+    }
+    nodes.truncate(builder.next as usize);
+    nodes
+}
+
+/// The nodes under construction, with room for all nodes.
 struct Nodes<'a>(&'a mut [TapeNode]);
 
 impl Tape for Nodes<'_> {

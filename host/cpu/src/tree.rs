@@ -1,4 +1,5 @@
-//! Documents as trees, made without a stack: by scans, scatters and a stable sort, on one thread.
+//! Documents as trees for readers: the tree in the order of the text, numbered breadth first,
+//! with the arrays of each step by which many threads could make the same tree.
 //!
 //! [`Tree::of_json`] takes one JSON text, and [`Tree::of_brackets`] takes a string of brackets.
 //! `docs/trees.md` draws a tree and each step.
@@ -16,37 +17,55 @@
 //! # Ok(())
 //! # }
 //! ```
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`Tokens`] | the tokens of a text |
-//! | [`nesting`] | the container of each token, and the check that brackets match |
-//! | [`steps`] | the steps T1 to T8, from tokens to the output |
-//! | [`primitives`] | the scans, scatters and sort that steps consist of |
-//! | [`dump`] | trees as text |
 
 pub mod dump;
-pub mod nesting;
-pub mod primitives;
-pub mod steps;
-mod tokens;
 
-use warpath_shared::check::{Fault, FaultKind, diagnose};
-use warpath_shared::tree::grammar::{Before, misplaced};
+use warpath_shared::check::{FaultKind, diagnose};
+use warpath_shared::index::Monoid;
 use warpath_shared::tree::operator::Count;
-use warpath_shared::tree::token::{TokenKind, bracket_weight, weight};
-pub use warpath_shared::tree::{NONE, Node, NodeIx, NodeKind, Rank, TokenIx, TreeFault, TreeFaultKind};
-use warpath_shared::units::{MAX_PARTITION_BYTES, PartOffset};
+use warpath_shared::tree::tape::TapeNode;
+use warpath_shared::tree::token::{TokenKind, bracket_weight, kind, weight};
+use warpath_shared::tree::{Address, NodeIx};
+pub use warpath_shared::tree::{NONE, Node, NodeKind, Rank, TreeFault, TreeFaultKind};
+use warpath_shared::units::Depth;
 
-pub use steps::Steps;
-pub use tokens::Tokens;
+pub use crate::placed::line_fault;
+use crate::placed::{check_length, checked};
+use crate::tape::{nodes_of, nodes_of_spans};
+
+/// The arrays of the steps T1 to T8, between tokens and output, which `docs/trees.md` describes.
+///
+/// The examples are for the document from which the steps come, `[[][[][][[]]][][]]`; `.` is [`NONE`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// By token, from T1: the number of nodes that begin before it, and the depth before it.
+    pub before: Vec<Count>,
+    /// By node, from T2: the number of nodes around it. `0 1 1 2 2 2 3 1 1`
+    pub depth: Vec<Depth>,
+    /// By node, from T3: its index breadth first. `0 1 2 5 6 7 8 3 4`
+    pub rank: Vec<Rank>,
+    /// By rank, from T4: the node whose first child it is. `. 0 . . . 2 . . 7`
+    pub first_of: Vec<Rank>,
+    /// By rank, from T5: its parent. `. 0 0 0 0 2 2 2 7`
+    pub parent: Vec<Rank>,
+    /// By rank, from T5: its number among its siblings, from 1; the root has 1.
+    /// `1 1 2 3 4 1 2 3 1`
+    pub count: Vec<u32>,
+    /// By rank, from T6: the number of its children. `4 0 3 0 0 0 0 1 0`
+    pub children: Vec<u32>,
+    /// By rank, from T7: the index of its block in `cells`. `0 5 6 10 11 12 13 14 16`
+    pub address: Vec<Address>,
+    /// The output, from T8. Each node, breadth first, has a block: the number of its children, and
+    /// their addresses. `4 5 6 10 11 0 3 12 13 14 0 0 0 0 1 16 0`
+    pub cells: Vec<u32>,
+}
 
 /// The tree of one document. Nodes are numbered by [`Rank`], breadth first; the root, if there is one, is 0.
 ///
 /// All data of nodes is in arrays with one entry a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    tokens: Tokens,
+    tokens: Vec<TokenKind>,
     steps: Steps,
     nodes: Vec<Node>,
     first_child: Vec<Rank>,
@@ -59,7 +78,8 @@ impl Tree {
     /// a node.
     ///
     /// # Errors
-    /// The first fault, or a text of more than [`MAX_PARTITION_BYTES`]. Faults are:
+    /// The first fault, or a text of more than
+    /// [`MAX_PARTITION_BYTES`](warpath_shared::units::MAX_PARTITION_BYTES). Faults are:
     ///
     /// * a byte that is neither bracket nor white space,
     /// * brackets that do not balance or match,
@@ -67,16 +87,28 @@ impl Tree {
     /// * more than [`MAX_DEPTH`](warpath_shared::units::MAX_DEPTH) containers in each other.
     pub fn of_brackets(text: &[u8]) -> Result<Self, TreeFault> {
         check_length(text)?;
-        let (tokens, stray) = Tokens::of_brackets(text);
-        let owner = match (nesting::check(&tokens), stray) {
-            (Ok(owner), None) => owner,
-            (Err(fault), None) => return Err(fault),
+        let is_stray = |byte: &u8| !matches!(byte, b'{' | b'[' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+        let stray = text.iter().position(is_stray);
+        match (diagnose(&text[..stray.unwrap_or(text.len())]), stray) {
             // Containers before the stray byte may still be open.
-            (Err(fault), Some(_)) if !is_unclosed(fault) => return Err(fault),
-            (_, Some(stray)) => return Err(stray),
-        };
-        let weights: Vec<Count> = tokens.kind.iter().map(|kind| bracket_weight(*kind)).collect();
-        Ok(Self::build(tokens, &weights, &owner))
+            (Some(fault), stray) if stray.is_none() || fault.kind != FaultKind::UnclosedContainer => {
+                return Err(TreeFault { kind: TreeFaultKind::Record(fault.kind), at: fault.at });
+            }
+            (_, Some(at)) => return Err(TreeFault { kind: TreeFaultKind::NotABracket, at }),
+            (_, None) => {}
+        }
+        let brackets = text.iter().enumerate().filter(|(_, byte)| !byte.is_ascii_whitespace());
+        let tokens: Vec<TokenKind> = brackets.clone().map(|(_, byte)| kind(&[*byte])).collect();
+        let mut before = TokenKind::Edge;
+        // Arrays, with a comma between two of them, are JSON.
+        let spans = brackets.zip(&tokens).flat_map(|((at, _), token)| {
+            let comma = (before.closes() && token.opens()).then_some((at, b',', at));
+            before = *token;
+            comma.into_iter().chain([(at, if token.opens() { b'[' } else { b']' }, at + 1)])
+        });
+        let nodes = nodes_of_spans(spans, tokens.len());
+        let weights = tokens.iter().map(|token| bracket_weight(*token)).collect();
+        Ok(Self::of_nodes(text, tokens, weights, &nodes))
     }
 
     /// Makes the tree of a JSON text. The text is a record, with or without its newline, or a document of
@@ -89,47 +121,70 @@ impl Tree {
     ///
     /// # Errors
     /// The first of the faults that are checked in every record ([`diagnose`]). If there is none, the first
-    /// of the other faults, or a text of more than [`MAX_PARTITION_BYTES`].
+    /// of the other faults, or a text of more than
+    /// [`MAX_PARTITION_BYTES`](warpath_shared::units::MAX_PARTITION_BYTES).
     pub fn of_json(text: &[u8]) -> Result<Self, TreeFault> {
-        check_length(text)?;
-        if let Some(fault) = diagnose(text) {
-            return Err(TreeFault { kind: TreeFaultKind::Record(fault.kind), at: fault.at });
-        }
-        let tokens = Tokens::of_json(text);
-        let (owner, faults) = placed(&tokens);
-        if let Some(fault) = faults.into_iter().next() {
-            return Err(fault);
-        }
-        let weight_at = |token| weight(tokens.before(token), tokens.at(token), tokens.at(token + 1));
-        let weights: Vec<Count> = (0..tokens.len()).map(weight_at).collect();
-        Ok(Self::build(tokens, &weights, &owner))
+        let tokens = checked(text)?;
+        let nodes = nodes_of(text, &tokens);
+        let tokens: Vec<TokenKind> = tokens.into_iter().map(|token| token.kind).collect();
+        let at =
+            |token: Option<usize>| token.and_then(|at| tokens.get(at)).map_or(TokenKind::Edge, |kind| *kind);
+        let weight_at = |token: usize| weight(at(token.checked_sub(1)), at(Some(token)), at(Some(token + 1)));
+        let weights = (0..tokens.len()).map(weight_at).collect();
+        Ok(Self::of_nodes(text, tokens, weights, &nodes))
     }
 
-    /// Builds the tree of tokens without a fault. For each closing bracket, `owner` has the bracket that it
-    /// closes.
-    fn build(tokens: Tokens, weights: &[Count], owner: &[TokenIx]) -> Self {
-        let steps = Steps::of(weights);
-        // A node ends at the end of its token. A container ends at the end of its closing bracket.
-        let node_of = |token: usize| steps.before[token].nodes;
-        let mut end: Vec<PartOffset> = vec![0; steps.rank.len()];
-        let begins = |token: &usize| weights[*token].nodes == 1;
-        let own = (0..tokens.len()).filter(begins).map(|token| (node_of(token), tokens.end[token]));
-        primitives::scatter(own, &mut end);
-        let closing = (0..tokens.len()).filter(|token| tokens.kind[*token].closes());
-        let closed = closing.map(|token| (node_of(owner[token] as usize), tokens.end[token]));
-        primitives::scatter(closed, &mut end);
-        let mut nodes = vec![Node::new(NodeKind::Null, 0, 0, 0); steps.rank.len()];
-        let begun = (0..tokens.len()).filter_map(|token| {
-            let (kind, node) = (tokens.kind[token].node()?, node_of(token));
-            let depth = steps.depth[node as usize];
-            Some((node, Node::new(kind, tokens.start[token], end[node as usize], depth)))
-        });
-        steps::by_rank(&steps.rank, begun, &mut nodes);
-        let mut first_child = vec![NONE; nodes.len()];
-        steps::first_child(&steps.first_of, &mut first_child);
-        let mut next_sibling = vec![NONE; nodes.len()];
-        steps::next_sibling(&steps.parent, &mut next_sibling);
-        Self { tokens, steps, nodes, first_child, next_sibling }
+    /// Numbers nodes breadth first. `weights` are the changes that tokens make to node number and depth.
+    fn of_nodes(text: &[u8], tokens: Vec<TokenKind>, weights: Vec<Count>, tape: &[TapeNode]) -> Self {
+        let mut tree = Self { tokens, ..Self::default() };
+        let steps = &mut tree.steps;
+        let mut sum = Count::default();
+        for weight in weights {
+            steps.before.push(sum);
+            sum = sum.combine(weight);
+        }
+        for node in tape {
+            let depth = if node.up() == NONE { 0 } else { steps.depth[node.up() as usize] + 1 };
+            steps.depth.push(depth);
+        }
+        let mut order: Vec<NodeIx> = (0..tape.len() as NodeIx).collect();
+        order.sort_by_key(|node| steps.depth[*node as usize]);
+        steps.rank = vec![0; tape.len()];
+        for (rank, node) in (0..).zip(&order) {
+            steps.rank[*node as usize] = rank;
+        }
+        steps.first_of = vec![NONE; tape.len()];
+        steps.children = vec![0; tape.len()];
+        tree.first_child = vec![NONE; tape.len()];
+        tree.next_sibling = vec![NONE; tape.len()];
+        for (rank, node) in (0..).zip(&order) {
+            let (at, depth) = (&tape[*node as usize], steps.depth[*node as usize]);
+            tree.nodes.push(Node::new(kind_of(text, at), at.start(), at.end, depth));
+            let parent = if at.up() == NONE { NONE } else { steps.rank[at.up() as usize] };
+            let count = if parent == NONE { 1 } else { steps.children[parent as usize] + 1 };
+            match count {
+                _ if parent == NONE => {}
+                1 => {
+                    steps.first_of[rank as usize] = parent;
+                    tree.first_child[parent as usize] = rank;
+                }
+                _ => tree.next_sibling[rank as usize - 1] = rank,
+            }
+            if parent != NONE {
+                steps.children[parent as usize] = count;
+            }
+            steps.parent.push(parent);
+            steps.count.push(count);
+        }
+        for children in &steps.children {
+            steps.address.push(steps.cells.len() as Address);
+            steps.cells.resize(steps.cells.len() + 1 + *children as usize, *children);
+        }
+        for (rank, address) in steps.address.iter().enumerate().skip(1) {
+            let (parent, count) = (steps.parent[rank] as usize, steps.count[rank]);
+            steps.cells[(steps.address[parent] + count) as usize] = *address;
+        }
+        tree
     }
 
     /// The number of nodes.
@@ -193,77 +248,25 @@ impl Tree {
         &self.steps.rank
     }
 
-    /// The text's tokens.
+    /// The kinds of the text's tokens.
     #[must_use]
-    pub fn tokens(&self) -> &Tokens {
+    pub fn tokens(&self) -> &[TokenKind] {
         &self.tokens
     }
 
-    /// The arrays that the steps made.
+    /// The arrays of the steps.
     #[must_use]
     pub fn steps(&self) -> &Steps {
         &self.steps
     }
 }
 
-fn check_length(text: &[u8]) -> Result<(), TreeFault> {
-    if text.len() > MAX_PARTITION_BYTES {
-        return Err(TreeFault { kind: TreeFaultKind::TooLong, at: MAX_PARTITION_BYTES });
+/// The kind of a node.
+fn kind_of(text: &[u8], node: &TapeNode) -> NodeKind {
+    if node.is_name() {
+        return NodeKind::Name;
     }
-    Ok(())
-}
-
-fn is_unclosed(fault: TreeFault) -> bool {
-    fault.kind == TreeFaultKind::Record(FaultKind::UnclosedContainer)
-}
-
-/// The container of each token, and the faults of tokens at positions where they are not allowed. Brackets
-/// must be balanced and match.
-fn placed(tokens: &Tokens) -> (Vec<TokenIx>, Vec<TreeFault>) {
-    let mut open = vec![0; tokens.len()];
-    nesting::open_before(&tokens.kind, &mut open);
-    let mut owner = vec![NONE; tokens.len()];
-    nesting::owners(&tokens.kind, &open, &mut owner);
-    let in_object = |token: usize| {
-        owner.get(token).is_some_and(|owner| tokens.at(*owner as usize) == TokenKind::OpenObject)
-    };
-    let misplaced = |token: usize| {
-        let before =
-            Before { kind: tokens.before(token), in_object: token.checked_sub(1).is_some_and(in_object) };
-        let kind = misplaced(before, tokens.at(token), open[token] > 0)?;
-        Some(TreeFault { kind, at: tokens.start[token] as usize })
-    };
-    let faults = (0..tokens.len()).filter_map(misplaced).collect();
-    (owner, faults)
-}
-
-/// The first fault of a line that is to have a tree. This is the first of the faults that are checked in
-/// every record ([`diagnose`]). If there is none, it is the first token at a position where RFC 8259 does not
-/// allow it. The contents of scalars are not checked. A line of white space has no fault.
-#[must_use]
-pub fn line_fault(line: &[u8]) -> Option<Fault> {
-    if let Some(fault) = diagnose(line) {
-        return Some(fault);
-    }
-    let (_, faults) = placed(&Tokens::of_json(line));
-    faults.into_iter().find_map(|TreeFault { kind, at }| {
-        let kind = match kind {
-            TreeFaultKind::Record(kind) => kind,
-            TreeFaultKind::NoName | TreeFaultKind::NoValue if is_trailing(line, at) => {
-                FaultKind::TrailingComma
-            }
-            TreeFaultKind::NoName => FaultKind::NoName,
-            TreeFaultKind::NoColon => FaultKind::NoColon,
-            TreeFaultKind::NoValue | TreeFaultKind::NameAsValue => FaultKind::NoValue,
-            TreeFaultKind::StrayColon | TreeFaultKind::NoComma => FaultKind::NoSeparator,
-            _ => return None,
-        };
-        Some(Fault { kind, at })
-    })
-}
-
-/// Returns whether the token at `at` closes a container after a comma.
-fn is_trailing(line: &[u8], at: usize) -> bool {
-    let before = line[..at].trim_ascii_end().last();
-    matches!(line[at], b'}' | b']') && before == Some(&b',')
+    let end = if node.is_container() { node.start() + 1 } else { node.end };
+    // The tokens of nodes are at allowed positions, so each is a value.
+    kind(&text[node.start() as usize..end as usize]).node().unwrap_or(NodeKind::Null)
 }

@@ -92,7 +92,7 @@ fn table(out: &mut impl Write, tree: &Tree, text: &[u8], offset: ByteOffset) -> 
 fn steps(out: &mut impl Write, tree: &Tree) -> io::Result<()> {
     let steps = tree.steps();
     let arrays = [
-        ("tokens", tree.tokens().kind.iter().map(|kind| symbol(*kind).to_owned()).collect()),
+        ("tokens", tree.tokens().iter().map(|kind| symbol(*kind).to_owned()).collect()),
         ("T1 node", shown(steps.before.iter().map(|before| &before.nodes))),
         ("T1 depth", shown(steps.before.iter().map(|before| &before.depth))),
         ("T2 depth", shown(&steps.depth)),

@@ -13,74 +13,24 @@
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::value::decode;
 pub use warpath_shared::check::Fault;
-use warpath_shared::tree::NodeKind;
+use warpath_shared::tree::TreeFault;
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::{Events, Name};
-use crate::TapeMemory;
-use crate::tree::{NONE, Rank, Tree, TreeFault};
+use crate::placed::checked;
+use crate::tape::{TapeMemory, nodes_of};
 
 /// Sends the events of a JSON text, which is a record or a document.
 ///
 /// # Errors
-/// The errors of [`Tree::of_json`]. No event was sent in this case.
+/// The errors of [`Tree::of_json`](crate::tree::Tree::of_json). No event was sent in this case.
 pub fn read(text: &[u8], events: &mut impl Events) -> Result<(), TreeFault> {
-    let tree = Tree::of_json(text)?;
-    if tree.is_empty() {
-        return Ok(());
+    let nodes = nodes_of(text, &checked(text)?);
+    if !nodes.is_empty() {
+        Record { text, nodes: &nodes, open: &mut Vec::new(), name: &mut Vec::new() }.tell(0, events);
     }
-    let (children, siblings, nodes) = (tree.first_children(), tree.next_siblings(), tree.nodes());
-    // The open values below the root. The flag is true if the receiver needs the value.
-    let mut open: Vec<(Rank, bool)> = Vec::new();
-    let mut next = children[0];
-    let mut name = Vec::new();
-    loop {
-        if next != NONE {
-            let node = &nodes[next as usize];
-            let (value, wants) = if node.kind() == NodeKind::Name {
-                let spelt = &text[node.start as usize + 1..node.end as usize - 1];
-                let wants = if spelt.contains(&b'\\') {
-                    decode(spelt, &mut name);
-                    events.open(Name::Member(&name))
-                } else {
-                    events.open(Name::Member(spelt))
-                };
-                (children[next as usize], wants)
-            } else {
-                (next, events.open(Name::Item))
-            };
-            open.push((next, wants));
-            next = children[value as usize];
-            if next != NONE {
-                continue;
-            }
-        }
-        // A node without a child, or without a further one, ends.
-        loop {
-            let Some((node, wants)) = open.pop() else { return Ok(()) };
-            let is_name = nodes[node as usize].kind() == NodeKind::Name;
-            let value = if is_name { children[node as usize] } else { node };
-            events.close(if wants { value_of(text, &tree, value) } else { Value::None });
-            next = siblings[node as usize];
-            if next != NONE {
-                break;
-            }
-        }
-    }
-}
-
-fn value_of<'a>(text: &'a [u8], tree: &Tree, value: Rank) -> Value<'a> {
-    let node = &tree.nodes()[value as usize];
-    let spelt = &text[node.start as usize..node.end as usize];
-    match node.kind() {
-        NodeKind::String => Value::String(&spelt[1..spelt.len() - 1]),
-        NodeKind::Number => Value::Number(spelt),
-        NodeKind::True => Value::Bool(true),
-        NodeKind::False => Value::Bool(false),
-        NodeKind::Null => Value::Null,
-        NodeKind::Object | NodeKind::Array | NodeKind::Name => Value::None,
-    }
+    Ok(())
 }
 
 /// A reader of JSON lines, each of which is a document. It keeps its memory from one text to the next.
