@@ -507,7 +507,7 @@ fn first_faults_of_json() -> Result<()> {
 fn the_least_depth_tells_what_the_total_does_not() {
     let balance = |text: &[u8]| {
         let steps = text.iter().map(|byte| Balance::of(kind(&[*byte]).nesting()));
-        let all = steps.fold(Balance::default(), |sum, step| sum.combine(step));
+        let all = steps.fold(Balance::default(), Balance::combine);
         (all.total(), all.least())
     };
     assert_eq!(balance(EXAMPLE), (0, 0));

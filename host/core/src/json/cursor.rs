@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
         let mut has_escapes = false;
         loop {
             let rest = self.text.get(self.at..).unwrap_or_default();
-            let at = memchr2(b'"', b'\\', rest).ok_or(unclosed(open))?;
+            let at = memchr2(b'"', b'\\', rest).ok_or_else(|| unclosed(open))?;
             self.at += at;
             if rest[at] == b'"' {
                 return self.string_end(open, self.at, has_escapes);
@@ -253,7 +253,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-#[cold]
+#[inline(always)]
 fn unclosed(at: usize) -> Fault {
     Fault { kind: FaultKind::UnclosedString, at }
 }

@@ -203,13 +203,8 @@ fn edges(text: &str) -> Result<Vec<Edge>, &'static str> {
 
 /// Returns the length of the JSON string at the start of `text`, quotes included.
 fn quoted_len(text: &str) -> Option<usize> {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map(|end| end + 2)
+    let mut cursor = json::Cursor::new(text.as_bytes());
+    cursor.string().is_ok().then(|| cursor.offset())
 }
 
 #[cfg(test)]
