@@ -88,7 +88,7 @@ pub mod columns {
         Schema, Tally, Values,
     };
     #[cfg(feature = "arrow")]
-    pub use warpath_answer::nested::{Loss, Losses, NestedBatch, NestedSchema, json_text};
+    pub use warpath_answer::nested::{NestedBatch, NestedSchema, json_text};
     pub use warpath_answer::on_device::ArrowDevice;
     #[cfg(feature = "arrow")]
     pub use warpath_answer::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};

@@ -66,8 +66,6 @@ const OPEN: &[(&str, &str)] = &[
     ("columns::ColumnBatch", ARRAYS),
     ("columns::ColumnTally", REPORT),
     ("columns::Items", ARRAYS),
-    ("columns::Loss", REPORT),
-    ("columns::Losses", REPORT),
     ("columns::Lost", REPORT),
     ("columns::NestedBatch", ARRAYS),
     ("columns::Occurrences", REPORT),

@@ -15,7 +15,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use chrono::{DateTime, NaiveDate};
 use serde_json::{Number, Value, json};
-use warpath::columns::{Losses, NestedSchema};
+use warpath::columns::{ColumnTally, NestedSchema, Occurrences, Tally};
 use warpath::{DeviceChoice, Engine, OnError};
 use warpath_answer::nested::is_json_text;
 use warpath_random::Rng;
@@ -300,13 +300,23 @@ fn without_space(text: &str) -> String {
     out
 }
 
-fn decode(schema: &NestedSchema, text: &str, partition: usize) -> (Vec<RecordBatch>, Losses) {
+/// The missing values, nulls, mismatches and overflows of a column.
+fn causes(lost: &ColumnTally<u64>) -> [Occurrences<u64>; 4] {
+    [&lost.missing, &lost.null, &lost.mismatch, &lost.overflow].map(Clone::clone)
+}
+
+/// The first row of each cause.
+fn firsts(lost: &ColumnTally<u64>) -> [Option<u64>; 4] {
+    causes(lost).map(|values| values.first)
+}
+
+fn decode(schema: &NestedSchema, text: &str, partition: usize) -> (Vec<RecordBatch>, Tally<u64>) {
     let engine = Engine::builder().device(DeviceChoice::Cpu).partition_size(partition).build().unwrap();
-    let (mut batches, mut losses, mut rows) = (Vec::new(), Losses::default(), 0);
+    let (mut batches, mut losses, mut rows) = (Vec::new(), Tally::default(), 0);
     let input = engine.reader("text", std::io::Cursor::new(text.to_owned()));
     for batch in input.nested(Arc::new(schema.clone())) {
         let batch = batch.unwrap();
-        losses.add(&batch.losses, |row| row + rows);
+        losses.join(&batch.losses, |row| row + rows);
         rows += batch.rows.num_rows() as u64;
         batches.push(batch.rows);
     }
@@ -356,20 +366,14 @@ fn rows_and_counts_equal_the_naive_conversion() {
             for (at, (row, want)) in rows.iter().zip(&wanted).enumerate() {
                 assert_eq!(row, want, "round {round}, row {at} of {fields:?}\n{text}");
             }
-            let found: Counts = losses
-                .columns
-                .iter()
-                .map(|loss| [loss.missing, loss.null, loss.mismatch, loss.overflow])
-                .collect();
+            let found: Counts =
+                losses.columns.iter().map(|lost| causes(lost).map(|values| values.count)).collect();
             if !wanted.is_empty() {
                 assert_eq!(found, counts, "round {round}, {:?}\n{text}", schema.paths());
             }
-            for loss in &losses.columns {
-                let causes = [loss.missing, loss.null, loss.mismatch, loss.overflow];
-                for (count, first) in causes.iter().zip(loss.first) {
-                    assert_eq!(*count > 0, first.is_some());
-                    assert!(first.is_none_or(|row| row < rows.len() as u64));
-                }
+            for values in losses.columns.iter().flat_map(causes) {
+                assert_eq!(values.count > 0, values.first.is_some());
+                assert!(values.first.is_none_or(|row| row < rows.len() as u64));
             }
         }
     }
@@ -386,10 +390,10 @@ fn first_places_are_rows() {
                 {\"list\":[{\"n\":null},7,{\"n\":99999999999999999999}]}\n{\"list\":[{\"n\":\"x\"}]}\n";
     for partition in [1, 1 << 20] {
         let (_, losses) = decode(&schema, text, partition);
-        assert_eq!(losses.columns[2].first, [None, None, Some(3), None]);
+        assert_eq!(firsts(&losses.columns[2]), [None, None, Some(3), None]);
         // The number 7 has no member `n` either, but the element before the last of line 3 came first.
-        assert_eq!(losses.columns[3].first, [Some(2), Some(3), Some(4), Some(3)]);
-        assert_eq!((losses.columns[3].missing, losses.lost()), (2, 3));
+        assert_eq!(firsts(&losses.columns[3]), [Some(2), Some(3), Some(4), Some(3)]);
+        assert_eq!((losses.columns[3].missing.count, losses.lost()), (2, 3));
     }
 }
 
@@ -414,7 +418,7 @@ fn odd_records_keep_what_comes_before() {
         let at = |column: usize, row| columns[column].is_valid(row).then(|| columns[column].value(row));
         assert_eq!((at(0, 0), at(1, 0)), (a, b), "{text}");
         assert_eq!((at(0, 1), at(1, 1)), (Some(5), Some(6)), "{text}");
-        assert_eq!(losses.columns[0].mismatch, mismatches, "{text}");
+        assert_eq!(losses.columns[0].mismatch.count, mismatches, "{text}");
     }
 }
 
@@ -427,7 +431,8 @@ fn strings_that_are_not_utf8_are_lost_alone() {
     let batch = schema.decode(text, &records).unwrap().remove(0);
     let strings = batch.rows.column(0).as_string::<i32>();
     assert_eq!(strings.iter().collect::<Vec<_>>(), [Some("x"), None, None, Some("y")]);
-    assert_eq!((batch.losses.columns[1].mismatch, batch.losses.columns[1].first[2]), (2, Some(1)));
+    let lost = &batch.losses.columns[1].mismatch;
+    assert_eq!((lost.count, lost.first), (2, Some(1)));
 }
 
 #[test]

@@ -32,13 +32,16 @@
 mod arrow;
 pub(crate) mod build;
 mod lost;
-mod scalar;
+pub(crate) mod scalar;
+pub(crate) mod tally;
 
 use warpath_core::error::Error;
 pub use warpath_lang::column_type::{ColumnType, MAX_PRECISION, StructField, TypeError};
 use warpath_lang::program::{Program, Query};
 
-pub use lost::{ColumnTally, Lost, Occurrences, Reason, Refusal, Tally};
+pub use lost::{Lost, Refusal};
+pub use tally::{ColumnTally, Occurrences, Tally};
+pub use warpath_core::number::Reason;
 
 use build::check_default;
 

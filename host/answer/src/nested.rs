@@ -17,7 +17,7 @@
 //! | `Null` | nothing |
 //!
 //! A value of any other type becomes null, and so do a missing value and JSON's `null`. Nothing is lost
-//! silently: [`Losses`] counts these four causes for each column, with the first row of each. If an object
+//! silently: [`Tally`] counts these four causes for each column, with the first row of each. If an object
 //! has two members of one name, the first one counts, as in queries. Members that no field has are skipped.
 //!
 //! Records have passed the check of their structure, so brackets match and strings are closed. What else RFC
@@ -37,16 +37,12 @@
 //! | `column` | columns under construction, and their arrays |
 //! | `plan` | columns made from Arrow's types |
 //! | `read` | the pass over the text of a record |
-//! | `scalar` | numbers and strings of a record |
-//! | `losses` | counts of values that became null |
 //! | `tree` | the columns for all values of a schema tree |
 //! | `types` | the types of columns as Arrow's types, and the reverse |
 
 mod column;
-mod losses;
 mod plan;
 mod read;
-mod scalar;
 mod tree;
 mod types;
 
@@ -60,9 +56,8 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::time::Format;
 use warpath_lang::column_type::ColumnType;
 
+use crate::columns::tally::{Tally, Within};
 use column::{Column, Data};
-pub(crate) use losses::Place;
-pub use losses::{Loss, Losses};
 use read::Reader;
 #[doc(hidden)]
 pub use types::column_type;
@@ -163,8 +158,9 @@ enum Rows {
 pub struct NestedBatch {
     /// The rows, one for each record.
     pub rows: RecordBatch,
-    /// The number of values that became null. Rows count from the start of this batch.
-    pub losses: Losses,
+    /// The values that became null, in the order of [`NestedSchema::paths`]. Rows count from the start of
+    /// this batch.
+    pub losses: Tally<u64>,
 }
 
 /// The bytes that the fixed part of a batch may take. A sparse schema of many columns takes much memory for
@@ -229,11 +225,11 @@ impl NestedSchema {
     /// [`Error::Internal`] if arrays could not be made.
     pub fn decode(&self, text: &[u8], records: &[Range<usize>]) -> Result<Vec<NestedBatch>, Error> {
         let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(64, 1 << 16);
-        let decode = |records| Isa::best().run(Decode { schema: self, text, records, places: None });
+        let decode = |records| Isa::best().run(Decode { schema: self, text, records, refused: None });
         records.chunks(most).map(decode).collect()
     }
 
-    /// The names of all columns with counted values, in the order of [`Losses::columns`]: paths such as
+    /// The names of all columns with counted values, in the order of [`Tally::columns`]: paths such as
     /// `$.user.name`, with `[*]` for the elements of a list and `.*` for the values of a map.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
@@ -256,8 +252,8 @@ impl NestedSchema {
         paths
     }
 
-    /// Decodes values to the only column, all of them to one array. Also returns the position of each value
-    /// that the type does not take: the number of its row, and its offset in the text.
+    /// Decodes values to the only column, all of them to one array. Also returns the values within them that
+    /// the type does not take.
     ///
     /// # Errors
     /// [`Error::Internal`] if the array could not be made.
@@ -265,11 +261,11 @@ impl NestedSchema {
         &self,
         text: &[u8],
         values: &[Range<usize>],
-    ) -> Result<(ArrayRef, Vec<(usize, Place)>), Error> {
-        let mut places = Vec::new();
-        let work = Decode { schema: self, text, records: values, places: Some(&mut places) };
+    ) -> Result<(ArrayRef, Vec<Within>), Error> {
+        let mut refused = Vec::new();
+        let work = Decode { schema: self, text, records: values, refused: Some(&mut refused) };
         let batch = Isa::best().run(work)?;
-        Ok((batch.rows.column(0).clone(), places))
+        Ok((batch.rows.column(0).clone(), refused))
     }
 }
 
@@ -278,8 +274,8 @@ struct Decode<'a> {
     schema: &'a NestedSchema,
     text: &'a [u8],
     records: &'a [Range<usize>],
-    /// The values that columns do not take, each with the number of its record, if the caller wants them.
-    places: Option<&'a mut Vec<(usize, Place)>>,
+    /// The refused values, if the caller wants them.
+    refused: Option<&'a mut Vec<Within>>,
 }
 
 impl Work for Decode<'_> {
@@ -287,26 +283,16 @@ impl Work for Decode<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { schema, text, records, places } = self;
+        let Self { schema, text, records, mut refused } = self;
         let mut root = schema.root()?;
-        match places {
-            None => {
-                for record in records {
-                    Reader::new(simd, text, record.clone(), None).record(&mut root);
-                }
-            }
-            Some(places) => {
-                let mut of_record = Vec::new();
-                for (at, record) in records.iter().enumerate() {
-                    Reader::new(simd, text, record.clone(), Some(&mut of_record)).record(&mut root);
-                    places.extend(of_record.drain(..).map(|place| (at, place)));
-                }
-            }
+        for (number, record) in records.iter().enumerate() {
+            let refused = refused.as_deref_mut().map(|refused| (refused, number));
+            Reader::new(simd, text, record.clone(), refused).record(&mut root);
         }
         let failed =
             |error: ArrowError| Error::Internal(format!("nested columns could not be made: {error}"));
-        let mut losses = Losses::default();
         let rows = records.len();
+        let mut losses = Tally { rows: rows as u64, columns: Vec::new() };
         let arrays = match schema.rows {
             Rows::Members => root.finish_members(&mut losses),
             _ => root.finish(rows, &|row| row, &mut losses).map(|array| vec![array]),

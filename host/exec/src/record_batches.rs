@@ -161,7 +161,7 @@ impl<'a> RecordBatches<'a> {
                             let line = piece.records.get(before + row as usize).copied().unwrap_or_default();
                             (batch.source().to_owned(), batch.line_at(piece, first, line, 0))
                         };
-                        self.losses.add_nested(made.rows.num_rows(), &made.losses, place);
+                        self.losses.join(&made.losses, place);
                         before += made.rows.num_rows();
                         self.ready.push_back(made.rows);
                     }

@@ -168,7 +168,7 @@ impl Rows {
         let mut before = 0;
         for made in nested {
             let count = made.rows.num_rows();
-            self.losses.add_nested(count, &made.losses, |row| place(before + row as usize));
+            self.losses.join(&made.losses, |row| place(before + row as usize));
             before += count;
             self.give(made.rows);
         }
@@ -244,9 +244,8 @@ fn first_lost(batches: &[NestedBatch]) -> Option<(usize, usize, bool)> {
     let mut before = 0;
     for batch in batches {
         let columns = batch.losses.columns.iter().enumerate();
-        let lost = columns.flat_map(|(column, loss)| {
-            let [_, _, mismatch, overflow] = loss.first;
-            [(mismatch, column, false), (overflow, column, true)]
+        let lost = columns.flat_map(|(column, lost)| {
+            [(lost.mismatch.first, column, false), (lost.overflow.first, column, true)]
         });
         let lost = lost.filter_map(|(row, column, is_overflow)| Some((row?, column, is_overflow)));
         if let Some((row, column, is_overflow)) = lost.min() {

@@ -7,7 +7,8 @@ use warpath_shared::units::PartOffset;
 
 use super::Piece;
 use super::rows::or_default;
-use crate::columns::build::{BLOCK, Builder, Within, reason};
+use crate::columns::build::{BLOCK, Builder, reason};
+use crate::columns::tally::Within;
 use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Refusal};
 
 /// Makes the columns of a piece's rows, from its records and matches. `text` is the text of the piece.

@@ -12,14 +12,14 @@ use std::sync::Arc;
 use arrow_array::Array as _;
 use warpath_core::error::Error;
 use warpath_core::json::say;
-use warpath_core::number;
+use warpath_core::number::{self, Reason};
 use warpath_core::time::Format;
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::Column;
 use warpath_shared::column::{self, Kind};
 use warpath_shared::units::PartOffset;
 
-use super::lost::Reason;
+use super::tally::Within;
 use super::{Items, OffsetWidth, Offsets, Values, scalar};
 #[cfg(feature = "arrow")]
 use crate::nested::NestedSchema;
@@ -82,16 +82,6 @@ pub struct Builder {
     len: usize,
     validity: Bits,
     data: Data,
-}
-
-/// A value within an item, which the item's type does not take. The item itself is no null.
-#[derive(Clone, Copy, Debug)]
-pub struct Within {
-    /// The number of the item.
-    pub item: usize,
-    /// The offset of the value in the text of the item.
-    pub at: usize,
-    pub reason: Reason,
 }
 
 /// The values of a column under construction. A null is zero, or has no bytes.
@@ -361,16 +351,10 @@ fn nested(
     ranges: &[Range<usize>],
 ) -> Result<(Items, Vec<Within>), Error> {
     OffsetWidth::Small.check(text.len() as u64)?;
-    let (array, places) = schema.decode_values(text, ranges)?;
+    let (array, mut within) = schema.decode_values(text, ranges)?;
     let mut validity = Bits::default();
     (0..array.len()).for_each(|at| validity.push(at, array.is_valid(at)));
-    let within = places.into_iter().filter(|(item, _)| array.is_valid(*item));
-    let within = within.map(|(item, place)| Within {
-        item,
-        at: place.at - ranges[item].start,
-        reason: if place.is_overflow { Reason::Overflow } else { Reason::Mismatch },
-    });
-    let within = within.collect();
+    within.retain(|refused| array.is_valid(refused.item));
     Ok((Items { len: array.len(), validity: validity.0, values: Values::Nested(array) }, within))
 }
 

@@ -1,11 +1,10 @@
 //! The values that a column's type did not take.
 
-pub use warpath_core::number::Reason;
+use warpath_core::number::Reason;
 use warpath_shared::units::{LineIx, PartOffset};
 
+use super::tally::{ColumnTally, Tally};
 use super::{Column, ColumnBatch};
-#[cfg(feature = "arrow")]
-use crate::nested::Losses;
 
 /// The values that the path of a column selected, and that the column does not have as they are.
 ///
@@ -136,87 +135,6 @@ impl ColumnBatch {
     }
 }
 
-/// The values that each column of a run did not take.
-///
-/// ```
-/// use warpath::columns::{ColumnType, Schema, Tally};
-/// use warpath::{Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
-/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
-/// // Each record is a line, and each line has a row.
-/// let mut tally = Tally::default();
-/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
-/// assert_eq!((tally.rows, tally.columns[0].mismatch.count), (2, 1));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Tally {
-    /// The number of rows.
-    pub rows: u64,
-    /// The counts of each column.
-    pub columns: Vec<ColumnTally>,
-}
-
-/// The values that one column did not take.
-///
-/// ```
-/// use warpath::columns::{ColumnType, Schema, Tally};
-/// use warpath::{Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
-/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
-/// // Each record is a line, and each line has a row.
-/// let mut tally = Tally::default();
-/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
-/// let id = &tally.columns[0];
-/// let counts = [&id.missing, &id.null, &id.mismatch, &id.overflow].map(|values| values.count);
-/// assert_eq!(counts, [0, 0, 1, 0]);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ColumnTally {
-    /// The rows in which the path selected no value.
-    pub missing: Occurrences,
-    /// The values that are JSON's `null`.
-    pub null: Occurrences,
-    /// The values of another type.
-    pub mismatch: Occurrences,
-    /// The numbers that the type does not hold.
-    pub overflow: Occurrences,
-}
-
-/// The number of values of one kind, and the line of the first.
-///
-/// ```
-/// use warpath::columns::{ColumnType, Schema, Tally};
-/// use warpath::{Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let schema = Schema::new(&[(Query::compile("$.id")?, ColumnType::Int64)])?;
-/// let batch = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"two\"}\n").columns(&schema).next().unwrap()?;
-/// // Each record is a line, and each line has a row.
-/// let mut tally = Tally::default();
-/// tally.add(&batch, &[0, 1], |line| ("log".into(), u64::from(line) + 1));
-/// let mismatch = &tally.columns[0].mismatch;
-/// assert_eq!((mismatch.count, mismatch.first.clone()), (1, Some(("log".into(), 2))));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Occurrences {
-    /// The number of values.
-    pub count: u64,
-    /// The input and the line of the first, counted from 1.
-    pub first: Option<(String, u64)>,
-}
-
 impl Tally {
     /// Adds the next batch. `lines` has the line of each row. `place` gives the input and the line of a line
     /// of the batch, counted from 1.
@@ -227,44 +145,10 @@ impl Tally {
         self.rows += batch.rows as u64;
         self.columns.resize_with(self.columns.len().max(batch.columns.len()), ColumnTally::default);
         for (tally, column) in self.columns.iter_mut().zip(&batch.columns) {
-            tally.missing.count += column.missing() as u64;
-            if tally.missing.first.is_none() {
-                tally.missing.first = column.first_missing().and_then(of_row);
-            }
-            tally.null.count += column.lost.nulls.len() as u64;
-            if tally.null.first.is_none() {
-                tally.null.first = column.first_null().and_then(of_row);
-            }
+            tally.missing.add(column.missing() as u64, || column.first_missing().and_then(of_row));
+            tally.null.add(column.lost.nulls.len() as u64, || column.first_null().and_then(of_row));
             for refusal in &column.lost.refused {
-                let refused = match refusal.reason {
-                    Reason::Mismatch => &mut tally.mismatch,
-                    Reason::Overflow => &mut tally.overflow,
-                };
-                refused.count += 1;
-                refused.first.get_or_insert_with(|| place(refusal.line));
-            }
-        }
-    }
-
-    /// Adds the next batch of nested columns, which has `rows` rows. `place` gives the input and the line of
-    /// a row of the batch, counted from 1.
-    // Hidden: the layers above need it.
-    #[doc(hidden)]
-    #[cfg(feature = "arrow")]
-    pub fn add_nested(&mut self, rows: usize, losses: &Losses, place: impl Fn(u64) -> (String, u64)) {
-        self.rows += rows as u64;
-        let columns = self.columns.len().max(losses.columns.len());
-        self.columns.resize_with(columns, ColumnTally::default);
-        for (tally, loss) in self.columns.iter_mut().zip(&losses.columns) {
-            let counted = [
-                (&mut tally.missing, loss.missing),
-                (&mut tally.null, loss.null),
-                (&mut tally.mismatch, loss.mismatch),
-                (&mut tally.overflow, loss.overflow),
-            ];
-            for ((values, count), row) in counted.into_iter().zip(loss.first) {
-                values.count += count;
-                values.first = values.first.take().or_else(|| row.map(&place));
+                tally.refused(refusal.reason).add(1, || Some(place(refusal.line)));
             }
         }
     }

@@ -20,16 +20,17 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
 use foldhash::HashMap;
-use warpath_core::number;
-use warpath_core::time::{self, Format, Instant};
+use warpath_core::number::{self, Reason};
+use warpath_core::time::{Format, Instant};
 
-use super::losses::{Cause, Loss, Losses};
+use crate::columns::scalar;
+use crate::columns::tally::{ColumnTally, Tally};
 
 /// A column: values of one type, or nulls.
 pub struct Column {
     pub len: usize,
     valid: NullBufferBuilder,
-    loss: Loss,
+    lost: ColumnTally<u64>,
     pub data: Data,
 }
 
@@ -108,7 +109,7 @@ pub struct Member {
 
 impl Column {
     pub fn new(data: Data) -> Self {
-        Self { len: 0, valid: NullBufferBuilder::new(0), loss: Loss::default(), data }
+        Self { len: 0, valid: NullBufferBuilder::new(0), lost: ColumnTally::default(), data }
     }
 
     /// Marks the value that was just added to the data.
@@ -118,23 +119,30 @@ impl Column {
         self.valid.append_non_null();
     }
 
-    /// Adds a null for a value that is there.
+    /// Adds a null for a value that is there: for `null`, or for a value that is refused.
     #[cold]
-    pub fn push_null(&mut self, cause: Cause) {
-        self.loss.add(cause, 1, self.len as u64);
+    pub fn push_null(&mut self, refused: Option<Reason>) {
+        let at = self.len as u64;
+        let values = match refused {
+            None => &mut self.lost.null,
+            Some(reason) => self.lost.refused(reason),
+        };
+        values.add(1, || Some(at));
         self.nulls(self.len + 1);
     }
 
-    /// Counts a cause without a null: the last record was not read to its end.
-    pub fn count_last(&mut self, cause: Cause) {
-        self.loss.add(cause, 1, self.len.saturating_sub(1) as u64);
+    /// Counts a mismatch without a null: the last record was not read to its end.
+    pub fn count_last(&mut self) {
+        let at = self.len.saturating_sub(1) as u64;
+        self.lost.mismatch.add(1, || Some(at));
     }
 
     /// Adds nulls for missing values, up to a length.
     #[inline]
     pub fn pad(&mut self, len: usize) {
         if self.len < len {
-            self.loss.add(Cause::Missing, (len - self.len) as u64, self.len as u64);
+            let at = self.len as u64;
+            self.lost.missing.add((len - self.len) as u64, || Some(at));
             self.nulls(len);
         }
     }
@@ -163,13 +171,13 @@ impl Column {
         mut self,
         len: usize,
         row: &dyn Fn(u64) -> u64,
-        losses: &mut Losses,
+        losses: &mut Tally<u64>,
     ) -> Result<ArrayRef, ArrowError> {
         self.pad(len);
-        let Self { valid, mut loss, data, .. } = self;
-        loss.first.iter_mut().for_each(|first| *first = first.map(row));
+        let Self { valid, mut lost, data, .. } = self;
+        lost.causes().into_iter().for_each(|values| values.first = values.first.map(row));
         let at = losses.columns.len();
-        losses.columns.push(loss);
+        losses.columns.push(lost);
         let nulls = valid.build();
         Ok(match data {
             Data::Null => Arc::new(NullArray::new(len)),
@@ -183,7 +191,7 @@ impl Column {
             Data::Time(times) => times.array(nulls)?,
             Data::Date(days) => Arc::new(PrimitiveArray::<Date32Type>::try_new(days.into(), nulls)?),
             Data::Utf8(texts) | Data::Json(texts) | Data::Text(texts) => {
-                texts.finish(nulls, |text| losses.columns[at].add(Cause::Mismatch, 1, row(text)))?
+                texts.finish(nulls, |text| losses.columns[at].mismatch.add(1, || Some(row(text))))?
             }
             Data::List(Lists { field, ends, elements }) => {
                 let of_element = |element| row(ends.partition_point(|end| *end as u64 <= element) as u64);
@@ -208,8 +216,8 @@ impl Column {
     }
 
     /// The arrays of the members of all records. The counts of the records themselves come first.
-    pub fn finish_members(self, losses: &mut Losses) -> Result<Vec<ArrayRef>, ArrowError> {
-        losses.columns.push(self.loss);
+    pub fn finish_members(self, losses: &mut Tally<u64>) -> Result<Vec<ArrayRef>, ArrowError> {
+        losses.columns.push(self.lost);
         match self.data {
             Data::Struct(members) => Ok(members.finish(self.len, &|row| row, losses)?.1),
             _ => Ok(Vec::new()),
@@ -243,32 +251,28 @@ fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
 impl Times {
     /// Reads a text.
     #[inline]
-    pub fn read(&self, text: &str) -> Result<i64, Cause> {
-        let instant = match &self.format {
-            None => time::quick(text).or_else(|| time::read(text)),
-            Some(format) => format.read(text),
-        };
-        self.in_units(instant.ok_or(Cause::Mismatch)?)
+    pub fn read(&self, text: &str) -> Result<i64, Reason> {
+        self.in_units(scalar::instant(text, self.format.as_deref()).ok_or(Reason::Mismatch)?)
     }
 
     /// Reads a JSON number, if the format is that of numbers.
-    pub fn read_number(&self, token: &[u8]) -> Result<i64, Cause> {
+    pub fn read_number(&self, token: &[u8]) -> Result<i64, Reason> {
         let number = std::str::from_utf8(token).ok().filter(|_| number::is_number(token));
-        let (Some(number), Some(format)) = (number, &self.format) else { return Err(Cause::Mismatch) };
+        let (Some(number), Some(format)) = (number, &self.format) else { return Err(Reason::Mismatch) };
         // A number beyond all instants is of the type, too.
-        let beyond = if format.unit().is_some() { Cause::Overflow } else { Cause::Mismatch };
+        let beyond = if format.unit().is_some() { Reason::Overflow } else { Reason::Mismatch };
         self.in_units(format.of_number(number).ok_or(beyond)?)
     }
 
     /// An instant in units of the column. What is finer than a unit is cut off.
-    fn in_units(&self, instant: Instant) -> Result<i64, Cause> {
+    fn in_units(&self, instant: Instant) -> Result<i64, Reason> {
         let unit = match self.unit {
             TimeUnit::Second => 1_000_000_000,
             TimeUnit::Millisecond => 1_000_000,
             TimeUnit::Microsecond => 1000,
-            TimeUnit::Nanosecond => return instant.nanoseconds().ok_or(Cause::Overflow),
+            TimeUnit::Nanosecond => return instant.nanoseconds().ok_or(Reason::Overflow),
         };
-        i64::try_from(instant.0.div_euclid(unit)).map_err(|_| Cause::Overflow)
+        i64::try_from(instant.0.div_euclid(unit)).map_err(|_| Reason::Overflow)
     }
 
     fn array(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
@@ -404,7 +408,7 @@ impl Members {
         self,
         len: usize,
         row: &dyn Fn(u64) -> u64,
-        losses: &mut Losses,
+        losses: &mut Tally<u64>,
     ) -> Result<(Fields, Vec<ArrayRef>), ArrowError> {
         let columns = self.members.into_iter().map(|member| member.column.finish(len, row, losses));
         Ok((self.fields, columns.collect::<Result<_, _>>()?))

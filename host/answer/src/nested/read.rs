@@ -3,22 +3,24 @@
 use std::ops::Range;
 
 use warpath_core::json::{Cursor, JsonString, Malformed, decode};
-use warpath_core::number;
+use warpath_core::number::{self, Reason};
 use warpath_core::simd::Simd;
 use warpath_core::time;
 use warpath_shared::check::Fault;
 use warpath_shared::column;
 
 use super::column::{Column, Data, Lists, Maps, Members};
-use super::losses::{Cause, Place};
-use super::scalar;
+use crate::columns::scalar;
+use crate::columns::tally::Within;
 
 /// Reads a record.
 pub struct Reader<'t, S> {
     simd: S,
     cursor: Cursor<'t>,
-    /// The positions of mismatches and overflows, if the caller wants them.
-    places: Option<&'t mut Vec<Place>>,
+    /// The offset of the record.
+    begin: usize,
+    /// The refused values, if the caller wants them, and the number of the record.
+    refused: Option<(&'t mut Vec<Within>, usize)>,
 }
 
 /// The error that a record is not JSON.
@@ -32,11 +34,16 @@ impl From<Fault> for Odd {
 }
 
 impl<'t, S: Simd> Reader<'t, S> {
-    /// A reader of a record, which is a range of a text. Values that a column does not take are added to
-    /// `places`.
+    /// A reader of a record, which is a range of a text. `refused` gets the values that a column does not
+    /// take, as values within an item of this number.
     #[inline(always)]
-    pub fn new(simd: S, text: &'t [u8], record: Range<usize>, places: Option<&'t mut Vec<Place>>) -> Self {
-        Self { simd, cursor: Cursor::within(text, record), places }
+    pub fn new(
+        simd: S,
+        text: &'t [u8],
+        record: Range<usize>,
+        refused: Option<(&'t mut Vec<Within>, usize)>,
+    ) -> Self {
+        Self { simd, begin: record.start, cursor: Cursor::within(text, record), refused }
     }
 
     /// Adds the record to the column of all records. An empty record is a missing value.
@@ -50,25 +57,23 @@ impl<'t, S: Simd> Reader<'t, S> {
         let read = self.value(root);
         self.cursor.space();
         if root.len == row {
-            self.refuse(root, Cause::Mismatch, start);
+            self.refuse(root, Reason::Mismatch, start);
         } else if read.is_err() || self.cursor.peek().is_some() {
-            root.count_last(Cause::Mismatch);
-            self.note(Cause::Mismatch, start);
+            root.count_last();
+            self.note(Reason::Mismatch, start);
         }
     }
 
     /// Adds a null for a value at an offset, which the column does not take.
     #[cold]
-    fn refuse(&mut self, column: &mut Column, cause: Cause, start: usize) {
-        column.push_null(cause);
-        if cause != Cause::Null {
-            self.note(cause, start);
-        }
+    fn refuse(&mut self, column: &mut Column, reason: Reason, start: usize) {
+        column.push_null(Some(reason));
+        self.note(reason, start);
     }
 
-    fn note(&mut self, cause: Cause, at: usize) {
-        if let Some(places) = &mut self.places {
-            places.push(Place { at, is_overflow: cause == Cause::Overflow });
+    fn note(&mut self, reason: Reason, start: usize) {
+        if let Some((refused, item)) = &mut self.refused {
+            refused.push(Within { item: *item, at: start - self.begin, reason });
         }
     }
 
@@ -82,7 +87,7 @@ impl<'t, S: Simd> Reader<'t, S> {
                 if !has_escapes {
                     texts.bytes.extend_from_slice(inside);
                 } else if !decode(inside, Malformed::Refuse, &mut texts.bytes) {
-                    self.refuse(column, Cause::Mismatch, start);
+                    self.refuse(column, Reason::Mismatch, start);
                     return Ok(());
                 }
                 texts.end();
@@ -125,13 +130,16 @@ impl<'t, S: Simd> Reader<'t, S> {
                         bits.append(truth);
                         column.pushed();
                     }
-                    None => self.refuse(column, Cause::Mismatch, start),
+                    None => self.refuse(column, Reason::Mismatch, start),
                 }
                 Ok(())
             }
             (b'n', _) => {
-                let cause = if self.cursor.scalar() == b"null" { Cause::Null } else { Cause::Mismatch };
-                self.refuse(column, cause, start);
+                if self.cursor.scalar() == b"null" {
+                    column.push_null(None);
+                } else {
+                    self.refuse(column, Reason::Mismatch, start);
+                }
                 Ok(())
             }
             (_, Data::Json(texts) | Data::Text(texts)) => {
@@ -143,7 +151,7 @@ impl<'t, S: Simd> Reader<'t, S> {
             }
             _ => {
                 self.cursor.skip_value(self.simd)?;
-                self.refuse(column, Cause::Mismatch, start);
+                self.refuse(column, Reason::Mismatch, start);
                 Ok(())
             }
         }
@@ -155,12 +163,12 @@ impl<'t, S: Simd> Reader<'t, S> {
         let string = self.cursor.string_by(self.simd)?;
         let added = scalar::with_text(string, |text| match &mut column.data {
             Data::Time(times) => times.read(text).map(|value| times.values.push(value)),
-            Data::Date(days) => time::date(text).map(|day| days.push(day)).ok_or(Cause::Mismatch),
-            _ => Err(Cause::Mismatch),
+            Data::Date(days) => time::date(text).map(|day| days.push(day)).ok_or(Reason::Mismatch),
+            _ => Err(Reason::Mismatch),
         });
-        match added {
+        match added.unwrap_or(Err(Reason::Mismatch)) {
             Ok(()) => column.pushed(),
-            Err(cause) => self.refuse(column, cause, start),
+            Err(reason) => self.refuse(column, reason, start),
         }
         Ok(())
     }
@@ -170,19 +178,16 @@ impl<'t, S: Simd> Reader<'t, S> {
         let start = self.cursor.offset();
         let token = self.cursor.scalar();
         let added = match &mut column.data {
-            Data::Int64(values) => number::int64(token).map(|value| values.push(value)).map_err(Cause::from),
-            Data::Float64(values) => {
-                number::float64(token).map(|value| values.push(value)).map_err(Cause::from)
-            }
+            Data::Int64(values) => number::int64(token).map(|value| values.push(value)),
+            Data::Float64(values) => number::float64(token).map(|value| values.push(value)),
             Data::Decimal(decimals) => number::decimal(token, decimals.precision, decimals.scale)
-                .map(|value| decimals.values.push(value))
-                .map_err(Cause::from),
+                .map(|value| decimals.values.push(value)),
             Data::Time(times) => times.read_number(token).map(|value| times.values.push(value)),
-            _ => Err(Cause::Mismatch),
+            _ => Err(Reason::Mismatch),
         };
         match added {
             Ok(()) => column.pushed(),
-            Err(cause) => self.refuse(column, cause, start),
+            Err(reason) => self.refuse(column, reason, start),
         }
         Ok(())
     }

@@ -311,7 +311,7 @@ impl Nested {
         place: impl Fn(u64) -> (String, u64),
         out: &mut Out,
     ) -> Result<(), Failure> {
-        self.tally.add_nested(batch.rows.num_rows(), &batch.losses, place);
+        self.tally.join(&batch.losses, place);
         let rows = match self.is_named {
             true => named::columns(&batch.rows, std::iter::repeat_n(source, batch.rows.num_rows()))?,
             false => batch.rows,
