@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`Cpu`]; `query`, `plan`, `needles` | a program over one partition; the ways through it |
+//! | [`Cpu`]; `way`, `query`, `plan`, `needles` | a program over one partition; the ways through it |
 //! | `batch`, `scan`, `short`, `shape`, `order` | records that stream by, without an index |
 //! | `index`, [`kept`] | the structural index of a text; an index in memory for repeated evaluation |
 //! | `placed`, `tape`, [`tree`] | tokens at allowed positions; the trees of records; a tree as arrays and as text |
@@ -35,6 +35,7 @@ mod tape;
 pub mod tree;
 pub mod twig;
 mod valid;
+mod way;
 
 use index::{Builder, Structure};
 use query::Scratch;

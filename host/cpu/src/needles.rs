@@ -34,17 +34,16 @@ struct Search {
     clear: usize,
 }
 
-impl Needles {
-    /// Chooses the rarest needles of a predicate for a text. `None` if there are none, or if they are
-    /// frequent.
-    pub(super) fn of(predicate: &Predicate, text: &[u8]) -> Option<Self> {
-        let head = &text[..text.len().min(SAMPLE_BYTES)];
-        let (needles, hits) =
-            predicate.needles(MOST, &mut |needle| memmem::find_iter(head, needle).count())?;
-        let lines = memchr::memchr_iter(b'\n', head).count();
-        (hits * LINES_PER_HIT <= lines).then(|| Self::searching(&needles))
-    }
+/// Chooses the rarest needles of a predicate for a text. `None` if there are none, or if they are frequent.
+pub(super) fn choose(predicate: &Predicate, text: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let head = &text[..text.len().min(SAMPLE_BYTES)];
+    let (needles, hits) = predicate.needles(MOST, &mut |needle| memmem::find_iter(head, needle).count())?;
+    let lines = memchr::memchr_iter(b'\n', head).count();
+    (hits * LINES_PER_HIT <= lines).then_some(needles)
+}
 
+impl Needles {
+    /// The search for some needles.
     pub(super) fn searching(needles: &[Vec<u8>]) -> Self {
         let search = |needle| Search { finder: Finder::new(needle).into_owned(), hit: None, clear: 0 };
         Self { searches: needles.iter().map(search).collect() }

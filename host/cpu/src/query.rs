@@ -26,9 +26,10 @@ use super::index::{Builder, Piece as TextPiece, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};
 use super::plan::Plan;
-use super::scan::{Found, Scan, has_short_lines, skip_space};
+use super::scan::{Found, Scan, skip_space};
 use super::short::{Looked, Short};
 use super::tape::{Piece as TreePiece, TapeMemory};
+use super::way::{Records, Way};
 
 /// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
 /// L2 cache.
@@ -49,9 +50,6 @@ pub(crate) struct Scratch {
     pub(super) spare: Spare,
 }
 
-/// The length of a text from which the choice of needles takes less time than it saves.
-const WORTH_NEEDLES: usize = 64 << 10;
-
 /// Evaluates a program over a text of whole lines. The last line may lack its newline.
 pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut Scratch) -> Answer {
     if text.is_empty() {
@@ -61,39 +59,23 @@ pub(crate) fn answer(text: &[u8], program: &Program, want: Want, scratch: &mut S
     let Spare { matches, records } = take(&mut scratch.spare);
     (sink.piece.matches, sink.piece.records) = (matches, records);
     sink.begin(program, want);
-    if program.needs_trees() {
-        let is_anywhere = !program.names().is_empty() && has_short_lines(text);
-        match is_anywhere.then(|| Plan::anywhere(&program.view(), program.names())).flatten() {
-            Some(plan) => {
-                Isa::best().run(Anywhere { text, program, plan: &plan, scratch, sink: &mut sink });
-            }
-            None => Isa::best().run(ByTrees { text, program, scratch, sink: &mut sink }),
-        }
-        return Answer { pieces: vec![sink.piece] };
-    }
-    let predicate = program.predicate().filter(|_| text.len() >= WORTH_NEEDLES);
-    let needles = predicate.and_then(|predicate| Needles::of(predicate, text));
-    let plan = match needles {
-        Some(_) => Some(Plan::nothing()),
-        None => Plan::of(program),
-    };
-    Isa::best().run(Query { text, program, plan: plan.as_ref(), needles, scratch, sink: &mut sink });
+    find(text, program, &Way::of(program, Records::Lines(text)), scratch, &mut sink);
     Answer { pieces: vec![sink.piece] }
 }
 
-/// Evaluates a program over a record, which has no newline. `plan` is that of the program, if the record is
-/// to be streamed. `sink` is ready to collect ([`Collector::begin`]).
-pub(super) fn find(
-    record: &[u8],
-    program: &Program,
-    plan: Option<&Plan>,
-    scratch: &mut Scratch,
-    sink: &mut Collector,
-) {
-    if program.needs_trees() {
-        Isa::best().run(ByTrees { text: record, program, scratch, sink });
-    } else {
-        Isa::best().run(Query { text: record, program, plan, needles: None, scratch, sink });
+/// Evaluates a program in its way over a text of whole lines, or over one record without a newline. `sink` is
+/// ready to collect ([`Collector::begin`]).
+pub(super) fn find(text: &[u8], program: &Program, way: &Way, scratch: &mut Scratch, sink: &mut Collector) {
+    let isa = Isa::best();
+    match way {
+        Way::Anywhere(plan) => isa.run(Anywhere { text, program, plan, scratch, sink }),
+        Way::Trees => isa.run(ByTrees { text, program, scratch, sink }),
+        Way::Needles(needles) => {
+            let (plan, needles) = (Some(&Plan::nothing()), Some(Needles::searching(needles)));
+            isa.run(Query { text, program, plan, needles, scratch, sink });
+        }
+        Way::Names(plan) => isa.run(Query { text, program, plan: Some(plan), needles: None, scratch, sink }),
+        Way::Index => isa.run(Query { text, program, plan: None, needles: None, scratch, sink }),
     }
 }
 
@@ -169,11 +151,6 @@ fn run_lines<D: Document>(
             break;
         }
     }
-}
-
-/// Returns whether a program begins with names, which are found without an index.
-pub(super) fn streams(program: &Program) -> bool {
-    Plan::of(program).is_some()
 }
 
 /// Cuts a text into pieces of whole lines. Each piece except the last has at least `size` bytes.

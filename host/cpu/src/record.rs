@@ -14,8 +14,8 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 use super::cut::flatten;
-use super::plan::Plan;
 use super::query::{self, Collector, Scratch};
+use super::way::{Records, Way};
 use crate::lease::{Kept, Pool};
 
 /// UTF-8's byte order mark. At the start of a record it is not part of the text (RFC 8259, section 8.1).
@@ -36,8 +36,8 @@ const STREAMED: usize = 1000;
 /// A program with the choices that do not depend on the record.
 pub struct Prepared {
     program: Program,
-    /// The names to follow, if the program streams.
-    plan: Option<Plan>,
+    /// The way for long records.
+    way: Way,
 }
 
 /// The memory of one call.
@@ -79,8 +79,8 @@ impl RecordMemory {
 impl Prepared {
     /// Makes the choices for a program.
     pub(crate) fn new(program: Program) -> Self {
-        let plan = if program.needs_trees() { None } else { Plan::of(&program) };
-        Self { program, plan }
+        let way = Way::of(&program, Records::Single);
+        Self { program, way }
     }
 
     /// The number of queries whose matches are results.
@@ -101,8 +101,12 @@ impl Prepared {
         if text.is_empty() {
             return Ok(());
         }
-        let plan = self.plan.as_ref().filter(|_| text.len() >= STREAMED);
-        query::find(text, &self.program, plan, scratch, sink);
+        match &self.way {
+            Way::Names(_) if text.len() < STREAMED => {
+                query::find(text, &self.program, &Way::Index, scratch, sink);
+            }
+            way => query::find(text, &self.program, way, scratch, sink),
+        }
         match sink.piece.faults.first() {
             None => Ok(()),
             Some(fault) => Err(error_of(line.text_of(record), fault.fault)),

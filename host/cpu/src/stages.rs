@@ -2,7 +2,7 @@
 
 use warpath_answer::stage::{Evaluation, Row};
 
-use super::query;
+use super::way::{Records, Way};
 use crate::twig::Documents;
 
 static VALIDATE: Row = Row::cpu(
@@ -30,12 +30,10 @@ static TWIGS: Row = Row::cpu(
 /// The stages of an evaluation, in order.
 pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static Row> {
     let program = evaluation.program;
-    let rows: &[&Row] = if program.needs_trees() {
-        &[&TREES, &OVER_TREES]
-    } else if query::streams(program) {
-        &[&SCAN, &INDEX_REST, &OVER_REST]
-    } else {
-        &[&INDEX, &OVER_LEVELS]
+    let rows: &[&Row] = match Way::of(program, Records::Single) {
+        Way::Trees | Way::Anywhere(_) => &[&TREES, &OVER_TREES],
+        Way::Names(_) => &[&SCAN, &INDEX_REST, &OVER_REST],
+        Way::Needles(_) | Way::Index => &[&INDEX, &OVER_LEVELS],
     };
     let validate = evaluation.strict.then_some(&VALIDATE);
     validate.into_iter().chain(rows.iter().copied()).collect()
