@@ -3,7 +3,8 @@
 //! The files of JSONPath papers (tweets, Walmart and Best Buy products, map directions) cannot be
 //! distributed. The speed of a query depends on their shape. This is the record size, the depth, the order of
 //! the keys, and the share of bytes inside strings. It is also the frequency of escapes and non-ASCII text,
-//! and the selectivity of a filter. This module makes records of the same shape, with invented content.
+//! and the selectivity of a filter. This module makes records of the same shape, with invented content. The
+//! records of each shape are a template in `benches/templates`, which `build.rs` compiles.
 //!
 //! | shape | a record | mean size | queries over it |
 //! |---|---|---|---|
@@ -31,21 +32,13 @@
 //! with the same seed.
 
 mod array;
-mod bestbuy;
-mod bluesky;
 pub mod columns;
 pub mod dblp;
 pub mod event_twigs;
-mod events;
-mod logs;
-mod maps;
 pub(crate) mod random;
-mod sized;
+mod template;
 mod text;
 pub mod twigs;
-mod twitter;
-mod urls;
-mod walmart;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -55,8 +48,7 @@ use std::sync::mpsc;
 use std::thread;
 
 pub use array::ArrayWriter;
-pub use logs::{Log, Order};
-use random::Random;
+use template::{BESTBUY, BLUESKY, EVENTS, LOGS, MAPS, Run, SIZED, TWITTER, Template, URLS, WALMART};
 
 /// The size at which a block ends: with the line that reaches it. Part of the data's definition: another size
 /// gives other bytes.
@@ -95,6 +87,37 @@ pub enum Shape {
     Sized(u32),
 }
 
+/// The form of the lines of [`Shape::Log`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Log {
+    /// Lines also have a message, and 242 bytes in place of 84, on average.
+    pub message: bool,
+    /// The order of the members.
+    pub order: Order,
+}
+
+/// The order of the members of a line. Lines of all orders have the same members: line *n* of one order has
+/// the members, and the length, of line *n* of another with the same seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The same in each line.
+    Same,
+    /// The same in every other line, and reversed in the lines between. Each block begins with the first.
+    Alternate,
+    /// Random in each line.
+    Random,
+}
+
+/// All forms of lines of a log, and their names.
+const ALL_LOGS: [(&str, Log); 6] = [
+    ("log:84", Log { message: false, order: Order::Same }),
+    ("log:84:alternate", Log { message: false, order: Order::Alternate }),
+    ("log:84:random", Log { message: false, order: Order::Random }),
+    ("log:242", Log { message: true, order: Order::Same }),
+    ("log:242:alternate", Log { message: true, order: Order::Alternate }),
+    ("log:242:random", Log { message: true, order: Order::Random }),
+];
+
 impl Shape {
     /// The shapes of the field's files, in the order of the table in this module's documentation.
     pub const ALL: [Shape; 4] = [Shape::Twitter, Shape::Walmart, Shape::BestBuy, Shape::Maps];
@@ -104,37 +127,31 @@ impl Shape {
 
     /// The shapes that have a name.
     fn named() -> impl Iterator<Item = Shape> {
-        Self::ALL.into_iter().chain(Self::OTHERS).chain(Log::ALL.map(Shape::Log))
+        Self::ALL.into_iter().chain(Self::OTHERS).chain(ALL_LOGS.map(|(_, log)| Shape::Log(log)))
     }
 
     /// The name by which the `generate` program knows the shape.
     pub fn name(self) -> &'static str {
-        match self {
-            Shape::Twitter => "twitter",
-            Shape::Walmart => "walmart",
-            Shape::BestBuy => "bestbuy",
-            Shape::Maps => "maps",
-            Shape::Urls => "urls",
-            Shape::Events => "events",
-            Shape::Bluesky => "bluesky",
-            Shape::Log(log) => log.name(),
-            Shape::Sized(_) => "sized",
-        }
+        self.definition().0
     }
 
-    /// The key that separates its random numbers from those of other shapes. Part of the data's definition.
-    fn key(self) -> u64 {
+    /// The name, the key that separates the random numbers from those of other shapes, and the template. The
+    /// last two are the data's definition.
+    fn definition(self) -> (&'static str, u64, &'static Template) {
         match self {
-            Shape::Twitter => 0,
-            Shape::Walmart => 1,
-            Shape::BestBuy => 2,
-            Shape::Maps => 3,
-            Shape::Urls => 5,
-            Shape::Events => 6,
-            Shape::Bluesky => 7,
+            Shape::Twitter => ("twitter", 0, &TWITTER),
+            Shape::Walmart => ("walmart", 1, &WALMART),
+            Shape::BestBuy => ("bestbuy", 2, &BESTBUY),
+            Shape::Maps => ("maps", 3, &MAPS),
+            Shape::Sized(line_bytes) => ("sized", 4 | u64::from(line_bytes) << 8, &SIZED),
+            Shape::Urls => ("urls", 5, &URLS),
+            Shape::Events => ("events", 6, &EVENTS),
+            Shape::Bluesky => ("bluesky", 7, &BLUESKY),
             // All orders have the same values.
-            Shape::Log(log) => 8 | u64::from(log.message) << 8,
-            Shape::Sized(line_bytes) => 4 | u64::from(line_bytes) << 8,
+            Shape::Log(log) => {
+                let (name, _) = ALL_LOGS.into_iter().find(|(_, other)| *other == log).expect("all are there");
+                (name, 8 | u64::from(log.message) << 8, &LOGS)
+            }
         }
     }
 
@@ -181,24 +198,7 @@ pub struct Stats {
 /// The records are those at the beginning of [`write_ndjson`]'s output for the same shape and seed, up to the
 /// end of its first block (1 MiB). After that both continue with different records.
 #[derive(Clone, Debug)]
-pub struct Generator {
-    random: Random,
-    maker: Maker,
-}
-
-/// The state of a shape from one record to the next.
-#[derive(Clone, Debug)]
-enum Maker {
-    Twitter(Box<twitter::Tweets>),
-    Walmart(walmart::Products),
-    BestBuy(bestbuy::Products),
-    Maps(maps::Directions),
-    Urls(urls::Urls),
-    Events(events::Events),
-    Bluesky(bluesky::Feed),
-    Log(logs::Lines),
-    Sized(sized::Records),
-}
+pub struct Generator(Run);
 
 impl Generator {
     /// A generator at the first record for `seed`.
@@ -211,36 +211,21 @@ impl Generator {
     }
 
     fn for_block(shape: Shape, seed: u64, block: u64) -> Self {
-        let maker = match shape {
-            Shape::Twitter => Maker::Twitter(Box::new(twitter::Tweets::new(block))),
-            Shape::Walmart => Maker::Walmart(walmart::Products::new(block)),
-            Shape::BestBuy => Maker::BestBuy(bestbuy::Products::new(block)),
-            Shape::Maps => Maker::Maps(maps::Directions),
-            Shape::Urls => Maker::Urls(urls::Urls),
-            Shape::Events => Maker::Events(events::Events),
-            Shape::Bluesky => Maker::Bluesky(bluesky::Feed::new(block)),
-            Shape::Log(log) => Maker::Log(logs::Lines::new(log, shape.key(), seed, block)),
+        let given = match shape {
             Shape::Sized(line_bytes) => {
                 assert!(SIZED_BYTES.contains(&line_bytes), "records of {line_bytes} bytes");
-                Maker::Sized(sized::Records::new(line_bytes, block))
+                [line_bytes.into(), 0, 0]
             }
+            Shape::Log(log) => [0, log.message.into(), log.order as u64],
+            _ => [0; 3],
         };
-        Self { random: Random::new(shape.key(), seed, block), maker }
+        let (_, key, template) = shape.definition();
+        Self(Run::new(template, key, seed, block, given))
     }
 
     /// Appends the next record to `out`: one JSON object, or a URL, in one line, without the newline.
     pub fn record(&mut self, out: &mut Vec<u8>) {
-        match &mut self.maker {
-            Maker::Twitter(tweets) => tweets.record(&mut self.random, out),
-            Maker::Walmart(products) => products.record(&mut self.random, out),
-            Maker::BestBuy(products) => products.record(&mut self.random, out),
-            Maker::Maps(directions) => directions.record(&mut self.random, out),
-            Maker::Urls(urls) => urls.record(&mut self.random, out),
-            Maker::Events(events) => events.record(&mut self.random, out),
-            Maker::Bluesky(feed) => feed.record(&mut self.random, out),
-            Maker::Log(lines) => lines.record(&mut self.random, out),
-            Maker::Sized(records) => records.record(&mut self.random, out),
-        }
+        self.0.record(out);
     }
 
     /// Appends the next record and a newline to `out`.

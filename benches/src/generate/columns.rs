@@ -1,6 +1,7 @@
 //! Columns of strings, for the measurement of dictionaries and symbol tables.
 
 use super::random::Random;
+use super::template::{self, Run};
 use super::text::Put;
 use super::{Generator, Shape};
 
@@ -23,13 +24,13 @@ const NAMES: u64 = 0x101;
 const RANDOM: u64 = 0x102;
 
 impl Strings {
-    /// Makes `count` strings, each of the bytes that `one` appends.
-    fn made(count: u64, key: u64, seed: u64, mut one: impl FnMut(&mut Random, &mut Vec<u8>)) -> Self {
+    /// Makes `count` strings, each of the bytes that the writer of its block appends.
+    fn made<W: FnMut(&mut Vec<u8>)>(count: u64, writer: impl Fn(u64) -> W) -> Self {
         let (mut values, mut offsets) = (Vec::new(), vec![0]);
         for block in 0..count.div_ceil(BLOCK) {
-            let mut random = Random::new(key, seed, block);
+            let mut write = writer(block);
             for _ in block * BLOCK..count.min((block + 1) * BLOCK) {
-                one(&mut random, &mut values);
+                write(&mut values);
                 offsets.push(values.len() as u64);
             }
         }
@@ -64,52 +65,23 @@ pub fn records(count: u64, seed: u64) -> Strings {
     lines(Shape::Walmart, count, seed)
 }
 
-#[rustfmt::skip]
-const GIVEN: &[&str] = &[
-    "Anna", "James", "Maria", "Mohammed", "Olga", "Wei", "John", "Fatima", "Elena", "David", "José", "Sofia", "Ivan", "Aisha",
-    "Peter", "Nina", "Lukas", "Emma", "Noah", "Chloé", "Yuki", "Björn", "Priya", "Carlos", "Zoë", "Thomas", "Ingrid", "Paulo",
-];
-
-#[rustfmt::skip]
-const FAMILY: &[&str] = &[
-    "Smith", "Ivanova", "García", "Müller", "Nguyen", "Kim", "Silva", "Kowalski", "Rossi", "Andersson", "Johnson", "Okafor",
-    "Tanaka", "Haddad", "Petrov", "Dubois", "O'Neill", "van Dijk", "Fernández", "Schmidt", "Brown", "Novák", "Costa", "Singh",
-];
-
-/// Names of persons: given names, some with an initial or a second name, and family names. Names earlier in
-/// the lists are more frequent.
+/// Names of persons, as `names.tmpl` defines them.
 #[must_use]
 pub fn names(count: u64, seed: u64) -> Strings {
-    Strings::made(count, NAMES, seed, |random, out| {
-        out.put(random.skewed(GIVEN));
-        match random.below(6) {
-            0 => {
-                out.push(b' ');
-                out.push(b'A' + random.below(26) as u8);
-                out.push(b'.');
-            }
-            1 => {
-                out.push(b' ');
-                out.put(random.skewed(GIVEN));
-            }
-            _ => {}
-        }
-        out.push(b' ');
-        out.put(random.skewed(FAMILY));
-        if random.chance(80) {
-            out.push(b'-');
-            out.put(random.skewed(FAMILY));
-        }
+    Strings::made(count, |block| {
+        let mut run = Run::new(&template::NAMES, NAMES, seed, block, [0; 3]);
+        move |out| run.record(out)
     })
 }
 
 /// Strings of 0 to 63 random bytes: what cannot be compressed.
 #[must_use]
 pub fn random(count: u64, seed: u64) -> Strings {
-    Strings::made(count, RANDOM, seed, |random, out| {
-        let len = random.below(64);
-        for _ in 0..len {
-            out.push(random.bits() as u8);
+    Strings::made(count, |block| {
+        let mut random = Random::new(RANDOM, seed, block);
+        move |out| {
+            let len = random.below(64);
+            out.extend((0..len).map(|_| random.bits() as u8));
         }
     })
 }
@@ -117,7 +89,7 @@ pub fn random(count: u64, seed: u64) -> Strings {
 /// A string of 20 bytes, equal for every seed.
 #[must_use]
 pub fn equal(count: u64, _seed: u64) -> Strings {
-    Strings::made(count, 0, 0, |_, out| out.put("the same every time."))
+    Strings::made(count, |_| |out| out.put("the same every time."))
 }
 
 #[cfg(test)]

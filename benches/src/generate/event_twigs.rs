@@ -18,12 +18,10 @@
 //! they have ranges and existence in words of their own, but neither wildcards nor descendants.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::events::{Event, Value};
-use super::random::Random;
+use super::template::{EVENTS, Run, Value};
 
 /// The key that separates the random streams of subscriptions from others. Part of the data's definition.
 const KEY: u64 = 0x203;
@@ -45,16 +43,17 @@ pub struct Subscription {
 }
 
 /// A test of a field.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Test {
-    field: &'static Field,
+    field: Field,
     relation: Relation,
     place: Place,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Relation {
-    Is(Value),
+    /// Equals this string, number or boolean.
+    Is(Json),
     AtLeast(u64),
     Exists,
 }
@@ -70,87 +69,40 @@ enum Place {
     Anywhere,
 }
 
-/// A field that subscriptions may test.
-#[derive(Debug)]
+/// A field that subscriptions may test: a row of the tables of `events.tmpl`.
+#[derive(Clone, Copy, Debug)]
 struct Field {
-    /// The names on the way to it, below `event`.
-    path: &'static [&'static str],
-    /// The frequency of its tests, relative to other fields.
-    weight: u32,
-    /// True if it has so many values that one of them may be tested alone.
-    telling: bool,
-    /// True if it is a list, one of whose elements is tested.
-    list: bool,
-    /// Its value in an event.
-    value: fn(&Event) -> Option<Value>,
+    /// The names on the way to it, below `event`, with slashes between them.
+    path: &'static str,
+    kind: &'static str,
+    variable: &'static str,
 }
 
 impl Field {
-    const fn new(path: &'static [&'static str], weight: u32, value: fn(&Event) -> Option<Value>) -> Self {
-        Self { path, weight, telling: false, list: false, value }
+    fn of(row: Value) -> Self {
+        let [path, _, kind, variable] = row.table() else { panic!("a field has four columns: {row:?}") };
+        Self { path: path.text(), kind: kind.text(), variable: variable.text() }
     }
 
-    const fn telling(self) -> Self {
-        Self { telling: true, ..self }
+    /// Its value in the event that was drawn last.
+    fn value(self, event: &Run) -> Option<Json> {
+        match event.variable(self.variable) {
+            Value::Text("") => None,
+            Value::Text(text) => Some(json!(text)),
+            value if self.kind == "bool" => Some(json!(value.holds())),
+            value => Some(json!(value.number())),
+        }
     }
 }
-
-/// The fields, in the order of the record.
-static FIELDS: [Field; 22] = [
-    Field::new(&["level"], 12, |event| Some(Value::String(event.level))),
-    Field::new(&["service"], 30, |event| Some(Value::String(event.service))).telling(),
-    Field::new(&["env"], 3, |event| Some(Value::String(event.env))),
-    Field::new(&["action"], 20, |event| Some(Value::String(event.action))).telling(),
-    Field::new(&["user", "id"], 12, |event| Some(Value::Number(event.user))).telling(),
-    Field::new(&["user", "lang"], 12, |event| Some(Value::String(event.lang))),
-    Field::new(&["user", "plan"], 6, |event| Some(Value::String(event.plan))),
-    Field::new(&["user", "verified"], 3, |event| Some(Value::Bool(event.verified))),
-    Field::new(&["user", "org"], 10, |event| event.org.map(Value::Number)).telling(),
-    Field::new(&["device", "os"], 6, |event| Some(Value::String(event.os))),
-    Field::new(&["device", "model"], 8, |event| Some(Value::String(event.model))),
-    Field::new(&["device", "mobile"], 3, |event| Some(Value::Bool(event.mobile))),
-    Field::new(&["geo", "country"], 20, |event| Some(Value::String(event.country))).telling(),
-    Field::new(&["request", "method"], 4, |event| Some(Value::String(event.method))),
-    Field::new(&["request", "status"], 14, |event| Some(Value::Number(event.status))),
-    Field::new(&["request", "retries"], 3, |event| Some(Value::Number(event.retries))),
-    Field::new(&["request", "cached"], 3, |event| Some(Value::Bool(event.cached))),
-    Field::new(&["error", "code"], 6, |event| event.error.map(Value::String)).telling(),
-    Field::new(&["labels", "region"], 8, |event| Some(Value::String(event.region))),
-    Field::new(&["labels", "team"], 6, |event| Some(Value::String(event.team))),
-    Field::new(&["labels", "canary"], 3, |event| Some(Value::Bool(event.canary))),
-    Field { list: true, ..Field::new(&["tags"], 10, |event| event.tags.last().copied().map(Value::String)) },
-];
-
-/// Numbers that are tested for a least value: round numbers, about half of the event's.
-static MEASURES: [Field; 4] = [
-    Field::new(&["request", "bytes"], 2, |event| at_least(event.bytes / 200 * 100)),
-    Field::new(&["request", "latency_ms"], 3, |event| at_least(event.latency / 2_000 * 10)),
-    Field::new(&["request", "status"], 2, |event| {
-        at_least(event.status / 100 * 100).filter(|_| event.status >= 300)
-    }),
-    Field::new(&["request", "retries"], 1, |event| at_least(event.retries)),
-];
-
-/// A test that all numbers pass, of a least value of 0, is left out.
-fn at_least(number: u64) -> Option<Value> {
-    (number > 0).then_some(Value::Number(number))
-}
-
-/// Members that are tested for existence.
-static MEMBERS: [Field; 3] = [
-    Field::new(&["user", "org"], 2, |event| event.org.map(Value::Number)),
-    Field::new(&["error"], 1, |event| event.error.map(Value::String)),
-    Field::new(&["error", "retryable"], 1, |event| event.error.map(Value::String)),
-];
 
 /// Makes `count` different subscriptions. A smaller list is the beginning of a larger one.
 #[must_use]
 pub fn subscriptions(count: usize, kind: Kind, seed: u64) -> Vec<Subscription> {
-    let mut random = Random::new(KEY, seed, kind as u64);
+    let mut events = Run::new(&EVENTS, KEY, seed, kind as u64, [0; 3]);
     let mut known = HashSet::new();
     let mut made = Vec::with_capacity(count);
     while made.len() < count {
-        let subscription = Subscription::drawn(kind, &mut random);
+        let subscription = Subscription::drawn(kind, &mut events);
         if known.insert(subscription.query()) {
             made.push(subscription);
         }
@@ -173,9 +125,9 @@ pub fn pattern_lines(subscriptions: &[Subscription]) -> Option<String> {
 }
 
 impl Subscription {
-    fn drawn(kind: Kind, random: &mut Random) -> Self {
-        let event = Event::drawn(random);
-        let count = match random.below(100) {
+    fn drawn(kind: Kind, events: &mut Run) -> Self {
+        events.value_of("draw");
+        let count = match events.random().below(100) {
             0..5 => 1,
             5..40 => 2,
             40..75 => 3,
@@ -183,14 +135,16 @@ impl Subscription {
         };
         let mut tests: Vec<Test> = Vec::new();
         while tests.len() < count {
-            let Some(test) = Test::drawn(kind, &event, tests.is_empty(), random) else { continue };
+            let Some(test) = Test::drawn(kind, events, tests.is_empty()) else { continue };
             if tests.iter().all(|other| other.field.path != test.field.path) {
                 tests.push(test);
             }
         }
         // In the order of the record, so that equal ones are known by their text.
+        let fields = EVENTS.table("fields");
         tests.sort_by_key(|test| {
-            (FIELDS.iter().position(|field| field.path == test.field.path), test.field.path)
+            let path = test.field.path;
+            (fields.iter().position(|field| Field::of(*field).path == path), path)
         });
         Self { kind, tests }
     }
@@ -216,18 +170,13 @@ impl Subscription {
     pub fn pattern(&self) -> Option<String> {
         let mut event = Map::new();
         for test in &self.tests {
-            let (Relation::Is(value), Kind::Exact) = (test.relation, self.kind) else { return None };
-            let (last, above) = test.field.path.split_last()?;
+            let (Relation::Is(value), Kind::Exact) = (&test.relation, self.kind) else { return None };
+            let (above, last) = test.field.path.rsplit_once('/').unwrap_or(("", test.field.path));
             let mut members = &mut event;
-            for name in above {
-                members = members.entry(*name).or_insert_with(|| json!({})).as_object_mut()?;
+            for name in above.split('/').filter(|name| !name.is_empty()) {
+                members = members.entry(name).or_insert_with(|| json!({})).as_object_mut()?;
             }
-            let value = match value {
-                Value::String(string) => json!(string),
-                Value::Number(number) => json!(number),
-                Value::Bool(bool) => json!(bool),
-            };
-            members.insert((*last).to_owned(), json!([value]));
+            members.insert(last.to_owned(), json!([value]));
         }
         Some(json!({ "event": Json::Object(event) }).to_string())
     }
@@ -236,28 +185,30 @@ impl Subscription {
 impl Test {
     /// Draws a test that an event passes, and that not all others do if it is to be `telling`. `None` if the
     /// event lacks the drawn field, or the field is not tested.
-    fn drawn(kind: Kind, event: &Event, telling: bool, random: &mut Random) -> Option<Self> {
-        let way = if kind == Kind::Exact { 0 } else { random.below(100) };
-        let fields = match way {
-            65..85 => &MEASURES[..],
-            85.. => &MEMBERS[..],
-            _ => &FIELDS[..],
+    fn drawn(kind: Kind, event: &mut Run, telling: bool) -> Option<Self> {
+        let way = if kind == Kind::Exact { 0 } else { event.random().below(100) };
+        let table = match way {
+            65..85 => "measures",
+            85.. => "members",
+            _ => "fields",
         };
-        let field = drawn(fields, random);
-        let value = (field.value)(event)?;
-        let relation = match (way, value) {
-            (65..85, Value::Number(number)) => Relation::AtLeast(number),
-            (85.., _) => Relation::Exists,
+        let field = Field::of(event.weighted(Value::Table(EVENTS.table(table)), Value::Number(1)));
+        let value = field.value(event)?;
+        let relation = match way {
+            // All numbers pass a least value of 0.
+            65..85 => Relation::AtLeast(value.as_u64().filter(|number| *number > 0)?),
+            85.. => Relation::Exists,
             _ => Relation::Is(value),
         };
-        if kind == Kind::Mixed && matches!(relation, Relation::Is(Value::Bool(_))) {
+        let is_equality = matches!(relation, Relation::Is(_));
+        if kind == Kind::Mixed && is_equality && field.kind == "bool" {
             return None;
         }
-        if telling && !(field.telling && matches!(relation, Relation::Is(_))) {
+        if telling && !(field.kind == "telling" && is_equality) {
             return None;
         }
         let place = match way {
-            45..55 if field.path.len() > 1 => Place::Wildcard,
+            45..55 if field.path.contains('/') => Place::Wildcard,
             55..65 => Place::Anywhere,
             _ => Place::Path,
         };
@@ -266,54 +217,37 @@ impl Test {
 
     /// The test in a filter of the event.
     fn json_path(&self) -> String {
-        let path: String = self.field.path.iter().map(|name| format!(".{name}")).collect();
-        match self.relation {
-            Relation::Is(value) if self.field.list => format!("@{path}[?@ == {}]", literal(value)),
-            Relation::Is(value) => format!("@{path} == {}", literal(value)),
-            Relation::AtLeast(number) => format!("@{path} >= {number}"),
-            Relation::Exists => format!("@{path}"),
+        let path = self.field.path.replace('/', ".");
+        match &self.relation {
+            Relation::Is(value) if self.field.kind == "list" => format!("@.{path}[?@ == {}]", literal(value)),
+            Relation::Is(value) => format!("@.{path} == {}", literal(value)),
+            Relation::AtLeast(number) => format!("@.{path} >= {number}"),
+            Relation::Exists => format!("@.{path}"),
         }
     }
 
     /// The test in brackets after the event.
     fn xpath(&self) -> String {
         let path = self.field.path;
-        let mut text = match self.place {
-            Place::Path => path.join("/"),
-            Place::Wildcard => format!("*/{}", path[1..].join("/")),
-            Place::Anywhere => format!("//{}", path[path.len() - 1]),
+        let after = |found: Option<(&'static str, &'static str)>| found.map_or(path, |(_, after)| after);
+        let place = match self.place {
+            Place::Path => path.to_owned(),
+            Place::Wildcard => format!("*/{}", after(path.split_once('/'))),
+            Place::Anywhere => format!("//{}", after(path.rsplit_once('/'))),
         };
-        if self.field.list {
-            text.push_str("/*");
-        }
-        match self.relation {
-            Relation::Is(value) => write!(text, " = {}", literal(value)),
-            Relation::AtLeast(number) => write!(text, " >= {number}"),
-            Relation::Exists => Ok(()),
-        }
-        .expect("text takes every write");
-        text
-    }
-}
-
-/// One of some fields, as their weights are.
-fn drawn(fields: &'static [Field], random: &mut Random) -> &'static Field {
-    let mut place = random.below(fields.iter().map(|field| field.weight).sum());
-    let mut fields = fields.iter();
-    loop {
-        let field = fields.next().expect("the drawn number is less than the sum of all weights");
-        match place.checked_sub(field.weight) {
-            Some(rest) => place = rest,
-            None => return field,
+        let elements = if self.field.kind == "list" { "/*" } else { "" };
+        match &self.relation {
+            Relation::Is(value) => format!("{place}{elements} = {}", literal(value)),
+            Relation::AtLeast(number) => format!("{place}{elements} >= {number}"),
+            Relation::Exists => format!("{place}{elements}"),
         }
     }
 }
 
-/// A value as JSONPath and XPath have it.
-fn literal(value: Value) -> String {
+/// A value as JSONPath and XPath have it. No text needs escapes.
+fn literal(value: &Json) -> String {
     match value {
-        Value::String(string) => format!("'{string}'"),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(bool) => bool.to_string(),
+        Json::String(text) => format!("'{text}'"),
+        other => other.to_string(),
     }
 }

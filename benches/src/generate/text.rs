@@ -23,14 +23,21 @@ pub(super) trait Put {
     /// Appends `millionths` / 1,000,000 with six digits after the point.
     fn put_degrees(&mut self, millionths: i64);
 
-    /// Appends `true` or `false`.
-    fn put_bool(&mut self, value: bool);
-
     /// Appends `length` letters and digits, at most ten, that encode `bits`.
     fn put_code(&mut self, bits: u64, length: u32);
 
     /// Appends the low `digits` hexadecimal digits of `bits`.
     fn put_hex(&mut self, bits: u64, digits: u32);
+
+    /// Appends `length` letters and digits of base 32, at most twelve, that encode `bits`.
+    fn put_base32(&mut self, bits: u64, length: u32);
+
+    /// Appends 13 letters and digits of base 32 that encode `bits`, in whose order they are.
+    fn put_sortable(&mut self, bits: u64);
+
+    /// Appends an encoded polyline of `length` characters. They are those of ASCII from `?` to `~`. So
+    /// brackets, braces and backslashes (two characters here) are among them, as in real ones.
+    fn put_polyline(&mut self, random: &mut Random, length: u64);
 }
 
 impl Put for Vec<u8> {
@@ -86,10 +93,6 @@ impl Put for Vec<u8> {
         self.put_digits(millionths.unsigned_abs() % 1_000_000, 6);
     }
 
-    fn put_bool(&mut self, value: bool) {
-        self.put(if value { "true" } else { "false" });
-    }
-
     fn put_code(&mut self, bits: u64, length: u32) {
         const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789aZ";
         self.extend((0..length).map(|ix| ALPHABET[(bits >> (6 * ix)) as usize & 63]));
@@ -98,33 +101,46 @@ impl Put for Vec<u8> {
     fn put_hex(&mut self, bits: u64, digits: u32) {
         self.extend((0..digits).rev().map(|ix| b"0123456789abcdef"[(bits >> (4 * ix)) as usize & 15]));
     }
-}
 
-/// Appends words of `words` and spaces, between `low` and `high` bytes as far as the last word allows.
-pub(super) fn put_words(out: &mut Vec<u8>, random: &mut Random, words: &[&str], low: u32, high: u32) {
-    let end = out.len() + random.between(low, high) as usize;
-    loop {
-        out.put(random.pick(words));
-        if out.len() >= end {
-            return;
+    fn put_base32(&mut self, bits: u64, length: u32) {
+        const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+        self.extend((0..length).map(|ix| ALPHABET[(bits >> (5 * ix)) as usize & 31]));
+    }
+
+    fn put_sortable(&mut self, bits: u64) {
+        const ALPHABET: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
+        self.extend((0..13).rev().map(|ix| ALPHABET[(bits >> (5 * ix)) as usize & 31]));
+    }
+
+    fn put_polyline(&mut self, random: &mut Random, length: u64) {
+        let mut bits = 0;
+        for ix in 0..length {
+            if ix % 10 == 0 {
+                bits = random.bits();
+            }
+            let char = b'?' + (bits & 63) as u8;
+            bits >>= 6;
+            if char == b'\\' {
+                self.push(b'\\');
+            }
+            self.push(char);
         }
-        out.push(b' ');
     }
 }
 
 /// A moment of the Gregorian calendar, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
-    pub(super) year: u64,
+    year: u64,
     /// From 0.
-    pub(super) month: usize,
+    month: usize,
     /// From 1.
-    pub(super) day: u64,
+    day: u64,
     /// 0 is Sunday.
-    pub(super) weekday: usize,
-    pub(super) hour: u64,
-    pub(super) minute: u64,
-    pub(super) second: u64,
+    weekday: usize,
+    hour: u64,
+    minute: u64,
+    second: u64,
 }
 
 impl Moment {
@@ -176,8 +192,15 @@ impl Moment {
         out.put_digits(self.day, 2);
     }
 
+    /// Appends the date and the time as ISO 8601 has them, `2017-03-01T00:00:00`.
+    pub(super) fn put_second(self, out: &mut Vec<u8>) {
+        self.put_date(out);
+        out.push(b'T');
+        self.put_time(out);
+    }
+
     /// Appends the time of the day, `00:00:00`.
-    pub(super) fn put_time(self, out: &mut Vec<u8>) {
+    fn put_time(self, out: &mut Vec<u8>) {
         out.put_digits(self.hour, 2);
         out.push(b':');
         out.put_digits(self.minute, 2);

@@ -224,9 +224,9 @@ fn posts_have_escapes_and_other_characters_and_optional_members() {
 #[test]
 fn users_are_as_skewed_as_those_of_the_network() {
     let mut likes = vec![0_u32; 1 << 20];
-    let (mut random, mut users) = (Random::new(7, 1, 0), 0);
+    let (mut feed, mut users) = (Run::new(&BLUESKY, 7, 1, 0, [0; 3]), 0);
     for _ in 0..444_523 {
-        let user = bluesky::user(&mut random) as usize;
+        let user = feed.value_of("user").number() as usize;
         users += u32::from(likes[user] == 0);
         likes[user] += 1;
     }
