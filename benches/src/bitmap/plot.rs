@@ -1,4 +1,4 @@
-//! Plots and tables of the results of `bench-bitmap`: figures 7 to 10 of Nelson et al. (2019), with
+//! Plots and tables of the results of `bench bitmap`: figures 7 to 10 of Nelson et al. (2019), with
 //! additional measurements.
 //!
 //! A speed-up is of the mean time. The baseline is the pairwise reduction on a processor, on the most threads
@@ -7,16 +7,14 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
+use std::{fs, iter};
 
 use anyhow::{Context, Result};
 
 use super::method::{Family, Place, name};
 use super::record::{Data, Results, Times};
-use crate::harness::chart::dots::{self, Role, Row};
-use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{self, Figure, Heading, MEANS, Spot, milliseconds, number};
+use crate::harness::chart::{self, Axis, Figure, Heading, MEANS, Row, Series, Spot, milliseconds, number};
 
 /// Makes the page of a folder, `README.md`, and its plots. What was written.
 ///
@@ -26,7 +24,7 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut page = format!(
         "# Range queries over bitmap indexes\n\n\
-         Made by `bench bitmap-plots` of result files of `bench-bitmap`; `benches/README.md` says how these come about. Not to be edited.\n\n\
+         Made by `bench bitmap-plots` of result files of `bench bitmap`; `benches/README.md` says how these come about. Not to be edited.\n\n\
          {}\n\n\
          | data | rows | attributes | columns | without a row | compressed to |\n|---|---:|---:|---:|---:|---:|\n",
         place_and_time(results)
@@ -68,7 +66,7 @@ fn figures(results: &Results) -> Vec<Figure> {
 }
 
 fn place_and_time(results: &Results) -> String {
-    format!("{}. {}.", results.machine, results.date.split('T').next().unwrap_or_default())
+    chart::place_and_time(&results.machine, &results.date)
 }
 
 /// The measurements of a data set.
@@ -153,10 +151,6 @@ fn speedup(base: &Times, of: &Times) -> Spot {
     Spot { value: base.mean() / of.mean(), low: base.mean() / slowest, high: base.mean() / of.least() }
 }
 
-fn role(times: &Times) -> Role {
-    if times.family == Family::Ours { Role::Ours } else { Role::Peer }
-}
-
 /// Lines with a name each; Warpath's first, so that they look the same on every plot.
 fn in_order(mut series: Vec<Series>) -> Vec<Series> {
     series.sort_by_key(|series| !series.ours);
@@ -183,7 +177,7 @@ fn threads(of: &Of<'_>) -> Option<String> {
     let columns = of.best_baseline().1.columns;
     let title = format!("{}: speed-up over the pairwise reduction, by its threads", of.data.name);
     let heading = of.heading(title, format!("union of {columns}"));
-    (!series.is_empty()).then(|| lines::draw(&heading, &axis, "times as fast", &series))
+    (!series.is_empty()).then(|| chart::lines(&heading, &axis, "times as fast", &series))
 }
 
 /// Figure 8A: everything, beside the baseline on the most threads.
@@ -194,14 +188,14 @@ fn methods(of: &Of<'_>) -> String {
         .map(|times| {
             let spot = speedup(base, times);
             let note = format!("{}×, {} ms", number(spot.value), milliseconds(times.mean()));
-            Row { name: times.label(), spot: Some(spot), note, role: role(times) }
+            Row { name: times.label(), spot: Some(spot), note, ours: times.family == Family::Ours }
         })
         .collect();
     let value = |row: &Row| row.spot.map_or(0.0, |spot| spot.value);
     rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
     let title = format!("{}: union of {} columns", of.data.name, base.columns);
     let heading = of.heading(title, format!("{} MB are united", number(base.bytes as f64 / 1e6)));
-    dots::draw(&heading, &format!("times as fast as the pairwise reduction on {threads} threads"), &rows)
+    chart::dots(&heading, &format!("times as fast as the pairwise reduction on {threads} threads"), &rows)
 }
 
 /// Figure 8B: methods on a device, beside the row-oriented one.
@@ -219,7 +213,7 @@ fn beside_rows(results: &Results) -> Option<String> {
             let spot = speedup(base, times);
             let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), milliseconds(times.mean()));
             let name = format!("{}: {}", data.name, times.label());
-            rows.push(Row { name, spot: Some(spot), note, role: role(times) });
+            rows.push(Row { name, spot: Some(spot), note, ours: times.family == Family::Ours });
         }
     }
     let heading = Heading {
@@ -230,7 +224,7 @@ fn beside_rows(results: &Results) -> Option<String> {
             place_and_time(results),
         ],
     };
-    (!rows.is_empty()).then(|| dots::draw(&heading, "times as fast as roa", &rows))
+    (!rows.is_empty()).then(|| chart::dots(&heading, "times as fast as roa", &rows))
 }
 
 /// Figure 9: times by number of columns.
@@ -274,7 +268,7 @@ fn columns(of: &Of<'_>) -> Option<String> {
         log: true,
     };
     let title = format!("{}: time of a union, by its columns", of.data.name);
-    Some(lines::draw(&of.heading(title, "mean times".into()), &axis, "milliseconds", &series))
+    Some(chart::lines(&of.heading(title, "mean times".into()), &axis, "milliseconds", &series))
 }
 
 /// Figure 10: the mean of the speed-ups over the baseline on each number of threads, by the compression ratio
@@ -324,7 +318,7 @@ fn ratios(results: &Results) -> Option<String> {
             place_and_time(results),
         ],
     };
-    (!series.is_empty()).then(|| lines::draw(&heading, &axis, "times as fast", &in_order(series)))
+    (!series.is_empty()).then(|| chart::lines(&heading, &axis, "times as fast", &in_order(series)))
 }
 
 /// All methods over a data set, by columns.
@@ -334,11 +328,6 @@ fn table(results: &Results, data: &Data) -> String {
     if columns.is_empty() {
         return String::new();
     }
-    let mut page = format!("\n### {}\n\n| method |", data.name);
-    for count in &columns {
-        let _ = write!(page, " {count} columns |");
-    }
-    let _ = write!(page, "\n|---|{}\n", "---:|".repeat(columns.len()));
     // Over the most columns everything was measured.
     let mut labels: Vec<String> = Vec::new();
     for times in columns.iter().rev().flat_map(|count| all.iter().filter(|times| times.columns == *count)) {
@@ -346,17 +335,18 @@ fn table(results: &Results, data: &Data) -> String {
             labels.push(times.label());
         }
     }
-    for label in labels {
-        let _ = write!(page, "| {label} |");
-        for count in &columns {
-            let times = all.iter().find(|times| times.columns == *count && times.label() == label);
-            let cell = times
-                .map(|times| format!("{} ({})", milliseconds(times.mean()), milliseconds(times.least())));
-            let _ = write!(page, " {} |", cell.unwrap_or_default());
-        }
-        page.push('\n');
-    }
-    page
+    let head: Vec<String> =
+        iter::once("method".into()).chain(columns.iter().map(|count| format!("{count} columns"))).collect();
+    let rows = labels.iter().map(|label| {
+        let cell = |count: &usize| {
+            let times = all.iter().find(|times| times.columns == *count && times.label() == *label);
+            times
+                .map(|times| format!("{} ({})", milliseconds(times.mean()), milliseconds(times.least())))
+                .unwrap_or_default()
+        };
+        iter::once(label.clone()).chain(columns.iter().map(cell)).collect()
+    });
+    format!("\n### {}\n\n{}", data.name, chart::table(&head, rows))
 }
 
 #[cfg(test)]
@@ -423,14 +413,7 @@ mod tests {
             wanted.extend(["figure-10.svg".into(), "README.md".into()]);
             assert_eq!(files, wanted);
             let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
-            for file in files.iter().filter(|file| *file != "README.md") {
-                assert!(page.contains(&format!("]({file})")), "{file}");
-                let text = fs::read_to_string(folder.path().join(file)).unwrap();
-                let document =
-                    roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-                let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
-                assert!(said("A <machine>. 2026-11-22."), "{file}");
-            }
+            chart::tests::check_plots(folder.path(), &files, "A <machine>. 2026-11-22.");
             assert!(page.contains("| kdd | 1\u{2009}000\u{2009}000 | 10 | 100 | 2 | 0.90 % |"), "{page}");
             assert!(page.contains("| croaring, 16 threads | 0.0788 (0.0788) | 1.26 (1.26) |"), "{page}");
         }

@@ -9,9 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::chart::dots::{self, Role, Row};
-use super::chart::lines::{self, Axis, Series};
-use super::chart::{Heading, MEDIANS, Spot, number, thousands};
+use super::chart::{self, Axis, Heading, MEDIANS, Row, Series, Spot, number, thousands};
 use super::plan::Suite;
 use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
 use show::{SHOWS, Show};
@@ -187,11 +185,8 @@ fn name_among_kernels(record: &Record) -> String {
 /// The names of the CPU's line, in plots of processes and of kernels.
 const CPU_NAMES: [&str; 2] = ["warpath cpu", "CPU, whole process"];
 
-fn role(record: &Record) -> Role {
-    match record.tool.as_str() {
-        tool if tool.starts_with("warpath") => Role::Ours,
-        _ => Role::Peer,
-    }
+fn is_ours(record: &Record) -> bool {
+    record.tool.starts_with("warpath")
 }
 
 /// Returns true if the times are those of parts of a program.
@@ -216,7 +211,7 @@ fn rows(
                 }
             };
             let name = if is_component(records[0]) { name_among_kernels(record) } else { tool_name(record) };
-            Row { name, spot, note, role: role(record) }
+            Row { name, spot, note, ours: is_ours(record) }
         })
         .collect();
     let sign = if best_is_low { 1.0 } else { -1.0 };
@@ -258,7 +253,7 @@ fn speeds(records: &[&Record]) -> String {
         (false, case) => format!("{}: whole process, from file to output", capital(case)),
     };
     let unit = if components { "milliseconds" } else { "10⁹ bytes of input a second" };
-    dots::draw(&Heading { title, notes: notes(records, &what) }, unit, &rows)
+    chart::dots(&Heading { title, notes: notes(records, &what) }, unit, &rows)
 }
 
 fn capital(text: &str) -> String {
@@ -280,7 +275,7 @@ fn peaks(records: &[&Record]) -> String {
         records[0].query
     );
     let title = format!("{}: peak resident memory", capital(&records[0].case));
-    dots::draw(&Heading { title, notes: notes(records, &what) }, "10⁶ bytes", &rows)
+    chart::dots(&Heading { title, notes: notes(records, &what) }, "10⁶ bytes", &rows)
 }
 
 /// The tools of a chart along its axis.
@@ -306,7 +301,7 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
         if is_component(record) && !is_summary(&record.tool) {
             continue;
         }
-        let ours = role(record) == Role::Ours;
+        let ours = is_ours(record);
         let spot = |wall: &[f64]| {
             let (least, most) = spread(wall)?;
             Some(Spot { value: record.rate(median(wall)?), low: record.rate(most), high: record.rate(least) })
@@ -353,7 +348,12 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
     let heading =
         Heading { title: show.title.into(), notes: vec![what, MEDIANS.to_owned(), place_and_time(records)] };
     let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
-    lines::draw(&heading, &Axis { title: axis, ticks, log: show.log }, "10⁹ bytes of input a second", &series)
+    chart::lines(
+        &heading,
+        &Axis { title: axis, ticks, log: show.log },
+        "10⁹ bytes of input a second",
+        &series,
+    )
 }
 
 /// The shape of all records, or what their shapes have in common.

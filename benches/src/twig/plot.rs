@@ -1,4 +1,4 @@
-//! Plots and tables of the results of `bench-twig`: figures 7 to 11 of Absalyamov et al. (EDBT 2013), and
+//! Plots and tables of the results of `bench twig`: figures 7 to 11 of Absalyamov et al. (EDBT 2013), and
 //! twigs of JSON events.
 //!
 //! The paper's kernel is shown with its faster launch: for each document, in streams, or once for all
@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::iter;
 use std::path::Path;
 use std::slice::from_ref;
 
 use anyhow::{Context, Result};
 
 use super::record::{Case, EVENTS, Record, SIZES};
-use crate::harness::chart::lines::{self, Axis, Series};
-use crate::harness::chart::{self, Figure, Heading, Spot, milliseconds, number, thousands};
+use crate::harness::chart::{self, Axis, Figure, Heading, Series, Spot, milliseconds, number, thousands};
 
 /// Writes the page of a folder, `README.md`, and its plots. Returns the names of the files.
 ///
@@ -24,7 +24,7 @@ use crate::harness::chart::{self, Figure, Heading, Spot, milliseconds, number, t
 pub fn write(records: &[Record], folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut page = "# Standing queries\n\n\
-         Made by `bench twig-plots` of result files of `bench-twig`; `benches/README.md` says how these come about. Not to be edited.\n\n\
+         Made by `bench twig-plots` of result files of `bench twig`; `benches/README.md` says how these come about. Not to be edited.\n\n\
          XML documents are parsed before they are timed: what is timed begins with each way's own events in memory, and ends with the ids that match \
          on the host. JSON events are timed from their text. The paper's kernel, on the same device, is shown as it was launched faster: for each \
          document, in streams, as in the paper, or once for all documents. A document is read by one thread: with one document, more threads gain nothing.\n"
@@ -82,7 +82,7 @@ enum Threads {
 }
 use Threads::{All, One};
 
-/// The beginnings of the names that `bench-twig` gives to the ways.
+/// The beginnings of the names that `bench twig` gives to the ways.
 const GPU: &str = "gpu";
 const PAPER: &str = "paper's";
 const CPU: &str = "cpu";
@@ -189,6 +189,12 @@ impl<'a> Group<'a> {
         &self.points[self.points.len() - 1]
     }
 
+    /// The head of a table with a column for each case.
+    fn head(&self, first: &str, name: impl Fn(&str) -> String) -> Vec<String> {
+        let names = self.points.iter().map(|point| name(&on_axis(&point.case).1));
+        iter::once(first.to_owned()).chain(names).collect()
+    }
+
     /// The properties that the cases have in common, in words.
     fn what(&self) -> String {
         self.what_of(&self.case)
@@ -274,14 +280,14 @@ fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[S
     };
     let marks = "A mark is the median of all runs.".to_owned();
     let notes = vec![what, marks, place_and_time(points().flat_map(|point| &point.records).copied())];
-    Some(lines::draw(&Heading { title, notes }, &axis, unit, series))
+    Some(chart::lines(&Heading { title, notes }, &axis, unit, series))
 }
 
 /// The machines and dates of the records, each pair once.
 fn place_and_time<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let mut said: Vec<String> = Vec::new();
     for Record { machine, date, .. } in records {
-        let text = format!("{machine}. {}.", date.split('T').next().unwrap_or_default());
+        let text = chart::place_and_time(machine, date);
         if !said.contains(&text) {
             said.push(text);
         }
@@ -372,22 +378,16 @@ fn ratios(records: &[Record]) -> String {
     let mut page = String::new();
     for of in groups(records, BAR) {
         let all = of.points.iter().flat_map(|point| &point.records).copied();
-        let _ = write!(page, "\n## Ratios: {}\n\n{}\n\n| times as fast |", of.what(), place_and_time(all));
-        for point in &of.points {
-            let _ = write!(page, " `*` and `//` at {} |", on_axis(&point.case).1);
-        }
-        let _ = write!(page, "\n|---|{}\n", "---:|".repeat(of.points.len()));
-        for (way, base) in RATIOS {
-            let ratios: Vec<_> = of.points.iter().map(|point| point.ratio(way, base)).collect();
-            if ratios.iter().all(Option::is_none) {
-                continue;
-            }
-            let _ = write!(page, "| {}, over {} |", of.last().name(way), of.last().name(base));
-            for ratio in ratios {
-                let _ = write!(page, " {} |", ratio.map(number).unwrap_or_default());
-            }
-            page.push('\n');
-        }
+        let _ = write!(page, "\n## Ratios: {}\n\n{}\n\n", of.what(), place_and_time(all));
+        let rows = RATIOS.iter().filter_map(|(way, base)| {
+            let ratios: Vec<_> = of.points.iter().map(|point| point.ratio(*way, *base)).collect();
+            let name = format!("{}, over {}", of.last().name(*way), of.last().name(*base));
+            ratios.iter().any(Option::is_some).then(|| {
+                let cells = ratios.into_iter().map(|ratio| ratio.map(number).unwrap_or_default());
+                iter::once(name).chain(cells).collect()
+            })
+        });
+        page += &chart::table(&of.head("times as fast", |at| format!("`*` and `//` at {at}")), rows);
     }
     page
 }
@@ -396,19 +396,13 @@ fn ratios(records: &[Record]) -> String {
 fn tables(records: &[Record], chart: &str) -> String {
     let mut page = String::new();
     for of in groups(records, chart) {
-        let _ = write!(page, "\n### {chart}: {}\n\n| |", of.what());
-        for point in &of.points {
-            let (_, name, _) = on_axis(&point.case);
-            let unit = match chart {
-                SIZES => "",
-                LENGTHS => " nodes",
-                BAR => " `*` and `//`",
-                EVENTS => " subscriptions",
-                _ => " twigs",
-            };
-            let _ = write!(page, " {name}{unit} |");
-        }
-        let _ = write!(page, "\n|---|{}\n", "---:|".repeat(of.points.len()));
+        let unit = match chart {
+            SIZES => "",
+            LENGTHS => " nodes",
+            BAR => " `*` and `//`",
+            EVENTS => " subscriptions",
+            _ => " twigs",
+        };
         let mut ways: Vec<(&str, usize)> = Vec::new();
         for record in of.points.iter().flat_map(|point| &point.records) {
             if !ways.contains(&(&record.what, record.threads)) {
@@ -416,22 +410,24 @@ fn tables(records: &[Record], chart: &str) -> String {
             }
         }
         ways.sort_by_key(|(what, threads)| (ORDER.iter().position(|name| what.starts_with(name)), *threads));
+        let row = |name: String, of_point: &dyn Fn(&Point<'_>) -> Option<String>| -> Vec<String> {
+            let cells = of.points.iter().map(|point| of_point(point).unwrap_or_default());
+            iter::once(name).chain(cells).collect()
+        };
+        let mut rows: Vec<Vec<String>> = Vec::new();
         for (what, threads) in ways {
-            let _ = write!(page, "| {} |", name(what, threads));
-            for point in &of.points {
-                let record =
-                    point.records.iter().find(|record| (&*record.what, record.threads) == (what, threads));
-                let _ = write!(page, " {} |", record.map(|record| cell(record)).unwrap_or_default());
-            }
-            page.push('\n');
+            let is = |record: &&&Record| (&*record.what, record.threads) == (what, threads);
+            rows.push(row(name(what, threads), &|point| {
+                point.records.iter().find(is).map(|record| cell(record))
+            }));
         }
-        page += "| matches |";
-        for point in &of.points {
+        rows.push(row("matches".into(), &|point| {
             // A slow way reads fewer events, so the record with the most documents counts.
             let most = point.records.iter().max_by_key(|record| record.documents);
-            let _ = write!(page, " {} |", most.map(|record| count(record.matches)).unwrap_or_default());
-        }
-        page.push('\n');
+            most.map(|record| count(record.matches))
+        }));
+        let head = of.head("", |at| format!("{at}{unit}"));
+        let _ = write!(page, "\n### {chart}: {}\n\n{}", of.what(), chart::table(&head, rows));
     }
     page
 }
@@ -518,14 +514,7 @@ mod tests {
             wanted.extend(["events-exact.svg".into(), "README.md".into()]);
             assert_eq!(files, wanted);
             let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
-            for file in files.iter().filter(|file| *file != "README.md") {
-                assert!(page.contains(&format!("]({file})")), "{file}");
-                let text = fs::read_to_string(folder.path().join(file)).unwrap();
-                let document =
-                    roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-                let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
-                assert!(said("A <machine>. 2026-11-22."), "{file}");
-            }
+            chart::tests::check_plots(folder.path(), &files, "A <machine>. 2026-11-22.");
             assert!(
                 page.contains("| YFilter, 16 threads | 8.00 (125) | 8.00 (125) | 8.00 (125) |"),
                 "{page}"

@@ -9,94 +9,38 @@ pub(super) struct Show {
     pub(super) log: bool,
 }
 
+const fn cases(id: &'static str, title: &'static str) -> Show {
+    Show { id, title, axis: None, log: false }
+}
+
+const fn linear(id: &'static str, title: &'static str, axis: &'static str) -> Show {
+    Show { id, title, axis: Some(axis), log: false }
+}
+
+const fn log(id: &'static str, title: &'static str, axis: &'static str) -> Show {
+    Show { id, title, axis: Some(axis), log: true }
+}
+
+const MEAN: &str = "mean length of a record";
+
 /// The presentations, in the order of the page.
 pub(super) const SHOWS: [Show; 18] = [
-    Show { id: "queries", title: "The queries of the field", axis: None, log: false },
-    Show {
-        id: "sizes",
-        title: "$.user.lang, by size of the file",
-        axis: Some("size of the file"),
-        log: true,
-    },
-    Show {
-        id: "partitions",
-        title: "$.user.lang, by size of a partition",
-        axis: Some("size of a partition"),
-        log: false,
-    },
-    Show {
-        id: "levels",
-        title: "Paths of growing depth",
-        axis: Some("levels of the index that the path needs"),
-        log: false,
-    },
-    Show {
-        id: "record-bytes",
-        title: "$.user.name, by length of a record",
-        axis: Some("length of a record"),
-        log: true,
-    },
-    Show {
-        id: "selectivity",
-        title: "A filter, by how many records pass it",
-        axis: Some("records that pass"),
-        log: true,
-    },
-    Show { id: "paths", title: "Many paths in one pass", axis: Some("paths"), log: true },
-    Show {
-        id: "lengths-path",
-        title: "One path, by mean length of a record",
-        axis: Some("mean length of a record"),
-        log: true,
-    },
-    Show {
-        id: "lengths-rows",
-        title: "Rows of five fields, by mean length of a record",
-        axis: Some("mean length of a record"),
-        log: true,
-    },
-    Show {
-        id: "lengths-arrow",
-        title: "Five typed columns in Arrow, by mean length of a record",
-        axis: Some("mean length of a record"),
-        log: true,
-    },
-    Show {
-        id: "lengths-filter",
-        title: "A filter that few records pass, by mean length of a record",
-        axis: Some("mean length of a record"),
-        log: true,
-    },
-    Show {
-        id: "lengths-descendants",
-        title: "A name at any depth, by mean length of a record",
-        axis: Some("mean length of a record"),
-        log: true,
-    },
-    Show { id: "components", title: "Kernels and copies", axis: None, log: false },
-    Show {
-        id: "components-sizes",
-        title: "Kernels, by size of the file",
-        axis: Some("size of the file"),
-        log: true,
-    },
-    Show {
-        id: "components-record-bytes",
-        title: "Kernels, by length of a record",
-        axis: Some("length of a record"),
-        log: true,
-    },
-    Show {
-        id: "components-selectivity",
-        title: "Kernels, by how many records pass a filter",
-        axis: Some("records that pass"),
-        log: true,
-    },
-    Show {
-        id: "components-levels",
-        title: "Kernels, by levels of the index",
-        axis: Some("levels"),
-        log: false,
-    },
-    Show { id: "components-trees", title: "Kernels that make trees", axis: None, log: false },
+    cases("queries", "The queries of the field"),
+    log("sizes", "$.user.lang, by size of the file", "size of the file"),
+    linear("partitions", "$.user.lang, by size of a partition", "size of a partition"),
+    linear("levels", "Paths of growing depth", "levels of the index that the path needs"),
+    log("record-bytes", "$.user.name, by length of a record", "length of a record"),
+    log("selectivity", "A filter, by how many records pass it", "records that pass"),
+    log("paths", "Many paths in one pass", "paths"),
+    log("lengths-path", "One path, by mean length of a record", MEAN),
+    log("lengths-rows", "Rows of five fields, by mean length of a record", MEAN),
+    log("lengths-arrow", "Five typed columns in Arrow, by mean length of a record", MEAN),
+    log("lengths-filter", "A filter that few records pass, by mean length of a record", MEAN),
+    log("lengths-descendants", "A name at any depth, by mean length of a record", MEAN),
+    cases("components", "Kernels and copies"),
+    log("components-sizes", "Kernels, by size of the file", "size of the file"),
+    log("components-record-bytes", "Kernels, by length of a record", "length of a record"),
+    log("components-selectivity", "Kernels, by how many records pass a filter", "records that pass"),
+    linear("components-levels", "Kernels, by levels of the index", "levels"),
+    cases("components-trees", "Kernels that make trees"),
 ];

@@ -78,12 +78,7 @@ fn everything_that_was_measured_is_shown() {
             "README.md"
         ]
     );
-    for file in files.iter().filter(|file| file.ends_with(".svg")) {
-        let text = fs::read_to_string(folder.path().join(file)).unwrap();
-        let document = roxmltree::Document::parse(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let said = |text: &str| document.descendants().any(|node| node.text() == Some(text));
-        assert!(said("A <machine> & more. 2026-11-21."), "{file}");
-    }
+    chart::tests::check_plots(folder.path(), &files, "A <machine> & more. 2026-11-21.");
     let plots = fs::read_to_string(folder.path().join("README.md")).unwrap();
     for file in files.iter().filter(|file| *file != "README.md") {
         assert!(plots.contains(&format!("]({file})")), "{file}: {plots}");
