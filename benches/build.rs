@@ -187,12 +187,12 @@ impl<'a> Names<'a> {
             return format!("Table({})", self.table(table));
         }
         if let Some(part) = text.strip_prefix('&') {
-            let argument = if self.parts[part].is_empty() { "" } else { "of" };
-            let template = self.template;
-            return format!(
-                "Part(|run, {}| run.{template}_{part}({argument}), {part:?})",
-                if argument.is_empty() { "_" } else { "of" }
-            );
+            let name = format!("{}_{part}", self.template);
+            return if self.parts[part].is_empty() {
+                format!("Part(|run, _| run.{name}(), {part:?})")
+            } else {
+                format!("Part(Run::{name}, {part:?})")
+            };
         }
         if let Some(text) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             return format!("Text({text:?})");

@@ -15,7 +15,7 @@ case $mode in
 build)
     cargo build --release --package warpath-cli --package warpath-benches --bins
     mkdir -p "$bin"
-    for program in warpath bench bench-gpu bench-start bench-bitmap bench-flow bench-fsst bench-fsst-cpu bench-twig; do
+    for program in warpath bench; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     for peer in qj-0.1.4 qj-0.3.0; do

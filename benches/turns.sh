@@ -47,15 +47,15 @@ run() {
         whole "$bin" validate --workers 2
         ;;
     gpu)
-        "$bin/bench-gpu" --levels 3 "$data/twitter.ndjson" '$.user.lang' '$.lang' '$.user[?@ == "nl"]' \
+        "$bin/bench" kernels --levels 3 "$data/twitter.ndjson" '$.user.lang' '$.lang' '$.user[?@ == "nl"]' \
             '$.entities.hashtags[*].text'
-        "$bin/bench-gpu" --trees --brackets 20000000 "$data/twitter.ndjson"
-        "$bin/bench-gpu" --strict "$data/twitter.ndjson"
+        "$bin/bench" kernels --trees --brackets 20000000 "$data/twitter.ndjson"
+        "$bin/bench" kernels --strict "$data/twitter.ndjson"
         ;;
-    flow) "$bin/bench-flow" --copy --columns --packed "$data/twitter.ndjson" '$.user.lang' ;;
-    bitmap) "$bin/bench-bitmap" --cuda 0 --data kdd --columns 16,64 --threads 1 ;;
-    fsst) "$bin/bench-fsst" urls --strings 4000000 ;;
-    twig) "$bin/bench-twig" --cuda 0 --runs 4 --event-bytes 100000000 bar events ;;
+    flow) "$bin/bench" flow --copy --columns --packed "$data/twitter.ndjson" '$.user.lang' ;;
+    bitmap) "$bin/bench" bitmap --cuda 0 --data kdd --columns 16,64 --threads 1 ;;
+    fsst) "$bin/bench" fsst urls --strings 4000000 ;;
+    twig) "$bin/bench" twig --cuda 0 --runs 4 --event-bytes 100000000 bar events ;;
     *)
         echo "unknown case: $1" >&2
         return 2

@@ -21,7 +21,7 @@ build)
     target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
     cargo build --release --package warpath-cli --package warpath-tests --package warpath-benches --bins
     mkdir -p "$bin"
-    for program in warpath check generate bench-gpu bench-flow bench-start bench-bitmap bench-fsst bench-twig; do
+    for program in warpath check generate bench; do
         strip -o "$bin/$program" "${CARGO_TARGET_DIR:-target}/release/$program"
     done
     # The tests of the crate that loads the driver.

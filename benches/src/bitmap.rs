@@ -1,5 +1,5 @@
 //! Range queries over bitmap indexes, by every method: the workloads of Nelson et al. (2019), "GPU
-//! Acceleration of Range Queries over Large Data Sets". The `bench-bitmap` program is its command line.
+//! Acceleration of Range Queries over Large Data Sets". The `bench bitmap` program is its command line.
 //!
 //! | module | contents |
 //! |---|---|

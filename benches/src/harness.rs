@@ -11,7 +11,8 @@
 //! | [`values`] | the expected values, independent of their spelling |
 //! | [`process`] | the cost of one run of one program |
 //! | [`session`] | the order and number of runs, and the kept measurements |
-//! | [`components`] | the times that `bench-gpu` measures inside a device |
+//! | [`components`] | the times that `bench kernels` measures inside a device |
+//! | [`timing`] | the loops of measurements within one process |
 //! | [`record`] | result files |
 //! | [`report`], [`chart`] | tables and plots of results |
 //!
@@ -29,5 +30,6 @@ pub mod process;
 pub mod record;
 pub mod report;
 pub mod session;
+pub mod timing;
 pub mod tool;
 pub mod values;

@@ -1,4 +1,4 @@
-//! Tables and plots of the measurements of standing queries by `bench-twig`.
+//! Tables and plots of the measurements of standing queries by `bench twig`.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Result files of `bench-bitmap`: one JSON file per run.
+//! Result files of `bench bitmap`: one JSON file per run.
 
 use std::fs;
 use std::path::Path;

@@ -147,16 +147,19 @@ fn unescaped(json: Value) -> (u64, u64) {
     (chars, bytes)
 }
 
+/// The code of a part without parameters.
+type Code = fn(&mut Run) -> Value;
+
 /// A compiled template.
 #[derive(Debug)]
 pub(super) struct Template {
-    start: fn(&mut Run) -> Value,
-    record: fn(&mut Run) -> Value,
+    start: Code,
+    record: Code,
     /// The names of variables that all parts know.
     globals: &'static [&'static str],
     tables: &'static [(&'static str, &'static [Value])],
     /// Parts without parameters.
-    parts: &'static [(&'static str, fn(&mut Run) -> Value)],
+    parts: &'static [(&'static str, Code)],
 }
 
 impl Template {

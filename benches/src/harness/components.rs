@@ -1,4 +1,4 @@
-//! The output of `bench-gpu`, as components with times.
+//! The output of `bench kernels`, as components with times.
 //!
 //! Its lines end in prose. Of each line this module takes the name at its start and the milliseconds after
 //! the name. A line that names a query or a column (`$.user.lang: [178675] matches`, `$.user.lang as Utf8:

@@ -37,13 +37,13 @@ pub struct Case {
 pub enum Work {
     /// Whole programs.
     Tools(Vec<Tool>),
-    /// Kernels and copies on a device, by `bench-gpu`, with an index of the given levels, or of the needed
-    /// ones.
+    /// Kernels and copies on a device, by `bench kernels`, with an index of the given levels, or of the
+    /// needed ones.
     Components {
         /// The value of `--levels`.
         levels: Option<usize>,
     },
-    /// The kernels that make trees, of the file and of one line of brackets, by `bench-gpu`.
+    /// The kernels that make trees, of the file and of one line of brackets, by `bench kernels`.
     Trees {
         /// The value of `--brackets`.
         brackets: u64,

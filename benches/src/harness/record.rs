@@ -87,7 +87,7 @@ pub enum Checked {
     /// The tool has no results: it shows a limit.
     #[default]
     Nothing,
-    /// `bench-gpu` compares counts with those of the CPU before it prints.
+    /// `bench kernels` compares counts with those of the CPU before it prints.
     ByProgram,
 }
 

@@ -278,15 +278,15 @@ impl Session {
         process::read(&command, limit, |stdout| compare(serde_json::from_reader(stdout)?))
     }
 
-    /// Has `bench-gpu` time what happens on a device.
+    /// Has `bench kernels` time what happens on a device.
     fn components(&mut self, flags: Vec<String>, file: &Path, paths: Vec<String>) -> Vec<Seen> {
-        let mut bare = vec!["bench-gpu".to_owned()];
+        let mut bare = vec!["bench".to_owned(), "kernels".to_owned()];
         bare.extend(flags);
         bare.push(file.to_string_lossy().into_owned());
         bare.extend(paths);
         let version = self.settings.revision.clone().unwrap_or_default();
         let not_run = |why: String| {
-            vec![("bench-gpu".to_owned(), version.clone(), bare.clone(), Outcome::NotRun { why })]
+            vec![("bench kernels".to_owned(), version.clone(), bare.clone(), Outcome::NotRun { why })]
         };
         let Some(command) = self.places.resolve(bare.clone()) else {
             return not_run("not built: cargo build --release -p warpath-benches".into());

@@ -1,4 +1,4 @@
-//! Result files of `bench-twig`: JSON lines, one for each way in each case.
+//! Result files of `bench twig`: JSON lines, one for each way in each case.
 
 use std::fs;
 use std::path::Path;
@@ -127,7 +127,7 @@ pub fn load<P: AsRef<Path>>(files: &[P]) -> Result<Vec<Record>> {
 pub(super) mod tests {
     use super::*;
 
-    /// A line of a result file, as `bench-twig` writes it of XML documents.
+    /// A line of a result file, as `bench twig` writes it of XML documents.
     fn line(chart: &str, what: &str, threads: usize) -> String {
         format!(
             "{{\"chart\":\"{chart}\",\"what\":\"{what}\",\"threads\":{threads},\"queries\":256,\"nodes\":10,\"splits\":3,\

@@ -7,7 +7,7 @@
 //! busy machine.
 //!
 //! ```text
-//! cargo run --release -p warpath-benches --features libraries --bin bench-find
+//! cargo run --release -p warpath-benches --features libraries --bin bench -- find
 //! ```
 //!
 //! sonic-rs recommends `RUSTFLAGS='-C target-cpu=native'`; Warpath chooses its instructions when it runs.
@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -32,12 +31,12 @@ use warpath::{Engine, Find, Query};
 use warpath_answer::backend::Backend;
 use warpath_benches::generate::event_twigs::{self, Kind};
 use warpath_benches::generate::{Generator, Shape};
+use warpath_benches::harness::timing::Loop;
 use warpath_cpu::Cpu;
 use warpath_cpu::twig::json;
 
-/// Times calls over one record in memory.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// Rounds; the median and the least are shown.
     #[arg(long, default_value_t = 301)]
     rounds: usize,
@@ -204,27 +203,14 @@ fn ways<'a>(names: &'a [&'a str], engine: &'a Engine) -> Result<Vec<(&'static st
     ])
 }
 
-/// The times of the rounds of one way, in nanoseconds for each call.
-#[derive(Default)]
-struct Times(Vec<f64>);
-
-impl Times {
-    /// Calls `run`, which makes `calls` calls, for some milliseconds.
-    fn round(&mut self, millis: u64, calls: usize, mut run: impl FnMut() -> Result<()>) -> Result<()> {
-        let (start, mut count) = (Instant::now(), 0);
-        while start.elapsed().as_millis() < u128::from(millis) {
-            run()?;
-            count += calls;
-        }
-        self.0.push(start.elapsed().as_nanos() as f64 / count as f64);
-        Ok(())
+/// Calls `run`, which makes `calls` calls, for some milliseconds. Returns the nanoseconds of a call.
+fn round(millis: u64, calls: usize, mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed().as_millis() < u128::from(millis) {
+        run()?;
+        count += calls;
     }
-
-    /// The median and the least.
-    fn summary(&mut self) -> (f64, f64) {
-        self.0.sort_by(f64::total_cmp);
-        (self.0[self.0.len() / 2], self.0[0])
-    }
+    Ok(start.elapsed().as_nanos() as f64 / count as f64)
 }
 
 /// Times all ways of a case, and prints a table.
@@ -244,22 +230,17 @@ fn time(case: &Case, args: &Args, engine: &Engine) -> Result<()> {
     }
     let bytes = case.records.iter().map(Vec::len).sum::<usize>() / case.records.len();
     println!("\n{}, {bytes} bytes, $.{}", case.kind, case.names.join("."));
-    let mut times: Vec<Times> = ways.iter().map(|_| Times::default()).collect();
-    for _ in 0..args.rounds {
-        for ((_, way), times) in ways.iter_mut().zip(&mut times) {
-            times.round(args.millis, case.records.len(), || {
-                case.records.iter().try_for_each(|record| {
-                    black_box(way(black_box(record))?);
-                    Ok(())
-                })
-            })?;
-        }
-    }
-    let mut first = None;
-    for ((name, _), times) in ways.iter().zip(&mut times) {
-        let (median, least) = times.summary();
-        let ratio = median / *first.get_or_insert(median);
-        println!("  {name:24} {median:10.0} ns   least {least:10.0} ns   {ratio:7.2} ×");
+    let times = Loop::new(0, args.rounds).turns(&mut ways, |(_, way)| {
+        round(args.millis, case.records.len(), || {
+            case.records
+                .iter()
+                .try_for_each(|record| way(black_box(record)).map(|found| _ = black_box(found)))
+        })
+    })?;
+    let first = times[0].median();
+    for ((name, _), times) in ways.iter().zip(times) {
+        let (median, least) = (times.median(), times.least());
+        println!("  {name:24} {median:10.0} ns   least {least:10.0} ns   {:7.2} ×", median / first);
     }
     Ok(())
 }
@@ -278,30 +259,28 @@ fn time_subscriptions(kind: Kind, args: &Args) -> Result<()> {
         let found = standing.matches(event)?;
         ensure!(matcher.matches().eq(found.ids()), "other subscriptions match an event by itself");
     }
-    let mut times = Times::default();
-    for _ in 0..args.rounds {
-        times.round(args.millis, events.len(), || {
+    let times = Loop::new(0, args.rounds).turns(&mut [()], |()| {
+        round(args.millis, events.len(), || {
             events.iter().try_for_each(|event| {
                 black_box(standing.matches(black_box(event))?.len());
                 Ok(())
             })
-        })?;
-    }
-    let (median, least) = times.summary();
+        })
+    })?;
+    let (median, least) = (times[0].median(), times[0].least());
     println!("  {:24} {median:10.0} ns   least {least:10.0} ns", format!("{kind:?}").to_lowercase());
     Ok(())
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     println!("{}, records take turns, {} rounds", Cpu.name(), args.rounds);
     let engine = Engine::builder().backend(Arc::new(Cpu)).build()?;
     for case in cases() {
-        time(&case, &args, &engine)?;
+        time(&case, args, &engine)?;
     }
     println!("\nevent, 900 bytes, Standing::matches of 1,000 subscriptions");
     for kind in [Kind::Exact, Kind::Mixed] {
-        time_subscriptions(kind, &args)?;
+        time_subscriptions(kind, args)?;
     }
     Ok(())
 }

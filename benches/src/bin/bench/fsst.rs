@@ -2,10 +2,6 @@
 //! the CPU's cores; patterns over codes; and a copy kernel. Each time is also shown as a fraction of the
 //! copy's.
 //!
-//! ```text
-//! bench-fsst [--cuda NUMBER] [--strings N] [--runs N] [DATA...]
-//! ```
-//!
 //! Columns and results are resident in device memory. Kernels are timed by events, the CPU by the wall clock.
 //! Rates are of output, in 10⁹ bytes a second. The output of each way is compared with the strings before its
 //! time is shown. The first run is not counted.
@@ -13,19 +9,17 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use clap::Parser;
 use warpath::Error;
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::harness::machine;
+use warpath_benches::harness::timing::Loop;
 use warpath_device::cuda::Cuda;
 use warpath_device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
-use warpath_rivals::copy::CopyStage;
 use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_store::fsst::{CodeAutomaton, Codes, Pattern, StringColumn, StringKind};
 
-/// Times string columns on a device.
-#[derive(Parser)]
-struct Cli {
+#[derive(clap::Args)]
+pub struct Args {
     /// Columns: urls, names, records, random, equal
     #[arg(default_values = ["urls", "names", "records", "random", "equal"])]
     data: Vec<String>,
@@ -57,24 +51,18 @@ fn make(name: &str, urls: u64) -> Result<Strings> {
     Ok(make(count as u64, 1))
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-fn main() -> Result<()> {
-    let cli = Cli::parse();
+pub fn run(cli: &Args) -> Result<()> {
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
     let cuda = warpath_rivals::cuda(cli.cuda)?;
     for name in &cli.data {
-        bench(&cli, &cuda, name, &make(name, cli.strings)?)?;
+        bench(cli, &cuda, name, &make(name, cli.strings)?)?;
     }
     Ok(())
 }
 
 /// Measures one column.
-fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
+fn bench(cli: &Args, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
     let Strings { values, offsets } = strings;
     let start = Instant::now();
     let column = StringColumn::compress(StringKind::Binary, values, offsets, None)?;
@@ -89,7 +77,7 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         bytes / codes.codes.len() as f64,
         bytes / compressed / 1e9,
     );
-    let copy = copy(cuda, values, cli.runs)?;
+    let copy = Loop::new(1, cli.runs - 1).copy(cuda, values)?;
     println!(
         "  {:44} {:9.3} ms, moves {:7.1} GB/s",
         "copy kernel, of as many bytes",
@@ -132,14 +120,11 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         ensure!(step == Step::Stretches || places == *offsets, "{what}: strings elsewhere");
         show(what, milliseconds, &kernels);
     }
-    let mut times = Vec::new();
-    for _ in 0..cli.runs.min(5) {
-        let start = Instant::now();
-        let decoded = column.decode()?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-        ensure!(decoded.values == *values, "the CPU: other bytes");
-    }
-    show(&format!("CPU, {} threads, strings", rayon::current_num_threads()), median(times.split_off(1)), "");
+    let (times, ()) = Loop::new(1, cli.runs.min(5) - 1).time(|| {
+        ensure!(column.decode()?.values == *values, "the CPU: other bytes");
+        Ok(())
+    })?;
+    show(&format!("CPU, {} threads, strings", rayon::current_num_threads()), times.median() * 1e3, "");
     if name == "urls" {
         patterns(cli, cuda, &column)?;
     }
@@ -149,28 +134,18 @@ fn bench(cli: &Cli, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
 /// The median milliseconds of a stage's work without the first run, and the times of its kernels if they are
 /// several.
 fn time<S>(
-    cli: &Cli,
+    cli: &Args,
     stage: &mut S,
     device: impl Fn(&S) -> &Cuda,
     mut work: impl FnMut(&mut S) -> Result<(), Error>,
 ) -> Result<(f64, String)> {
-    let (mut times, mut last) = (Vec::new(), Vec::new());
-    for _ in 0..cli.runs {
-        device(stage).wait()?;
-        device(stage).start_timeline();
-        work(stage)?;
-        let (kernels, total) = device(stage).take_timeline()?;
-        times.push(f64::from(total));
-        last = kernels;
-    }
-    let kernels: Vec<String> =
-        last.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-    let kernels = if kernels.len() > 1 { format!(" ({})", kernels.join(", ")) } else { String::new() };
-    Ok((median(times.split_off(1)), kernels))
+    let kernels = Loop::new(1, cli.runs - 1).kernels(stage, device, &mut work)?;
+    let each = if kernels.each().count() > 1 { format!(" ({})", kernels.last()) } else { String::new() };
+    Ok((kernels.total(), each))
 }
 
 /// Measures patterns over codes, on the device and on the CPU. Rates are of uncompressed strings.
-fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
+fn patterns(cli: &Args, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     let mut stage = FsstMatchStage::new(cuda.queue()?);
     let mut on_device = DeviceCodes::default();
     on_device.load(stage.device(), &column.codes())?;
@@ -199,17 +174,4 @@ fn patterns(cli: &Cli, cuda: &Cuda, column: &StringColumn) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Milliseconds that the copy kernel takes for the strings.
-fn copy(cuda: &Cuda, values: &[u8], runs: usize) -> Result<f64> {
-    let mut stage = CopyStage::new(cuda.queue()?, values)?;
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        stage.device().start_timeline();
-        stage.run()?;
-        times.push(f64::from(stage.device().take_timeline()?.1));
-    }
-    ensure!(stage.download()? == values, "the copy kernel does not copy");
-    Ok(median(times.split_off(1)))
 }

@@ -1,9 +1,5 @@
 //! Times the parts of the way from the start of a process to its first result from a CUDA device.
 //!
-//! ```text
-//! bench-start [--device N] [--runs N] [--only WORD] [--cubins FOLDER] [FILE]
-//! ```
-//!
 //! Each row is of processes of its own, which do only the work that the row says comes before: this program
 //! starts itself again, once a run. Medians, and the fastest and slowest run, in milliseconds. With a file, a
 //! query is also counted over it (`$.user.lang`), by a CUDA device, in each way to get memory, and by the
@@ -23,11 +19,10 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
+use warpath_benches::harness::timing::Times;
 
-/// Times the steps between the start of a process and its first result from a CUDA device.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// The CUDA device of this number.
     #[arg(long, default_value_t = 0)]
     device: usize,
@@ -127,8 +122,7 @@ impl Clock {
     }
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     if let Some(name) = &args.part {
         let mut all = parts();
         all.extend(whole::parts());
@@ -136,7 +130,7 @@ fn main() -> Result<()> {
         let part =
             all.into_iter().find(|part| part.name == *name).with_context(|| format!("no part `{name}`"))?;
         let mut clock = Clock::start();
-        (part.run)(&args, &mut clock)?;
+        (part.run)(args, &mut clock)?;
         for (name, milliseconds) in clock.rows {
             println!("{name}\t{milliseconds}");
         }
@@ -144,7 +138,7 @@ fn main() -> Result<()> {
     }
     ensure!(args.runs > 0, "a median needs a run");
     // This process leaves the driver alone: a device that somebody has open is opened sooner by others.
-    let name = child(&std::env::current_exe()?, &args, &name_part(), false)?;
+    let name = child(&std::env::current_exe()?, args, &name_part(), false)?;
     println!("{}, {} runs a row, milliseconds: median (least to most)", name.trim_end(), args.runs);
     let mut all = parts();
     if args.cubins.is_some() {
@@ -158,7 +152,7 @@ fn main() -> Result<()> {
     all.retain(|part| args.only.as_ref().is_none_or(|word| part.name.contains(word.as_str())));
     for part in all {
         println!("\n{}: {}", part.name, part.about);
-        match times(&args, &part) {
+        match times(args, &part) {
             Ok(rows) => rows.iter().for_each(|(name, times)| show(name, times)),
             // The failure of one way does not affect the others.
             Err(error) => println!("    failed: {error:#}"),
@@ -199,7 +193,7 @@ fn times(args: &Args, part: &Part) -> Result<Vec<(String, Vec<f64>)>> {
 /// Runs a part in a process of its own, and returns its output.
 fn child(program: &Path, args: &Args, part: &Part, check: bool) -> Result<String> {
     let mut command = Command::new(program);
-    command.args(["--part", part.name, "--device"]).arg(args.device.to_string());
+    command.args(["start", "--part", part.name, "--device"]).arg(args.device.to_string());
     command.args(args.cubins.iter().flat_map(|folder| [Path::new("--cubins"), folder])).args(&args.file);
     command.args(check.then_some("--check"));
     command.envs(part.with.iter().copied()).stdin(Stdio::null());
@@ -210,8 +204,7 @@ fn child(program: &Path, args: &Args, part: &Part, check: bool) -> Result<String
 }
 
 fn show(name: &str, times: &[f64]) {
-    let mut times = times.to_vec();
-    times.sort_by(f64::total_cmp);
-    let (Some(least), Some(most)) = (times.first(), times.last()) else { return };
-    println!("    {name:<52} {:10.3} ({least:.3} to {most:.3})", times[times.len() / 2]);
+    let times = Times::new(times.to_vec());
+    let (median, least, most) = (times.median(), times.least(), times.most());
+    println!("    {name:<52} {median:10.3} ({least:.3} to {most:.3})");
 }

@@ -1,20 +1,30 @@
 //! Measures Warpath beside its peers, checks every result, and draws plots of the measurements; see
 //! `benches/README.md`.
 
+mod backend;
+mod bitmap;
+mod embed;
+#[cfg(feature = "libraries")]
+mod find;
+mod flow;
+mod fsst;
+mod fsst_cpu;
+mod kernels;
+mod start;
+mod twig;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::{Parser, Subcommand};
-use warpath_benches::bitmap;
 use warpath_benches::bitmap::record::Results;
 use warpath_benches::generate::Shape;
 use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
 use warpath_benches::harness::values::{self, Columns};
 use warpath_benches::harness::{data, process, report};
-use warpath_benches::twig;
 
 /// Measure Warpath beside its peers, check every result, and draw the figures.
 #[derive(Parser)]
@@ -28,7 +38,7 @@ struct Cli {
 enum Task {
     /// Measure on the CPU, beside the peers that benches/peers.sh installs
     Cpu(Measure),
-    /// Measure on a GPU, with `warpath` and `bench-gpu` from the folder of this program
+    /// Measure on a GPU, with `warpath` from the folder of this program
     Gpu(Measure),
     /// Make tables and plots of the result files
     Plot {
@@ -36,7 +46,7 @@ enum Task {
         #[arg(long, default_value = "docs/bench")]
         folder: PathBuf,
     },
-    /// Make tables and plots of what `bench-bitmap` measured
+    /// Make tables and plots of what `bench bitmap` measured
     BitmapPlots {
         /// Its result files; the results of a later one replace those of an earlier one
         #[arg(required = true)]
@@ -45,7 +55,7 @@ enum Task {
         #[arg(short = 'o', long, default_value = "docs/bench/bitmap")]
         folder: PathBuf,
     },
-    /// Make tables and plots of what `bench-twig` measured
+    /// Make tables and plots of what `bench twig` measured
     TwigPlots {
         /// Its result files; a later line replaces an earlier one of the same case
         #[arg(required = true)]
@@ -54,6 +64,27 @@ enum Task {
         #[arg(short = 'o', long, default_value = "docs/bench/twig")]
         folder: PathBuf,
     },
+    /// Time the CPU backend on text in memory, on one thread
+    Backend(backend::Args),
+    /// Time every kernel by events, over text that is resident on the device
+    Kernels(kernels::Args),
+    /// Time the way from host memory and from files to matches and columns on the host
+    Flow(flow::Args),
+    /// Time the steps between the start of a process and its first result from a CUDA device
+    Start(start::Args),
+    /// Time the union of random columns of a bitmap index, by every method
+    Bitmap(bitmap::Args),
+    /// Time standing queries
+    Twig(twig::Args),
+    /// Time string columns on a device
+    Fsst(fsst::Args),
+    /// Time the codec of strings on the CPU
+    FsstCpu(fsst_cpu::Args),
+    /// Time what a program that embeds the library pays
+    Embed(embed::Args),
+    /// Time calls over one record in memory, beside other libraries
+    #[cfg(feature = "libraries")]
+    Find(find::Args),
     /// Write a file of data
     #[command(hide = true)]
     MakeData { shape: Shape, path: PathBuf, bytes: u64 },
@@ -120,17 +151,30 @@ fn main() -> Result<()> {
         Task::Gpu(measure) => run(Suite::Gpu, &measure),
         Task::Plot { folder } => plot(&folder),
         Task::BitmapPlots { files, folder } => {
-            for file in bitmap::plot::write(&Results::load(&files)?, &folder)? {
+            for file in warpath_benches::bitmap::plot::write(&Results::load(&files)?, &folder)? {
                 println!("{}", folder.join(file).display());
             }
             Ok(())
         }
         Task::TwigPlots { files, folder } => {
-            for file in twig::plot::write(&twig::record::load(&files)?, &folder)? {
+            for file in
+                warpath_benches::twig::plot::write(&warpath_benches::twig::record::load(&files)?, &folder)?
+            {
                 println!("{}", folder.join(file).display());
             }
             Ok(())
         }
+        Task::Backend(args) => backend::run(&args),
+        Task::Kernels(args) => kernels::run(&args),
+        Task::Flow(args) => flow::run(&args),
+        Task::Start(args) => start::run(&args),
+        Task::Bitmap(args) => bitmap::run(&args),
+        Task::Twig(args) => twig::run(&args),
+        Task::Fsst(args) => fsst::run(&args),
+        Task::FsstCpu(args) => fsst_cpu::run(&args),
+        Task::Embed(args) => embed::run(&args),
+        #[cfg(feature = "libraries")]
+        Task::Find(args) => find::run(&args),
         Task::MakeData { shape, path, bytes } => data::make(shape, &path, bytes),
         Task::Reference { path, queries } => {
             let queries: Vec<Columns> = serde_json::from_str(&queries)?;

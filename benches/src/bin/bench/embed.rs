@@ -5,7 +5,7 @@
 //! of the rounds is shown, and the least.
 //!
 //! ```text
-//! cargo run --release -p warpath-benches --bin bench-embed
+//! cargo run --release -p warpath-benches --bin bench -- embed
 //! ```
 
 use std::hint::black_box;
@@ -14,14 +14,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
 use warpath::columns::{ColumnType, Schema};
 use warpath::{CancelToken, Engine, Error, Find, Input, InputBytes, Predicate, Program, Query};
 use warpath_benches::generate::{Shape, ndjson};
+use warpath_benches::harness::timing::{Loop, Times};
 
-/// Times what a program that embeds the library pays.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// Rounds of work over the text; the median and the least are shown.
     #[arg(long, default_value_t = 31)]
     rounds: usize,
@@ -62,21 +61,19 @@ fn time(
         let found = way()?;
         ensure!(!same || found == *wanted.get_or_insert(found), "{name} has another result: {found}");
     }
-    let mut times = vec![Vec::new(); ways.len()];
-    for _ in 0..rounds {
-        for ((_, way), times) in ways.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            black_box(way()?);
-            times.push(start.elapsed().as_secs_f64());
-        }
-    }
-    for ((name, _), times) in ways.iter().zip(&mut times) {
-        times.sort_by(f64::total_cmp);
-        let (median, least) = (times[times.len() / 2], times[0]);
-        let (median_unit, least_unit) = (median * 1e9 / units as f64, least * 1e9 / units as f64);
-        let rate =
-            if bytes > 0 { format!("   {:6.2} GB/s", bytes as f64 / median / 1e9) } else { String::new() };
-        println!("  {name:34} {median_unit:10.1} ns   least {least_unit:10.1} ns{rate}");
+    let times = Loop::new(0, rounds).turns(&mut ways, |(_, way)| {
+        let start = Instant::now();
+        black_box(way()?);
+        Ok(start.elapsed().as_secs_f64())
+    })?;
+    for ((name, _), times) in ways.iter().zip(times) {
+        let [median, least] = [times.median(), times.least()].map(|time| time * 1e9 / units as f64);
+        let rate = if bytes > 0 {
+            format!("   {:6.2} GB/s", bytes as f64 / times.median() / 1e9)
+        } else {
+            String::new()
+        };
+        println!("  {name:34} {median:10.1} ns   least {least:10.1} ns{rate}");
     }
     Ok(())
 }
@@ -249,13 +246,12 @@ fn cancellation(engine: &Engine, rounds: usize) -> Result<()> {
         drop(hits);
         drop(sender);
     }
-    times.sort_by(f64::total_cmp);
-    println!("\na result that waits ends {:.0} µs after its cancellation (median)", times[times.len() / 2]);
+    let median = Times::new(times).median();
+    println!("\na result that waits ends {median:.0} µs after its cancellation (median)");
     Ok(())
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     let text: &'static [u8] = ndjson(Shape::Events, 1, args.size * 1_000_000).leak();
     let lines = text.iter().filter(|byte| **byte == b'\n').count() as u64;
     let engine = Engine::builder().device(warpath::DeviceChoice::Cpu).build()?;

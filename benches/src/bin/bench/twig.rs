@@ -1,10 +1,6 @@
 //! Times standing queries. Twigs of XML are evaluated by Warpath's kernels, by the paper's kernel, on the CPU
 //! and by YFilter. Twigs of JSON events are timed from the text in memory to the ids.
 //!
-//! ```text
-//! bench-twig [--cuda NUMBER] [--runs N] [--json FILE] [CHART...]
-//! ```
-//!
 //! | chart | what changes | as in the paper's |
 //! |---|---|---|
 //! | `bar` | nothing: 1,024 twigs of 10 nodes, 1,000 documents of 25 kB | |
@@ -29,23 +25,21 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use clap::Parser;
+use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 use warpath_benches::generate::dblp;
 use warpath_benches::generate::twigs::Twigs;
 use warpath_benches::harness::machine;
+use warpath_benches::harness::timing::Loop;
 use warpath_device::cuda::Cuda;
 
 /// The total time of one kind's runs after which no further run starts. At least three runs are made, the
 /// first of which is dropped.
 const MOST_SECONDS: f64 = 4.0;
 
-/// Times standing queries.
-#[derive(Parser)]
-struct Cli {
+#[derive(clap::Args)]
+pub struct Args {
     /// Charts to measure
     #[arg(default_values = ["bar", "queries", "sizes", "batch", "speedup", "lengths", "events"])]
     charts: Vec<String>,
@@ -85,12 +79,11 @@ struct Case {
     bytes: usize,
 }
 
-fn main() -> Result<()> {
-    let cli = Cli::parse();
+pub fn run(cli: &Args) -> Result<()> {
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
     let cuda = cli.cuda.map(warpath_rivals::cuda).transpose()?;
-    let bench = Bench { cli: &cli, cuda: cuda.as_ref(), machine: machine::describe() };
+    let bench = Bench { cli, cuda: cuda.as_ref(), machine: machine::describe() };
     let counts = [32, 64, 128, 256, 512, 1024, 2048];
     for chart in &cli.charts {
         let all: Vec<Case> = match chart.as_str() {
@@ -151,29 +144,18 @@ fn cases(
 }
 
 struct Bench<'a> {
-    cli: &'a Cli,
+    cli: &'a Args,
     cuda: Option<&'a Cuda>,
     machine: String,
 }
 
 impl Bench<'_> {
     /// The median time of the runs in seconds, and the result of the last run.
-    fn time<T>(&self, mut run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
-        let mut times = Vec::new();
-        let mut last = None;
-        for _ in 0..self.cli.runs {
-            let start = Instant::now();
-            let found = run()?;
-            times.push(start.elapsed().as_secs_f64());
-            last = Some(found);
-            // If runs take long, two of them are as conclusive as six.
-            if times.len() > 2 && times.iter().sum::<f64>() > MOST_SECONDS {
-                break;
-            }
-        }
-        times.remove(0);
-        times.sort_by(f64::total_cmp);
-        Ok((times[times.len() / 2], last.context("no run")?))
+    fn time<T>(&self, run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+        // If runs take long, two of them are as conclusive as six.
+        let timing = Loop { most_seconds: MOST_SECONDS, ..Loop::new(1, self.cli.runs - 1) };
+        let (times, last) = timing.time(run)?;
+        Ok((times.median(), last))
     }
 
     fn record(&self, what: &serde_json::Value) -> Result<()> {
@@ -188,6 +170,16 @@ impl Bench<'_> {
 /// The documents of a measurement.
 fn documents(count: u64, size: usize) -> Vec<String> {
     (0..count).into_par_iter().map(|number| dblp::document(1, number, size)).collect()
+}
+
+/// The kernels that one run of a stage launches, with their times, on one line; and the time of all.
+fn kernels<S, E: Into<anyhow::Error>>(
+    stage: &mut S,
+    device: impl Fn(&S) -> &Cuda,
+    run: impl FnMut(&mut S) -> Result<(), E>,
+) -> Result<(String, f64)> {
+    let kernels = Loop::new(0, 1).kernels(stage, device, run)?;
+    Ok((kernels.last(), kernels.total()))
 }
 
 /// Has workers take the parts, each the next one that is left, and adds up the matches that they find.

@@ -1,24 +1,22 @@
 //! Times the FSST codec on the CPU and the crate `fsst-rs`: training, and compression and decompression on
-//! one core and on all. `bench-fsst-cpu [--mib 64] [DATA...]`, where data are the shapes `twitter`, `bestbuy`
+//! one core and on all. `bench fsst-cpu [--mib 64] [DATA...]`, where data are the shapes `twitter`, `bestbuy`
 //! and `walmart`, each as one text, and the columns `urls`, `records`, `names`, `random` and `equal`. Each
 //! string of a column is compressed on its own.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use clap::Parser;
 use rayon::prelude::*;
 use warpath_benches::generate::columns::{self, Strings};
 use warpath_benches::generate::{Shape, ndjson};
+use warpath_benches::harness::timing::Loop;
 use warpath_store::fsst::{CodeFault, Compressor, Decoder, SPLIT_CODES, Sample, Split, splits, train};
 
 /// Splits that one core decodes at a time.
 const SPLITS: usize = 64;
 
-/// Times the FSST codec on the CPU.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// Data to compress: twitter, bestbuy, walmart; urls, records, names, random, equal
     #[arg(default_values = ["twitter", "bestbuy", "walmart", "urls", "records", "names", "random", "equal"])]
     data: Vec<String>,
@@ -31,17 +29,15 @@ struct Args {
 }
 
 /// The seconds of the fastest of `rounds` calls.
-fn fastest(rounds: usize, mut run: impl FnMut()) -> f64 {
-    let times = (0..rounds).map(|_| {
-        let start = Instant::now();
+fn fastest(rounds: usize, mut run: impl FnMut()) -> Result<f64> {
+    let (times, ()) = Loop::new(0, rounds).time(|| {
         run();
-        start.elapsed().as_secs_f64()
-    });
-    times.min_by(f64::total_cmp).unwrap_or(f64::NAN)
+        Ok(())
+    })?;
+    Ok(times.least())
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     println!("{} threads; bytes are those of the strings; ratio: bytes a code", rayon::current_num_threads());
     println!(
         "{:9} {:9} {:>9} {:>7} {:>14} {:>14} {:>16} {:>16}",
@@ -52,9 +48,9 @@ fn main() -> Result<()> {
         let shape = name.parse().ok().filter(|shape| *shape != Shape::Urls);
         match shape {
             Some(shape) => {
-                measure(name, &Strings { values: ndjson(shape, 1, bytes), offsets: Vec::new() }, &args)?;
+                measure(name, &Strings { values: ndjson(shape, 1, bytes), offsets: Vec::new() }, args)?;
             }
-            None => measure(name, &column(name, bytes)?, &args)?,
+            None => measure(name, &column(name, bytes)?, args)?,
         }
     }
     Ok(())
@@ -81,7 +77,7 @@ fn measure(name: &str, Strings { values, offsets }: &Strings, args: &Args) -> Re
     let table = train(&sample());
     let train_seconds = fastest(args.rounds, || {
         black_box(train(&sample()));
-    });
+    })?;
     let compressor = Compressor::new(&table);
     let (mut codes, mut ends) = (Vec::new(), Vec::new());
     let compress_seconds = fastest(args.rounds, || {
@@ -92,7 +88,7 @@ fn measure(name: &str, Strings { values, offsets }: &Strings, args: &Args) -> Re
         } else {
             compressor.compress_strings(values, offsets, &mut codes, &mut ends);
         }
-    });
+    })?;
     let all_compress_seconds = fastest(args.rounds, || {
         if is_text {
             compressor.compress_parallel(values, &mut Vec::with_capacity(codes.len()));
@@ -105,17 +101,18 @@ fn measure(name: &str, Strings { values, offsets }: &Strings, args: &Args) -> Re
                 compressor.compress_strings(values, offsets, &mut Vec::new(), &mut Vec::new());
             });
         }
-    });
+    })?;
     let decoder = Decoder::new(&table);
     let mut room = vec![0; values.len()];
     let mut decoded = Ok(0);
-    let seconds = fastest(args.rounds, || decoded = decoder.decode(&codes, &mut room));
+    let seconds = fastest(args.rounds, || decoded = decoder.decode(&codes, &mut room))?;
     ensure!(decoded == Ok(values.len()) && room == *values, "{name} comes back changed");
     room.fill(0);
     let (splits, len) = splits(&table, &codes)?;
     let mut all_decoded = Ok(());
-    let all_seconds =
-        fastest(args.rounds, || all_decoded = decode_on_all_cores(&decoder, &codes, &splits, len, &mut room));
+    let all_seconds = fastest(args.rounds, || {
+        all_decoded = decode_on_all_cores(&decoder, &codes, &splits, len, &mut room);
+    })?;
     all_decoded?;
     ensure!(room == *values, "{name} comes back changed");
     let megabytes = values.len() as f64 / 1e6;
@@ -161,7 +158,7 @@ fn measure_other(name: &str, values: &[u8], offsets: &[u64], args: &Args) -> Res
         _ => offsets.windows(2).map(|bounds| &values[bounds[0] as usize..bounds[1] as usize]).collect(),
     };
     let compressor = fsst::Compressor::train(&strings);
-    let train_seconds = fastest(args.rounds, || drop(fsst::Compressor::train(&strings)));
+    let train_seconds = fastest(args.rounds, || drop(fsst::Compressor::train(&strings)))?;
     let longest = strings.iter().map(|string| string.len()).max().unwrap_or(0);
     let mut buffer = Vec::with_capacity(2 * longest + 16);
     let mut codes = Vec::new();
@@ -176,12 +173,12 @@ fn measure_other(name: &str, values: &[u8], offsets: &[u64], args: &Args) -> Res
             }
             codes.extend_from_slice(&buffer);
         }
-    });
+    })?;
     let decompressor = compressor.decompressor();
     let mut room: Vec<u8> = Vec::with_capacity(values.len() + 64);
     let mut len = 0;
     let seconds =
-        fastest(args.rounds, || len = decompressor.decompress_into(&codes, room.spare_capacity_mut()));
+        fastest(args.rounds, || len = decompressor.decompress_into(&codes, room.spare_capacity_mut()))?;
     ensure!(len == values.len(), "{name} comes back changed from fsst-rs");
     let megabytes = values.len() as f64 / 1e6;
     println!(

@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use clap::Parser;
 use warpath::DeviceChoice;
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Plan};
 use warpath_benches::bitmap::data::{DataSet, ratio};
@@ -22,10 +21,8 @@ use warpath_benches::harness::machine;
 use warpath_core::wah::WahBuf;
 use warpath_device::cuda::{Cuda, Settings};
 
-/// Time the union of random columns of a bitmap index, by every method.
-#[derive(Parser)]
-#[command(version)]
-struct Cli {
+#[derive(clap::Args)]
+pub struct Args {
     /// The data sets
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["kdd", "bpa", "linkage", "zipf"])]
     data: Vec<DataSet>,
@@ -75,21 +72,20 @@ struct Cli {
     json: Option<PathBuf>,
 }
 
-fn main() -> Result<()> {
-    let cli = Cli::parse();
+pub fn run(cli: &Args) -> Result<()> {
     ensure!(cli.scale > 0.0 && cli.scale <= 1.0, "--scale: {} is no part of the rows", cli.scale);
     ensure!(cli.runs > 0, "--runs: none");
     ensure!(cli.columns.iter().all(|columns| *columns > 0), "--columns: a union of none");
     ensure!(cli.threads.iter().all(|threads| *threads > 0), "--threads: none");
     if let [file, expression] = &cli.range[..] {
-        return range(&cli, file, expression);
+        return range(cli, file, expression);
     }
     let settings = Settings { registers: cli.registers, ..warpath_rivals::settings() };
     let cuda = cli.cuda.map(|number| Cuda::with_settings(number, settings)).transpose()?.map(Rc::new);
     let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
     println!("{}", results.machine);
     for set in &cli.data {
-        bench(&cli, cuda.as_ref(), *set, &mut results)?;
+        bench(cli, cuda.as_ref(), *set, &mut results)?;
         // Saved after each set, so that a run that ends early keeps its results.
         if let Some(file) = &cli.json {
             results.save(file)?;
@@ -101,7 +97,7 @@ fn main() -> Result<()> {
 /// Times `warpath bitmap range --count` without the start of a process and of a device, by N threads or on a
 /// device. The first run includes the cost that an engine has once: pinned memory and modules. If it is
 /// resident, the first run alone opens, plans and checks the index.
-fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
+fn range(cli: &Args, file: &str, expression: &str) -> Result<()> {
     let mut engine = BitmapEngine::new(&cli.cuda.map_or(DeviceChoice::Cpu, DeviceChoice::Cuda))?;
     if let [threads] = cli.threads[..] {
         engine = engine.with_threads(threads);
@@ -144,7 +140,7 @@ fn range(cli: &Cli, file: &str, expression: &str) -> Result<()> {
 }
 
 /// The methods for a workload. If `is_most` is false, the reduction in pairs runs on the most threads only.
-fn candidates(cli: &Cli, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<Candidate>> {
+fn candidates(cli: &Args, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<Candidate>> {
     let mut threads = cli.threads.clone();
     if threads.is_empty() {
         threads = vec![1, 2, 4, 8, 16];
@@ -167,7 +163,7 @@ fn candidates(cli: &Cli, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<C
     Ok(all)
 }
 
-fn bench(cli: &Cli, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results) -> Result<()> {
+fn bench(cli: &Args, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results) -> Result<()> {
     let start = Instant::now();
     let rows = ((set.rows() as f64 * cli.scale) as u64).max(1);
     let table = set.make(rows, cli.seed);
@@ -247,20 +243,18 @@ fn bench(cli: &Cli, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::Args as _;
 
     use super::*;
 
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+    fn parse(text: &str) -> Args {
+        let matches = Args::augment_args(clap::Command::new("bitmap")).get_matches_from(text.split(' '));
+        clap::FromArgMatches::from_arg_matches(&matches).unwrap()
     }
 
     #[test]
     fn a_small_run_measures_everything() {
-        let cli = Cli::parse_from(
-            "bench-bitmap --scale 0.0001 --columns 4,64 --threads 1,2 --runs 2 --data zipf".split(' '),
-        );
+        let cli = parse("bitmap --scale 0.0001 --columns 4,64 --threads 1,2 --runs 2 --data zipf");
         let mut results = Results::default();
         bench(&cli, None, DataSet::Zipf, &mut results).unwrap();
         assert_eq!((results.data.len(), results.data[0].rows), (1, 3200));
@@ -268,7 +262,7 @@ mod tests {
         let counts =
             [4, 64].map(|columns| results.times.iter().filter(|times| times.columns == columns).count());
         assert_eq!(counts, [1 + rivals, 2 + rivals]);
-        let cli = Cli::parse_from("bench-bitmap --scale 0.0001 --only x".split(' '));
+        let cli = parse("bitmap --scale 0.0001 --only x");
         let error = bench(&cli, None, DataSet::Zipf, &mut results).err();
         assert!(error.is_some_and(|error| error.to_string().contains("no method \"x\"")));
     }

@@ -1,21 +1,19 @@
-//! Times the CPU backend on text in memory, on one thread: `bench-cpu FILE PROGRAM...`, where spaces separate
-//! the paths of one program. With `--strict` the check of records by all of RFC 8259 is timed, too.
+//! Times the CPU backend on text in memory, on one thread: `bench backend FILE PROGRAM...`, where spaces
+//! separate the paths of one program. With `--strict` the check of records by all of RFC 8259 is timed, too.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
-use clap::Parser;
 use warpath::{Program, Query, Want};
 use warpath_answer::backend::Backend;
+use warpath_benches::harness::timing::Loop;
 use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 
-/// Times the CPU backend on text in memory.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// The text; its last, cut line is left out.
     file: PathBuf,
     /// Programs, each of one path or of several with spaces between them.
@@ -27,7 +25,7 @@ struct Args {
     /// Rounds; the fastest and the median are shown.
     #[arg(long, default_value_t = 41)]
     rounds: usize,
-    /// Ask for the matches, too, not for counts alone.
+    /// Also the matches, not counts alone.
     #[arg(long)]
     matches: bool,
     /// Time the check of strict mode by itself.
@@ -35,21 +33,14 @@ struct Args {
     strict: bool,
 }
 
-/// Calls a function `rounds` times, and returns its rates as text: the fastest, and the median.
-fn rates(rounds: usize, bytes: usize, mut run: impl FnMut() -> Result<()>) -> Result<String> {
-    let mut times = Vec::new();
-    for _ in 0..rounds {
-        let start = Instant::now();
-        run()?;
-        times.push(start.elapsed().as_secs_f64());
-    }
-    times.sort_by(f64::total_cmp);
+/// The rates of a function as text: the fastest, and the median.
+fn rates(rounds: usize, bytes: usize, run: impl FnMut() -> Result<()>) -> Result<String> {
+    let (times, ()) = Loop::new(0, rounds).time(run)?;
     let rate = |time: f64| bytes as f64 / time / 1e9;
-    Ok(format!("{:.2} GB/s (median {:.2})", rate(times[0]), rate(times[times.len() / 2])))
+    Ok(format!("{:.2} GB/s (median {:.2})", rate(times.least()), rate(times.median())))
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     let mut text = Vec::new();
     File::open(&args.file)?.take(args.mib << 20).read_to_end(&mut text)?;
     let end = text.iter().rposition(|byte| *byte == b'\n').context("no line ends")? + 1;

@@ -1,11 +1,6 @@
 //! Times the way from host memory and from files to matches and columns on the host, and the copy alone in
 //! the same run.
 //!
-//! ```text
-//! bench-flow [--device cpu|N,N...] [--runs N] [--workers N] [--partition-size BYTES] [--copy]
-//!            [--packed] [--columns | --column TYPE=PATH...] [--on-device] [--resident] [--index FILE.wpi] FILE [PATH...]
-//! ```
-//!
 //! An engine is made once, and runs once before it is timed: `warpath query --stats` shows the set-up.
 //!
 //! * With `--copy`, the CUDA devices also read the file's bytes from pinned memory, with the kernels and
@@ -21,26 +16,26 @@
 //! integers. Medians, and the fastest and slowest run; rates are of input, in 10⁹ bytes a second.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
 use warpath::columns::{Column, ColumnBatch, ColumnType, DeviceBatch, Schema, Values};
 use warpath::packed::{PackOptions, PackedFile, pack};
 use warpath::{Answers, DeviceChoice, Engine, IndexFile, Program, Query, TextForm, Want};
-use warpath_answer::backend::{Backend, Buffer};
+use warpath_answer::answer::Answer;
+use warpath_answer::backend::{Backend, Buffer, Worker};
+use warpath_benches::harness::timing::{Loop, Times};
 use warpath_cpu::Cpu;
 use warpath_device::Together;
 use warpath_device::cuda::Cuda;
 use warpath_device::{Accelerator, Pipeline};
 use warpath_store::packed::PackedText;
 
-/// Times the way from host memory and from files to matches on the host.
-#[derive(Parser)]
-struct Args {
+#[derive(clap::Args)]
+pub struct Args {
     /// The CUDA devices of these numbers, or `cpu`.
     #[arg(long, default_value = "0")]
     device: String,
@@ -50,7 +45,7 @@ struct Args {
     workers: Option<usize>,
     #[arg(long)]
     partition_size: Option<usize>,
-    /// Also from page-locked memory.
+    /// Also from pinned memory.
     #[arg(long)]
     copy: bool,
     /// Also packed: from a file, and from pinned memory, in groups as `warpath pack` makes them.
@@ -183,8 +178,7 @@ fn tally(text: &[u8], set: &ColumnSet) -> Result<Tally> {
     Ok(tally)
 }
 
-fn main() -> Result<()> {
-    let args = Args::parse();
+pub fn run(args: &Args) -> Result<()> {
     let queries = args.paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let text = std::fs::read(&args.file).with_context(|| args.file.display().to_string())?;
@@ -222,7 +216,7 @@ fn main() -> Result<()> {
         Ok(())
     };
     flow("file in the page cache", &|want| Ok(engine.open(&args.file)?.answers(program.clone(), want)))?;
-    let packed = if args.packed { Some(Packed::new(&args, bytes)?) } else { None };
+    let packed = if args.packed { Some(Packed::new(args, bytes)?) } else { None };
     if let Some(Packed { path, .. }) = &packed {
         flow("packed file in the page cache", &|want| Ok(engine.open(path)?.answers(program.clone(), want)))?;
     }
@@ -276,111 +270,145 @@ fn main() -> Result<()> {
         }
     }
     if args.copy {
-        pinned(&args, &text, &program, want, &sets)?;
+        pinned(args, &text, &program, want, &sets)?;
     }
     if let Some(packed) = packed.filter(|_| args.device != "cpu") {
-        packed_pinned(&args, &packed, &program, (want, bytes))?;
+        packed_pinned(args, &packed, &program, (want, bytes))?;
     }
     Ok(())
 }
 
+/// Devices that work together, and texts in pinned memory for them.
+struct Pinned {
+    queues: Vec<Cuda>,
+    pipeline: Together,
+    threads: usize,
+    parts: Vec<(Buffer, usize)>,
+}
+
+impl Pinned {
+    /// Divides what `rest` returns into parts: it is called with the preferred size of a part in bytes, until
+    /// it has no further one.
+    fn new<'a>(args: &Args, mut next: impl FnMut(usize) -> Result<Option<&'a [u8]>>) -> Result<Self> {
+        let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
+        let (mut size, mut threads) = (usize::MAX, 0);
+        for number in args.numbers()? {
+            let pipeline = Pipeline::new(Cuda::new(number)?)?;
+            let (its_size, workers) = pipeline.buffered_partitions();
+            (size, threads) = (size.min(its_size), threads + workers);
+            queues.push(pipeline.device().queue()?);
+            devices.push(Arc::new(pipeline));
+        }
+        let pipeline = Together::new(devices)?;
+        let mut parts = Vec::new();
+        while let Some(part) = next(args.partition_size.unwrap_or(size))? {
+            let mut buffer = pipeline.buffer(part.len())?;
+            buffer[..part.len()].copy_from_slice(part);
+            parts.push((buffer, part.len()));
+        }
+        Ok(Self { queues, pipeline, threads: args.workers.unwrap_or(threads), parts })
+    }
+
+    /// Has each thread's worker take the next part until there is none. Returns the sum of what `work`
+    /// returns.
+    fn deal<T: Default + Send>(
+        &self,
+        work: impl Fn(&mut dyn Worker, &[u8]) -> Result<T> + Sync,
+        add: impl Fn(&mut T, T) + Sync,
+    ) -> Result<T> {
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(T::default()));
+        let run = |number: usize| -> Result<()> {
+            let mut worker = self.pipeline.worker(number)?;
+            let mut its = T::default();
+            while let Some((buffer, len)) = self.parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                add(&mut its, work(&mut *worker, &buffer[..*len])?);
+            }
+            add(&mut all.lock().expect("no thread panics"), its);
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let run = &run;
+            let all: Vec<_> = (0..self.threads).map(|number| scope.spawn(move || run(number))).collect();
+            all.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
+        })?;
+        Ok(all.into_inner().expect("no thread panics"))
+    }
+
+    /// Times matches, and the copies alone. Rates are of `bytes` of text.
+    fn time(
+        &self,
+        runs: usize,
+        (name, copies): (&str, &str),
+        (want, bytes): (u64, f64),
+        count: impl Fn(&mut dyn Worker, &[u8]) -> Result<Answer> + Sync,
+    ) -> Result<()> {
+        let flow = time(runs, || {
+            let found = self.deal(
+                |worker, part| {
+                    let answer = count(worker, part)?;
+                    Ok(answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>())
+                },
+                |sum, count| *sum += count,
+            )?;
+            ensure!(found == want, "{found} matches, the CPU has {want}");
+            Ok(())
+        })?;
+        show(name, &flow, bytes);
+        let most = self.parts.iter().map(|(_, len)| *len).max().unwrap_or(0);
+        let mut arrays =
+            self.queues.iter().map(|queue| queue.alloc::<u8>(most)).collect::<Result<Vec<_>, _>>()?;
+        let alone = time(runs, || {
+            for (number, (buffer, len)) in self.parts.iter().enumerate() {
+                let device = number % self.queues.len();
+                // SAFETY: the parts live and stay as they are until the queues have been waited for.
+                unsafe { self.queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
+            }
+            self.queues.iter().try_for_each(Accelerator::wait)?;
+            Ok(())
+        })?;
+        show(copies, &alone, bytes);
+        println!(
+            "    matches take {:.3} times as long as the copies",
+            flow.wall.median() / alone.wall.median()
+        );
+        Ok(())
+    }
+}
+
 /// Times pinned memory: with all kernels, and the copies alone, with the same number of threads.
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
-    let mut queues = Vec::new();
-    let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
-    let (mut size, mut threads) = (usize::MAX, 0);
-    for number in args.numbers()? {
-        let pipeline = Pipeline::new(Cuda::new(number)?)?;
-        let (its_size, workers) = pipeline.buffered_partitions();
-        (size, threads) = (size.min(its_size), threads + workers);
-        queues.push(pipeline.device().queue()?);
-        devices.push(Arc::new(pipeline));
-    }
-    let pipeline = Together::new(devices)?;
-    let size = args.partition_size.unwrap_or(size);
-    let threads = args.workers.unwrap_or(threads);
-    let mut parts: Vec<(Buffer, usize)> = Vec::new();
     let mut rest = text;
-    while !rest.is_empty() {
+    let pinned = Pinned::new(args, |size| {
         let head = &rest[..size.min(rest.len())];
         let len = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
-        let mut buffer = pipeline.buffer(len)?;
-        buffer[..len].copy_from_slice(&rest[..len]);
-        parts.push((buffer, len));
-        rest = &rest[len..];
-    }
-    let bytes = text.len() as f64;
-    let (next, found) = (AtomicUsize::new(0), AtomicU64::new(0));
-    // Each thread takes the next part until there is none.
-    let deal = |work: &mut dyn FnMut(&[u8]) -> Result<()>| -> Result<()> {
-        while let Some((buffer, len)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            work(&buffer[..*len])?;
-        }
-        Ok(())
-    };
-    let on_threads = |thread: &(dyn Fn(usize) -> Result<()> + Sync)| -> Result<()> {
-        next.store(0, Ordering::Relaxed);
-        found.store(0, Ordering::Relaxed);
-        thread::scope(|scope| {
-            let all: Vec<_> = (0..threads).map(|number| scope.spawn(move || thread(number))).collect();
-            all.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
-        })
-    };
-    let times = time(args.runs, || {
-        on_threads(&|number| {
-            let mut worker = pipeline.worker(number)?;
-            deal(&mut |part| {
-                let answer = worker.answer(part, program, Want::default().matches(true))?;
-                let count = answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
-                found.fetch_add(count, Ordering::Relaxed);
-                Ok(())
-            })
-        })?;
-        let found = found.load(Ordering::Relaxed);
-        ensure!(found == want, "{found} matches, the CPU has {want}");
-        Ok(())
+        let (part, others) = rest.split_at(len);
+        rest = others;
+        Ok((!part.is_empty()).then_some(part))
     })?;
-    show("page-locked memory -> matches", &times, bytes);
-    let flow = times.median();
-
+    let bytes = text.len() as f64;
     for set in sets {
-        let (want, made) = (tally(text, set)?, Mutex::new(Tally::default()));
-        let arrow = set.schema.to_arrow();
+        let (want, arrow) = (tally(text, set)?, set.schema.to_arrow());
         let times = time(args.runs, || {
-            *made.lock().expect("no thread panics") = Tally::default();
-            on_threads(&|number| {
-                let mut worker = pipeline.worker(number)?;
-                let mut its = Tally::default();
-                deal(&mut |part| {
+            let made = pinned.deal(
+                |worker, part| {
+                    let mut tally = Tally::default();
                     for piece in worker.answer(part, set.schema.program(), set.want())?.pieces {
-                        its.add(&piece.columns);
+                        tally.add(&piece.columns);
                         drop(piece.columns.into_arrow(&arrow)?);
                     }
-                    Ok(())
-                })?;
-                made.lock().expect("no thread panics").merge(&its);
-                Ok(())
-            })?;
-            let made = *made.lock().expect("no thread panics");
+                    Ok(tally)
+                },
+                |all: &mut Tally, its| all.merge(&its),
+            )?;
             ensure!(made == want, "{made:?}, the CPU has {want:?}");
             Ok(())
         })?;
         show(&format!("page-locked memory -> {}", set.name), &times, bytes);
     }
-
-    let mut arrays = queues.iter().map(|queue| queue.alloc::<u8>(size)).collect::<Result<Vec<_>, _>>()?;
-    let times = time(args.runs, || {
-        for (number, (buffer, len)) in parts.iter().enumerate() {
-            let device = number % queues.len();
-            // SAFETY: the parts live and stay as they are until the queues have been waited for.
-            unsafe { queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
-        }
-        queues.iter().try_for_each(Accelerator::wait)?;
-        Ok(())
-    })?;
-    show("the copies alone", &times, bytes);
-    println!("    matches take {:.3} times as long as the copies", flow / times.median());
-    Ok(())
+    let names = ("page-locked memory -> matches", "the copies alone");
+    pinned.time(args.runs, names, (want, bytes), |worker, part| {
+        Ok(worker.answer(part, program, Want::default().matches(true))?)
+    })
 }
 
 /// The file, packed.
@@ -410,78 +438,26 @@ impl Packed {
 }
 
 /// Times packed text in pinned memory: with all kernels, and the copies alone. Rates are of unpacked text.
-fn packed_pinned(args: &Args, packed: &Packed, program: &Program, (want, bytes): (u64, f64)) -> Result<()> {
-    let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
-    let mut threads = 0;
-    for number in args.numbers()? {
-        let pipeline = Pipeline::new(Cuda::new(number)?)?;
-        threads += pipeline.buffered_partitions().1;
-        queues.push(pipeline.device().queue()?);
-        devices.push(Arc::new(pipeline));
-    }
-    let pipeline = Together::new(devices)?;
-    let threads = args.workers.unwrap_or(threads);
-    let (mut groups, mut most): (Vec<(Buffer, usize)>, usize) = (Vec::new(), 0);
-    for number in 0..packed.file.info().groups as usize {
+fn packed_pinned(args: &Args, packed: &Packed, program: &Program, counted: (u64, f64)) -> Result<()> {
+    let mut groups = 0..packed.file.info().groups as usize;
+    let pinned = Pinned::new(args, |_| {
+        let Some(number) = groups.next() else { return Ok(None) };
         let (group, _) = packed.file.group_bytes(number);
         PackedText::new(group, "group")?.group().verify().map_err(anyhow::Error::msg)?;
-        let mut buffer = pipeline.buffer(group.len())?;
-        buffer[..group.len()].copy_from_slice(group);
-        groups.push((buffer, group.len()));
-        most = most.max(group.len());
-    }
-    let (next, found) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let times = time(args.runs, || {
-        next.store(0, Ordering::Relaxed);
-        found.store(0, Ordering::Relaxed);
-        let work = |number: usize| -> Result<()> {
-            let mut worker = pipeline.worker(number)?;
-            while let Some((buffer, len)) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let text = PackedText::new(&buffer[..*len], "group")?;
-                let wanted = Want::default().matches(true);
-                let answer = worker.answer_packed(&text, program, wanted, false)?;
-                let count = answer.pieces.iter().flat_map(|piece| &piece.counts).sum::<u64>();
-                found.fetch_add(count, Ordering::Relaxed);
-            }
-            Ok(())
-        };
-        thread::scope(|scope| {
-            let all: Vec<_> = (0..threads).map(|number| scope.spawn(move || work(number))).collect();
-            all.into_iter().try_for_each(|thread| thread.join().expect("a thread that does not panic"))
-        })?;
-        let found = found.load(Ordering::Relaxed);
-        ensure!(found == want, "{found} matches, the CPU has {want}");
-        Ok(())
+        Ok(Some(group))
     })?;
-    show("packed, page-locked memory -> matches", &times, bytes);
-    let flow = times.median();
-    let mut arrays = queues.iter().map(|queue| queue.alloc::<u8>(most)).collect::<Result<Vec<_>, _>>()?;
-    let times = time(args.runs, || {
-        for (number, (buffer, len)) in groups.iter().enumerate() {
-            let device = number % queues.len();
-            // SAFETY: the groups live and stay as they are until the queues have been waited for.
-            unsafe { queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
-        }
-        queues.iter().try_for_each(Accelerator::wait)?;
-        Ok(())
-    })?;
-    show("packed, the copies alone", &times, bytes);
-    println!("    matches take {:.3} times as long as the copies", flow / times.median());
-    Ok(())
+    let names = ("packed, page-locked memory -> matches", "packed, the copies alone");
+    pinned.time(args.runs, names, counted, |worker, part| {
+        let wanted = Want::default().matches(true);
+        Ok(worker.answer_packed(&PackedText::new(part, "group")?, program, wanted, false)?)
+    })
 }
 
 /// The times of some runs.
-struct Times {
-    /// Elapsed seconds, in ascending order.
-    wall: Vec<f64>,
+struct Flow {
+    wall: Times,
     /// The mean processor seconds of all threads in a run. `None` if the system does not report them.
     cpu: Option<f64>,
-}
-
-impl Times {
-    fn median(&self) -> f64 {
-        self.wall[self.wall.len() / 2]
-    }
 }
 
 /// The processor seconds of all threads of this process. Linux reports them in hundredths.
@@ -494,29 +470,16 @@ fn processor_seconds() -> Option<f64> {
 }
 
 /// The times of some runs, after one that is not counted.
-fn time(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Times> {
+fn time(runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Flow> {
     run()?;
-    let mut wall = Vec::with_capacity(runs);
     let before = processor_seconds();
-    for _ in 0..runs.max(1) {
-        let start = Instant::now();
-        run()?;
-        wall.push(start.elapsed().as_secs_f64());
-    }
-    let spent = |after: f64| Some((after - before?) / wall.len() as f64);
-    let cpu = processor_seconds().and_then(spent);
-    wall.sort_by(f64::total_cmp);
-    Ok(Times { wall, cpu })
+    let (wall, ()) = Loop::new(0, runs).time(run)?;
+    let cpu = processor_seconds().and_then(|after| Some((after - before?) / runs.max(1) as f64));
+    Ok(Flow { wall, cpu })
 }
 
-fn show(name: &str, times: &Times, bytes: f64) {
-    let (median, wall) = (times.median(), &times.wall);
-    let cpu = times.cpu.map_or_else(String::new, |cpu| format!(", {:.0} ms of processors", cpu * 1e3));
-    println!(
-        "{name:<80} {:8.2} ms ({:.2} to {:.2}) {:8.2} GB/s{cpu}",
-        median * 1e3,
-        wall[0] * 1e3,
-        wall[wall.len() - 1] * 1e3,
-        bytes / median / 1e9
-    );
+fn show(name: &str, Flow { wall, cpu }: &Flow, bytes: f64) {
+    let [median, least, most] = [wall.median(), wall.least(), wall.most()].map(|seconds| seconds * 1e3);
+    let cpu = cpu.map_or_else(String::new, |cpu| format!(", {:.0} ms of processors", cpu * 1e3));
+    println!("{name:<80} {median:8.2} ms ({least:.2} to {most:.2}) {:8.2} GB/s{cpu}", bytes / median / 1e6);
 }

@@ -10,7 +10,7 @@ use warpath_cpu::twig::{TwigSet, xml};
 use warpath_device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
 use warpath_lang::twig::Twig;
 
-use super::{Bench, documents, shared};
+use super::{Bench, documents, kernels, shared};
 
 impl Bench<'_> {
     /// Documents of about `size` bytes, from their text to their matches, on the CPU and on the device.
@@ -104,13 +104,10 @@ impl Bench<'_> {
             })?;
             ensure!(found == want, "the device finds {found}, not {want}");
             show("gpu", workers, seconds, found)?;
-            let (stage, (text, begins)) = (&mut stages[0], &locked[0]);
-            stage.device().start_timeline();
-            stage.run(text, begins)?;
-            let (kernels, total) = stage.device().take_timeline()?;
-            let kernels: Vec<String> =
-                kernels.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-            println!("    one batch of {} bytes: {total:.3} ms; {}", text.len(), kernels.join(", "));
+            let (text, begins) = &locked[0];
+            let (kernels, total) =
+                kernels(&mut stages[0], TwigXmlStage::device, |stage| stage.run(text, begins).map(drop))?;
+            println!("    one batch of {} bytes: {total:.3} ms; {kernels}", text.len());
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 use warpath_rivals::yfilter::YFilter;
 
-use super::{Bench, Case, documents};
+use super::{Bench, Case, documents, kernels};
 
 /// The number of queues over which the paper's kernel is spread. The paper uses streams in this way.
 const STREAMS: usize = 16;
@@ -193,17 +193,9 @@ impl Bench<'_> {
             seconds,
             found.iter().map(|(document, twig)| (*document, twig.number() as u32)).collect(),
         )?;
-        stage.device().start_timeline();
-        stage.run_into(tasks, &mut matched)?;
-        let (kernels, _) = stage.device().take_timeline()?;
-        let kernels: Vec<String> =
-            kernels.iter().map(|kernel| format!("{} {:.3} ms", kernel.name, kernel.milliseconds)).collect();
-        println!(
-            "    {} operations, {} tasks; {}",
-            programs.ops.len(),
-            programs.tasks.len(),
-            kernels.join(", ")
-        );
+        let (kernels, _) =
+            kernels(&mut stage, TwigStage::device, |stage| stage.run_into(tasks, &mut matched))?;
+        println!("    {} operations, {} tasks; {kernels}", programs.ops.len(), programs.tasks.len());
         let mut locked = cuda.host_buffer(paper.events.len())?;
         locked.copy_from_slice(&paper.events);
         for (what, queues, one) in [("paper's, streams", STREAMS, false), ("paper's, one launch", 1, true)] {

@@ -13,7 +13,7 @@ use warpath_cpu::twig::{TwigIx, TwigSet, json};
 use warpath_device::{Accelerator as _, TwigLinesStage};
 use warpath_lang::twig::Twig;
 
-use super::{Bench, shared};
+use super::{Bench, kernels, shared};
 
 /// The number of bytes of events that a worker reads at a time; and the number of workers.
 const PARTITION_BYTES: usize = 16 << 20;
@@ -137,13 +137,9 @@ impl Bench<'_> {
         // The CPU has read the beginning only. The device's result for it must be the same.
         let answer = stages[0].run(part)?;
         ensure!(Some(set.answers(&answer.matched).len()) == want, "the device finds others");
-        let stage = &mut stages[0];
-        stage.device().start_timeline();
-        stage.run(parts[0])?;
-        let (kernels, total) = stage.device().take_timeline()?;
-        let kernels: Vec<String> =
-            kernels.iter().map(|kernel| format!("{} {:.3}", kernel.name, kernel.milliseconds)).collect();
-        println!("    one partition of {} bytes: {total:.3} ms; {}", parts[0].len(), kernels.join(", "));
+        let (kernels, total) =
+            kernels(&mut stages[0], TwigLinesStage::device, |stage| stage.run(parts[0]).map(drop))?;
+        println!("    one partition of {} bytes: {total:.3} ms; {kernels}", parts[0].len());
         Ok(())
     }
 }
