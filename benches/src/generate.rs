@@ -48,6 +48,7 @@ use std::sync::mpsc;
 use std::thread;
 
 pub use array::ArrayWriter;
+use serde::Deserialize;
 use template::{BESTBUY, BLUESKY, EVENTS, LOGS, MAPS, Run, SIZED, TWITTER, Template, URLS, WALMART};
 
 /// The size at which a block ends: with the line that reaches it. Part of the data's definition: another size
@@ -65,7 +66,8 @@ pub const SIZED_BYTES: RangeInclusive<u32> = 100..=64 << 20;
 ///
 /// Its text is `twitter`, `walmart`, `bestbuy`, `maps`, `urls`, `events`, `bluesky`, `log:84`, `log:242`, or
 /// `sized:BYTES`. The texts of logs may end with `:alternate` or `:random`, the order of the members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Shape {
     /// Tweets, some with a whole tweet inside.
     Twitter,
@@ -161,6 +163,14 @@ impl Shape {
             Shape::Sized(line_bytes) => line_bytes as usize,
             _ => LONGEST_RECORD_BYTES,
         }
+    }
+}
+
+impl TryFrom<String> for Shape {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 

@@ -1,15 +1,17 @@
 //! The queries of the axis of record length: the same questions of records of 84 bytes to 100 kB, each in the
 //! form of each tool.
 
-use super::ask::{Ask, Polars, Sql, Type};
+use serde::Deserialize;
+
+use super::ask::{Ask, CASES, Polars, Sql, Type};
 use super::values::Columns;
-use crate::generate::{Log, Order, Shape};
+use crate::generate::Shape;
 
 /// Records of a length.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Length {
     /// Its name on the axis.
-    pub label: &'static str,
+    pub label: String,
     /// The mean length of a record, in bytes.
     pub bytes: f64,
     /// The shape of the records.
@@ -19,124 +21,28 @@ pub struct Length {
     /// The field of the query of one path.
     one: usize,
     /// Some records do not have this field.
+    #[serde(default)]
     is_optional: bool,
     /// The field that the filter compares, and a literal that few records have there.
-    compared: (usize, &'static str),
+    compared: (usize, String),
     /// The field that the filter prints.
     kept: usize,
     /// A name for the query of descendants.
-    name: &'static str,
+    name: String,
 }
 
 /// A field of the rows: its name there, its path without `$.`, and its type.
-type Field = (&'static str, &'static str, Type);
-
-const LOG: [Field; 5] = [
-    ("time", "time", Type::String),
-    ("level", "level", Type::String),
-    ("service", "service", Type::String),
-    ("status", "status", Type::Int64),
-    ("ms", "ms", Type::Float64),
-];
+type Field = (String, String, Type);
 
 /// The lengths, from the least.
-pub const LENGTHS: [Length; 6] = [
-    Length {
-        label: "84 B",
-        bytes: 84.0,
-        shape: Shape::Log(Log { message: false, order: Order::Same }),
-        fields: LOG,
-        one: 2,
-        is_optional: false,
-        compared: (3, "404"),
-        kept: 2,
-        name: "service",
-    },
-    Length {
-        label: "242 B",
-        bytes: 242.0,
-        shape: Shape::Log(Log { message: true, order: Order::Same }),
-        fields: LOG,
-        one: 2,
-        is_optional: false,
-        compared: (3, "404"),
-        kept: 2,
-        name: "service",
-    },
-    Length {
-        label: "480 B",
-        bytes: 480.0,
-        shape: Shape::Bluesky,
-        fields: [
-            ("did", "did", Type::String),
-            ("time", "time_us", Type::Int64),
-            ("kind", "kind", Type::String),
-            ("operation", "commit.operation", Type::String),
-            ("collection", "commit.collection", Type::String),
-        ],
-        one: 4,
-        is_optional: true,
-        compared: (4, r#""app.bsky.graph.block""#),
-        kept: 0,
-        name: "collection",
-    },
-    Length {
-        label: "900 B",
-        bytes: 900.0,
-        shape: Shape::Events,
-        fields: [
-            ("time", "time", Type::String),
-            ("level", "event.level", Type::String),
-            ("service", "event.service", Type::String),
-            ("status", "event.request.status", Type::Int64),
-            ("ms", "event.request.latency_ms", Type::Float64),
-        ],
-        one: 2,
-        is_optional: false,
-        compared: (3, "404"),
-        kept: 2,
-        name: "service",
-    },
-    Length {
-        label: "4.7 KB",
-        bytes: 4_700.0,
-        shape: Shape::Twitter,
-        fields: [
-            ("id", "id_str", Type::String),
-            ("at", "created_at", Type::String),
-            ("lang", "user.lang", Type::String),
-            ("followers", "user.followers_count", Type::Int64),
-            ("retweets", "retweet_count", Type::Int64),
-        ],
-        one: 2,
-        is_optional: false,
-        compared: (2, r#""nl""#),
-        kept: 0,
-        name: "screen_name",
-    },
-    Length {
-        label: "100 KB",
-        bytes: 100_000.0,
-        shape: Shape::Sized(100_000),
-        fields: [
-            ("id", "id", Type::Int64),
-            ("name", "user.name", Type::String),
-            ("kind", "user.kind", Type::String),
-            ("before", "before[0].score", Type::Float64),
-            ("after", "after[0].score", Type::Float64),
-        ],
-        one: 1,
-        is_optional: false,
-        compared: (2, r#""scarce""#),
-        kept: 1,
-        name: "name",
-    },
-];
+pub fn lengths() -> &'static [Length] {
+    &CASES.lengths
+}
 
 impl Length {
     /// One path.
     pub fn path(&self) -> Ask {
-        let (_, path, of) = self.fields[self.one];
+        let (_, path, of) = &self.fields[self.one];
         let (jq, filter, drop) = if self.is_optional {
             (format!(".{path} // empty"), format!("WHERE (json->'$.{path}') IS NOT NULL"), ".drop_nulls()")
         } else {
@@ -145,21 +51,21 @@ impl Length {
         Ask {
             sql: Some(Sql { values: format!("json->'$.{path}' AS v"), count: None, filter }),
             polars: Some(Polars {
-                schema: format!("{{{}}}", schema(&[(path, of)])),
+                schema: format!("{{{}}}", schema(&[(path, *of)])),
                 select: format!("t.select(v={}){drop}", expression(path)),
                 counts: false,
             }),
-            ..Ask::path(self.label, format!("$.{path}")).with_jq(jq)
+            ..Ask::path(&*self.label, format!("$.{path}")).with_jq(jq)
         }
     }
 
     /// Five fields, a row for each record.
     pub fn rows(&self) -> Ask {
         let each = |of: &dyn Fn(&Field) -> String| self.fields.iter().map(of).collect::<Vec<_>>().join(",");
-        let fields = self.fields.map(|(_, path, of)| (path, of));
+        let fields = self.fields.each_ref().map(|(_, path, of)| (path.as_str(), *of));
         Ask {
             columns: Columns::new(
-                self.fields.iter().map(|(name, path, _)| ((*name).into(), format!("$.{path}"))).collect(),
+                self.fields.iter().map(|(name, path, _)| (name.clone(), format!("$.{path}"))).collect(),
             ),
             sql: Some(Sql {
                 values: each(&|(name, path, _)| format!("json->'$.{path}' AS {name}")),
@@ -174,7 +80,7 @@ impl Length {
                 ),
                 counts: false,
             }),
-            ..Ask::path(self.label, "")
+            ..Ask::path(&*self.label, "")
                 .with_jq(format!("{{{}}}", each(&|(name, path, _)| format!("{name}:.{path}"))))
         }
     }
@@ -197,19 +103,19 @@ impl Length {
 
     /// A field of the few records that pass a comparison.
     pub fn filter(&self) -> Ask {
-        let (_, kept, kept_type) = self.fields[self.kept];
-        let (at, literal) = self.compared;
-        let (_, path, of) = self.fields[at];
+        let (_, kept, kept_type) = &self.fields[self.kept];
+        let (at, literal) = &self.compared;
+        let (_, path, of) = &self.fields[*at];
         let sql_literal = literal.replace('"', "'");
         let sql_value = match of {
             Type::String => format!("json->>'$.{path}'"),
             Type::Int64 | Type::Float64 => format!("CAST(json->'$.{path}' AS BIGINT)"),
         };
-        let mut read = vec![(path, of)];
-        if at != self.kept {
-            read.push((kept, kept_type));
+        let mut read = vec![(path.as_str(), *of)];
+        if *at != self.kept {
+            read.push((kept, *kept_type));
         }
-        let plain = Ask::path(self.label, format!("$.{kept}"));
+        let plain = Ask::path(&*self.label, format!("$.{kept}"));
         Ask {
             columns: Columns { condition: Some(format!("$.{path} == {literal}")), ..plain.columns.clone() },
             sql: Some(Sql {
@@ -232,8 +138,8 @@ impl Length {
 
     /// A name wherever it is.
     pub fn descendants(&self) -> Ask {
-        let name = self.name;
-        Ask::path(self.label, format!("$..{name}")).with_jq(format!(".. | .{name}? // empty"))
+        let name = &self.name;
+        Ask::path(&*self.label, format!("$..{name}")).with_jq(format!(".. | .{name}? // empty"))
     }
 }
 
@@ -286,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_query_finds_what_it_is_meant_for() {
-        for length in &LENGTHS {
+        for length in lengths() {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             let text = ndjson(length.shape, 1, 4 << 20);
             std::io::Write::write_all(&mut file, &text).unwrap();

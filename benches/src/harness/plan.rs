@@ -2,7 +2,7 @@
 
 use super::ask::{self, Ask};
 use super::data::Data;
-use super::lengths::{LENGTHS, Length};
+use super::lengths::{self, Length};
 use super::tool::Tool;
 use crate::generate::Shape;
 
@@ -198,16 +198,6 @@ fn trees(extent: Extent) -> Vec<Case> {
 
 /// The queries of the field, each over its data.
 fn queries(bytes: u64, tools: &[Tool]) -> Chart {
-    let cases = [
-        (Shape::Twitter, ask::lang()),
-        (Shape::Twitter, ask::langs()),
-        (Shape::Twitter, ask::hashtags()),
-        (Shape::Twitter, ask::filter()),
-        (Shape::Twitter, ask::numbers()),
-        (Shape::Twitter, ask::descendants()),
-        (Shape::Walmart, ask::walmart()),
-        (Shape::BestBuy, ask::bestbuy()),
-    ];
     let case = |(shape, ask): (Shape, Ask)| Case {
         label: ask.name.clone(),
         x: None,
@@ -222,7 +212,7 @@ fn queries(bytes: u64, tools: &[Tool]) -> Chart {
         ),
         ask,
     };
-    Chart { id: "queries", runs: 10, cases: cases.into_iter().map(case).collect() }
+    Chart { id: "queries", runs: 10, cases: ask::queries().map(case).collect() }
 }
 
 /// The sizes of GpJSON's tables.
@@ -325,7 +315,7 @@ fn lengths(bytes: u64, tools: &[Tool]) -> Vec<Chart> {
         ("lengths-descendants", Length::descendants),
     ];
     let case = |length: &Length, ask: Ask| Case {
-        label: length.label.into(),
+        label: length.label.clone(),
         x: Some(length.bytes),
         data: Data { shape: length.shape, bytes },
         work: Work::Tools(tools.iter().filter(|tool| tool.command(&ask, "f").is_some()).cloned().collect()),
@@ -335,7 +325,7 @@ fn lengths(bytes: u64, tools: &[Tool]) -> Vec<Chart> {
         .map(|(id, ask)| Chart {
             id,
             runs: 10,
-            cases: LENGTHS.iter().map(|length| case(length, ask(length))).collect(),
+            cases: lengths::lengths().iter().map(|length| case(length, ask(length))).collect(),
         })
         .into()
 }

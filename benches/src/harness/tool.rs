@@ -201,7 +201,12 @@ impl Tool {
                 command.extend(words(&["-c", &script]));
             }
             Tool::Library { name, all } => {
-                command.extend(words(&[name, ask.library?, if *all { "all" } else { "one" }, file]));
+                command.extend(words(&[
+                    name,
+                    ask.library.as_deref()?,
+                    if *all { "all" } else { "one" },
+                    file,
+                ]));
             }
             Tool::Cat => command.extend(words(&[file])),
         }
@@ -280,7 +285,7 @@ pub fn shown(command: &[String], folder: &str) -> String {
 mod tests {
     use super::*;
     use crate::harness::ask;
-    use crate::harness::lengths::LENGTHS;
+    use crate::harness::lengths::lengths;
 
     #[test]
     fn commands_are_those_of_a_user() {
@@ -290,7 +295,7 @@ mod tests {
             "warpath query --device cpu --stats '$.user.lang' t.ndjson"
         );
         assert_eq!(
-            command(Tool::warpath("cpu"), &ask::langs()),
+            command(Tool::warpath("cpu"), &ask::query("two fields")),
             "warpath select --device cpu --stats 'a=$.user.lang' 'b=$.lang' -- t.ndjson"
         );
         let counting =
@@ -300,14 +305,14 @@ mod tests {
             "warpath query --device cuda --stats --partition-size 1GiB --count '$.user.lang' t.ndjson"
         );
         assert_eq!(
-            command(Tool::Qj("0.1.4"), &ask::langs()),
+            command(Tool::Qj("0.1.4"), &ask::query("two fields")),
             "qj-0.1.4 -c '{a:.user.lang,b:.lang}' t.ndjson"
         );
         assert_eq!(
             command(Tool::Library { name: "sonic-rs-get", all: true }, &ask::lang()),
             "peers sonic-rs-get lang all t.ndjson"
         );
-        let duckdb = command(Tool::DuckDb { count: true }, &ask::filter());
+        let duckdb = command(Tool::DuckDb { count: true }, &ask::query("filter"));
         assert!(
             duckdb.contains("count(*) FROM") && duckdb.contains("t.ndjson") && !duckdb.contains("/data"),
             "{duckdb}"
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn commands_have_types_conditions_and_the_strict_check() {
-        let log = &LENGTHS[0];
+        let log = &lengths()[0];
         let command = |tool: Tool, ask: &Ask| shown(&tool.command(ask, "/data/t.ndjson").unwrap(), "/data/");
         assert_eq!(
             command(Tool::warpath_strict("cpu"), &log.filter()),
@@ -342,7 +347,7 @@ mod tests {
     #[test]
     fn rows_cannot_be_counted() {
         for tool in [Tool::warpath_count("cpu"), Tool::DuckDb { count: true }, Tool::Polars { count: true }] {
-            assert_eq!(tool.command(&ask::langs(), "t"), None, "{tool:?}");
+            assert_eq!(tool.command(&ask::query("two fields"), "t"), None, "{tool:?}");
         }
     }
 
