@@ -116,6 +116,13 @@ impl Clock {
         self.rows.push((name.into(), milliseconds));
     }
 
+    /// Makes the context of the device, which is not timed.
+    fn context(&mut self, args: &Args) -> Result<call::Context> {
+        let context = call::Context::make(args.device)?;
+        self.skip();
+        Ok(context)
+    }
+
     /// Forgets the time since the last row.
     fn skip(&mut self) {
         self.since = Instant::now();

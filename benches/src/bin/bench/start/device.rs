@@ -18,59 +18,105 @@ const WORKERS: usize = 12;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// The arrays of one worker that counts a singular path in parts of 8 MiB, in bytes: text, bitmaps, line
-/// starts, slots, and the small ones around them.
-const ARRAYS: [usize; 29] = [
-    8 * MIB + 64 * KIB,
-    3 * MIB,
-    MIB + 8 * KIB,
-    513 * KIB,
-    260 * KIB,
-    260 * KIB,
-    160 * KIB,
-    9 * KIB,
-    9 * KIB,
-    4 * KIB,
-    4 * KIB,
-    4 * KIB,
-    KIB,
-    KIB,
-    512,
-    512,
-    256,
-    256,
-    256,
-    64,
-    64,
-    64,
-    16,
-    16,
-    16,
-    16,
-    16,
-    16,
-    16,
+/// The arrays of one worker that counts a singular path in parts of 8 MiB: their bytes, and how many of them
+/// have this size. They are text, bitmaps, line starts, slots, and the small ones around them.
+const ARRAYS: [(usize, usize); 13] = [
+    (8 * MIB + 64 * KIB, 1),
+    (3 * MIB, 1),
+    (MIB + 8 * KIB, 1),
+    (513 * KIB, 1),
+    (260 * KIB, 2),
+    (160 * KIB, 1),
+    (9 * KIB, 2),
+    (4 * KIB, 3),
+    (KIB, 2),
+    (512, 2),
+    (256, 3),
+    (64, 3),
+    (16, 7),
 ];
+
+fn array_sizes() -> impl Iterator<Item = usize> {
+    ARRAYS.iter().flat_map(|(bytes, count)| std::iter::repeat_n(*bytes, *count))
+}
 
 /// The alignment of the driver's `cuMemAlloc`.
 const ALIGNED: usize = 256;
 
 fn arena() -> usize {
-    ARRAYS.iter().map(|bytes| bytes.next_multiple_of(ALIGNED)).sum()
+    array_sizes().map(|bytes| bytes.next_multiple_of(ALIGNED)).sum()
 }
 
 pub fn memory_parts() -> Vec<Part> {
     let part = |name, about, run| Part { name, about, with: &[], run };
     vec![
-        part("device: arrays", "cuMemAlloc, the 29 arrays of each of twelve workers", arrays),
-        part("device: arrays, at once", "the same by twelve threads", arrays_at_once),
-        part("device: arenas", "cuMemAlloc, one for each of twelve workers", arenas),
-        part("device: arenas, at once", "the same by twelve threads", arenas_at_once),
-        part("device: one arena", "cuMemAlloc, one for all", one_arena),
-        part("device: pool", "cuMemAllocAsync, the same arrays, each worker on its stream", pool),
-        part("device: pool, at once", "the same by twelve threads", pool_at_once),
-        part("device: streams", "cuStreamCreate, twelve", streams),
+        part("device: arrays", "cuMemAlloc, the 29 arrays of each of twelve workers", |args, clock| {
+            clock.context(args)?;
+            in_turn(clock, arrays)
+        }),
+        part("device: arrays, at once", "the same by twelve threads", |args, clock| {
+            let context = clock.context(args)?;
+            at_once(context, clock, arrays)
+        }),
+        part("device: arenas", "cuMemAlloc, one for each of twelve workers", |args, clock| {
+            clock.context(args)?;
+            in_turn(clock, || call::device_memory(arena()).map(drop))
+        }),
+        part("device: arenas, at once", "the same by twelve threads", |args, clock| {
+            let context = clock.context(args)?;
+            at_once(context, clock, || call::device_memory(arena()).map(drop))
+        }),
+        part("device: one arena", "cuMemAlloc, one for all", |args, clock| {
+            clock.context(args)?;
+            call::device_memory(WORKERS * arena())?;
+            clock.row("for twelve workers");
+            Ok(())
+        }),
+        part("device: pool", "cuMemAllocAsync, the same arrays, each worker on its stream", |args, clock| {
+            clock.context(args)?;
+            call::keep_pool(Context::device(args.device)?)?;
+            clock.row("pool");
+            in_turn(clock, of_pool)
+        }),
+        part("device: pool, at once", "the same by twelve threads", |args, clock| {
+            let context = clock.context(args)?;
+            call::keep_pool(Context::device(args.device)?)?;
+            at_once(context, clock, of_pool)
+        }),
+        part("device: streams", "cuStreamCreate, twelve", |args, clock| {
+            clock.context(args)?;
+            (0..WORKERS).try_for_each(|_| call::stream().map(drop))?;
+            clock.row("twelve");
+            Ok(())
+        }),
     ]
+}
+
+/// Times the work of one worker, and then that of the others.
+fn in_turn(clock: &mut Clock, work: impl Fn() -> Result<()>) -> Result<()> {
+    work()?;
+    clock.row("of the first worker");
+    (1..WORKERS).try_for_each(|_| work())?;
+    clock.row("of eleven more");
+    Ok(())
+}
+
+/// Times the work of all workers, by a thread each.
+fn at_once(context: Context, clock: &mut Clock, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
+    call::at_once(context, WORKERS, |_| work())?;
+    clock.row("of twelve workers");
+    Ok(())
+}
+
+fn arrays() -> Result<()> {
+    array_sizes().try_for_each(|bytes| call::device_memory(bytes).map(drop))
+}
+
+/// Allocates the arrays of one worker from the device's pool, in the order of a stream.
+fn of_pool() -> Result<()> {
+    let stream = call::stream()?;
+    array_sizes().try_for_each(|bytes| call::pooled_memory(bytes, stream).map(drop))?;
+    call::synchronize(stream)
 }
 
 /// Times the setup, from the start of the driver to the first launch.
@@ -144,15 +190,13 @@ fn load_modules(clock: &mut Clock) -> Result<()> {
 
 /// Times the modules, which are loaded one after the other.
 pub fn modules_in_turn(args: &Args, clock: &mut Clock) -> Result<()> {
-    Context::make(args.device)?;
-    clock.skip();
+    clock.context(args)?;
     load_modules(clock)
 }
 
 /// Times the modules, each of which is loaded by a thread of its own.
 pub fn modules_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    let context = Context::make(args.device)?;
-    clock.skip();
+    let context = clock.context(args)?;
     call::at_once(context, MODULES.len(), |number| call::load_module(MODULES[number].ptx).map(drop))?;
     clock.row(format!("all {}", MODULES.len()));
     Ok(())
@@ -175,88 +219,5 @@ fn cubins(args: &Args, clock: &mut Clock) -> Result<()> {
         call::load_cubin(&image)?;
         clock.row(format!("module `{}`, {} KiB of cubin", module.name, image.len() >> 10));
     }
-    Ok(())
-}
-
-fn context(args: &Args, clock: &mut Clock) -> Result<Context> {
-    let context = Context::make(args.device)?;
-    clock.skip();
-    Ok(context)
-}
-
-fn arrays(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    for worker in 0..WORKERS {
-        ARRAYS.iter().try_for_each(|bytes| call::device_memory(*bytes).map(drop))?;
-        if worker == 0 {
-            clock.row("of the first worker");
-        }
-    }
-    clock.row("of eleven more");
-    Ok(())
-}
-
-fn arrays_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    let context = context(args, clock)?;
-    call::at_once(context, WORKERS, |_| {
-        ARRAYS.iter().try_for_each(|bytes| call::device_memory(*bytes).map(drop))
-    })?;
-    clock.row("of twelve workers");
-    Ok(())
-}
-
-fn arenas(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    call::device_memory(arena())?;
-    clock.row("of the first worker");
-    (1..WORKERS).try_for_each(|_| call::device_memory(arena()).map(drop))?;
-    clock.row("of eleven more");
-    Ok(())
-}
-
-fn arenas_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    let context = context(args, clock)?;
-    call::at_once(context, WORKERS, |_| call::device_memory(arena()).map(drop))?;
-    clock.row("of twelve workers");
-    Ok(())
-}
-
-fn one_arena(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    call::device_memory(WORKERS * arena())?;
-    clock.row("for twelve workers");
-    Ok(())
-}
-
-/// Allocates the arrays of one worker from the device's pool, in the order of a stream.
-fn of_pool() -> Result<()> {
-    let stream = call::stream()?;
-    ARRAYS.iter().try_for_each(|bytes| call::pooled_memory(*bytes, stream).map(drop))?;
-    call::synchronize(stream)
-}
-
-fn pool(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    call::keep_pool(Context::device(args.device)?)?;
-    clock.row("pool");
-    of_pool()?;
-    clock.row("of the first worker");
-    (1..WORKERS).try_for_each(|_| of_pool())?;
-    clock.row("of eleven more");
-    Ok(())
-}
-
-fn pool_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    let context = context(args, clock)?;
-    call::keep_pool(Context::device(args.device)?)?;
-    call::at_once(context, WORKERS, |_| of_pool())?;
-    clock.row("of twelve workers");
-    Ok(())
-}
-
-fn streams(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    (0..WORKERS).try_for_each(|_| call::stream().map(drop))?;
-    clock.row("twelve");
     Ok(())
 }

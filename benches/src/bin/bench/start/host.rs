@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context as _, Result};
 
-use super::call::{self, Context, Mapping};
+use super::call::{self, Mapping};
 use super::{Args, Clock, Part};
 
 /// A partition's text.
@@ -15,59 +15,57 @@ const WORKERS: usize = 12;
 pub fn parts() -> Vec<Part> {
     let part = |name, about, run| Part { name, about, with: &[], run };
     vec![
-        part("host: allocated", "cuMemHostAlloc, 8 MiB each", allocated),
-        part("host: allocated, at once", "the same by twelve threads", allocated_at_once),
-        part("host: allocated as one", "cuMemHostAlloc, 96 MiB", allocated_as_one),
-        part("host: small allocations", "cuMemHostAlloc, 80 KiB for each of twelve queues", staging),
-        part("host: huge pages, registered", "mmap and MADV_HUGEPAGE; cuMemHostRegister, 8 MiB each", huge),
-        part("host: huge pages, registered, at once", "the same by twelve threads", huge_at_once),
-        part("host: huge pages, registered as one", "the same, 96 MiB", huge_as_one),
-        part("host: small pages, registered", "MADV_NOHUGEPAGE; 8 MiB each", small),
-        part("host: small pages, registered, at once", "the same by twelve threads", small_at_once),
-        part("host: small pages, registered as one", "the same, 96 MiB", small_as_one),
+        part("host: allocated", "cuMemHostAlloc, 8 MiB each", |args, clock| {
+            clock.context(args)?;
+            call::host_memory(TEXT)?;
+            clock.row("the first");
+            (1..WORKERS).try_for_each(|_| call::host_memory(TEXT))?;
+            clock.row("eleven more");
+            Ok(())
+        }),
+        part("host: allocated, at once", "the same by twelve threads", |args, clock| {
+            let context = clock.context(args)?;
+            call::at_once(context, WORKERS, |_| call::host_memory(TEXT))?;
+            clock.row("twelve");
+            Ok(())
+        }),
+        part("host: allocated as one", "cuMemHostAlloc, 96 MiB", |args, clock| {
+            clock.context(args)?;
+            call::host_memory(WORKERS * TEXT)?;
+            clock.row("all");
+            Ok(())
+        }),
+        part("host: small allocations", "cuMemHostAlloc, 80 KiB for each of twelve queues", |args, clock| {
+            clock.context(args)?;
+            (0..WORKERS).try_for_each(|_| call::host_memory(80 << 10))?;
+            clock.row("twelve");
+            Ok(())
+        }),
+        part(
+            "host: huge pages, registered",
+            "mmap and MADV_HUGEPAGE; cuMemHostRegister, 8 MiB each",
+            |args, clock| registered(args, clock, true),
+        ),
+        part("host: huge pages, registered, at once", "the same by twelve threads", |args, clock| {
+            registered_at_once(args, clock, true)
+        }),
+        part("host: huge pages, registered as one", "the same, 96 MiB", |args, clock| {
+            registered_as_one(args, clock, true)
+        }),
+        part("host: small pages, registered", "MADV_NOHUGEPAGE; 8 MiB each", |args, clock| {
+            registered(args, clock, false)
+        }),
+        part("host: small pages, registered, at once", "the same by twelve threads", |args, clock| {
+            registered_at_once(args, clock, false)
+        }),
+        part("host: small pages, registered as one", "the same, 96 MiB", |args, clock| {
+            registered_as_one(args, clock, false)
+        }),
     ]
 }
 
-fn context(args: &Args, clock: &mut Clock) -> Result<Context> {
-    let context = Context::make(args.device)?;
-    clock.skip();
-    Ok(context)
-}
-
-fn allocated(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    call::host_memory(TEXT)?;
-    clock.row("the first");
-    for _ in 1..WORKERS {
-        call::host_memory(TEXT)?;
-    }
-    clock.row("eleven more");
-    Ok(())
-}
-
-fn allocated_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    let context = context(args, clock)?;
-    call::at_once(context, WORKERS, |_| call::host_memory(TEXT))?;
-    clock.row("twelve");
-    Ok(())
-}
-
-fn allocated_as_one(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    call::host_memory(WORKERS * TEXT)?;
-    clock.row("all");
-    Ok(())
-}
-
-fn staging(args: &Args, clock: &mut Clock) -> Result<()> {
-    context(args, clock)?;
-    (0..WORKERS).try_for_each(|_| call::host_memory(80 << 10))?;
-    clock.row("twelve");
-    Ok(())
-}
-
 fn registered(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> {
-    context(args, clock)?;
+    clock.context(args)?;
     let mut mappings = (0..WORKERS).map(|_| Mapping::new(TEXT, huge)).collect::<Result<Vec<_>>>()?;
     clock.row("mapped, twelve");
     mappings.iter_mut().for_each(Mapping::touch);
@@ -81,7 +79,7 @@ fn registered(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> {
 }
 
 fn registered_at_once(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> {
-    let context = context(args, clock)?;
+    let context = clock.context(args)?;
     // Each thread maps, touches and registers; the slowest of each counts.
     let slowest = Mutex::new([0.0f64; 3]);
     call::at_once(context, WORKERS, |_| {
@@ -109,7 +107,7 @@ fn registered_at_once(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> 
 }
 
 fn registered_as_one(args: &Args, clock: &mut Clock, huge: bool) -> Result<()> {
-    context(args, clock)?;
+    clock.context(args)?;
     let mut mapping = Mapping::new(WORKERS * TEXT, huge)?;
     clock.row("mapped");
     mapping.touch();
@@ -127,28 +125,4 @@ fn copies(from: &Mapping, clock: &mut Clock) -> Result<()> {
     from.copy_to(to, TEXT, stream)?;
     clock.row("a copy of 8 MiB from it");
     Ok(())
-}
-
-fn huge(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered(args, clock, true)
-}
-
-fn huge_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered_at_once(args, clock, true)
-}
-
-fn huge_as_one(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered_as_one(args, clock, true)
-}
-
-fn small(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered(args, clock, false)
-}
-
-fn small_at_once(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered_at_once(args, clock, false)
-}
-
-fn small_as_one(args: &Args, clock: &mut Clock) -> Result<()> {
-    registered_as_one(args, clock, false)
 }
