@@ -287,8 +287,8 @@ struct Pinned {
 }
 
 impl Pinned {
-    /// Divides what `rest` returns into parts: it is called with the preferred size of a part in bytes, until
-    /// it has no further one.
+    /// Copies the parts that `next` returns into pinned memory. `next` takes the preferred bytes of a part,
+    /// and returns `None` after the last part.
     fn new<'a>(args: &Args, mut next: impl FnMut(usize) -> Result<Option<&'a [u8]>>) -> Result<Self> {
         let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
         let (mut size, mut threads) = (usize::MAX, 0);
