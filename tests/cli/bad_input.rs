@@ -50,17 +50,6 @@ fn too_deep_is_malformed() {
 }
 
 #[test]
-fn the_place_is_shown() {
-    insta::assert_snapshot!(pipe(&["query", "$.a"], b"{\"a\":1}\n{\"\xe2\x98\xba\":[\"x\", {\"b\":1]}\n"));
-}
-
-#[test]
-fn lines_count_from_the_start_of_their_file() {
-    let folder = Folder::new(&[("a", b"1\n2\n"), ("b", b"\n\n3\n]\n")]);
-    folder.run(&["query", "$", "a", "b"]).failed(4, "1\n2\n3\n", "error: b:4:1: closing bracket without");
-}
-
-#[test]
 fn the_test_data_is_judged_alike_in_all_partitions() {
     let file = data("bad.ndjson");
     for action in ["fail", "skip"] {
@@ -69,24 +58,6 @@ fn the_test_data_is_judged_alike_in_all_partitions() {
         let whole = ran("1GiB");
         assert_eq!(whole.code, if action == "fail" { 4 } else { 0 });
         assert!(ran("1") == whole && ran("100") == whole, "{whole}");
-    }
-}
-
-#[test]
-fn what_is_not_checked_passes_through() {
-    let ran = pipe(&["query", "$.a"], b"{\"a\":\"\xff\xfe\"}\n{\"a\":\"x\0y\"}\n{\"a\":\r1\r}\r\n");
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_eq!(ran.stdout, b"\"\xff\xfe\"\n\"x\0y\"\n1\n");
-    let raw = pipe(&["query", "-r", "$.a"], b"{\"a\":\"\xff\\n\"}\n");
-    assert_eq!((raw.code, &raw.stdout[..]), (0, &b"\xff\n\n"[..]));
-}
-
-#[test]
-fn nothing_is_no_error() {
-    for text in ["", "\n", "\n\n \t\r\n", " "] {
-        assert_eq!(pipe(&["query", "$"], text.as_bytes()).ok(), "");
-        assert_eq!(pipe(&["query", "--count", "$"], text.as_bytes()).ok(), "0\n");
-        assert_eq!(pipe(&["select", "a=$"], text.as_bytes()).ok(), "");
     }
 }
 
@@ -306,102 +277,4 @@ fn foreign_formats_are_named_with_what_to_do() {
         }
     }
     insta::assert_snapshot!(all);
-}
-
-#[test]
-fn a_document_that_is_read_as_lines_is_recognised() {
-    let subscriptions = ("subs", &b"all\t$.a\n"[..]);
-    for text in ["{\n \"a\": 1\n}\n", "[\r\n 1\r\n]", "\n \n{ \"a\": [ \n1]}", "[{\"a\": 1},\n{\"a\": 2}]\n"]
-    {
-        let folder = Folder::new(&[("doc", text.as_bytes()), subscriptions]);
-        let advice =
-            "\n  help: this looks like one JSON document on several lines: `--input json` reads it\n";
-        for args in [
-            &["query", "$.a", "doc"][..],
-            &["select", "a=$.a", "--", "doc"],
-            &["filter", "-s", "subs", "doc"],
-        ] {
-            for strict in [false, true] {
-                let strict = if strict && args[0] != "filter" { &["--strict"][..] } else { &[] };
-                let ran = folder.run(&[&args[..1], strict, &args[1..]].concat());
-                assert!(ran.code == 4 && ran.stderr.ends_with(advice), "{args:?}: {ran}");
-                assert!(!ran.stderr.contains("--on-error"), "{args:?}: {ran}");
-            }
-            let json = folder.run(&[&args[..1], &["--input", "json"], &args[1..]].concat());
-            let is_noted = json.stderr.starts_with("note: `$` is always an array, ");
-            assert!(json.code == 0 && (json.stderr.is_empty() || is_noted), "{args:?}: {json}");
-        }
-        let ran = folder.run(&["validate", "doc"]);
-        assert!(ran.code == 4 && ran.stderr.contains("--input json"), "{ran}");
-    }
-    // A record that was cut, records after a good one, and a malformed document.
-    for (text, args) in [
-        ("{\"a\": [1, 2\n{\"a\":1}\n", &["query", "$.a"][..]),
-        ("{\"a\":1}\n{\n", &["query", "$.a"]),
-        ("{\n", &["query", "--input", "json", "$.a"]),
-    ] {
-        let ran = pipe(args, text.as_bytes());
-        assert!(ran.code == 4 && ran.stderr.contains("--on-error skip"), "{ran}");
-        assert!(!ran.stderr.contains("--input json"), "{ran}");
-    }
-}
-
-/// Messages about outputs say that they are outputs, in every command.
-#[test]
-fn outputs_that_cannot_be_written_are_named_as_outputs() {
-    let folder = Folder::new(&[("l", b"{\"a\":1}\n"), ("dir/x", b"")]);
-    folder.run(&["pack", "l", "-o", "l.wpk"]).ok();
-    for args in [
-        &["query", "$.a", "l"][..],
-        &["select", "a=$.a", "l"],
-        &["select", "--auto", "--format=arrow", "l"],
-        &["count-by", "$.a", "l"],
-        &["distinct", "$.a", "l"],
-        &["stats", "$.a", "l"],
-        &["sample", "2", "l"],
-        &["head", "l"],
-        &["schema", "l"],
-        &["tree", "l"],
-        &["index", "dump", "l"],
-        &["index", "build", "l"],
-        &["bitmap", "build", "l", "--column=a=$.a"],
-        &["pack", "l"],
-        &["unpack", "l.wpk"],
-    ] {
-        let ran = folder.run(&[args, &["-o", "no/out"]].concat());
-        let message = "error: cannot write to `no/out`: No such file or directory\n  \
-                       help: make the folder first: an output makes no folders\n";
-        assert_eq!((ran.code, ran.stderr.as_str()), (2, message), "{args:?}");
-        folder.run(&[args, &["-o", "dir"]].concat()).failed(2, "", "error: cannot write to `dir`: ");
-        // An input that is not there is no output.
-        let missing: Vec<_> =
-            args.iter().map(|arg| if arg.starts_with('l') { "gone" } else { arg }).collect();
-        let ran = folder.run(&[&missing[..], &["-o", "out"]].concat());
-        assert!(ran.code == 2 && !ran.stderr.contains("write"), "{args:?} {ran}");
-    }
-}
-
-#[test]
-fn numbers_are_whole() {
-    let folder = Folder::new(&[("l", b"{}\n"), ("empty", b"")]);
-    for args in [
-        &["query", "$", "l", "--skip", "-1"][..],
-        &["query", "$", "l", "-n", "-1"],
-        &["query", "$", "l", "-n", "1.5"],
-        &["sample", "-1", "l"],
-        &["sample", "1", "l", "--seed", "x"],
-        &["count-by", "$", "l", "--top", "-3"],
-        &["query", "$", "l", "--on-error=skip", "--max-errors", "few"],
-    ] {
-        let ran = folder.run(args);
-        assert!(
-            ran.code == 2 && ran.stderr.contains(": a whole number is expected, such as 10\n"),
-            "{args:?} {ran}"
-        );
-    }
-    folder.run(&["query", "$", "--files-from", "empty"]).failed(
-        2,
-        "",
-        "error: empty: the list has no names\n  help: a list has the name of a file or a folder on each line",
-    );
 }

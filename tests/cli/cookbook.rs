@@ -5,10 +5,11 @@
 //! with jq:", both print the same. With `WARPATH_UPDATE_PAGES=1` the test writes the outputs into the page.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::{env, fs};
 
-use super::{Folder, PROGRAM, data};
+use super::transcripts::shell;
+use super::{Folder, data};
 
 /// The number of recipes of the page, at least.
 const RECIPES: usize = 25;
@@ -62,23 +63,6 @@ fn recipes(page: &str) -> Vec<Recipe> {
     recipes
 }
 
-/// Runs a command in a shell, in a folder with the files of `tests/data`.
-fn shell(folder: &Folder, command: &str) -> Output {
-    let programs = Path::new(PROGRAM).parent().unwrap();
-    let path = env::join_paths(
-        [programs.to_owned()].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-    );
-    Command::new("sh")
-        .args(["-c", command])
-        .current_dir(folder.0.path())
-        .env("PATH", path.unwrap())
-        .env("COLUMNS", "100")
-        .env("TERM", "dumb")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
 fn folder() -> Folder {
     let names = ["people.ndjson", "tweets.ndjson", "products.ndjson", "bad.ndjson", "subscriptions.txt"];
     let files: Vec<(&str, Vec<u8>)> =
@@ -105,21 +89,21 @@ fn recipes_print_what_the_page_shows() {
         let ours = recipe.block("sh", 0).unwrap_or_else(|| panic!("{title}: no command"));
         let shown = recipe.block("text", 0).unwrap_or_else(|| panic!("{title}: no output"));
         // A folder of its own, so that no recipe needs the files of another.
-        let ran = shell(&folder(), &ours.text);
-        let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        let ran = shell(&folder(), &ours.text, &[]);
+        let (stdout, stderr) = (ran.text(), &ran.stderr);
         if stdout != shown.text {
             if update {
                 let block = |text: &str| format!("```sh\n{}```\n\n```text\n{text}```\n", ours.text);
                 assert!(updated.contains(&block(&shown.text)), "{title}: the output follows the command");
-                updated = updated.replacen(&block(&shown.text), &block(&stdout), 1);
+                updated = updated.replacen(&block(&shown.text), &block(stdout), 1);
             }
             wrong.push(format!("{title}\n$ {}{stdout}{stderr}--- the page shows\n{}", ours.text, shown.text));
         }
         if let Some(jq) = recipe.block("sh", 1).filter(|_| has_jq) {
-            let ran = shell(&folder(), &jq.text);
-            let (other, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+            let ran = shell(&folder(), &jq.text, &[]);
+            let (other, said) = (ran.text(), &ran.stderr);
             let is_same = jq.before != "The same with jq:" || other == stdout;
-            if !ran.status.success() || other.is_empty() || !is_same {
+            if ran.code != 0 || other.is_empty() || !is_same {
                 wrong.push(format!("{title}, with jq\n$ {}{other}{said}--- warpath\n{stdout}", jq.text));
             }
         }

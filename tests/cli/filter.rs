@@ -9,7 +9,7 @@ use arrow_array::{Array as _, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use insta::assert_snapshot;
 
-use crate::{Folder, PROGRAM, data, pipe};
+use crate::{Folder, PROGRAM};
 
 /// A subscription file, two XML documents, one that is none, and lines.
 fn folder() -> Folder {
@@ -25,74 +25,6 @@ fn folder() -> Folder {
         ("bad.xml", b"<dblp>\n <phd></dblp>"),
         ("lines", b"{\"u\":{\"lang\":\"nl\"}}\n\n{\"u\":[}\n{\"u\":{\"lang\":\"en\"},\"v\":{\"lang\":\"\\u006el\"}}\n"),
     ])
-}
-
-#[test]
-fn the_example() {
-    let (subscriptions, people) = (data("subscriptions.txt"), data("people.ndjson"));
-    let args = ["filter", "--subscriptions", &subscriptions, &people];
-    let folder = people.strip_suffix("people.ndjson").unwrap();
-    assert_snapshot!(pipe(&args, b"").ok().replace(folder, ""));
-    assert_snapshot!(pipe(&[&args[..], &["--count"]].concat(), b"").ok());
-}
-
-#[test]
-fn documents_of_all_kinds() {
-    let folder = folder();
-    let run = |args: &[&str]| folder.run(&[&["filter", "-s", "subs"], args].concat());
-    assert_eq!(run(&["new.xml", "old.xml", "new.xml"]).ok(), "new.xml\ttheses\nnew.xml\ttheses\n");
-    let ran = run(&["--format=ndjson", "--on-error=skip", "new.xml", "lines"]);
-    let lines = "{\"file\":\"lines\",\"line\":1,\"ids\":[\"dutch\"]}\n{\"file\":\"lines\",\"line\":4,\"ids\":[\"dutch\"]}\n";
-    assert_eq!(ran.text(), format!("{{\"file\":\"new.xml\",\"ids\":[\"theses\"]}}\n{lines}"));
-    assert_eq!((ran.code, ran.stderr.lines().count()), (0, 1), "{ran}");
-    // A malformed line ends the run after the results before it.
-    run(&["lines"]).failed(
-        4,
-        "lines:1\tdutch\n",
-        "error: lines:3:7: closing bracket does not match the opening one",
-    );
-    run(&["new.xml", "bad.xml", "new.xml"]).failed(4, "new.xml\ttheses\n", "error: bad.xml:2:7: ");
-    run(&["--count", "--on-error=skip", "-q", "new.xml", "lines"]).ok();
-    assert_eq!(
-        run(&["--count", "--on-error=skip", "-q", "new.xml", "lines"]).text(),
-        "theses\t1\ndutch\t2\n"
-    );
-    // One input, one document; and what is compressed or packed is read as everywhere.
-    folder.write("one.json", b"{\n \"dblp\": {\"x\": {\"author\": 1, \"year\": 2010,\n \"title\": 0}}}");
-    assert_eq!(run(&["--input=json", "one.json"]).ok(), "one.json\ttheses\n");
-    folder.write("new.xml.zst", &zstd::encode_all(&folder.read("new.xml")[..], 1).unwrap());
-    assert_eq!(run(&["new.xml.zst"]).ok(), "new.xml.zst\ttheses\n");
-    folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
-    assert_eq!(run(&["-q", "--on-error=skip", "lines.wpk"]).ok(), "lines.wpk:1\tdutch\nlines.wpk:4\tdutch\n");
-    let xml = folder.run_with(&["filter", "-s", "subs", "--input=xml"], &folder.read("new.xml"));
-    assert_eq!(xml.ok(), "<stdin>\ttheses\n");
-    assert_eq!(run(&["-e", "old.xml"]).code, 1);
-    assert_eq!(run(&["-e", "new.xml", "-o", "out"]).code, 0);
-    assert_eq!(folder.read("out"), b"new.xml\ttheses\n");
-}
-
-/// Invalid subscriptions are reported, and the others are evaluated.
-#[test]
-fn subscriptions_that_are_wrong() {
-    let folder = folder();
-    folder.write("subs", b"good\t//title\nbad\t/a[\nno tab\ngood\t/b\n");
-    let ran = folder.run(&["filter", "-s", "subs", "new.xml"]);
-    assert_eq!((ran.code, ran.text()), (3, "new.xml\tgood\n"), "{ran}");
-    assert_snapshot!(ran.stderr);
-    folder.write("subs", b"\n# none\n");
-    let ran = folder.run(&["filter", "-s", "subs", "new.xml"]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, "warning: subs: there is no subscription\n"));
-    folder.write("subs", b"a\t/a\n\xff\t/b\n");
-    folder.run(&["filter", "-s", "subs", "new.xml"]).failed(
-        2,
-        "",
-        "error: subs:2: the subscriptions are not UTF-8",
-    );
-    folder.run(&["filter", "-s", "missing", "new.xml"]).failed(2, "", "error: missing: ");
-    folder.run(&["filter", "new.xml"]).failed(2, "", "error: the following required arguments");
-    folder.write("latin.xml", b"<a>\n\xe9</a>");
-    folder.write("subs", b"a\t/a\n");
-    folder.run(&["filter", "-s", "subs", "latin.xml"]).failed(4, "", "error: latin.xml:2:1: is not UTF-8");
 }
 
 /// Many lines, so that many threads read them: as with one at a time.
@@ -123,50 +55,6 @@ fn explained() {
         "",
         "error: the argument '[PATH]...' cannot be used",
     );
-}
-
-/// An input that cannot be read does not overwrite the output. The results before it are written.
-#[test]
-fn what_is_there_is_not_overwritten_by_nothing() {
-    let folder = folder();
-    for more in [&[][..], &["--count"], &["--format=ndjson"], &["--format=arrow"]] {
-        folder.write("out", b"old");
-        let ran = folder.run(&[&["filter", "-s", "subs", "-o", "out", "missing"], more].concat());
-        assert_eq!((ran.code, &folder.read("out")[..]), (2, &b"old"[..]), "{ran}");
-    }
-    folder.run(&["filter", "-s", "subs", "--count", "missing"]).failed(2, "", "error: missing: ");
-    folder.run(&["filter", "-s", "subs", "-o", "out", "new.xml", "missing"]).failed(
-        2,
-        "",
-        "error: missing: ",
-    );
-    assert_eq!(folder.read("out"), b"new.xml\ttheses\n");
-}
-
-/// Each setting gives the same lines, whatever partitions and workers there are.
-#[test]
-fn answers_do_not_depend_on_partitions() {
-    let folder = folder();
-    let mut lines = folder.read("lines");
-    lines.extend_from_slice(&lines.clone());
-    folder.write("lines", &lines);
-    let want = folder.run(&["filter", "-s", "subs", "-q", "--on-error=skip", "lines"]);
-    for size in ["1", "7", "40", "1MiB"] {
-        for workers in ["1", "3"] {
-            let settings = ["--device=cpu", "--partition-size", size, "--workers", workers];
-            let args = ["filter", "-s", "subs", "-q", "--on-error=skip"];
-            assert_eq!(folder.run(&[&args[..], &settings, &["lines"]].concat()), want);
-            // The first fault ends it, wherever it is found.
-            folder.run(&[&["filter", "-s", "subs"], &settings[..], &["lines"]].concat()).failed(
-                4,
-                "lines:1\tdutch\n",
-                "error: lines:3:7: closing bracket",
-            );
-        }
-    }
-    let stats = folder.run(&["filter", "-s", "subs", "-q", "--on-error=skip", "--stats", "lines", "new.xml"]);
-    let has = |row: &str| stats.stderr.lines().any(|line| line.split_whitespace().eq(row.split(' ')));
-    assert!(has("lines 9") && has("matches 5") && has("skipped 2"), "{stats}");
 }
 
 #[test]
@@ -212,76 +100,6 @@ fn answers_as_arrow() {
     // Nothing that matches: a schema, and no rows.
     let none = folder.run(&["filter", "-s", "subs", "--format=arrow", "old.xml"]);
     assert_eq!(StreamReader::try_new(&none.stdout[..], None).unwrap().count(), 0);
-}
-
-/// A history of matches is queried like any bitmap index, and selects lines to read.
-#[test]
-fn a_history_of_matches() {
-    let folder = folder();
-    let subs = "dutch\t$[?@.lang == 'nl']\nv\t$.v\nnever\t//nowhere\n";
-    folder.write("subs", subs.as_bytes());
-    let args = ["filter", "-s", "subs", "--format=bitmap", "--on-error=skip", "-o", "h.wpb"];
-    let ran = folder.run(&[&args[..], &["lines"]].concat());
-    assert_eq!((ran.code, ran.text()), (0, ""), "{ran}");
-    assert!(ran.stderr.starts_with("warning: 1 malformed document skipped; first: lines:3:7: "), "{ran}");
-    let range = |index: &str, expression: &str| {
-        folder.run(&["bitmap", "range", index, expression]).ok().trim_end().replace('\n', " ")
-    };
-    assert_eq!(range("h.wpb", "dutch = true"), "1 4");
-    assert_eq!(range("h.wpb", "dutch = true and v = true"), "4");
-    assert_eq!(range("h.wpb", "v = false"), "1");
-    assert_eq!(range("h.wpb", "never = true"), "");
-    // A blank line and a malformed one are no documents.
-    assert_eq!(range("h.wpb", "v is missing or v = true or v = false"), "1 4");
-    let found = folder.run(&[
-        "query",
-        "$.v.lang",
-        "--where",
-        "dutch = true and v = true",
-        "--bitmap",
-        "h.wpb",
-        "lines",
-    ]);
-    assert_eq!(found.ok(), "\"\\u006el\"\n");
-    assert!(folder.run(&["bitmap", "info", "h.wpb"]).ok().contains("$[?@.lang == 'nl']"));
-    // Rows of several inputs follow each other; whole inputs are a row each.
-    let ran = folder.run(&[&args[..], &["lines", "lines"]].concat());
-    assert_eq!((ran.code, range("h.wpb", "dutch = true").as_str()), (0, "1 4 5 8"));
-    let ran = folder.run(&[
-        "filter",
-        "-s",
-        "subs",
-        "--format=bitmap",
-        "--input=json",
-        "-e",
-        "-o",
-        "h.wpb",
-        "new.xml",
-    ]);
-    assert_eq!(ran.code, 4, "{ran}");
-    folder.write("subs", b"theses\t/dblp/*[author][year >= 2010]/title\n");
-    let ran = folder.run(&[&args[..], &["old.xml", "bad.xml", "new.xml"]].concat());
-    assert_eq!((ran.code, range("h.wpb", "theses = true").as_str()), (0, "3"), "{ran}");
-    assert_eq!(range("h.wpb", "theses = false"), "1");
-    // White space is no document of JSON.
-    folder.write("blank", b" \n");
-    folder.run(&["filter", "-s", "subs", "--format=bitmap", "--input=json", "-o", "h.wpb", "blank"]).ok();
-    assert_eq!(range("h.wpb", "theses = false"), "");
-    // What does not go together.
-    for (args, message) in [
-        (&["--format=bitmap", "lines"][..], "error: `--format bitmap` writes a file: name it with `-o FILE`"),
-        (&["--format=bitmap", "-o", "-", "lines"], "error: an index is written to a file"),
-        (&["--format=bitmap", "--watch", "-o", "h.wpb", "lines"], "error: `--format bitmap` and `--watch`"),
-        (
-            &["--format=bitmap", "-o", "h.wpb", "lines", "new.xml"],
-            "error: the rows of a bitmap index are lines or",
-        ),
-        (&["-o", "subs", "lines"], "error: "),
-    ] {
-        folder.run(&[&["filter", "-s", "subs"], args].concat()).failed(2, "", message);
-    }
-    folder.write("subs", b"# none\n");
-    assert_eq!(folder.run(&[&args[..], &["lines"]].concat()).code, 2);
 }
 
 /// Many lines over several partitions, plain and packed: as they say themselves.
@@ -384,18 +202,4 @@ fn large_and_deep_documents() {
     folder.write("lines", levels.as_bytes());
     let ran = folder.run(&["filter", "-s", "subs", "--on-error=skip", "lines"]);
     assert!(ran.code == 0 && ran.text() == "lines:2\tdeep\n", "{ran}");
-}
-
-/// A document in another encoding is one that its user can convert.
-#[test]
-fn other_encodings_are_told() {
-    let latin = b"<?xml version='1.0' encoding = \"ISO-8859-1\"?>\n<r><a>caf\xe9</a></r>\n";
-    let folder = Folder::new(&[("s", b"a\t//a\n"), ("latin.xml", latin), ("bad.xml", b"<r>\xe9</r>")]);
-    let run = |file: &str| folder.run(&["filter", "-s", "s", file]);
-    run("latin.xml").failed(
-        4,
-        "",
-        "error: latin.xml:2:10: is ISO-8859-1, and not UTF-8; convert it first: `iconv -f ISO-8859-1 -t UTF-8`",
-    );
-    run("bad.xml").failed(4, "", "error: bad.xml:1:4: is not UTF-8\n");
 }

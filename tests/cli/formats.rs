@@ -1,86 +1,10 @@
 //! The look of results: indentation, colours, tables, and what separates them.
 
-use crate::{Folder, pipe};
+use crate::Folder;
 
 const RECORDS: &[u8] = b"{\"id\":1,\"lang\":\"nl\",\"tags\":[\"x\",{\"y\" : 2}]}\n\
     {\"id\":20,\"lang\":\"a\\tb\\\\\\n\\r\",\"tags\":[]}\n\
     {\"lang\":null}\n";
-
-#[test]
-fn pretty_prints_matches_and_rows_on_several_lines() {
-    let args = ["query", "--pretty", "$.tags"];
-    assert_eq!(pipe(&args, RECORDS).ok(), "[\n  \"x\",\n  {\n    \"y\": 2\n  }\n]\n[]\n");
-    let args = ["select", "--pretty", "id=$.id", "tags=$.tags[*]"];
-    assert_eq!(
-        pipe(&[&args[..], &["-n", "1"]].concat(), RECORDS).ok(),
-        "{\n  \"id\": 1,\n  \"tags\": [\n    \"x\",\n    {\n      \"y\": 2\n    }\n  ]\n}\n"
-    );
-    // Strings stay text, and other values are indented.
-    assert_eq!(pipe(&["query", "-r", "--pretty", "$[?@ == 'nl' || @[0]]"], RECORDS).ok(), {
-        "nl\n[\n  \"x\",\n  {\n    \"y\": 2\n  }\n]\n"
-    });
-    for format in ["csv", "tsv", "table", "arrow"] {
-        let ran = pipe(&["select", "--pretty", "--format", format, "id=$.id"], RECORDS);
-        ran.failed(2, "", "error: `--pretty` is for JSON: `--format ndjson`");
-    }
-}
-
-#[test]
-fn results_are_coloured_on_request() {
-    let ran = pipe(&["query", "--color=always", "$.tags"], RECORDS);
-    assert_eq!(
-        ran.ok(),
-        "[\u{1b}[32m\"x\"\u{1b}[0m,{\u{1b}[1m\u{1b}[34m\"y\"\u{1b}[0m : \u{1b}[36m2\u{1b}[0m}]\n[]\n"
-    );
-    let ran = pipe(&["select", "--color=always", "id=$.id", "lang=$.lang"], b"{}");
-    let null = "\u{1b}[35mnull\u{1b}[0m";
-    assert_eq!(
-        ran.noted(),
-        format!(
-            "{{\u{1b}[1m\u{1b}[34m\"id\"\u{1b}[0m:{null},\u{1b}[1m\u{1b}[34m\"lang\"\u{1b}[0m:{null}}}\n"
-        )
-    );
-    // Formats that programs read have no colours.
-    assert_eq!(pipe(&["select", "--color=always", "--format=csv", "id=$.id"], b"{}").noted(), "id\n\"\"\n");
-}
-
-#[test]
-fn fields_with_tabs_between_them() {
-    let args = ["select", "--format", "tsv", "i\td=$.id", "lang=$.lang", "tags=$.tags[*]"];
-    assert_eq!(
-        pipe(&args, RECORDS).ok(),
-        "i\\td\tlang\ttags\n1\tnl\t[\"x\",{\"y\" : 2}]\n20\ta\\tb\\\\\\n\\r\t[]\n\t\t[]\n"
-    );
-    assert_eq!(pipe(&[&args[..], &["-n", "1"]].concat(), RECORDS).ok().lines().count(), 2);
-}
-
-#[test]
-fn tables_have_aligned_columns() {
-    let args = ["select", "--format", "table", "id=$.id", "lang=$.lang", "tags=$.tags[*]"];
-    assert_eq!(
-        pipe(&args, RECORDS).ok(),
-        "id  lang       tags\n 1  nl         [\"x\",{\"y\" : 2}]\n20  a\\tb\\\\n\\r  []\n               []\n"
-    );
-    assert_eq!(pipe(&args, b"").ok(), "id  lang  tags\n");
-    assert_eq!(pipe(&[&args[..], &["-n", "1"]].concat(), RECORDS).ok().lines().count(), 2);
-}
-
-#[test]
-fn matches_end_with_a_nul_byte() {
-    let args = ["query", "--print0", "-r", "$.lang"];
-    assert_eq!(pipe(&args, RECORDS).ok(), "nl\0a\tb\\\n\r\0null\0");
-    assert_eq!(pipe(&["query", "--print0", "-n1", "$.lang"], RECORDS).ok(), "\"nl\"\0");
-}
-
-#[test]
-fn matches_have_the_names_of_their_files() {
-    let folder = Folder::new(&[("a\n", b"{\"a\":1}\n"), ("b", b"{\"a\":[2]}\n")]);
-    assert_eq!(folder.run(&["query", "-H", "$.a", "a\n", "b"]).ok(), "a\\n:1\nb:[2]\n");
-    assert_eq!(folder.run(&["query", "-H", "--offsets", "$.a", "b"]).ok(), "b\t5\t8\t[2]\n");
-    assert_eq!(folder.run(&["query", "-H", "--with-path", "$.a", "b"]).ok(), "b\t$['a']\t[2]\n");
-    assert_eq!(folder.run(&["query", "-H", "--print0", "$.a", "b"]).ok(), "b:[2]\0");
-    assert_eq!(pipe(&["query", "-H", "$.id"], RECORDS).ok(), "<stdin>:1\n<stdin>:20\n");
-}
 
 #[cfg(unix)]
 #[test]

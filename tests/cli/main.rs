@@ -5,6 +5,7 @@ mod bad_input;
 mod bitmap;
 mod columns;
 mod conditions;
+#[cfg(unix)]
 mod cookbook;
 mod documents;
 mod everyday;
@@ -14,10 +15,8 @@ mod filter;
 mod follow;
 mod formats;
 mod index;
-mod manners;
 #[cfg(target_os = "linux")]
 mod memory;
-mod messages;
 mod names;
 mod objects;
 mod odd_lines;
@@ -25,21 +24,18 @@ mod outputs;
 mod packed;
 mod predicates;
 mod query;
-mod reasons;
-mod rejects;
 #[cfg(feature = "parquet")]
 mod row_groups;
 mod rows;
-mod schema;
 mod schema_oracle;
 mod select;
 mod show;
-#[cfg(unix)]
-mod sql;
 mod strict;
 mod tables;
 mod terminal;
 mod tour;
+#[cfg(unix)]
+mod transcripts;
 mod tree;
 mod typed;
 mod written;

@@ -1,7 +1,7 @@
 //! Lines that are no records, and odd ones that are: every command, with and without `--strict`, says the
 //! same of each.
 
-use crate::{Folder, gzip, pipe};
+use crate::{Folder, pipe};
 
 /// Lines that no command takes for a record, each with the byte of its fault, counted from 1.
 const NO_RECORDS: &[(&[u8], u64)] = &[
@@ -164,23 +164,6 @@ fn other_formats_are_named_once() {
         // After a record, the same lines are malformed and no more.
         let ran = pipe(&["query", "$.a"], &[b"{}\n", *text].concat());
         assert!(ran.code == 4 && !ran.stderr.contains("looks like"), "{}", ran.stderr);
-    }
-}
-
-#[test]
-fn compressed_data_within_compressed_data_is_named() {
-    let once = gzip(b"{\"a\":1}\n");
-    let folder = Folder::new(&[("log.gz", &gzip(&once)), ("once.gz", &once)]);
-    assert_eq!(folder.run(&["query", "$.a", "once.gz"]).ok(), "1\n");
-    for args in [
-        &["query", "$.a", "log.gz"][..],
-        &["select", "a=$.a", "log.gz"],
-        &["schema", "log.gz"],
-        &["stats", "$.a", "log.gz"],
-    ] {
-        let message = "error: log.gz: is compressed twice, not JSON in UTF-8\n  \
-                       help: decompress it once before: `gzip -dc FILE | warpath …`\n";
-        folder.run(args).failed(4, "", message);
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt, symlink};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, Output, Stdio};
 
-use crate::{Folder, PROGRAM, data};
+use crate::{Folder, PROGRAM};
 
 /// All commands that write a file under another name and rename it, without `-o OUT`.
 const RENAMED: [&[&str]; 15] = [
@@ -117,18 +117,6 @@ fn a_pipe_under_a_name_that_can_be_guessed_is_not_waited_for() {
                 .all(|m| m.unwrap().file_type().is_fifo())
         );
     }
-}
-
-/// A failure leaves nothing, and an output that is there stays.
-#[test]
-fn a_failure_leaves_no_temporary_file() {
-    let folder = folder();
-    folder.write("bad.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03");
-    folder.write("out", b"precious");
-    let before = folder.names();
-    let ran = folder.run(&["pack", "bad.gz", "-o", "out"]);
-    assert_eq!(ran.code, 4, "{ran}");
-    assert_eq!((folder.names(), folder.read("out")), (before, b"precious".to_vec()));
 }
 
 /// A run that ends at a malformed record, or whose output may not grow, leaves the output that is there.
@@ -330,105 +318,5 @@ fn a_signal_that_is_ignored_stays_ignored() {
         let status = child.wait().unwrap();
         assert!(status.success(), "{status}");
         assert_eq!(folder.run(&["unpack", "out"]).stdout.len(), (1 << 20) + 1);
-    }
-}
-
-/// Answers that go nowhere are an error: Rust's runtime opens `/dev/null` in place of what is closed.
-#[test]
-fn a_closed_standard_output_is_an_error() {
-    let folder = folder();
-    folder.run(&["index", "build", "lines", "-o", "lines.wpi"]).ok();
-    folder.run(&["bitmap", "build", "lines", "--column=a=$.a", "-o", "lines.wpb"]).ok();
-    folder.write("other", b"");
-    let subscriptions = data("subscriptions.txt");
-    for args in [
-        &["query", "$.a", "lines"][..],
-        &["query", "$.nothing", "lines"],
-        &["query", "--count", "$.a", "lines"],
-        &["query", "--limit=0", "$.a", "lines"],
-        &["query", "$.a", "lines", "-o", "-"],
-        &["select", "a=$.a", "--", "lines"],
-        &["select", "--format=arrow", "a:int64=$.a", "--", "lines"],
-        &["validate", "lines"],
-        &["index", "info", "lines.wpi"],
-        &["index", "dump", "lines"],
-        &["bitmap", "info", "lines.wpb"],
-        &["bitmap", "range", "lines.wpb", "a = 1"],
-        &["pack", "lines", "-o", "-"],
-        &["unpack", "lines.wpk"],
-        &["unpack", "--check", "lines.wpk"],
-        &["filter", "-s", "subs", "lines"],
-        &["filter", "-s", &subscriptions, "--format=arrow", "lines"],
-        &["tree", "lines"],
-        &["explain", "$.a"],
-        &["devices"],
-        &["--version"],
-        &["--help"],
-        &["query", "-h"],
-    ] {
-        // Closed, or open for reading alone.
-        for redirection in [">&-", "1<other"] {
-            let output = folder.shell_output(&format!("exec \"$0\" \"$@\" {redirection}"), args);
-            let said = String::from_utf8(output.stderr).unwrap();
-            let want = "error: cannot write to standard output: it is closed, or open for reading only\n";
-            assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?} {redirection}");
-        }
-        let null = folder.shell_output("exec \"$0\" \"$@\" >/dev/null", args);
-        assert!(null.status.success(), "{args:?} {null:?}");
-    }
-    // By its path, too.
-    for args in [&["query", "$.a", "lines"][..], &["pack", "lines"], &["unpack", "lines.wpk"]] {
-        let output = folder.shell_output("exec \"$0\" \"$@\" -o /dev/stdout >&-", args);
-        let said = String::from_utf8(output.stderr).unwrap();
-        let want = "error: cannot write to `/dev/stdout`: it is closed, or open for reading only\n";
-        assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?}");
-    }
-    // What needs no standard output does without.
-    for args in RENAMED.iter().chain(&IN_PLACE) {
-        let output = folder.shell_output("exec \"$0\" \"$@\" -o out >&-", args);
-        assert!(output.status.success() && output.stderr.is_empty(), "{args:?} {output:?}");
-    }
-    let output = folder.shell_output("exec \"$0\" \"$@\" >&- 2>&-", &["query", "$", "lines"]);
-    assert_eq!(output.status.code(), Some(2));
-}
-
-/// An input that is closed is not an empty one.
-#[test]
-fn a_closed_standard_input_is_an_error() {
-    let folder = folder();
-    for args in [
-        &["query", "$.a"][..],
-        &["query", "$.a", "lines", "-"],
-        &["pack", "-", "-o", "out"],
-        &["unpack", "-"],
-    ] {
-        for redirection in ["<&-", "0>away"] {
-            let output = folder.shell_output(&format!("exec \"$0\" \"$@\" {redirection}"), args);
-            let said = String::from_utf8(output.stderr).unwrap();
-            let want = "error: <stdin>: it is closed, or open for writing only\n";
-            assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?} {redirection}");
-        }
-        assert!(!folder.path("out").exists());
-    }
-    for args in [&["query", "$.a", "/dev/stdin"][..], &["pack", "/dev/stdin", "-o", "out"]] {
-        let output = folder.shell_output("exec \"$0\" \"$@\" <&-", args);
-        let said = String::from_utf8(output.stderr).unwrap();
-        let want = "error: /dev/stdin: it is closed, or open for writing only\n";
-        assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?}");
-    }
-    let output = folder.shell_output("exec \"$0\" \"$@\" <&-", &["query", "$.a", "lines"]);
-    assert_eq!((output.status.code(), output.stdout), (Some(0), b"1\n2\n".to_vec()));
-}
-
-/// Help that cannot be written is an error with a message.
-#[cfg(target_os = "linux")]
-#[test]
-fn help_that_cannot_be_written() {
-    let folder = folder();
-    for args in [&["--help"][..], &["--version"], &["query", "$.a", "lines"]] {
-        let output = folder.shell_output("exec \"$0\" \"$@\" >/dev/full", args);
-        let said = String::from_utf8(output.stderr).unwrap();
-        let want = "error: cannot write to standard output: No space left on device\n";
-        assert_eq!((output.status.code(), said.as_str()), (Some(2), want), "{args:?}");
     }
 }

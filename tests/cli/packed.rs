@@ -151,16 +151,6 @@ fn a_packed_file_is_asked_as_a_plain_one() {
     assert_eq!(piped.ok(), folder.run(&["query", "$.user.lang", "people.ndjson"]).ok());
 }
 
-#[test]
-fn malformed_lines_of_a_packed_file_are_told() {
-    let folder = Folder::new(&[("people.ndjson", b"{\"a\":1}\n{\"a\":2\n{\"a\":03}\n")]);
-    folder.run(&["pack", "people.ndjson", "-o", "people.wpk", "--group-size=1"]).ok();
-    same(&folder, &["query", "$.a", "FILE"]).failed(4, "1\n", "error: people.wpk:2:1: bracket is not closed");
-    same(&folder, &["query", "$.a", "FILE", "--on-error=skip"]);
-    assert_eq!(same(&folder, &["validate", "--all", "FILE"]).code, 4);
-    assert_eq!(same(&folder, &["tree", "FILE"]).code, 4);
-}
-
 /// A document goes through groups as lines do.
 #[test]
 fn a_document_may_be_packed() {

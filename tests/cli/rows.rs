@@ -9,13 +9,6 @@ use arrow_array::types::Int64Type;
 use crate::columns::file;
 use crate::{Folder, Ran};
 
-const A: &[u8] = b"{\"n\":3,\"s\":\"x\\n\"}\n\n{\"n\":1}\n";
-const B: &[u8] = b"{\"n\":2,\"s\":null}\n{\"n\":0,\"s\":\"a,b\"}\n";
-
-fn folder() -> Folder {
-    Folder::new(&[("a", A), ("b,c", B)])
-}
-
 #[test]
 fn rows_are_skipped() {
     let mut lines = String::new();
@@ -67,32 +60,11 @@ fn rows_are_skipped_among_those_that_are_left() {
 }
 
 #[test]
-fn rows_have_the_names_of_their_files() {
-    let folder = folder();
-    let run = |args: &[&str]| folder.run(&[&["select", "-H", "s=$.s", "n=$.n", "a", "b,c"], args].concat());
-    assert_eq!(
-        run(&[]).ok(),
-        "{\"file\":\"a\",\"s\":\"x\\n\",\"n\":3}\n{\"file\":\"a\",\"s\":null,\"n\":1}\n\
-         {\"file\":\"b,c\",\"s\":null,\"n\":2}\n{\"file\":\"b,c\",\"s\":\"a,b\",\"n\":0}\n"
-    );
-    let csv = ["a,\"x\n\",3\n", "a,,1\n", "\"b,c\",,2\n", "\"b,c\",\"a,b\",0\n"];
-    assert_eq!(run(&["--format=csv"]).ok(), format!("file,s,n\n{}", csv.concat()));
-    assert_eq!(
-        run(&["--format=csv", "--sort=n"]).ok(),
-        format!("file,s,n\n{}{}{}{}", csv[3], csv[1], csv[2], csv[0])
-    );
-    assert_eq!(
-        run(&["--format=csv", "--sort=n", "--skip=1", "-n2"]).ok(),
-        format!("file,s,n\n{}{}", csv[1], csv[2])
-    );
-    assert_eq!(run(&["--format=tsv", "-n1"]).ok(), "file\ts\tn\na\tx\\n\t3\n");
-    let table = run(&["--format=table"]);
-    assert!(table.ok().starts_with("file"), "{table}");
-    let pretty = run(&["--pretty", "-n1"]);
-    assert!(pretty.ok().starts_with("{\n  \"file\": \"a\",\n  \"s\""), "{pretty}");
-    let exploded = Folder::new(&[("x", b"{\"t\":[1,2]}\n")]);
-    let exploded = exploded.run(&["select", "-H", "--explode=$.t", "t=@", "x", "--format=csv"]);
-    assert_eq!(exploded.ok(), "file,t\nx,1\nx,2\n");
+fn rows_in_columns_have_the_names_of_their_files() {
+    let folder = Folder::new(&[
+        ("a", b"{\"n\":3,\"s\":\"x\\n\"}\n\n{\"n\":1}\n"),
+        ("b,c", b"{\"n\":2,\"s\":null}\n{\"n\":0,\"s\":\"a,b\"}\n"),
+    ]);
     for args in [&["n=$.n"][..], &["n=$.n", "--sort=n:desc"], &["--auto"]] {
         let ran = folder.run(&[&["select", "-H"], args, &["a", "b,c", "-o", "o.arrow"]].concat());
         assert_eq!(ran.ok(), "");
@@ -102,7 +74,6 @@ fn rows_have_the_names_of_their_files() {
         let want = if args.len() == 2 { ["a", "b,c", "a", "b,c"] } else { ["a", "a", "b,c", "b,c"] };
         assert_eq!(names, want);
     }
-    folder.run(&["select", "-H", "file=$.n", "a"]).failed(2, "", "error: two columns have the name `file`");
 }
 
 fn sorted(folder: &Folder, action: &str, rest: &[&str]) -> Ran {

@@ -1,31 +1,8 @@
-//! `warpath index dump`, `explain` and `devices`.
+//! `warpath explain`, `devices` and `--version`.
 
 use insta::assert_snapshot;
 
-use crate::{Folder, pipe};
-
-const TEXT: &[u8] = b"{\"a\":[1,{\"b\":\"]\\\"\"}]}\r\n\n[2\n\"last\"";
-
-#[test]
-fn index_dump() {
-    assert_snapshot!(pipe(&["index", "dump", "--levels", "2"], TEXT).ok());
-}
-
-#[test]
-fn index_dump_of_a_query_has_its_levels() {
-    let of_query = pipe(&["index", "dump", "--query", "$.a"], TEXT);
-    let levels = of_query.ok().lines().filter(|line| line.starts_with("  level ")).count();
-    assert_eq!(of_query, pipe(&["index", "dump", "--levels", &levels.to_string()], TEXT));
-    assert!(!pipe(&["index", "dump", "--levels", "0"], TEXT).ok().contains("level 0"));
-    assert_eq!(pipe(&["index", "dump"], b"").ok(), "");
-}
-
-#[test]
-fn index_dump_of_several_files() {
-    let folder = Folder::new(&[("a", b"[1]\n"), ("b", b"{}\n[]\n")]);
-    assert_snapshot!(folder.run(&["index", "dump", "--levels=1", "--partition-size=3", "a", "b"]).ok());
-    folder.run(&["index", "dump", "missing"]).failed(2, "", "error: missing: ");
-}
+use crate::pipe;
 
 #[test]
 fn explain() {
@@ -42,4 +19,18 @@ fn devices_end_with_the_cpu() {
     let lines: Vec<&str> = ran.ok().lines().collect();
     assert!(lines.len() >= 2 && lines[lines.len() - 1].starts_with("cpu ("), "{ran}");
     assert!(["no CUDA", "cuda:0 ("].iter().any(|start| lines[0].starts_with(start)), "{ran}");
+}
+
+#[test]
+fn version() {
+    assert_eq!(pipe(&["--version"], b"").ok(), format!("warpath {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    // With a driver, and without one.
+    let ran = pipe(&["query", "$", "--device", "cuda:9999"], b"1\n");
+    ran.failed(5, "", "error: no CUDA d");
+    assert_eq!(pipe(&["query", "$", "--device", "cpu"], b"1\n").ok(), "1\n");
+    assert_eq!(pipe(&["query", "$", "--device", "auto"], b"1\n").ok(), "1\n");
 }

@@ -1,7 +1,8 @@
 //! The page `docs/tour.md` shows what a terminal of 80 columns shows.
 //!
 //! Each block of the page that begins with `$ ` is a command and its screen. To add a command, write a block
-//! with the command alone, and run this test with `UPDATE_TOUR=1`: it writes the screens into the page.
+//! with the command alone, and run this test with `WARPATH_UPDATE_PAGES=1`. It writes the screens into the
+//! page.
 
 #![cfg(unix)]
 
@@ -54,12 +55,12 @@ fn the_tour_shows_what_a_terminal_shows() {
     let page = std::fs::read_to_string(PAGE).unwrap();
     let made = page_with_screens(&page);
     assert!(page.matches(BEGIN).count() >= 10, "the tour has ten commands");
-    if std::env::var_os("UPDATE_TOUR").is_some() {
+    if std::env::var_os("WARPATH_UPDATE_PAGES").is_some() {
         std::fs::write(PAGE, &made).unwrap();
         return;
     }
     for (number, (made, page)) in made.lines().zip(page.lines()).enumerate() {
-        assert_eq!(page, made, "docs/tour.md:{}: run this test with UPDATE_TOUR=1", number + 1);
+        assert_eq!(page, made, "docs/tour.md:{}: run this test with WARPATH_UPDATE_PAGES=1", number + 1);
     }
     assert_eq!(made, page);
 }
