@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::{Folder, data, pipe};
+use crate::{Folder, pipe};
 
 #[test]
 fn a_malformed_record_ends_the_answers() {
@@ -39,34 +39,6 @@ fn a_malformed_record_ends_the_answers() {
             }
         }
     }
-}
-
-#[test]
-fn too_deep_is_malformed() {
-    let nested = |depth: usize| format!("{}{}\n", "[".repeat(depth), "]".repeat(depth));
-    assert_eq!(pipe(&["query", "-c", "$"], nested(1024).as_bytes()).ok(), "1\n");
-    let ran = pipe(&["query", "-c", "$"], nested(1025).as_bytes());
-    ran.failed(4, "", "error: <stdin>:1:1025: containers nest deeper than 1024");
-}
-
-#[test]
-fn the_test_data_is_judged_alike_in_all_partitions() {
-    let file = data("bad.ndjson");
-    for action in ["fail", "skip"] {
-        let ran =
-            |size| pipe(&["query", "$.line", "--on-error", action, "--partition-size", size, &file], b"");
-        let whole = ran("1GiB");
-        assert_eq!(whole.code, if action == "fail" { 4 } else { 0 });
-        assert!(ran("1") == whole && ran("100") == whole, "{whole}");
-    }
-}
-
-#[test]
-fn a_record_may_be_longer_than_a_partition() {
-    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(100_000));
-    let text = format!("{{\"a\":1}}\n{long}\n{{\"a\":2}}");
-    let ran = pipe(&["query", "--partition-size", "16", "$.a"], text.as_bytes());
-    assert_eq!(ran.ok(), format!("1\n\"{}\"\n2\n", "x".repeat(100_000)));
 }
 
 fn records(count: usize) -> String {

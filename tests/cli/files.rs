@@ -5,33 +5,6 @@ use std::process::{Command, Stdio};
 
 use crate::{Folder, PROGRAM, gzip, pipe};
 
-#[test]
-fn compression_is_recognised_by_content() {
-    let (one, two) = (b"{\"a\":1}\n".as_slice(), b"{\"a\":2}\n".as_slice());
-    let zstd = |text: &[u8]| zstd::encode_all(text, 3).unwrap();
-    let folder = Folder::new(&[
-        ("gzip", &gzip(one)),
-        ("gzip-members", &[gzip(one), gzip(b""), gzip(two)].concat()),
-        ("gzip-split", &[gzip(b"{\"a\""), gzip(b":3}\n")].concat()),
-        ("zstd", &zstd(one)),
-        ("zstd-frames", &[zstd(one), zstd(two)].concat()),
-        ("plain.gz", one),
-    ]);
-    for (file, answers) in [
-        ("gzip", "1\n"),
-        ("gzip-members", "1\n2\n"),
-        ("gzip-split", "3\n"),
-        ("zstd", "1\n"),
-        ("zstd-frames", "1\n2\n"),
-        ("plain.gz", "1\n"),
-    ] {
-        assert_eq!(folder.run(&["query", "$.a", file]).ok(), answers, "{file}");
-        assert_eq!(folder.run_with(&["query", "$.a"], &folder.read(file)).ok(), answers, "{file}");
-    }
-    // Offsets are those of the text.
-    assert_eq!(folder.run(&["query", "--offsets", "$.a", "zstd-frames"]).ok(), "5\t6\t1\n13\t14\t2\n");
-}
-
 /// Long files of gzip are decompressed by several threads, with the results and errors of one thread.
 #[test]
 fn several_threads_decompress_a_file() {
@@ -129,34 +102,6 @@ fn several_threads_decompress_frames() {
                 "checksum" => assert_eq!(lines, text[..20 * 70_001].matches('\n').count()),
                 _ => assert!(lines > 0 && lines < 70_000, "{lines} lines"),
             }
-        }
-    }
-}
-
-/// Standard input that is a file is read in parts, from its current offset.
-#[test]
-fn standard_input_may_be_a_file() {
-    use std::io::{Seek, SeekFrom};
-    let lines: String = (0..1000).map(|n| format!("{{\"a\":{n}}}\n")).collect();
-    let folder =
-        Folder::new(&[("plain", lines.as_bytes()), ("packed", &gzip(lines.as_bytes())), ("empty", b"")]);
-    let numbers = |from: usize| (from..1000).map(|n| format!("{n}\n")).collect::<String>();
-    for (name, skip, want) in [
-        ("plain", 0, numbers(0)),
-        ("plain", lines.find("{\"a\":7}").unwrap(), numbers(7)),
-        ("packed", 0, numbers(0)),
-        ("empty", 0, String::new()),
-    ] {
-        for size in ["100", "1MiB"] {
-            let mut stdin = std::fs::File::open(folder.path(name)).unwrap();
-            stdin.seek(SeekFrom::Start(skip as u64)).unwrap();
-            let output = Command::new(PROGRAM)
-                .args(["query", "$.a", "--partition-size", size, "--workers", "5"])
-                .stdin(stdin)
-                .output()
-                .unwrap();
-            assert!(output.status.success());
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), want, "{name}, {skip}, {size}");
         }
     }
 }

@@ -27,20 +27,6 @@ fn folder() -> Folder {
     ])
 }
 
-/// Many lines, so that many threads read them: as with one at a time.
-#[test]
-fn many_lines_in_their_order() {
-    let mut text = String::new();
-    for line in 0..30_000 {
-        text.push_str(&format!("{{\"n\":{},\"u\":{{\"lang\":\"{}\"}}}}\n", line % 7, ["nl", "en"][line % 2]));
-    }
-    let folder = folder();
-    folder.write("lines", text.as_bytes());
-    let ran = folder.run(&["filter", "-s", "subs", "lines"]);
-    let want: String = (0..30_000).step_by(2).map(|line| format!("lines:{}\tdutch\n", line + 1)).collect();
-    assert!(ran.ok() == want);
-}
-
 #[test]
 fn explained() {
     let folder = folder();
@@ -100,29 +86,6 @@ fn answers_as_arrow() {
     // Nothing that matches: a schema, and no rows.
     let none = folder.run(&["filter", "-s", "subs", "--format=arrow", "old.xml"]);
     assert_eq!(StreamReader::try_new(&none.stdout[..], None).unwrap().count(), 0);
-}
-
-/// Many lines over several partitions, plain and packed: as they say themselves.
-#[test]
-fn a_history_of_many_lines() {
-    let (mut text, mut want) = (String::new(), String::new());
-    for line in 0..20_000 {
-        let (blank, lang) = (if line % 500 == 3 { "  \n" } else { "" }, ["nl", "en"][line % 2]);
-        text.push_str(&format!("{blank}{{\"i\":{line},\"n\":{},\"u\":{{\"lang\":\"{lang}\"}}}}\n", line % 7));
-        if line % 7 == 3 && lang == "nl" {
-            want.push_str(&format!("{line}\n"));
-        }
-    }
-    let folder = folder();
-    folder.write("lines", text.as_bytes());
-    folder.write("subs", b"dutch\t$[?@.lang == 'nl']\nn\t$[?@ == 3]\nthree\t/n[. = 3]\n");
-    folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
-    for file in ["lines", "lines.wpk"] {
-        let args = ["filter", "-s", "subs", "--format=bitmap", "--partition-size=20000", "-o", "h.wpb", file];
-        folder.run(&args).ok();
-        let args = ["query", "$.i", "--where", "dutch = true and three = true", "--bitmap", "h.wpb", file];
-        assert_eq!(folder.run(&args).ok(), want);
-    }
 }
 
 /// Lines that come one by one are evaluated soon, and new subscriptions apply to the lines that come after

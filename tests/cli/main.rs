@@ -28,7 +28,6 @@ mod query;
 mod row_groups;
 mod rows;
 mod schema_oracle;
-mod select;
 mod show;
 mod strict;
 mod tables;
@@ -36,9 +35,7 @@ mod terminal;
 mod tour;
 #[cfg(unix)]
 mod transcripts;
-mod tree;
 mod typed;
-mod written;
 
 use std::fmt;
 use std::io::Write;

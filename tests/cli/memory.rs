@@ -1,42 +1,8 @@
-//! Long records, and memory that cannot be had.
+//! Memory that cannot be had.
 
 use std::process::Command;
 
-use super::{Folder, PROGRAM, pipe};
-
-#[test]
-fn a_record_beyond_the_limit_is_an_error_with_its_line() {
-    let long = format!("{{\"a\":\"{}\"}}", "x".repeat(91));
-    let text = format!("{{\"a\":1}}\n{long}\n{{\"a\":2}}\n");
-    let folder = Folder::new(&[("log", text.as_bytes())]);
-    folder.run(&["pack", "log", "-o", "log.wpk"]).ok();
-    let zipped = {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
-        encoder.finish().unwrap()
-    };
-    folder.write("log.gz", &zipped);
-    for file in ["log", "log.gz", "log.wpk"] {
-        for command in
-            [&["query", "-c", "$.a"][..], &["schema"], &["count-by", "$.a"], &["select", "a=$.a"], &["head"]]
-        {
-            let run = |most: &str| folder.run(&[command, &["--max-record", most, file]].concat());
-            // The line has 99 bytes, and its newline.
-            assert_eq!(run("100").code, 0, "{command:?} {file}");
-            let ran = run("99");
-            assert_eq!(ran.code, 4, "{command:?} {file}: {ran}");
-            let said = format!("error: {file}:2: record is longer than 99 bytes\n");
-            assert!(ran.stderr.starts_with(&said), "{command:?} {file}: {ran}");
-        }
-    }
-    let document = pipe(&["query", "$.a", "--input=json", "--max-record=10"], b"{\"a\":   12345}");
-    document.failed(4, "", "error: <stdin>:1: record is longer than 10 bytes");
-    pipe(&["query", "$", "--max-record=0"], b"").failed(
-        2,
-        "",
-        "error: invalid value '0' for '--max-record <SIZE>'",
-    );
-}
+use super::{Folder, PROGRAM};
 
 /// A small file with one line of 400 MB, under a limit of the address space.
 #[test]

@@ -1,52 +1,17 @@
-//! The creation of outputs: their names, their permissions, and the files that are left after a signal.
+//! The files that are left after a signal.
 
 #![cfg(unix)]
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt, symlink};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::{Folder, PROGRAM};
-
-/// All commands that write a file under another name and rename it, without `-o OUT`.
-const RENAMED: [&[&str]; 15] = [
-    &["pack", "lines"],
-    &["index", "build", "lines"],
-    &["bitmap", "build", "lines", "--column=a=$.a"],
-    &["filter", "-s", "subs", "--format=bitmap", "lines"],
-    &["filter", "-s", "subs", "--count", "lines"],
-    &["filter", "-s", "subs", "--format=arrow", "lines"],
-    &["schema", "lines"],
-    &["count-by", "$.a", "lines"],
-    &["stats", "$.a", "lines"],
-    &["sample", "1000", "lines"],
-    &["query", "--count", "$.a", "lines"],
-    &["select", "a=$.a", "--sort", "a", "lines"],
-    &["select", "a:int64=$.a", "--format=parquet", "lines"],
-    &["select", "a:int64=$.a", "--format=arrow", "lines"],
-    &["select", "--auto", "--format=parquet", "lines"],
-];
-
-/// Commands that write to the file itself, without `-o OUT`.
-const IN_PLACE: [&[&str]; 5] = [
-    &["query", "$.a", "lines"],
-    &["filter", "-s", "subs", "lines"],
-    &["unpack", "lines.wpk"],
-    &["index", "dump", "lines"],
-    &["tree", "lines"],
-];
 
 /// The signals that end the program, by their names in a shell.
 const SIGNALS: [(&str, libc::c_int); 3] =
     [("HUP", libc::SIGHUP), ("INT", libc::SIGINT), ("TERM", libc::SIGTERM)];
-
-fn folder() -> Folder {
-    let folder = Folder::new(&[("lines", b"{\"a\":1}\n{\"a\":2}\n"), ("subs", b"one\t$.a == 1\n")]);
-    folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
-    folder
-}
 
 impl Folder {
     /// Names of all files, sorted.
@@ -56,14 +21,6 @@ impl Folder {
             names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
-    }
-
-    fn set_mode(&self, name: &str, mode: u32) {
-        fs::set_permissions(self.path(name), PermissionsExt::from_mode(mode)).unwrap();
-    }
-
-    fn mode(&self, name: &str) -> u32 {
-        fs::metadata(self.path(name)).unwrap().permissions().mode() & 0o7777
     }
 
     /// Runs a script in which `"$0"` is the program and `"$@"` are these arguments.
@@ -82,176 +39,6 @@ impl Folder {
         unsafe { command.pre_exec(by_default) };
         command
     }
-
-    fn shell_output(&self, script: &str, args: &[&str]) -> Output {
-        self.shell(script, args).output().unwrap()
-    }
-}
-
-/// The name of a temporary file was that of the output, the process and a number.
-#[test]
-fn a_link_under_a_name_that_can_be_guessed_is_not_followed() {
-    for args in RENAMED {
-        let folder = folder();
-        folder.write("victim", b"precious");
-        let plant = "for n in 0 1 2 3; do ln -s victim out.$$-$n.tmp; done; exec \"$0\" \"$@\" -o out";
-        let output = folder.shell_output(plant, args);
-        assert!(output.status.success(), "{args:?} {output:?}");
-        assert_eq!(folder.read("victim"), b"precious", "{args:?}");
-        assert!(fs::symlink_metadata(folder.path("out")).unwrap().is_file(), "{args:?}");
-        assert_eq!(folder.names().len(), 5 + 4, "{:?}", folder.names());
-    }
-}
-
-#[test]
-fn a_pipe_under_a_name_that_can_be_guessed_is_not_waited_for() {
-    for args in RENAMED {
-        let folder = folder();
-        let plant = "for n in 0 1 2 3; do mkfifo out.$$-$n.tmp; done; exec \"$0\" \"$@\" -o out";
-        let output = folder.shell_output(plant, args);
-        assert!(output.status.success(), "{args:?} {output:?}");
-        let pipes = folder.names().into_iter().filter(|name| name.ends_with(".tmp"));
-        assert!(
-            pipes
-                .map(|name| fs::symlink_metadata(folder.path(&name)))
-                .all(|m| m.unwrap().file_type().is_fifo())
-        );
-    }
-}
-
-/// A run that ends at a malformed record, or whose output may not grow, leaves the output that is there.
-#[test]
-fn a_run_that_fails_keeps_the_old_output() {
-    let folder = folder();
-    let lines: String = (0..5000).map(|i| format!("{{\"a\":{i},\"b{i}\":0}}\n")).collect();
-    for args in RENAMED {
-        folder.write("out", b"precious");
-        folder.write("lines", (lines.clone() + "{\n").as_bytes());
-        let kept = |folder: &Folder| {
-            folder.names() == ["lines", "lines.wpk", "out", "subs"] && folder.read("out") == b"precious"
-        };
-        // A packed file has all lines, and an index file the faults.
-        if !matches!(args[0], "pack" | "index") {
-            let ran = folder.run(&[args, &["-o", "out"]].concat());
-            assert!(ran.code == 4 && kept(&folder), "{args:?}: {ran}");
-        }
-        folder.write("lines", lines.as_bytes());
-        let output = folder.shell_output("ulimit -f 1; exec \"$0\" \"$@\" -o out", args);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if !output.status.success() {
-            assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-            assert!(said.contains("cannot write to `out`: File too large"), "{args:?}: {said}");
-            assert!(kept(&folder), "{args:?}: {:?}", folder.names());
-        } else {
-            // Some outputs are short.
-            assert!(matches!(args[0], "filter" | "schema" | "stats" | "query"), "{args:?}");
-        }
-    }
-}
-
-/// The name of an output may be as long as names can be.
-#[test]
-fn a_long_name() {
-    let folder = folder();
-    let name = "n".repeat(255);
-    folder.run(&["pack", "lines", "-o", &name]).ok();
-    folder.run(&["unpack", "--check", &name]).ok();
-}
-
-#[test]
-fn an_output_is_as_closed_as_its_input() {
-    for (input, umask, want) in [
-        (0o600, "022", 0o600),
-        (0o640, "022", 0o640),
-        (0o640, "077", 0o600),
-        (0o644, "022", 0o644),
-        (0o666, "022", 0o644),
-        (0o666, "000", 0o666),
-        (0o755, "000", 0o644),
-        // The owner of an output may write it again.
-        (0o400, "022", 0o600),
-        (0o444, "002", 0o644),
-    ] {
-        for args in RENAMED.iter().chain(&IN_PLACE) {
-            let folder = folder();
-            folder.set_mode("lines", input);
-            folder.set_mode("lines.wpk", input);
-            folder.set_mode("subs", 0o666);
-            let script = format!("umask {umask}; exec \"$0\" \"$@\" -o out");
-            let output = folder.shell_output(&script, args);
-            assert!(output.status.success(), "{args:?} {output:?}");
-            assert_eq!(folder.mode("out"), want, "{args:?} {input:o} {umask}");
-        }
-    }
-}
-
-/// The permissions of all inputs count, and those of indexes and subscriptions.
-#[test]
-fn an_output_is_as_closed_as_all_that_it_is_made_from() {
-    let folder = folder();
-    folder.run(&["index", "build", "lines", "-o", "lines.wpi"]).ok();
-    folder.run(&["bitmap", "build", "lines", "--column=a=$.a", "-o", "lines.wpb"]).ok();
-    let where_ = ["--where=a = 1", "--bitmap=lines.wpb"];
-    for (closed, args) in [
-        ("subs", &["query", "$", "lines", "subs", "--on-error=skip", "-q"][..]),
-        ("lines.wpi", &["query", "$.a", "lines", "--index=lines.wpi"]),
-        ("lines.wpb", &["query", "$.a", "lines", where_[0], where_[1]]),
-        ("lines.wpb", &["bitmap", "range", "lines.wpb", "a = 1"]),
-        ("subs", &["filter", "-s", "subs", "lines"]),
-        ("subs", &["filter", "-s", "subs", "--format=bitmap", "lines"]),
-    ] {
-        folder.set_mode(closed, 0o600);
-        folder.run(&[args, &["-o", "out"]].concat()).ok();
-        assert_eq!(folder.mode("out"), 0o600, "{args:?}");
-        fs::remove_file(folder.path("out")).unwrap();
-        folder.set_mode(closed, 0o644);
-    }
-}
-
-/// Standard input is an input too, where it is a file. The mode of a pipe says nothing.
-#[test]
-fn the_mode_of_standard_input() {
-    let folder = folder();
-    folder.set_mode("lines", 0o600);
-    for args in [&["pack", "-"][..], &["query", "$.a"]] {
-        for (script, want) in
-            [("\"$0\" \"$@\" -o out <lines", 0o600), ("cat lines | \"$0\" \"$@\" -o out", 0o644)]
-        {
-            let output = folder.shell_output(&format!("umask 022; {script}"), args);
-            assert!(output.status.success(), "{args:?} {output:?}");
-            assert_eq!(folder.mode("out"), want, "{args:?} {script}");
-            fs::remove_file(folder.path("out")).unwrap();
-        }
-    }
-}
-
-#[test]
-fn an_output_that_is_written_again_stays_closed() {
-    let folder = folder();
-    for args in RENAMED.iter().chain(&IN_PLACE) {
-        for (mode, want) in [(0o600, 0o600), (0o644, 0o644)] {
-            folder.write("out", b"before");
-            folder.set_mode("out", mode);
-            folder.run(&[args, &["-o", "out"][..]].concat()).ok();
-            assert_eq!(folder.mode("out"), want, "{args:?} {mode:o}");
-            assert_ne!(folder.read("out"), b"before", "{args:?}");
-        }
-    }
-    // What is replaced has no more permissions than a new file.
-    folder.write("out", b"before");
-    folder.set_mode("out", 0o666);
-    let output = folder.shell_output("umask 022; exec \"$0\" \"$@\" -o out", RENAMED[0]);
-    assert!(output.status.success() && folder.mode("out") == 0o644, "{output:?}");
-    // A file that is read-only stays so.
-    folder.set_mode("out", 0o444);
-    folder.run(&[RENAMED[0], &["-o", "out"][..]].concat()).ok();
-    assert_eq!(folder.mode("out"), 0o444);
-    // A link leads to the file that is replaced.
-    folder.set_mode("out", 0o600);
-    symlink("out", folder.path("link")).unwrap();
-    folder.run(&["pack", "lines", "-o", "link"]).ok();
-    assert!(fs::symlink_metadata(folder.path("link")).unwrap().is_symlink());
-    assert_eq!(folder.mode("out"), 0o600);
 }
 
 /// Starts `pack` on standard input, and returns once its temporary file exists. A pipe holds at most 64 KiB

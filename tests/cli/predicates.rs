@@ -21,45 +21,6 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn records_are_chosen_on_every_form_of_input() {
-    let folder = folder();
-    folder.run(&["pack", "people.ndjson", "-o", "people.wpk"]).ok();
-    folder.run(&["index", "build", "people.ndjson", "-o", "people.wpi"]).ok();
-    for (predicate, ids) in [
-        ("$.lang == \"nl\" || $.followers > 1800", "1\n2\n5\n"),
-        ("$.followers between 5 and 1500 and $.lang is not missing", "1\n5\n"),
-        ("$.lang not in ('nl', null)", "2\n4\n"),
-        ("$.lang is null", "3\n"),
-        ("$.tags[*]", "2\n5\n"),
-        ("length($.tags) in (0, 2) or search($.lang, 'e')", "2\n4\n5\n"),
-        ("-1 > $.id", ""),
-    ] {
-        for input in [&["people.ndjson"][..], &["people.wpk"], &["people.ndjson", "--index=people.wpi"]] {
-            let args = [&["query", "$.id", "--where", predicate, "--device=cpu"], input].concat();
-            assert_eq!(folder.run(&args).ok(), ids, "{args:?}");
-        }
-        let rows =
-            folder.run(&["select", "id=$.id", "--format=csv", "--where", predicate, "--", "people.ndjson"]);
-        assert_eq!(rows.ok().replace("\r\n", "\n"), format!("id\n{ids}"), "{predicate}");
-        let count = folder.run(&["query", "-c", "$", "--where", predicate, "people.ndjson"]);
-        assert_eq!(count.ok(), format!("{}\n", ids.lines().count()), "{predicate}");
-    }
-    let args = ["select", "id=$.id", "--limit=2", "--where=$.id > 1", "--", "people.ndjson"];
-    assert_eq!(folder.run(&args).ok(), "{\"id\":2}\n{\"id\":3}\n");
-    let stats = folder.run(&["query", "$.id", "--stats", "--where=$.id > 1", "people.ndjson"]);
-    assert!(stats.stderr.contains("\nwhere       $['id'] > 1, with the query\n"), "{stats}");
-}
-
-#[test]
-fn a_limit_of_zero_checks_the_predicate() {
-    let folder = folder();
-    let args = ["query", "$.id", "people.ndjson", "--limit=0", "--where", "zz = 1"];
-    assert_eq!(folder.run(&args).code, 3);
-    assert_eq!(folder.run(&[&args[..], &["--bitmap=none.wpb"]].concat()).code, 2);
-    assert_eq!(folder.run(&["query", "$.id", "people.ndjson", "--limit=0", "--where=$.id"]).ok(), "");
-}
-
-#[test]
 fn mistakes_and_programs_are_shown() {
     let folder = folder();
     let branches = format!("--where=${}", "[*]".repeat(33));

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::{Folder, PROGRAM, data, pipe};
+use crate::{Folder, PROGRAM};
 
 const PEOPLE: &[u8] = br#"{"name":"Ada","tags":["x","y"],"n":1}
 {"name":"Bob\n\u00e9\ud83d\ude00\ud83d!","tags":[],"n":2.50}
@@ -27,66 +27,6 @@ fn offsets_find_the_text_again() {
             lines += 1;
         }
         assert_eq!(lines, 4);
-    }
-}
-
-/// A fault after the last wanted match is not reported, and a fault before it is, for all partition sizes.
-#[test]
-fn a_limit_ends_at_a_match() {
-    let mut text = "{\"a\":[1,2]}\n".repeat(100) + "{\"a\":\n";
-    text += &text.clone();
-    let text = text.as_bytes();
-    for size in ["1", "30", "500", "1MiB"] {
-        for flags in [&["--count"][..], &["--offsets"], &[]] {
-            let run = |more: &[&str]| {
-                let args = ["query", "--partition-size", size, "$.a[*]"];
-                pipe(&[&args[..], flags, more].concat(), text)
-            };
-            for limit in ["1", "20", "199", "200"] {
-                let ran = run(&["--limit", limit]);
-                let lines = ran.ok().lines().count();
-                match flags {
-                    ["--count"] => assert_eq!(ran.ok(), format!("{limit}\n"), "{size}"),
-                    _ => assert_eq!(lines.to_string(), limit, "{size} {flags:?}"),
-                }
-                assert_eq!(run(&["--limit", limit, "--on-error", "skip"]).ok(), ran.ok());
-            }
-            let failed = run(&["--limit", "201"]);
-            assert_eq!(failed.code, 4, "{size} {flags:?}");
-            assert!(failed.stderr.starts_with("error: <stdin>:101:1: "), "{}", failed.stderr);
-            for limit in ["201", "400"] {
-                let skipped = run(&["--limit", limit, "--on-error", "skip"]);
-                assert_eq!(skipped.code, 0);
-                assert!(
-                    skipped.stderr.starts_with("warning: 1 malformed record skipped; "),
-                    "{}",
-                    skipped.stderr
-                );
-            }
-            let skipped = run(&["--limit", "401", "--on-error", "skip"]);
-            assert!(
-                skipped.stderr.starts_with("warning: 2 malformed records skipped; "),
-                "{}",
-                skipped.stderr
-            );
-        }
-    }
-}
-
-#[test]
-fn output_does_not_depend_on_partitions() {
-    for file in ["tweets.ndjson", "products.ndjson", "edge.ndjson", "crlf.ndjson", "blank.ndjson"] {
-        let file = data(file);
-        for path in ["$", "$.user.lang", "$.entities.urls[*].url", "$[0]", "$.*"] {
-            let ran = |size: &str| {
-                let more = if size.is_empty() { vec![] } else { vec!["--partition-size", size] };
-                pipe(&[&["query", "--offsets", path, &file][..], &more].concat(), b"")
-            };
-            let whole = ran("");
-            for size in ["1", "100", "4KiB", "64KiB"] {
-                assert!(ran(size) == whole, "{file} {path} {size}: {} {}", ran(size), whole);
-            }
-        }
     }
 }
 

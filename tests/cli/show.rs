@@ -1,4 +1,4 @@
-//! `warpath explain`, `devices` and `--version`.
+//! `warpath explain`, `devices`, `tree` and `--version`.
 
 use insta::assert_snapshot;
 
@@ -33,4 +33,24 @@ fn a_device_that_is_not_there() {
     ran.failed(5, "", "error: no CUDA d");
     assert_eq!(pipe(&["query", "$", "--device", "cpu"], b"1\n").ok(), "1\n");
     assert_eq!(pipe(&["query", "$", "--device", "auto"], b"1\n").ok(), "1\n");
+}
+
+/// The examples of docs/trees.md are the program's output.
+#[test]
+fn the_examples_of_trees_are_the_output() {
+    const EXAMPLE: &[u8] = b"[[][[][][[]]][][]]\n";
+    let document = include_str!("../../docs/trees.md");
+    let shown = pipe(&["tree"], b"{\"a\":[1,true]}\n");
+    assert!(document.contains(shown.ok()), "{shown}");
+    // Rows of an array put together.
+    let mut steps: Vec<String> = Vec::new();
+    let ran = pipe(&["tree", "--brackets", "--steps"], EXAMPLE);
+    for row in ran.ok().lines().skip(1).take_while(|line| !line.starts_with("  rank")) {
+        match (row.strip_prefix("                 16:"), steps.last_mut()) {
+            (Some(more), Some(row)) => row.push_str(more),
+            _ => steps.push(row.to_owned()),
+        }
+    }
+    assert_eq!(steps.len(), 11);
+    assert!(document.contains(&steps.join("\n")), "{}", steps.join("\n"));
 }

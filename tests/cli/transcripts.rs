@@ -12,8 +12,8 @@
 //!   output that ends within a line.
 //! * Other blocks are prose.
 //!
-//! Lines `for NAME in VALUE | VALUE` at the start of a block repeat its commands for each value of the
-//! variable, or for each combination of several. All of them print the same.
+//! Lines `for NAME in VALUE | VALUE` at the start of a block repeat the block for each value of the variable,
+//! or for each combination of several. Each time the commands print the same.
 //!
 //! With `WARPATH_UPDATE_PAGES=1` the tests write what the commands print into the pages.
 
@@ -40,8 +40,10 @@ transcripts! {
     bad_input documents environment everyday explode files filter formats
     #[cfg(target_os = "linux")]
     full_disk
-    help index_dump manners messages outputs packed predicates query reasons rejects rows schema select sql
-    strict tree typed
+    help index_dump manners memory messages names outputs packed
+    #[cfg(target_os = "linux")]
+    permissions
+    predicates query reasons rejects rows schema select sql strict tree typed written
 }
 
 fn page(name: &str) -> PathBuf {
@@ -113,7 +115,7 @@ fn section(folder: &Folder, text: &str) -> String {
 /// Runs the commands of a block for all values of its variables, and returns the block with what they print.
 fn console(folder: &Folder, block: &str) -> String {
     let mut lines = block.lines().peekable();
-    let (mut made, mut all) = (String::new(), vec![Vec::new()]);
+    let (mut head, mut all) = (String::new(), vec![Vec::new()]);
     while let Some(line) = lines.next_if(|line| line.starts_with("for ")) {
         let (name, values) = line["for ".len()..].split_once(" in ").expect("for NAME in VALUE | VALUE");
         let with = |variables: &Vec<(_, _)>| {
@@ -121,24 +123,28 @@ fn console(folder: &Folder, block: &str) -> String {
             more.collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
-        made += &format!("{line}\n");
+        head += &format!("{line}\n");
     }
+    let mut commands: Vec<String> = Vec::new();
     while let Some(line) = lines.next() {
-        let Some(first) = command_of(line) else { continue };
-        let mut command = first.to_owned();
-        made += &format!("{line}\n");
+        let Some(command) = command_of(line) else { continue };
+        commands.push(command.to_owned());
         while let Some(line) = lines.next_if(|line| line.starts_with("> ")) {
-            command += &format!("\n{}", &line["> ".len()..]);
-            made += &format!("{line}\n");
+            commands.last_mut().unwrap().push_str(&format!("\n{}", &line["> ".len()..]));
         }
-        let mut printed = all.iter().map(|variables| (variables, shown(&shell(folder, &command, variables))));
-        let (_, text) = printed.next().expect("a value of each variable");
-        for (variables, other) in printed {
-            assert_eq!(other, text, "{command}, with {variables:?}");
-        }
-        made += &text;
     }
-    made
+    let mut made: Option<Vec<String>> = None;
+    for variables in &all {
+        let run = |command: &String| shown(&shell(folder, command, variables));
+        let printed: Vec<String> = commands.iter().map(run).collect();
+        for (command, (first, other)) in commands.iter().zip(made.iter().flatten().zip(&printed)) {
+            assert_eq!(other, first, "{command}, with {variables:?}");
+        }
+        made.get_or_insert(printed);
+    }
+    let outputs = commands.iter().zip(made.unwrap_or_default());
+    let parts = outputs.map(|(command, printed)| format!("$ {}\n{printed}", command.replace('\n', "\n> ")));
+    head + &parts.collect::<String>()
 }
 
 /// The command in a line of a block. Some outputs have lines that begin with `$` and more than one space.
