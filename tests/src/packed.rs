@@ -115,7 +115,11 @@ fn line_starts(text: &[u8]) -> Vec<usize> {
     std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect()
 }
 
-fn from_pipe(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+/// Unpacks a file that comes through a pipe.
+///
+/// # Errors
+/// The errors of [`unpack`].
+pub fn from_pipe(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let mut all = Vec::new();
     let input = Source::Reader("pipe".into(), Box::new(Cursor::new(bytes.to_vec())));
     unpack(input, |text| {

@@ -1,7 +1,7 @@
 //! Columns of compressed strings, valid and invalid: in memory, in files, in Arrow and on a device.
 
 mod arrow;
-mod files;
+pub mod files;
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, Plan, RowSet};

@@ -19,7 +19,7 @@ use warpath_tests::random::{self, Rng};
 
 use crate::common::device;
 
-fn cpu() -> Arc<dyn Backend> {
+pub fn cpu() -> Arc<dyn Backend> {
     Arc::new(Cpu)
 }
 
@@ -33,21 +33,21 @@ fn engine(backend: &Arc<dyn Backend>, size: usize) -> Engine {
 }
 
 /// A folder with an input and its index.
-struct Case {
+pub struct Case {
     folder: tempfile::TempDir,
     input: PathBuf,
-    index: PathBuf,
+    pub index: PathBuf,
 }
 
 impl Case {
-    fn new(text: &[u8]) -> Self {
+    pub fn new(text: &[u8]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (input, index) = (folder.path().join("text"), folder.path().join("text.wpi"));
         fs::write(&input, text).unwrap();
         Self { folder, input, index }
     }
 
-    fn build(&self, backend: &Arc<dyn Backend>, size: usize, levels: u32) -> Result<IndexFile, Error> {
+    pub fn build(&self, backend: &Arc<dyn Backend>, size: usize, levels: u32) -> Result<IndexFile, Error> {
         IndexFile::build(&engine(backend, size), &self.input, &self.index, levels)
     }
 
@@ -70,7 +70,7 @@ impl Case {
     }
 }
 
-fn program(paths: &[&str]) -> Program {
+pub fn program(paths: &[&str]) -> Program {
     let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path).unwrap()).collect();
     Program::new(&queries).unwrap()
 }
@@ -81,7 +81,7 @@ type Found = (u64, u64, u64, Vec<u8>);
 /// All results for an input, with those of its pieces joined. An index and a stream cut pieces at different
 /// offsets.
 #[derive(Debug, Default, PartialEq)]
-struct All {
+pub struct All {
     matches: Vec<Vec<Found>>,
     records: Vec<u64>,
     texts: Vec<Vec<u8>>,
@@ -256,7 +256,7 @@ fn backends_agree() -> Result<()> {
 }
 
 /// The results with an index file, or the error.
-fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> {
+pub fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> {
     let index = IndexFile::open(path)?;
     let engine = engine(&cpu(), 1 << 20);
     let mut all = All::default();
@@ -267,76 +267,6 @@ fn try_index(case: &Case, path: &Path, program: &Program) -> Result<All, Error> 
         }
     }
     Ok(all)
-}
-
-/// Alters each byte of an index, and cuts the index anywhere. The result is an error, or is unchanged if the
-/// query does not read that byte.
-#[test]
-fn an_altered_index_answers_nothing_else() -> Result<()> {
-    let text = b"{\"a\":{\"b\":[1,{\"c\":\"x\"}]}}\n{\"a\":1\n\n{\"a\":{\"b\":2}}\n[{\"a\":7}]\n";
-    let case = Case::new(text);
-    let index = case.build(&cpu(), 20, 3)?;
-    let bytes = fs::read(&case.index)?;
-    ensure!(index.info().partitions == 3 && bytes.len() < 1500, "{}", bytes.len());
-    let altered = case.folder.path().join("altered.wpi");
-    let (all_levels, two_levels) = (program(&["$.a.b[0]", "$.a"]), program(&["$.a.b"]));
-    let wants = [&all_levels, &two_levels].map(|program| try_index(&case, &case.index, program).unwrap());
-    let mut unread = 0;
-    for at in 0..bytes.len() {
-        for change in [1, 0x80, 0xff, bytes[at].max(1)] {
-            let mut other = bytes.clone();
-            other[at] ^= change;
-            fs::write(&altered, &other)?;
-            let checked = IndexFile::open(&altered).and_then(|index| index.verify());
-            ensure!(matches!(checked, Err(Error::Index(_))), "byte {at} xor {change}: {checked:?}");
-            // It reads all there is, so it must notice.
-            let read = try_index(&case, &altered, &all_levels);
-            ensure!(matches!(read, Err(Error::Index(_))), "byte {at} xor {change}: {read:?}");
-            match try_index(&case, &altered, &two_levels) {
-                Err(Error::Index(_)) => {}
-                Ok(all) if all == wants[1] => unread += 1,
-                other => panic!("byte {at} xor {change}: {other:?}"),
-            }
-        }
-    }
-    ensure!(unread > 0, "the third level is not read");
-    for len in 0..bytes.len() {
-        fs::write(&altered, &bytes[..len])?;
-        let Err(Error::Index(_)) = IndexFile::open(&altered) else { panic!("{len} bytes") };
-    }
-    for more in [&b"\0"[..], b"more", &bytes] {
-        fs::write(&altered, [&bytes, more].concat())?;
-        let Err(Error::Index(_)) = IndexFile::open(&altered) else { panic!("{} bytes more", more.len()) };
-    }
-    ensure!(try_index(&case, &case.index, &all_levels)? == wants[0]);
-    Ok(())
-}
-
-/// Other files, and other versions, are distinguished from damaged index files.
-#[test]
-fn what_is_no_index_is_told_apart() -> Result<()> {
-    let case = Case::new(b"{\"a\":1}\n");
-    case.build(&cpu(), 100, 1)?;
-    let bytes = fs::read(&case.index)?;
-    let open = |bytes: &[u8]| -> Result<_> {
-        fs::write(&case.index, bytes)?;
-        Ok(IndexFile::open(&case.index).map(drop))
-    };
-    for other in [&b""[..], b"{\"a\":1}\n", &bytes[..7], &[0; 500]] {
-        let Err(Error::Index(IndexError::NotAnIndex { .. })) = open(other)? else { panic!("{other:?}") };
-    }
-    let mut newer = bytes.clone();
-    newer[8] += 1;
-    match open(&newer)? {
-        Err(Error::Index(IndexError::Version { found: 3, known: 2, .. })) => {}
-        other => panic!("{other:?}"),
-    }
-    let Err(Error::Index(IndexError::Damaged { .. })) = open(&bytes[..50])? else { panic!() };
-    let folder = IndexFile::open(case.folder.path());
-    let Err(Error::Index(IndexError::Io { .. })) = folder else { panic!("{folder:?}") };
-    let missing = IndexFile::open(case.folder.path().join("missing"));
-    let Err(Error::Index(IndexError::Io { .. })) = missing else { panic!("{missing:?}") };
-    Ok(())
 }
 
 /// The reason why an input is refused; `None` if it is the indexed one.

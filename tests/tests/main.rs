@@ -3,6 +3,7 @@
 //! `cargo test -p warpath-tests --test suite NAME::` runs the tests of one file.
 
 mod aggregates;
+mod altered;
 mod arrow;
 mod backends;
 mod bad_input;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use warpath::packed::{PackOptions, PackedFile, pack, pack_to, unpack};
+use warpath::packed::{PackOptions, PackedFile, pack, pack_to};
 use warpath::{
     DeviceChoice, Engine, Error, IndexFile, InputError, OnError, Program, Query, RowForm, Source, TextForm,
     Want,
@@ -13,11 +13,11 @@ use warpath::{
 use warpath_answer::backend::Backend as _;
 use warpath_store::packed::PackedText;
 use warpath_tests::emulated::Emulated;
-use warpath_tests::packed::{fuzz_one, read_all, repaired};
+use warpath_tests::packed::{from_pipe, fuzz_one, read_all, repaired};
 use warpath_tests::random::Rng;
 
 /// Random lines: JSON, blank, long, or bytes that are not text. The last line may lack its newline.
-fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
+pub fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
     let mut text = Vec::new();
     for line in 0..lines {
         match rng.below(12) {
@@ -42,22 +42,12 @@ fn text(rng: &mut Rng, lines: usize) -> Vec<u8> {
     text
 }
 
-fn packed(text: &[u8], group: usize) -> Vec<u8> {
+pub fn packed(text: &[u8], group: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let input = Source::Reader("test".into(), Box::new(std::io::Cursor::new(text.to_vec())));
     let stats = pack_to(input, &mut out, "packed", PackOptions::default().group_bytes(group)).unwrap();
     assert_eq!((stats.text_bytes, stats.file_bytes), (text.len() as u64, out.len() as u64));
     out
-}
-
-fn from_pipe(bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut all = Vec::new();
-    let input = Source::Reader("pipe".into(), Box::new(std::io::Cursor::new(bytes.to_vec())));
-    unpack(input, |text| {
-        all.extend_from_slice(text);
-        Ok(())
-    })?;
-    Ok(all)
 }
 
 #[test]
@@ -201,48 +191,6 @@ fn packed_files_are_asked_as_others() {
     }
 }
 
-/// The message for a damaged file; `None` if it is intact.
-fn wrong(bytes: &[u8]) -> Option<String> {
-    read_all(bytes).err().map(|error| error.to_string())
-}
-
-#[test]
-fn what_is_damaged_is_told() {
-    let mut rng = Rng::new(3);
-    let text = text(&mut rng, 30);
-    let bytes = packed(&text, 2000);
-    assert_eq!(read_all(&bytes).unwrap(), text);
-    for at in 0..bytes.len() {
-        let mut altered = bytes.clone();
-        altered[at] ^= 1 << rng.below(8);
-        let said = wrong(&altered).unwrap_or_else(|| panic!("byte {at}"));
-        let want = if at < 8 { "test: is not a packed file" } else { "test: packed data is damaged: " };
-        assert!(said.starts_with(want), "byte {at}: {said}");
-    }
-    for len in 0..bytes.len() {
-        let said = wrong(&bytes[..len]).unwrap_or_else(|| panic!("{len} bytes"));
-        let want = if len == 0 {
-            "test: is not a packed file"
-        } else {
-            "test: packed data is damaged: it ends early"
-        };
-        assert!(said.starts_with(want), "{len} bytes: {said}");
-        let said = from_pipe(&bytes[..len]).unwrap_err().to_string();
-        assert_eq!(said, want.replace("test:", "pipe:"), "{len} bytes of a pipe");
-    }
-    // From the table of groups on, a reader of a pipe notices every change, and bytes after the end.
-    let table = bytes.windows(8).rposition(|word| word == b"WPKTABLE").unwrap();
-    for at in table..bytes.len() {
-        let mut altered = bytes.clone();
-        altered[at] ^= 1 << rng.below(8);
-        let said = from_pipe(&altered).unwrap_err().to_string();
-        assert!(said.starts_with("pipe: packed data is damaged: "), "byte {at} of a pipe: {said}");
-    }
-    let said = from_pipe(&[&bytes[..], &bytes[..]].concat()).unwrap_err().to_string();
-    assert_eq!(said, "pipe: packed data is damaged: there are bytes after its end");
-    assert!(wrong(&[&bytes[..], &bytes[..]].concat()).unwrap().contains("its table of groups"));
-}
-
 /// A line that is longer than a group is a group of its own.
 #[test]
 fn long_lines_have_groups_of_their_own() {
@@ -272,7 +220,7 @@ fn lines_do_not_go_on_from_one_group_to_the_next() {
         file[24..table].to_vec()
     };
     let both = repaired(&[&a[..24], &groups(&a), &groups(&b)].concat());
-    let said = wrong(&both).unwrap();
+    let said = read_all(&both).unwrap_err().to_string();
     assert_eq!(said, "test: packed data is damaged: a line crosses the end of a group");
 }
 
@@ -322,17 +270,6 @@ fn outputs_that_are_no_files_stay_what_they_are() {
     let engine = on_cpu(1 << 16);
     let said = IndexFile::build(&engine, path("plain"), path("pipe"), 2);
     assert!(said.unwrap_err().chain().contains("is not a regular file"));
-}
-
-#[test]
-fn another_version_is_told() {
-    let mut bytes = packed(b"1\n", 100);
-    bytes[8] = 7;
-    let seal = xxhash_rust::xxh3::xxh3_64(&bytes[..16]).to_le_bytes();
-    bytes[16..24].copy_from_slice(&seal);
-    let said = "is packed in version 7 of the format; this Warpath reads version 1";
-    assert_eq!(wrong(&bytes).unwrap(), format!("test: {said}"));
-    assert_eq!(from_pipe(&bytes).unwrap_err().to_string(), format!("pipe: {said}"));
 }
 
 /// Files that were altered on purpose, with right checksums. The checks after the checksums report some
