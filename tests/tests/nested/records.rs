@@ -213,41 +213,23 @@ pub fn quoted(rng: &mut Rng, name: &str) -> String {
     format!("\"{spelt}\"")
 }
 
+/// Writes a value with random white space, and its names with random escapes.
 pub fn write(rng: &mut Rng, value: &Json, out: &mut String) {
-    space(rng, out);
-    match value {
-        Json::Word(word) => out.push_str(word),
-        Json::Text(_, spelt) => {
-            let _ = write!(out, "\"{spelt}\"");
-        }
-        Json::Array(elements) => {
-            out.push('[');
-            for (at, element) in elements.iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                write(rng, element, out);
-            }
-            space(rng, out);
-            out.push(']');
-        }
-        Json::Object(members) => {
-            out.push('{');
-            for (at, (name, member)) in members.iter().enumerate() {
-                out.push_str(if at > 0 { "," } else { "" });
-                space(rng, out);
-                out.push_str(&quoted(rng, name));
-                space(rng, out);
-                out.push(':');
-                write(rng, member, out);
-            }
-            space(rng, out);
-            out.push('}');
-        }
-    }
-    space(rng, out);
+    write_as(&mut Some(rng), value, out);
 }
 
-/// The text of a value without white space. Names are spelt without unnecessary escapes.
+/// Writes a value without white space, and its names without unnecessary escapes.
 pub fn write_plain(value: &Json, out: &mut String) {
+    write_as(&mut None, value, out);
+}
+
+fn write_as(rng: &mut Option<&mut Rng>, value: &Json, out: &mut String) {
+    let blank = |rng: &mut Option<&mut Rng>, out: &mut String| {
+        if let Some(rng) = rng {
+            space(rng, out);
+        }
+    };
+    blank(rng, out);
     match value {
         Json::Word(word) => out.push_str(word),
         Json::Text(_, spelt) => {
@@ -257,18 +239,27 @@ pub fn write_plain(value: &Json, out: &mut String) {
             out.push('[');
             for (at, element) in elements.iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
-                write_plain(element, out);
+                write_as(rng, element, out);
             }
+            blank(rng, out);
             out.push(']');
         }
         Json::Object(members) => {
             out.push('{');
             for (at, (name, member)) in members.iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
-                let _ = write!(out, "{}:", serde_json::to_string(name).unwrap());
-                write_plain(member, out);
+                blank(rng, out);
+                out.push_str(&match rng {
+                    Some(rng) => quoted(rng, name),
+                    None => serde_json::to_string(name).unwrap(),
+                });
+                blank(rng, out);
+                out.push(':');
+                write_as(rng, member, out);
             }
+            blank(rng, out);
             out.push('}');
         }
     }
+    blank(rng, out);
 }
