@@ -121,52 +121,6 @@ fn every_command_takes_odd_lines_for_records() {
     }
 }
 
-/// Text that is evidently not lines of JSON, and the advice about it.
-const OTHER_FORMATS: &[(&[u8], &str)] = &[
-    (b"<?xml version=\"1.0\"?>\n<Error/>\n", "XML: `warpath filter --input xml` reads XML; "),
-    (b"\n<!DOCTYPE html>\n<html>\n", "HTML: perhaps it is a server's error page"),
-    (b"ts=1 level=info\nts=2 level=warn\n", "logfmt: write its rows as lines of JSON first"),
-    (b"id,name\n1,a\n", "CSV: write its rows as JSON first: `mlr --icsv "),
-    (b"id\tname\n1\ta\n", "tab-separated values: write its rows as JSON first: `mlr --itsv "),
-    (b"---\na: 1\n", "YAML: write it as JSON first: `yq -o json"),
-    (
-        b"\x1e{\"id\":1}\n\x1e{\"id\":2}\n",
-        "JSON text sequences (RFC 7464): leave the record separators out: ",
-    ),
-    (b"[\n{\"a\":1}\n]\n", "one JSON document on several lines"),
-];
-
-/// The advice is given once, with the first malformed record, whether or not the run goes on.
-#[test]
-fn other_formats_are_named_once() {
-    for (text, advice) in OTHER_FORMATS {
-        let help = format!("  help: this looks like {advice}");
-        let folder = Folder::new(&[("log", text), ("subscriptions", b"x\t$.a\n")]);
-        for args in [
-            &["query", "$.a", "log"][..],
-            &["query", "--strict", "$..a", "log"],
-            &["select", "a=$.a", "log"],
-            &["count-by", "$.a", "log"],
-            &["schema", "log"],
-            &["filter", "-s", "subscriptions", "log"],
-            &["bitmap", "build", "log", "--column", "a=$.a", "-o", "log.wpb"],
-        ] {
-            for policy in [&["--on-error", "fail"][..], &["--on-error", "skip"]] {
-                let ran = folder.run(&[args, policy].concat());
-                let said = ran.stderr.matches(&help).count();
-                let code = if policy[1] == "fail" { 4 } else { 0 };
-                assert_eq!((ran.code, said), (code, 1), "{args:?} {policy:?}: {}", ran.stderr);
-                assert!(!ran.stderr.contains("leaves malformed records out"), "{args:?}: {}", ran.stderr);
-            }
-        }
-        let ran = folder.run(&["validate", "log"]);
-        assert!(ran.code == 4 && ran.stderr.contains("  help: this looks like "), "{}", ran.stderr);
-        // After a record, the same lines are malformed and no more.
-        let ran = pipe(&["query", "$.a"], &[b"{}\n", *text].concat());
-        assert!(ran.code == 4 && !ran.stderr.contains("looks like"), "{}", ran.stderr);
-    }
-}
-
 /// Indexes of both sorts, packed lines and standing queries.
 #[test]
 fn files_beside_the_text_know_the_same_lines() {

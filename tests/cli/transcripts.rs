@@ -37,10 +37,10 @@ macro_rules! transcripts {
 }
 
 transcripts! {
-    bad_input documents environment everyday explode files filter formats
+    bad_input documents environment everyday explode files filter follow formats
     #[cfg(target_os = "linux")]
     full_disk
-    help index_dump manners memory messages names outputs packed
+    help index_dump manners memory messages names other_formats outputs packed
     #[cfg(target_os = "linux")]
     permissions
     predicates query reasons rejects rows schema select sql strict tree typed written
