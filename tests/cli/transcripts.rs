@@ -2,7 +2,7 @@
 //! with the page.
 //!
 //! A page is Markdown in `tests/cli/transcripts`. Each section `## …` starts with an empty folder. The blocks
-//! before the first section run at the start of every section. The page has three kinds of blocks:
+//! before the first section run at the start of every section. The page has two kinds of blocks:
 //!
 //! * A block `file NAME` is a file in the folder.
 //! * A block `console` has commands. A line `$ COMMAND`, with one space, is given to a shell, which finds the
@@ -10,10 +10,9 @@
 //!   Below the command are standard output, the lines of standard error after `! `, and the exit code after
 //!   `? ` if it is not 0. `<1b>` is a control character or a byte outside UTF-8. `<no newline>` ends an
 //!   output that ends within a line.
-//! * Other blocks are prose.
 //!
 //! Lines `for NAME in VALUE | VALUE` at the start of a block repeat the block for each value of the variable,
-//! or for each combination of several. Each time the commands print the same.
+//! or for each combination of several. Each time the commands print the same. Lines `> …` continue the list.
 //!
 //! With `WARPATH_UPDATE_PAGES=1` the tests write what the commands print into the pages.
 
@@ -76,19 +75,19 @@ fn check(name: &str) {
 /// The page with what its commands print.
 fn replay(page: &str) -> String {
     let starts = page.match_indices("\n## ").map(|(at, _)| at + 1);
-    let mut bounds: Vec<usize> = starts.chain([page.len()]).collect();
+    let bounds: Vec<usize> = starts.chain([page.len()]).collect();
+    assert!(bounds.len() > 1, "a page has sections");
     let before = &page[..bounds[0]];
-    let mut pieces = Vec::new();
-    while let [start, end, ..] = bounds[..] {
+    let mut made = String::new();
+    for bounds in bounds.windows(2) {
         let folder = Folder::new(&[]);
         let first = section(&folder, before);
-        if pieces.is_empty() {
-            pieces.push(first);
+        if made.is_empty() {
+            made = first;
         }
-        pieces.push(section(&folder, &page[start..end]));
-        bounds.remove(0);
+        made += &section(&folder, &page[bounds[0]..bounds[1]]);
     }
-    pieces.concat()
+    made
 }
 
 /// Writes the files of a part of a page, runs its commands, and returns the part with what they print.
@@ -102,9 +101,8 @@ fn section(folder: &Folder, text: &str) -> String {
         if kind == "console\n" {
             made += &console(folder, &block);
         } else {
-            if let Some(name) = kind.strip_prefix("file ") {
-                folder.write(name.trim_end(), block.as_bytes());
-            }
+            let name = kind.strip_prefix("file ").expect("a block `console` or `file NAME`");
+            folder.write(name.trim_end(), block.as_bytes());
             made += &block;
         }
         made += "```\n";
@@ -118,12 +116,18 @@ fn console(folder: &Folder, block: &str) -> String {
     let (mut head, mut all) = (String::new(), vec![Vec::new()]);
     while let Some(line) = lines.next_if(|line| line.starts_with("for ")) {
         let (name, values) = line["for ".len()..].split_once(" in ").expect("for NAME in VALUE | VALUE");
+        head += &format!("{line}\n");
+        let mut values: Vec<&str> = values.split('|').collect();
+        while let Some(line) = lines.next_if(|line| line.starts_with("> ")) {
+            head += &format!("{line}\n");
+            values.pop();
+            values.extend(line["> ".len()..].split('|'));
+        }
         let with = |variables: &Vec<(_, _)>| {
-            let more = values.split('|').map(|value| [&variables[..], &[(name, value.trim())]].concat());
+            let more = values.iter().map(|value| [&variables[..], &[(name, value.trim())]].concat());
             more.collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
-        head += &format!("{line}\n");
     }
     let mut commands: Vec<String> = Vec::new();
     while let Some(line) = lines.next() {
