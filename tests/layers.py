@@ -35,6 +35,7 @@ LAYERS = [
     ("host/answer", "lib.rs"),
     ("host/cpu", "lib.rs"),
     ("host/device", "lib.rs"),
+    ("host/plan", "lib.rs"),
     ("host/exec", "lib.rs"),
     ("host", "lib.rs"),
     ("host/remote", "lib.rs"),

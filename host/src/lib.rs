@@ -29,7 +29,7 @@
 //! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
 //! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
 //! | [`Error`] and the types in its variants | errors, by whose fault they are |
-//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`schema`], [`time`], [`twig`], `cuda` | one subject each |
+//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`plan`], [`schema`], [`time`], [`twig`], `cuda` | one subject each |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -37,14 +37,14 @@ pub use warpath_answer::answer::{Limit, RowForm, TextForm, Want};
 pub use warpath_core::cancel::CancelToken;
 pub use warpath_core::diagnostic::QueryError;
 pub use warpath_core::error::{
-    ColumnError, DeviceError, Error, FaultKind, IndexError, InputError, RecordError, TreeError, TreeFaultKind,
+    ColumnError, DeviceError, Error, FaultKind, IndexError, InputError, PlanError, RecordError, TreeError,
+    TreeFaultKind,
 };
 pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{Unfinished, remove_unfinished};
 pub use warpath_cpu::find::{Find, Match, Matches};
 pub use warpath_exec::channel::Channel;
 pub use warpath_exec::devices::DeviceChoice;
-pub use warpath_exec::document::Format;
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::{DEFAULT_LEVELS, IndexFile, IndexInfo};
 pub use warpath_exec::input::{
@@ -55,10 +55,11 @@ pub use warpath_exec::resident::ResidentIndex;
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;
 pub use warpath_exec::stream::{
-    Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, Ordered, Plan, Stats,
+    Answers, Batch, Columns, Filtered, Filtering, FoundDocument, Hit, Hits, Ordered, Stats,
 };
 pub use warpath_lang::predicate::Predicate;
 pub use warpath_lang::program::{Program, Query};
+pub use warpath_plan::{Format, Plan};
 
 /// Aggregates of all records of an input: counts of values, distinct values and statistics.
 pub mod aggregate {
@@ -72,7 +73,7 @@ pub mod aggregate {
 pub mod bitmap {
     pub use warpath_core::rows::RowSet;
     pub use warpath_cpu::bitmap::plan::Plan;
-    pub use warpath_exec::bitmap::ask::{BitmapEngine, Lines, Matching};
+    pub use warpath_exec::bitmap::ask::{BitmapEngine, Matching};
     #[cfg(feature = "arrow")]
     pub use warpath_exec::bitmap::build::build_arrow;
     pub use warpath_exec::bitmap::build::{ColumnSpec, LeftOut, build};
@@ -132,6 +133,11 @@ pub mod schema {
 /// Instants, and formats of times in text and numbers.
 pub mod time {
     pub use warpath_core::time::{Format, Instant, Unit};
+}
+
+/// The plan of a run: what is read, which indexes serve it, and why.
+pub mod plan {
+    pub use warpath_plan::{Pruned, Reading, Selected, Threads, Unused};
 }
 
 /// Subscriptions: any number of queries that one pass over a document evaluates.

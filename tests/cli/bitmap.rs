@@ -360,9 +360,17 @@ fn an_index_is_for_one_input() {
     let only = ["--where=lang is null", "--bitmap=p.wpb"];
     let files = ["query", "$.id", "people.ndjson", "people.ndjson"];
     let ran = folder.run(&[&files[..], &only].concat());
-    ran.failed(2, "", "error: a bitmap index requires one plain file; there are 2 inputs\n");
+    ran.failed(
+        2,
+        "",
+        "error: a test of a column requires one plain or packed file of lines; there are several inputs\n",
+    );
     let ran = folder.run(&[&files[..2], &only].concat());
-    ran.failed(2, "", "error: a bitmap index requires one plain file, not a pipe\n");
+    ran.failed(
+        2,
+        "",
+        "error: a test of a column requires one plain or packed file of lines; the input is not a file\n",
+    );
 }
 
 /// A column is given a type, and cut, once.
@@ -451,8 +459,8 @@ fn inputs_without_lines_are_indexed_too() {
     assert!(built.code == 0 && built.stderr.starts_with("warning: a.gz is compressed: "), "{built}");
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
-    let said = "error: a.wpb: its rows are not the lines of a plain or packed file\n  \
-                help: index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`\n";
+    let said =
+        "error: a test of a column requires one plain or packed file of lines; the input is compressed\n";
     ran.failed(2, "", said);
     // Of tables, columns are named by the table, and rows are counted as lines are.
     let table = ["select", "--format=arrow", "a:int64=$.a", "b:string=$.b", "-o", "t.arrow"];

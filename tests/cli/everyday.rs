@@ -17,7 +17,7 @@ fn all_kinds_of_inputs_are_counted() {
     folder.run(&["bitmap", "build", "t.ndjson", "-o", "t.wpb", "--column", "id=$.id"]).ok();
     for args in [
         &["t.zst"][..],
-        &["t.wpk"],
+        &["t.wpk", "--no-index"],
         &["t.ndjson", "--index", "t.wpi"],
         &["t.ndjson", "--bitmap", "t.wpb", "--where", "id >= 0 or id < 0"],
     ] {

@@ -39,7 +39,7 @@ fn explained() {
     folder.run(&["explain", "$.a", "-s", "subs"]).failed(
         2,
         "",
-        "error: the argument '[PATH]...' cannot be used",
+        "error: the argument '[PATH|FILE]...' cannot be used",
     );
 }
 

@@ -9,6 +9,7 @@ mod conditions;
 mod cookbook;
 mod documents;
 mod everyday;
+mod explain;
 mod explode;
 mod files;
 mod filter;

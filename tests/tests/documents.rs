@@ -465,8 +465,8 @@ fn limits_and_several_paths() {
 fn what_is_of_lines_refuses_documents() {
     let engine = engine(&(Arc::new(Cpu) as _), 1 << 20, 1);
     let input = || engine.reader("text", &b"[1]"[..]);
-    assert!(matches!(input().index(1), Err(Error::Usage(_))));
-    assert!(matches!(input().indexes(1).next(), Some(Err(Error::Usage(_)))));
+    assert!(matches!(input().index(1), Err(Error::Plan(_))));
+    assert!(matches!(input().indexes(1).next(), Some(Err(Error::Plan(_)))));
     let program =
         Program::new(&[Query::compile("$.a[*]").unwrap(), Query::compile("$.b[*]").unwrap()]).unwrap();
     assert_eq!(program.over_elements().unwrap_err(), AsOne::OtherArray(1));

@@ -33,6 +33,7 @@ mod on_device;
 mod oracle;
 mod packed;
 mod plain;
+mod plans;
 mod predicates;
 mod properties;
 mod ptx;

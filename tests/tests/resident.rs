@@ -92,7 +92,7 @@ fn batches_are_those_of_the_input() -> Result<()> {
                 let mut streamed = input().answers(program.clone(), *want);
                 let mut kept = index.answers(program.clone(), *want)?;
                 ensure!(
-                    kept.plan().index.as_deref() == Some("resident, 1 of 1 levels read"),
+                    kept.plan().index().as_deref() == Some("resident, 1 of 1 levels read"),
                     "{:?}",
                     kept.plan()
                 );

@@ -12,7 +12,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Item, ItemImpl, ItemUse, Lit, Meta, Type, UseTree, Visibility};
 
 /// The facade, and the crates that it re-exports, with their folders.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("warpath", "host"),
     ("warpath_shared", "shared"),
     ("warpath_core", "host/core"),
@@ -21,6 +21,7 @@ const CRATES: [(&str, &str); 9] = [
     ("warpath_answer", "host/answer"),
     ("warpath_cpu", "host/cpu"),
     ("warpath_device", "host/device"),
+    ("warpath_plan", "host/plan"),
     ("warpath_exec", "host/exec"),
 ];
 

@@ -43,7 +43,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => WarpathErrorKind::Query,
-            Error::Usage(_) => WarpathErrorKind::Usage,
+            Error::Usage(_) | Error::Plan(_) => WarpathErrorKind::Usage,
             Error::Input(InputError::Record(_) | InputError::Tree(_)) => WarpathErrorKind::Record,
             Error::Device(_) => WarpathErrorKind::Device,
             Error::Internal(_) => WarpathErrorKind::Internal,

@@ -75,6 +75,9 @@ pub enum Error {
     /// A setting is invalid. The caller's fault.
     #[error("{0}")]
     Usage(String),
+    /// No plan can serve the request. The caller's fault.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// The input could not be read, or is malformed.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -137,6 +140,48 @@ impl Error {
     #[must_use]
     pub fn chain(&self) -> String {
         chain(self)
+    }
+}
+
+/// A request that no plan can serve.
+///
+/// ```
+/// use warpath::{DEFAULT_LEVELS, Engine, Error, Format};
+///
+/// # fn main() -> Result<(), Error> {
+/// let engine = Engine::builder().format(Format::Json).build()?;
+/// let Err(Error::Plan(error)) = engine.bytes("{}").index(DEFAULT_LEVELS) else { panic!() };
+/// assert_eq!(error.requires(), "a resident index requires NDJSON input");
+/// assert_eq!(error.found(), "this input is one JSON document");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{requires}; {found}")]
+pub struct PlanError {
+    requires: &'static str,
+    found: String,
+}
+
+impl PlanError {
+    /// An error that says what is required, and what was found.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(requires: &'static str, found: impl Into<String>) -> Self {
+        Self { requires, found: found.into() }
+    }
+
+    /// The request, and what it requires.
+    #[must_use]
+    pub fn requires(&self) -> &str {
+        self.requires
+    }
+
+    /// The fact that is in the way.
+    #[must_use]
+    pub fn found(&self) -> &str {
+        &self.found
     }
 }
 

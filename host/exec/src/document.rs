@@ -39,26 +39,5 @@ pub(crate) use around::{Around, Head};
 pub(crate) use note::Note;
 pub(crate) use parts::Parts;
 pub use warpath_lang::elements::AsOne;
+pub use warpath_plan::Format;
 pub(crate) use whole::Whole;
-
-/// The format of an input.
-///
-/// ```
-/// use warpath::{Engine, Format, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let document = "[\n  {\"id\": 1},\n  {\"id\": 2}\n]\n";
-/// let engine = Engine::builder().format(Format::Json).build()?;
-/// assert_eq!(engine.bytes(document).count(&Query::compile("$[*].id")?)?, 2);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// One record on each line.
-    #[default]
-    Ndjson,
-    /// One record in total, on one line or several: a JSON document.
-    Json,
-}

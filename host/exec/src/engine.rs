@@ -1,7 +1,7 @@
 //! The engine: a backend, and the settings with which it reads inputs.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use warpath_answer::answer::Want;
@@ -10,21 +10,19 @@ use warpath_answer::kept::KeepForm;
 #[cfg(feature = "arrow")]
 use warpath_answer::nested::NestedSchema;
 use warpath_core::cancel::{CancelToken, Interrupt};
-use warpath_core::error::{DeviceError, Error};
+use warpath_core::error::{DeviceError, Error, PlanError};
 use warpath_core::pool::cores;
 use warpath_cpu::Cpu;
 use warpath_cpu::bitmap::maker::BitmapMaker;
 use warpath_cpu::twig::standing::{self, Documents};
 use warpath_lang::program::Program;
+use warpath_plan::{Device, Evaluated, Facts, On, Plan, Purpose, Request, Runs, Unused};
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-use crate::auto;
-use crate::auto::Choice;
 use crate::devices::{self, DeviceChoice};
 use crate::document::Format;
 use crate::input::{Buffers, MAX_LATENCY, Source};
 use crate::limits::{RunLimits, Shares};
-use crate::stream::Plan;
 use crate::trace::{Operation, Span};
 
 /// The reaction to a malformed record.
@@ -76,6 +74,7 @@ pub struct Engine {
     format: Format,
     max_latency: Duration,
     limits: RunLimits,
+    ignores_indexes: bool,
 }
 
 #[derive(Clone)]
@@ -96,6 +95,10 @@ impl Ready {
     fn new(backend: Arc<dyn Backend>) -> Self {
         Self { buffers: Buffers::new(backend.clone()), backend }
     }
+}
+
+fn lock(device: &Mutex<FirstDevice>) -> MutexGuard<'_, FirstDevice> {
+    device.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first CUDA device.
@@ -133,8 +136,6 @@ pub(crate) struct Chosen {
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
-    /// True if lines are evaluated by the caller's thread in place of workers.
-    pub in_caller: bool,
     /// The most threads that decompress an input.
     pub decoders: usize,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
@@ -170,19 +171,6 @@ impl Chosen {
     pub fn begin(&mut self, operation: Operation, input: impl FnOnce() -> String) {
         self.span = Span::of(operation, || self.backend.name(), input);
     }
-
-    /// A description of the choice, for the caller.
-    pub fn plan(&self) -> Plan {
-        Plan {
-            backend: self.backend.name(),
-            reason: self.reason.clone(),
-            workers: self.workers,
-            partition_size: self.partition_size,
-            strict: self.strict,
-            strict_on_device: self.strict && self.backend.abilities().checks_strictly,
-            index: None,
-        }
-    }
 }
 
 /// Settings of an [`Engine`].
@@ -209,6 +197,7 @@ pub struct EngineBuilder {
     format: Format,
     max_latency: Option<Duration>,
     limits: RunLimits,
+    ignores_indexes: bool,
 }
 
 impl EngineBuilder {
@@ -341,6 +330,43 @@ impl EngineBuilder {
         self
     }
 
+    /// Sets whether the engine uses indexes that lie beside an input: for `log.ndjson`, the bitmap index
+    /// `log.ndjson.wpb` or `log.wpb`, and the structural index `log.ndjson.wpi` or `log.wpi`. The default is
+    /// `true`. Results are the same with and without an index.
+    ///
+    /// The engine uses an index only if the index was made of the input as the input is now, and if nobody
+    /// else owns it. [`Plan::unused`](warpath_plan::Plan::unused) lists the indexes that the engine does not
+    /// use, with reasons.
+    ///
+    /// ```
+    /// use warpath::bitmap::{ColumnSpec, BitmapIndex, build};
+    /// use warpath::{Engine, Predicate, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let log = folder.path().join("log.ndjson");
+    /// # std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n".repeat(5000))?;
+    /// # #[cfg(any())]
+    /// let log = Path::new("log.ndjson");
+    /// let engine = Engine::builder().build()?;
+    /// let (built, _) = build(&engine, &log, &[ColumnSpec::new("status", "$.status")])?;
+    /// BitmapIndex::from_built(built)?.write(log.with_extension("wpb"))?;
+    ///
+    /// let failed = Predicate::parse("$.status >= 500 && $.status < 503")?;
+    /// let mut hits = engine.open(&log)?.matching(&failed).query(&Query::compile("$.status")?)?;
+    /// assert_eq!((hits.by_ref().count(), hits.stats().lines), (0, 0));
+    /// let all = Engine::builder().find_indexes(false).build()?;
+    /// let mut hits = all.open(&log)?.matching(&failed).query(&Query::compile("$.status")?)?;
+    /// assert_eq!((hits.by_ref().count(), hits.stats().lines), (0, 10_000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn find_indexes(mut self, find: bool) -> Self {
+        self.ignores_indexes = !find;
+        self
+    }
+
     /// Lets a token cancel all work of the engine, and of its clones
     /// ([`Input::cancel`](crate::operators::Input::cancel)).
     ///
@@ -421,6 +447,7 @@ impl EngineBuilder {
             format,
             max_latency,
             limits,
+            ignores_indexes,
         } = self;
         if let Some(size) = partition_size
             && !(1..=MAX_PARTITION_BYTES).contains(&size)
@@ -455,6 +482,7 @@ impl EngineBuilder {
             format,
             max_latency,
             limits,
+            ignores_indexes,
         })
     }
 }
@@ -500,65 +528,53 @@ impl Engine {
         &*ready.backend
     }
 
-    /// Chooses the backend for a program over inputs whose plain files have `plain_bytes` bytes in total.
-    pub(crate) fn choose_for(&self, plain_bytes: u64, program: &Program) -> Result<Chosen, Error> {
-        if !program.has_patterns_at_run() {
-            return self.choose(plain_bytes);
-        }
-        // The CPU evaluates this program, whichever backend was chosen.
-        let why = match program.has_times() {
-            true => "the program compares instants",
-            false => "the program has a pattern that comes from the records",
+    /// Chooses the backend of a run over inputs whose plain text has `plain_bytes` bytes in total.
+    pub(crate) fn choose(&self, purpose: Purpose<'_>, plain_bytes: u64) -> Result<Chosen, Error> {
+        let mut state = match &self.backend {
+            Backends::One(_) => None,
+            Backends::Auto(_, device) => Some(match *lock(device) {
+                FirstDevice::NotOpened => Device::NotOpened,
+                FirstDevice::None => Device::Absent,
+                FirstDevice::Open(_) => Device::Open,
+            }),
         };
-        match &self.backend {
-            Backends::Auto(cpu, _) => Ok(self.chosen(cpu.clone(), Some(format!("auto: cpu, {why}")))),
-            Backends::One(ready) => {
-                let name = ready.backend.name();
-                let reason = (name != Cpu.name())
-                    .then(|| format!("{name} was requested; the CPU runs instead, because {why}"));
-                Ok(self.chosen(ready.clone(), reason))
-            }
+        loop {
+            let (Backends::One(own) | Backends::Auto(own, _)) = &self.backend;
+            let has = warpath_plan::Backends { own: &*own.backend, device: state, cores: cores() };
+            let (on, reason) = warpath_plan::backend(purpose, plain_bytes, &has);
+            let ready = match (on, &self.backend) {
+                (On::Device, Backends::Auto(_, device)) => match lock(device).open()? {
+                    Some(ready) => ready,
+                    None => {
+                        state = Some(Device::Absent);
+                        continue;
+                    }
+                },
+                (On::Cpu, _) => Ready::new(Arc::new(Cpu)),
+                _ => own.clone(),
+            };
+            return Ok(self.chosen(ready, reason));
         }
     }
 
-    /// Chooses the backend for some inputs.
-    ///
-    /// Their plain files have `plain_bytes` bytes in total.
-    pub(crate) fn choose(&self, plain_bytes: u64) -> Result<Chosen, Error> {
-        let (ready, reason) = match &self.backend {
-            Backends::One(ready) => (ready.clone(), None),
-            Backends::Auto(cpu, device) => {
-                let choice = auto::choose(plain_bytes, cores());
-                let device = match choice {
-                    Choice::Cpu { .. } => None,
-                    Choice::Device { .. } => {
-                        let mut device = device.lock().unwrap_or_else(PoisonError::into_inner);
-                        Some(device.open()?)
-                    }
-                };
-                let (ready, reason) = match device {
-                    None => (cpu.clone(), format!("auto: cpu, {choice}")),
-                    Some(Some(device)) => (device, format!("auto: cuda:0, {choice}")),
-                    Some(None) => {
-                        (cpu.clone(), "auto: cpu, no CUDA device that the kernels can run on".into())
-                    }
-                };
-                (ready, Some(reason))
-            }
+    /// Plans a run on a chosen backend.
+    pub(crate) fn plan(
+        &self,
+        chosen: &Chosen,
+        evaluated: Evaluated<'_>,
+        has_condition: bool,
+        facts: Facts,
+        unused: Vec<Unused>,
+    ) -> Result<Plan, Error> {
+        let request = Request { evaluated, strict: self.strict, has_condition, in_caller: self.in_caller };
+        let runs = Runs {
+            backend: chosen.backend.name(),
+            reason: chosen.reason.clone(),
+            abilities: chosen.backend.abilities(),
+            workers: chosen.workers,
+            partition_size: chosen.partition_size,
         };
-        Ok(self.chosen(ready, reason))
-    }
-
-    /// Chooses the CPU, for work that has no form on devices.
-    pub(crate) fn choose_cpu(&self) -> Chosen {
-        match &self.backend {
-            Backends::Auto(cpu, _) => self.chosen(cpu.clone(), Some("a schema is made on the CPU".into())),
-            Backends::One(ready) if ready.backend.name() == Cpu.name() => self.chosen(ready.clone(), None),
-            Backends::One(ready) => {
-                let reason = format!("{} was requested; a schema is made on the CPU", ready.backend.name());
-                self.chosen(Ready::new(Arc::new(Cpu)), Some(reason))
-            }
-        }
+        Ok(warpath_plan::plan::plan(&request, facts, runs, unused)?)
     }
 
     fn chosen(&self, ready: Ready, reason: Option<String>) -> Chosen {
@@ -573,7 +589,6 @@ impl Engine {
             buffers,
             partition_size,
             workers,
-            in_caller: self.in_caller,
             decoders,
             strict,
             max_latency,
@@ -598,7 +613,7 @@ impl Engine {
 
     /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, plain_bytes: u64) -> Result<Chosen, Error> {
-        let chosen = self.choose(plain_bytes)?;
+        let chosen = self.choose(Purpose::Other, plain_bytes)?;
         let Some(form) = chosen.backend.forms().get::<dyn KeepForm>() else { return Ok(chosen) };
         let (size, workers) = form.partitions();
         let partition_size = self.partition_size.unwrap_or(size);
@@ -609,7 +624,7 @@ impl Engine {
     /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
     /// the file later.
     pub(crate) fn choose_to_store(&self, plain_bytes: u64) -> Result<Chosen, Error> {
-        let chosen = self.choose(plain_bytes)?;
+        let chosen = self.choose(Purpose::Other, plain_bytes)?;
         let partition_size = self.partition_size.unwrap_or_else(|| Cpu.partition_size());
         Ok(Chosen { partition_size, ..chosen }.within(&self.limits))
     }
@@ -622,7 +637,8 @@ impl Engine {
 
     /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
-        BitmapMaker::of(&*self.choose(Source::File(path.to_owned()).plain_bytes())?.backend)
+        let bytes = Source::File(path.to_owned()).plain_bytes();
+        BitmapMaker::of(&*self.choose(Purpose::Other, bytes)?.backend)
     }
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
@@ -647,13 +663,20 @@ impl Engine {
         self.format
     }
 
+    /// True if indexes that lie beside an input are used.
+    pub(crate) fn finds_indexes(&self) -> bool {
+        !self.ignores_indexes
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
     /// Refuses inputs that are documents, where lines are required.
-    pub(crate) fn wants_lines(&self, what: &str) -> Result<(), Error> {
+    pub(crate) fn wants_lines(&self, requires: &'static str) -> Result<(), Error> {
         match self.format {
             Format::Ndjson => Ok(()),
-            Format::Json => {
-                Err(Error::Usage(format!("{what} NDJSON input; this input is one JSON document")))
-            }
+            _ => Err(PlanError::new(requires, "this input is one JSON document").into()),
         }
     }
 }

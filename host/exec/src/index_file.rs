@@ -21,11 +21,11 @@ use std::time::SystemTime;
 
 use layout::{HEADER_BYTES, IndexHeader, PartitionEntry, Section};
 use store::FileStore;
-use warpath_core::error::{Error, IndexError};
+use warpath_core::error::{Error, IndexError, PlanError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::{Stamp, hash};
 use warpath_cpu::kept::HostIndex;
-use warpath_lang::program::Program;
+use warpath_plan::Structural;
 use warpath_shared::units::Level;
 
 use crate::engine::{Chosen, Engine};
@@ -264,6 +264,12 @@ impl IndexFile {
         self.0.header.levels
     }
 
+    /// The name of the file, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
     /// The end of the last partition in the text; `None` if there is no partition.
     fn text_bytes(&self) -> Option<u64> {
         self.0.table.last().map(PartitionEntry::end)
@@ -301,7 +307,8 @@ impl IndexFile {
     /// Checks that an input is the one that the index was made of, and unchanged.
     pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
         let [Source::File(path)] = sources else {
-            return Err(Error::Usage("an index file requires one plain or packed file, not a pipe".into()));
+            let found = "this input is another";
+            return Err(PlanError::new("an index file requires one plain or packed file", found).into());
         };
         let name = path.display().to_string();
         let failed = |source| warpath_core::error::InputError::Io { name: name.clone(), source };
@@ -332,25 +339,13 @@ impl IndexFile {
 }
 
 impl CheckedIndex {
-    /// The store that evaluates a program with this index, if the backend reads index files; and a
-    /// description for the plan.
-    pub fn use_for(
-        &self,
-        chosen: &Chosen,
-        program: &Program,
-    ) -> Result<(Option<Arc<dyn Store>>, String), Error> {
-        let (kept, needed) = (self.index.levels(), program.levels());
-        if needed > kept {
-            return Err(IndexError::TooFewLevels { kept, needed }.into());
-        }
-        let name = &self.index.0.name;
-        if !chosen.backend.abilities().uses_index_files {
-            return Ok((
-                None,
-                format!("{name}: checked; the device makes bitmaps faster than it would be sent them"),
-            ));
-        }
-        let read = format!("{name}: line starts and {needed} of {kept} levels read");
-        Ok((Some(Arc::new(FileStore::new(self, chosen))), read))
+    /// Facts about the index, for the plan.
+    pub fn facts(&self) -> Structural {
+        Structural { name: self.index.0.name.clone(), levels: self.index.levels(), is_named: false }
+    }
+
+    /// The store that evaluates a program with this index.
+    pub fn store(&self, chosen: &Chosen) -> Arc<dyn Store> {
+        Arc::new(FileStore::new(self, chosen))
     }
 }

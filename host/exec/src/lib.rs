@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`engine`] | `Engine` and `Input`: which backend, which settings, which operator |
 //! | [`devices`] | the backends of this machine, opened by choice |
-//! | [`auto`] | the choice between the CPU and a device, by the size of the input |
+//! | `planning`, `beside` | facts for the plan of a run; indexes that lie beside an input |
 //! | [`input`] | files, pipes and bytes as partitions of whole lines |
 //! | [`document`] | inputs that are one JSON document |
 //! | [`stream`] | workers, and their results in order |
@@ -24,7 +24,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aggregate;
-pub mod auto;
+mod beside;
 pub mod bitmap;
 pub mod channel;
 #[cfg(feature = "arrow")]
@@ -38,6 +38,8 @@ pub mod input;
 mod limits;
 pub mod operators;
 pub mod pack;
+#[doc(hidden)]
+pub mod planning;
 #[cfg(feature = "arrow")]
 pub mod record_batches;
 mod request;

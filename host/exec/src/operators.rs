@@ -15,14 +15,18 @@ use warpath_core::rows::RowSet;
 use warpath_cpu::twig::standing::{Documents, Standing};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
+use warpath_plan::{Structural, Unused};
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
 
 #[cfg(feature = "arrow")]
 use crate::device_batches::DeviceBatches;
+use crate::document::Format;
 use crate::engine::Engine;
 use crate::index_file::IndexFile;
 use crate::input::{InputBytes, Inputs, Selection, Source};
+use crate::planning;
+use crate::planning::Explained;
 #[cfg(feature = "arrow")]
 use crate::record_batches::RecordBatches;
 use crate::request::Request;
@@ -64,7 +68,7 @@ impl Engine {
     /// partitions at a time.
     ///
     /// These bytes are copied nevertheless: JSON documents of several lines
-    /// ([`Format::Json`](crate::document::Format::Json)), and borrowed bytes that are compressed, or that are
+    /// ([`Format::Json`]), and borrowed bytes that are compressed, or that are
     /// one document of more than a partition. [`Source::Bytes`] is for bytes among other inputs.
     ///
     /// ```
@@ -100,6 +104,9 @@ impl Engine {
             inputs,
             operation: None,
             index: None,
+            bitmap: None,
+            assumed: None,
+            unused: Vec::new(),
             selected: None,
             predicate: None,
             digest: None,
@@ -458,17 +465,80 @@ impl<'a> Input<'a> {
     /// time, and samples of its bytes, or all bytes if `verify` is set.
     ///
     /// The CPU reads the bitmaps from the file and does not compute them. A device computes bitmaps faster
-    /// than it could copy them; on a device the file is only checked. On both, a program may read at most the
-    /// levels that the file has.
+    /// than it could copy them; on a device the file is only checked. If the index cannot serve the request,
+    /// the text is read, and [`Plan::unused`](warpath_plan::Plan::unused) says why: for other inputs than one
+    /// file of lines, for programs that read more levels than the file has, and beside lines that are
+    /// selected.
     ///
     /// # Errors
     /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
-    /// [`Error::Usage`] if this is not one file, or is a document.
     pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
-        self.0.engine.wants_lines("an index file requires")?;
-        self.0.index = Some(Arc::new(index.check(self.0.inputs.sources(), verify)?));
-        self.wants_one_index()?;
+        let is_lines = self.0.engine.format() == Format::Ndjson;
+        match self.0.inputs.sources() {
+            sources @ [Source::File(_)] if is_lines => {
+                self.0.index = Some(Arc::new(index.check(sources, verify)?));
+            }
+            _ => {
+                let why = match self.0.engine.format() {
+                    Format::Json => "the input is one JSON document",
+                    _ => self.0.inputs.access().has_no_index().unwrap_or("a part of the file is read"),
+                };
+                self.0.unused.push(Unused::new(index.name(), why, true));
+            }
+        }
         Ok(self)
+    }
+
+    /// Reads this input with an index file that is not checked against it.
+    // Hidden: the program alone needs it, for `explain` without an input.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_unchecked_index(mut self, index: &IndexFile) -> Self {
+        let (name, levels) = (index.name().to_owned(), index.levels());
+        self.0.assumed = Some(Structural { name, levels, is_named: true });
+        self
+    }
+
+    /// Reads this input with its bitmap index: the lines that cannot match the condition of
+    /// [`matching`](Self::matching) are not read. The condition may test columns of the index, and paths. A
+    /// column serves the tests of its own path, too. With `approximate`, bins alone decide the tests of
+    /// columns, so that other records of the same bins match, too.
+    ///
+    /// Results are those without the index, with one exception: if the condition tests a column, malformed
+    /// lines are not noticed. If the index cannot serve the condition, the text decides, and
+    /// [`Plan::unused`](warpath_plan::Plan::unused) says why.
+    ///
+    /// ```
+    /// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+    /// use warpath::{Engine, Predicate, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tweets.ndjson");
+    /// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+    /// let engine = Engine::builder().build()?;
+    /// # #[cfg(any())]
+    /// let path = Path::new("tweets.ndjson");
+    /// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
+    /// let index = BitmapIndex::from_built(built)?;
+    /// for condition in ["n >= 6 && $.id < 3", "$.n >= 6 && $.id < 3"] {
+    ///     let input = engine.open(&path)?.with_bitmap(&index, false);
+    ///     let mut hits = input.matching(&Predicate::parse(condition)?).query(&Query::compile("$.id")?)?;
+    ///     assert_eq!(hits.by_ref().next().unwrap()?.text(), "2");
+    ///     assert_eq!(hits.stats().lines, 2);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The first result is [`Error::Index`] if the index belongs to another input, or to an earlier state of
+    /// this one. It is [`Error::Plan`] if the condition tests a column, and this is not one plain or packed
+    /// file of lines.
+    #[must_use]
+    pub fn with_bitmap(mut self, index: &BitmapIndex, approximate: bool) -> Self {
+        self.0.bitmap = Some((index.clone(), approximate));
+        self
     }
 
     /// Restricts the input to some of its lines. The input has to be the plain file that the bitmap index was
@@ -507,12 +577,11 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
-    /// * [`Error::Usage`] if this is not one file, is a document, or has an [index file](Self::with_index).
-    ///   Also if the rows of the index are not lines, or if `lines` is a set of another number of rows.
+    /// * [`Error::Plan`] if this is not one file, or is a document.
+    /// * [`Error::Usage`] if `lines` is a set of another number of rows.
     pub fn only(mut self, index: &BitmapIndex, lines: RowSet) -> Result<Self, Error> {
-        self.0.engine.wants_lines("a bitmap index requires")?;
+        self.0.engine.wants_lines("a bitmap index requires NDJSON input")?;
         self.0.selected = Some(Arc::new(Selection::new(index, lines, self.0.inputs.sources())?));
-        self.wants_one_index()?;
         Ok(self)
     }
 
@@ -564,13 +633,15 @@ impl<'a> Input<'a> {
         self
     }
 
-    fn wants_one_index(&self) -> Result<(), Error> {
-        match (&self.0.index, &self.0.selected) {
-            (Some(_), Some(_)) => {
-                Err(Error::Usage("a bitmap index and an index file cannot be used together".into()))
-            }
-            _ => Ok(()),
-        }
+    /// The plan of the results of a program, for `explain`. Nothing is read but indexes, and lines that
+    /// decide which lines are read.
+    ///
+    /// # Errors
+    /// The errors that [`answers`](Self::answers) would yield first.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn explain(self, program: Program, want: Want) -> Result<Explained, Error> {
+        planning::explain(self.0, program, want)
     }
 
     /// The schema of the records: every path, with the kinds of its values. With a limit, only the first

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_lang::predicate::Predicate;
+use warpath_plan::{Evaluated, Facts, Plan, Purpose, Structural, Unused};
+use warpath_store::bitmap::BitmapIndex;
 
-use crate::engine::Engine;
+use crate::engine::{Chosen, Engine};
 use crate::index_file::CheckedIndex;
 use crate::input::{Inputs, Selection};
 use crate::stream::{Digest, Sampler};
@@ -20,8 +22,14 @@ pub(crate) struct Request<'a> {
     pub inputs: Inputs<'a>,
     /// The operation that the results are for, if it is not the one that is called.
     pub operation: Option<Operation>,
-    /// The index file that is used to read the inputs.
+    /// The structural index that the caller named.
     pub index: Option<Arc<CheckedIndex>>,
+    /// The bitmap index that the caller named; with `true`, bins alone decide.
+    pub bitmap: Option<(BitmapIndex, bool)>,
+    /// The structural index that a plan assumes, where no input is named.
+    pub assumed: Option<Structural>,
+    /// Indexes that the caller named, and that cannot be of the inputs.
+    pub unused: Vec<Unused>,
     /// The selected lines; `None` for all lines.
     pub selected: Option<Arc<Selection>>,
     /// The predicate on records; `None` for all records.
@@ -36,11 +44,37 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Refuses selected lines and a predicate, where all lines of an input are needed.
-    pub fn wants_all_lines(&self, what: &str) -> Result<(), Error> {
-        if self.selected.is_some() || self.predicate.is_some() {
-            return Err(Error::Usage(format!("{what} all lines of an input; some lines are selected here")));
+    /// Facts about the inputs, and about the indexes that the caller named.
+    pub fn facts(&self) -> Facts {
+        let mut facts = Facts::new(self.inputs.access(), self.engine.format());
+        facts.selected = self.selected.as_ref().map(|selected| selected.facts());
+        facts.structural = self.index.as_ref().map(|index| Structural { is_named: true, ..index.facts() });
+        facts
+    }
+
+    /// The backend and the plan of an evaluation that is not that of a program.
+    pub fn planned(
+        &mut self,
+        purpose: Purpose<'_>,
+        evaluated: Evaluated<'_>,
+        facts: Facts,
+    ) -> Result<(Chosen, Plan), Error> {
+        let chosen = self.engine.choose(purpose, facts.bytes.plain())?;
+        let plan = self.planned_on(&chosen, evaluated, facts)?;
+        Ok((chosen, plan))
+    }
+
+    /// The plan of an evaluation that is not that of a program, on a chosen backend.
+    pub fn planned_on(
+        &mut self,
+        chosen: &Chosen,
+        evaluated: Evaluated<'_>,
+        facts: Facts,
+    ) -> Result<Plan, Error> {
+        let mut unused = std::mem::take(&mut self.unused);
+        if let Some((index, _)) = &self.bitmap {
+            unused.push(Unused::new(index.name(), "only programs are evaluated with a bitmap index", true));
         }
-        Ok(())
+        self.engine.plan(chosen, evaluated, self.predicate.is_some(), facts, unused)
     }
 }

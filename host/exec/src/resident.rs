@@ -11,6 +11,7 @@ use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_cpu::keep;
 use warpath_cpu::strict::Checked;
 use warpath_lang::program::{Program, Query};
+use warpath_plan::Evaluated;
 use warpath_shared::units::{ByteOffset, Level};
 
 use crate::engine::{Chosen, OnError};
@@ -106,14 +107,14 @@ fn too_large(error: Error, kept: u64) -> Error {
 }
 
 impl ResidentIndex {
-    pub(crate) fn build(input: Request<'_>, levels: Level) -> Result<Self, Error> {
-        input.wants_all_lines("a resident index requires")?;
-        let Request { engine, inputs, .. } = input;
-        engine.wants_lines("a resident index requires")?;
-        let on_error = engine.on_error();
+    pub(crate) fn build(mut input: Request<'_>, levels: Level) -> Result<Self, Error> {
+        let facts = input.facts();
         // The length of an input that is not a plain file is unknown before it is read.
-        let plain = inputs.plain_bytes();
-        let mut chosen = engine.choose_to_keep(plain)?;
+        let plain = facts.bytes.plain();
+        let mut chosen = input.engine.choose_to_keep(plain)?;
+        let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
+        let Request { engine, inputs, .. } = input;
+        let on_error = engine.on_error();
         chosen.begin(Operation::Index, || inputs.names());
         let backend = &chosen.backend;
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
@@ -153,7 +154,7 @@ impl ResidentIndex {
         };
         let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
         let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
-        for made in Ordered::<Values<_>>::of_each(inputs, &chosen, lines, make) {
+        for made in Ordered::<Values<_>>::of_each(inputs, &chosen, plan, lines, make) {
             let (origin, made) = made?;
             wanted += made.iter().map(Partition::memory).sum::<u64>();
             if wanted > limit {
@@ -282,9 +283,8 @@ impl ResidentIndex {
         if needed > kept {
             return Err(IndexError::TooFewLevels { kept, needed }.into());
         }
-        let said = format!("resident, {needed} of {kept} levels read");
         let mut chosen = self.chosen.clone();
         chosen.interrupt = self.limits.begin();
-        Ok(Ordered::over(chosen, self.on_error, self.partitions.clone(), said, program, want))
+        Ok(Ordered::over(chosen, self.on_error, self.partitions.clone(), (needed, kept), program, want))
     }
 }

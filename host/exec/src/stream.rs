@@ -60,7 +60,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use warpath_core::cancel::{CancelToken, Interrupt};
-use warpath_core::error::Error;
+use warpath_core::error::{Error, InputError};
 
 use crate::channel::Channel;
 use crate::engine::Chosen;
@@ -79,13 +79,14 @@ pub use polled::AsyncResults;
 #[cfg(feature = "arrow")]
 pub use program::Nested;
 pub use program::{Answers, Columns, Hits, Programs};
-pub use report::{Plan, Stats};
+pub use report::{Early, Stats};
 pub use sampler::Sampler;
 pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::Values;
 pub use warpath_answer::backend::Setup;
+pub use warpath_plan::{Plan, Pruned, Reading, Unused};
 
 use flow::Flow;
 use lines::LineCounter;
@@ -140,6 +141,8 @@ struct Running<'a, K: Task> {
     /// The reasons for which the run ends before its time.
     interrupt: Interrupt,
     span: Span,
+    /// Malformed records that were found before the results.
+    early: Early,
 }
 
 impl<'a, K: Task> Running<'a, K> {
@@ -151,13 +154,13 @@ impl<'a, K: Task> Running<'a, K> {
     /// A run whose workers are started later.
     fn without_flow(plan: Plan, chosen: &Chosen) -> Self {
         let (interrupt, span) = (chosen.interrupt.clone(), chosen.span.clone());
-        Self { plan, flow: None, conduct: None, interrupt, span }
+        Self { plan, flow: None, conduct: None, interrupt, span, early: Early::default() }
     }
 
     /// A run that has no results.
     fn nothing() -> Self {
         let (plan, interrupt, span) = (Plan::default(), Interrupt::default(), Span::default());
-        Self { plan, flow: None, conduct: None, interrupt, span }
+        Self { plan, flow: None, conduct: None, interrupt, span, early: Early::default() }
     }
 }
 
@@ -204,7 +207,16 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     #[must_use]
     pub fn stats(&self) -> Stats {
         let Past { workers, reading, answering, .. } = self.totals();
-        Stats { workers, reading, answering, ..self.stats }
+        let skipped = self.stats.skipped + self.running.early.skipped;
+        Stats { workers, reading, answering, skipped, ..self.stats }
+    }
+
+    /// Malformed records that were found before the results, among lines that a bitmap index left undecided.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn early(&self) -> &Early {
+        &self.running.early
     }
 
     /// Totals of all workers so far.
@@ -398,6 +410,10 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                     Some(Ok(workers)) => self.go_on(workers),
                     Some(Err(error)) => self.error = Some(error),
                     None => {
+                        if let Some((fault, _)) = &self.running.early.fault {
+                            let error = InputError::Record(fault.clone()).into();
+                            return Poll::Ready(Some(Err(self.end(error))));
+                        }
                         self.finished = true;
                         self.running.span.end(self.stats);
                     }

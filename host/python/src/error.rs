@@ -160,7 +160,7 @@ fn library<'py>(py: Python<'py>, error: &Error) -> PyResult<Exception<'py>> {
         return made("QueryError")?.with("column", refused.column())?.with("hint", help);
     }
     match error {
-        Error::Usage(_) => made("UsageError"),
+        Error::Usage(_) | Error::Plan(_) => made("UsageError"),
         Error::Device(_) => made("DeviceError"),
         Error::Internal(_) => made("InternalError"),
         Error::Input(InputError::Io { name, source }) => {

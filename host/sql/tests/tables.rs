@@ -11,6 +11,7 @@ use datafusion::prelude::lit;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 use warpath::OnError;
+use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
 use warpath_sql::{Options, SchemaFrom};
 
 use super::{Session, quoted};
@@ -40,6 +41,29 @@ fn parts_of_a_file_have_each_record_once() {
             session.rows(&format!("SELECT count(*) FROM {table} WHERE k = '1'")),
             [(count / 3).to_string()]
         );
+    }
+}
+
+/// A bitmap index beside a file serves filters of whole files and of parts: the other lines are not read.
+#[test]
+fn an_index_beside_a_file_serves_filters() {
+    for workers in [1, 4] {
+        let session = Session::with(Options { workers, ..Options::default() });
+        let table = session.file("log.ndjson", records(300_000));
+        let path = session.path("log.ndjson");
+        let query = format!("SELECT count(*), min(n), max(n) FROM {table} WHERE n >= 200000 AND n < 200100");
+        let read = || {
+            assert_eq!(session.rows(&query), ["100 200000 200099"]);
+            let ran = session.rows(&format!("EXPLAIN ANALYZE {query}")).join("\n");
+            let (_, bytes) = ran.split_once("text_bytes=").unwrap_or_else(|| panic!("{ran}"));
+            bytes.split([',', ']']).next().unwrap().to_owned()
+        };
+        let all = read();
+        let engine = warpath::Engine::builder().build().unwrap();
+        let (built, _) = build(&engine, &path, &[ColumnSpec::new("number", "$.n")]).unwrap();
+        BitmapIndex::from_built(built).unwrap().write(path.with_extension("wpb")).unwrap();
+        let few = read();
+        assert!(all != few, "{all} bytes of text with the index, and without");
     }
 }
 

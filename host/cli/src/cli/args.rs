@@ -23,9 +23,9 @@ pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
 pub use options::{
-    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, MapArgs, OnErrorArg,
-    OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs, RunArgs,
-    SkipArgs, StatsFormat, StrictArgs, WhereArgs,
+    ApproximateArgs, BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, IndexArgs,
+    InputFormat, OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat,
+    RowFormatArgs, RunArgs, StatsFormat, StrictArgs, WhereArgs,
 };
 pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};

@@ -21,9 +21,8 @@ use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
 use super::args::{
-    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, ColumnArgs, EngineArgs, FileArgs,
-    FollowArgs, MapArgs, OnMismatchArg, QueryArgs, ReportArgs, RunArgs, SelectArgs, SkipArgs, SortArgs,
-    WhereArgs,
+    BackendArgs, BitmapBuildArgs, BitmapInfoArgs, BitmapRangeArgs, EngineArgs, FileArgs, QueryArgs,
+    ReportArgs, RunArgs, SelectArgs, WhereArgs,
 };
 use super::failure::Failure;
 use super::out::Out;
@@ -444,44 +443,11 @@ fn records(args: BitmapRangeArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     let engine = EngineArgs { backend, ..EngineArgs::default() };
     let (columns, limit) = (args.select, args.limit);
     if !columns.is_empty() {
-        let args = SelectArgs {
-            columns,
-            auto: false,
-            maps: MapArgs::default(),
-            schema: None,
-            files,
-            column: ColumnArgs::default(),
-            follow: FollowArgs::default(),
-            format: args.format,
-            on_mismatch: OnMismatchArg::default(),
-            explode: None,
-            with_filename: false,
-            limit,
-            skip: SkipArgs::default(),
-            sort: SortArgs::default(),
-            run,
-            engine,
-        };
+        let format = args.format;
+        let args = SelectArgs { columns, files, format, limit, run, engine, ..SelectArgs::default() };
         return select::run(args, ui, started);
     }
-    let args = QueryArgs {
-        each: None,
-        path: "$".to_owned(),
-        files,
-        column: ColumnArgs::default(),
-        follow: FollowArgs::default(),
-        exit_status: args.exit_status,
-        raw_output: false,
-        count: false,
-        offsets: false,
-        with_path: false,
-        pretty: args.format.pretty,
-        print0: false,
-        with_filename: false,
-        limit,
-        skip: SkipArgs::default(),
-        run,
-        engine,
-    };
+    let (exit_status, pretty, path) = (args.exit_status, args.format.pretty, "$".to_owned());
+    let args = QueryArgs { path, files, exit_status, pretty, limit, run, engine, ..QueryArgs::default() };
     query::run(args, ui, started)
 }

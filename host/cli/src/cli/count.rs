@@ -33,7 +33,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
     let queries = queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let format = args.rows.of(&args.run.output)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
     let mut count = CountBy {
@@ -58,7 +58,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     let queries = queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
     let look = Look::of(ui.when(), args.run.output.is_file(), false);
     if args.count {

@@ -29,7 +29,7 @@ pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let queries = count::queries(&paths, &args.run.only)?;
     let program = Program::new(&queries)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let mut stats = Stats {
         describe: Arc::new(Describe::new(paths.len())),
         statistics: Some(Statistics::new(paths.len(), args.memory.memory)),

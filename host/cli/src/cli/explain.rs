@@ -1,22 +1,26 @@
 //! `warpath explain`.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use indicatif::BinaryBytes;
+use warpath::plan::Reading;
 use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, Error, IndexError, IndexFile, Program, Query, TextForm, Want};
+use warpath::{DeviceChoice, Engine, IndexFile, Limit, Predicate, Program, Query, RowForm, TextForm, Want};
 use warpath_answer::backend::Stage;
+use warpath_exec::planning::Explained;
 use warpath_lang::jsonpath;
+use warpath_plan::Bytes;
+use warpath_remote::address::is_url;
 use warpath_terminal::escape::{escaped, escaped_lines};
 use warpath_terminal::messages::Ui;
 
-use super::args::{ExplainArgs, InputFormat, OnErrorArgs};
+use super::args::{ApproximateArgs, ExplainArgs, FileArgs, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
-use super::{filter, run};
+use super::written::Written;
+use super::{files, filter, run};
 
 pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut out = Out::stdout();
@@ -28,27 +32,71 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
         out.finish()?;
         return Ok(code);
     }
-    if let Some(file) = args.paths.iter().find(|path| !path.starts_with('$') && Path::new(path).exists()) {
-        return Err(Failure::usage(format!("`{file}` is a file, and `warpath explain` reads none"))
-            .with_help(format!("`warpath query --stats '$' {file}` runs a query, and says how")));
-    }
-    let queries = args.paths.iter().map(|path| args.only.query(path)).collect::<Result<Vec<_>, _>>()?;
+    let (paths, files): (Vec<&String>, Vec<&String>) = args.paths.iter().partition(|arg| !is_input(arg));
+    let (names, paths): (Vec<Option<&str>>, Vec<&str>) = paths.into_iter().map(|arg| column(arg)).unzip();
+    let is_select = names.iter().any(Option::is_some);
+    let queries = paths.iter().map(|path| args.only.query(path)).collect::<Result<Vec<_>, _>>()?;
     let mut program = Program::new(&queries)?;
-    if let Some(only) = args.only.predicate()? {
-        program = program.matching(&Arc::new(only), false)?;
+    let condition = args.only.predicate()?;
+    let mut want =
+        if is_select { Want::new().rows(RowForm::Ndjson) } else { Want::new().text(TextForm::Json) };
+    if is_select {
+        let name = |(at, name): (usize, &Option<&str>)| {
+            name.map_or_else(|| format!("column {}", at + 1), str::to_owned)
+        };
+        program = program.with_names(&names.iter().enumerate().map(name).collect::<Vec<_>>())?;
     }
-    let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
-    let index = args.index.index.as_ref().map(IndexFile::open).transpose()?;
-    if let Some(index) = &index
-        && program.levels() > index.levels()
-    {
-        let (kept, needed) = (index.levels(), program.levels());
-        return Err(Error::from(IndexError::TooFewLevels { kept, needed }).into());
+    if let Some(limit) = args.limit.limit {
+        want = want.limit(if is_select { Limit::Records(limit) } else { Limit::Matches(limit) });
     }
-    let text = explain(&queries, &program, &engine, args, index.as_ref());
+    let engine = run::builder(&args.engine.backend, &OnErrorArgs::default())
+        .strict(args.strict.strict)
+        .format(args.engine.input.into())
+        .find_indexes(!args.index.no_index)
+        .build()?;
+    let mut sources = Vec::new();
+    if !files.is_empty() {
+        let files = FileArgs { files: files.iter().map(PathBuf::from).collect(), files_from: None };
+        sources = files::inputs(&files, &args.follow, &args.column, &args.engine, Written::default(), ui)?;
+    }
+    let mut input = engine.input(sources);
+    if let Some(condition) = &condition {
+        input = input.matching(condition);
+    }
+    let bitmap = args.bitmap.as_deref();
+    let input = if args.paths.len() == queries.len() {
+        if bitmap.is_some() {
+            return Err(Failure::usage("`--bitmap` depends on the input, and none is named")
+                .with_help("name the file after the paths"));
+        }
+        // Without an input, an index is not checked.
+        match &args.index.index {
+            Some(index) => input.with_unchecked_index(&IndexFile::open(index)?),
+            None => input,
+        }
+    } else {
+        run::with_indexes(input, &args.index, false, bitmap, &ApproximateArgs::default())?
+    };
+    let explained = input.explain(program, want)?;
+    let text = explain(&queries, condition.as_ref(), &explained);
     out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());
     out.finish()?;
+    run::say_unused(&explained.plan, ui);
     Ok(ExitCode::SUCCESS)
+}
+
+/// True if an argument names an input, and is no path.
+fn is_input(arg: &str) -> bool {
+    let is_path = arg.starts_with('$') || column(arg).0.is_some();
+    !is_path && (arg == "-" || is_url(arg) || Path::new(arg).exists())
+}
+
+/// The name and the path of a column of `select`; without a name, the path alone.
+fn column(arg: &str) -> (Option<&str>, &str) {
+    match arg.split_once('=') {
+        Some((name, path)) if !arg.starts_with('$') && path.starts_with('$') => (Some(name), path),
+        _ => (None, arg),
+    }
 }
 
 /// The explanation for subscriptions: their number and size, the backend, and the stages.
@@ -77,9 +125,6 @@ fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainA
     text
 }
 
-/// The results of `query`, for which stages are shown.
-const AS_TEXT: Want = Want::new().text(TextForm::Json);
-
 /// The stage of the strict check with an index file. The index file has the faults of the basic check only.
 const STRICT_WITH_INDEX: &str = "all of the text: each record by RFC 8259, its bytes as UTF-8 (every worker)";
 
@@ -89,13 +134,8 @@ const AS_ONE: [&str; 2] = [
     "  without that array near their start, with a fault, or with an unusual form; and all documents for rows and columns",
 ];
 
-fn explain(
-    queries: &[Query],
-    program: &Program,
-    engine: &Engine,
-    args: &ExplainArgs,
-    index: Option<&IndexFile>,
-) -> String {
+fn explain(queries: &[Query], condition: Option<&Predicate>, explained: &Explained) -> String {
+    let Explained { plan, program, bytes, elements, stages } = explained;
     let mut text = String::from("paths\n");
     for (number, query) in queries.iter().enumerate() {
         let canonical =
@@ -103,21 +143,15 @@ fn explain(
         let singular = if query.is_singular() { "  (at most one value a record)" } else { "" };
         line(&mut text, format_args!("{number:>4}  {}{singular}", escaped(&canonical)));
     }
-    if let Some(predicate) = program.predicate() {
-        line(
-            &mut text,
-            format_args!(
-                "\nonly records of which this is true\n      {}",
-                escaped(&predicate.expr().to_string())
-            ),
-        );
+    if let Some(condition) = condition {
+        let condition = condition.expr().to_string();
+        line(&mut text, format_args!("\nonly records of which this is true\n      {}", escaped(&condition)));
     }
     text.push_str("\nprogram\n");
     for instruction in program.to_string().lines() {
         line(&mut text, format_args!("  {instruction}"));
     }
-    let elements = (args.engine.input == InputFormat::Json).then(|| program.over_elements());
-    if let Some(elements) = &elements {
+    if let Some(elements) = elements {
         text.push_str("\ndocuments\n");
         match elements {
             Ok((array, elements)) => {
@@ -133,29 +167,41 @@ fn explain(
             Err(reason) => line(&mut text, format_args!("  as one record each: {reason}")),
         }
     }
-    runs_on(&mut text, engine, args);
+    let partition = BinaryBytes(plan.partition_size as u64);
+    line(&mut text, format_args!("\nruns on {}, partitions of {partition}", plan.backend));
+    match (&plan.reason, bytes) {
+        (Some(_), Bytes::Unknown) => line(&mut text, format_args!("{AUTO}")),
+        (Some(reason), _) => line(&mut text, format_args!("  {reason}")),
+        (None, _) => {}
+    }
     let mut stage = |place: &str, name: &str, what: &str| {
         line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
     };
-    if index.is_some() {
+    if let (Some(pruned), Some(lines)) = (&plan.pruned, plan.index()) {
+        let rest = match &pruned.rest {
+            Some(rest) => format!("; of these, only records with {rest}"),
+            None => String::new(),
+        };
+        stage("cpu", "prune", &format!("{lines}{rest}"));
+    }
+    let read = match (&plan.reading, elements) {
+        (Reading::Documents { parts: true }, Some(Ok(_))) => {
+            "parts of a document, their elements made lines, to the end before anything is printed (every worker)"
+                .to_owned()
+        }
+        _ => plan.what_is_read(*bytes),
+    };
+    if let Reading::Levels { trees, .. } = &plan.reading {
         stage(
             "cpu",
             "check",
             "the index against its input: size, time of the last change, 64 samples of 4 KiB",
         );
-    }
-    if let Some(index) = index.filter(|_| engine.uses_index_files()) {
-        let (read, kept) = (program.levels(), index.levels());
-        let what = if program.needs_trees() {
-            "partitions as the index has them, and their text".to_owned()
-        } else {
-            format!("partitions, with line starts, faults and {read} of {kept} levels of the index")
-        };
-        stage("cpu", "read", &(what + " (every worker)"));
-        if args.strict.strict {
+        stage("cpu", "read", &read);
+        if plan.strict {
             stage("cpu", "validate", STRICT_WITH_INDEX);
         }
-        if program.needs_trees() {
+        if *trees {
             stage(
                 "cpu",
                 "trees",
@@ -164,31 +210,30 @@ fn explain(
         }
         stage("cpu", "query", "the program over each record (every core)");
     } else {
-        let (read, asked) = match &elements {
-            None => ("partitions of whole lines (plain files: every worker; others: one at a time)", program),
-            Some(Ok((_, elements))) => (
-                "parts of a document, their elements made lines, to the end before anything is printed (every worker)",
-                elements,
-            ),
-            Some(Err(_)) => {
-                ("documents, each made one line (plain files: every worker; others: one at a time)", program)
-            }
-        };
-        stage("cpu", "read", read);
-        for Stage { place, name, what } in engine.stages(asked, AS_TEXT) {
-            stage(place, name, &what);
+        stage("cpu", "read", &read);
+        for Stage { place, name, what } in stages {
+            stage(place, name, what);
         }
     }
     stage("cpu", "print", "matches in record order (one thread)");
+    if !plan.unused.is_empty() {
+        text.push_str("\nnot used\n");
+    }
+    for unused in &plan.unused {
+        line(&mut text, format_args!("  {}: {}", escaped(&unused.index), escaped(&unused.why)));
+    }
     text
 }
+
+/// The remark about a choice that depends on the input.
+const AUTO: &str = "  (large plain files: on a CUDA device, if there is one)";
 
 /// Appends the backend and its partition size.
 fn runs_on(text: &mut String, engine: &Engine, args: &ExplainArgs) {
     let partition = BinaryBytes(engine.partition_size() as u64);
     line(text, format_args!("\nruns on {}, partitions of {partition}", engine.backend_name()));
     if args.engine.backend.device.device == DeviceChoice::Auto {
-        line(text, format_args!("  (large plain files: on a CUDA device, if there is one)"));
+        line(text, format_args!("{AUTO}"));
     }
 }
 

@@ -114,6 +114,7 @@ impl Failure {
             Self::Data { .. } => 4,
             Self::Library(error, _) | Self::Bitmap(error) => match &**error {
                 Error::Usage(_)
+                | Error::Plan(_)
                 | Error::Input(
                     InputError::Io { .. } | InputError::Directory(_) | InputError::NoFiles { .. },
                 )

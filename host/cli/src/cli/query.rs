@@ -34,7 +34,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let program = Program::new(&[query])?;
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let look = Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
@@ -111,7 +111,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     }
     let program = Program::new(&[Query::compile("$")?])?;
     let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {
         form: TextForm::Json,

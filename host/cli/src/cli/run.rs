@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::bitmap::{BitmapEngine, BitmapIndex, Lines, RowSet};
+use warpath::bitmap::BitmapIndex;
 use warpath::columns::NestedSchema;
+use warpath::plan::Reading;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, IndexFile, Input, InputError, Plan, Predicate, Program,
     RecordError, Source, Stats, Want,
@@ -18,7 +19,10 @@ use warpath_terminal::escape::{escaped, is_escaped};
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
-use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
+use super::args::{
+    ApproximateArgs, BackendArgs, EngineArgs, IndexArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs,
+    WhereArgs,
+};
 use super::failure::Failure;
 use super::files::text_bytes;
 use super::out::Out;
@@ -127,6 +131,12 @@ pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) ->
     Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.input.into()).build()?)
 }
 
+/// Returns the engine for a run.
+pub fn engine_of(args: &EngineArgs, run: &RunArgs) -> Result<Engine, Failure> {
+    let builder = builder(&args.backend, &run.on_error).strict(run.strict.strict).format(args.input.into());
+    Ok(builder.find_indexes(!run.index.no_index).build()?)
+}
+
 /// Returns the engine settings for the given options.
 pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.action().into());
@@ -153,7 +163,7 @@ pub fn consume(
     ui: &Ui,
     started: Instant,
 ) -> Result<(), Failure> {
-    check_files(&sources, args)?;
+    check_files(args)?;
     let predicate = args.only.predicate()?;
     let mode = index_files(args).fold(Source::output_mode(&sources), OutputMode::and_file);
     let skips = args.on_error.action() == OnErrorArg::Skip || consumer.skips_records();
@@ -173,16 +183,17 @@ pub fn consume(
         reasons = reasons.map(|reasons| reasons.of_file(file.clone()));
     }
     reasons::report_patterns(&program, predicate.as_ref(), ui);
-    let Chosen { input, found, mut skipped, fault } = chosen(engine, sources, predicate.as_ref(), args)?;
-    let mut input = prepared(input, consumer, args)?;
+    let mut input = prepared(engine.input(sources), predicate.as_ref(), consumer, args)?;
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
         input = input.sampling(sampler);
     }
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
-    let before = skipped.count;
+    say_unused(answers.plan(), ui);
+    let early = answers.early();
+    let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };
     let mut beside = Beside { skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };
-    let mut done = consume_all(&mut answers, consumer, &mut out, &mut rejects, fault, &mut beside);
+    let mut done = consume_all(&mut answers, consumer, &mut out, &mut rejects, &mut beside);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -197,7 +208,7 @@ pub fn consume(
     }
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];
-        let table = statistics(&answers, before, found, started, times);
+        let table = statistics(&answers, predicate.as_ref(), started, times);
         statistics::show(ui, &consumer.statistics(table), format);
     }
     done
@@ -223,16 +234,17 @@ fn index_files(args: &RunArgs) -> impl Iterator<Item = &PathBuf> {
     [&args.index.index, &args.bitmap].into_iter().flatten()
 }
 
-/// Refuses files that are both read and written, and a bitmap index of several inputs.
-fn check_files(sources: &[Source], args: &RunArgs) -> Result<(), Failure> {
+/// Refuses files that are both read and written.
+fn check_files(args: &RunArgs) -> Result<(), Failure> {
     let written = Written::of_run(args);
     written.refuse_one_for_both()?;
-    index_files(args).try_for_each(|index| written.refuse("an index", index))?;
-    match (&args.bitmap, sources.len()) {
-        (Some(_), count @ 2..) => {
-            Err(Failure::usage(format!("a bitmap index requires one plain file; there are {count} inputs")))
-        }
-        _ => Ok(()),
+    index_files(args).try_for_each(|index| written.refuse("an index", index))
+}
+
+/// Says which indexes are not used, where the user named them, or where they do not fit the input any more.
+pub fn say_unused(plan: &Plan, ui: &Ui) {
+    for unused in plan.unused.iter().filter(|unused| unused.matters) {
+        ui.note(format_args!("{} is not used: {}", escaped(&unused.index), escaped(&unused.why)));
     }
 }
 
@@ -256,75 +268,33 @@ fn without_input(consumer: &mut dyn Consumer, out: &mut Out, rejects: &mut Rejec
     out.complete()
 }
 
-/// An input whose records a predicate chooses.
-struct Chosen {
-    input: Input<'static>,
-    /// The statistics of the choice.
-    found: Option<String>,
-    /// The malformed records that the evaluation over a bitmap index left out.
-    skipped: Skipped,
-    /// The malformed record at which that evaluation ended. Records before it are evaluated.
-    fault: Option<Failure>,
+/// The condition of a run, and how it was decided.
+fn decided(plan: &Plan, predicate: &Predicate) -> String {
+    let Some(pruned) = &plan.pruned else {
+        return format!("{}, with the query", escaped(&predicate.expr().to_string()));
+    };
+    let lines = match &plan.reading {
+        Reading::Selected(selected) => selected.lines.0,
+        _ => 0,
+    };
+    let checked = format!("{} were checked, in {:.3} s", pruned.checked, pruned.took.as_secs_f64());
+    match &pruned.rest {
+        None => format!("{lines} lines found, after {checked}"),
+        Some(rest) => format!("{lines} lines read, after {checked}; {} with the query", escaped(rest)),
+    }
 }
 
-/// Applies the predicate: over the bitmap index, if there is one, else with the query.
-fn chosen(
-    engine: &Engine,
-    sources: Vec<Source>,
+/// Adds the condition, the indexes that the options name, and what workers make for the consumer.
+fn prepared<'a>(
+    mut input: Input<'a>,
     predicate: Option<&Predicate>,
+    consumer: &dyn Consumer,
     args: &RunArgs,
-) -> Result<Chosen, Failure> {
-    let only_file = match &sources[..] {
-        [Source::File(path)] => Some(path.clone()),
-        _ => None,
-    };
-    let input = engine.input(sources);
-    let Some(predicate) = predicate else {
-        return Ok(Chosen { input, found: None, skipped: Skipped::default(), fault: None });
-    };
-    let Some(file) = &args.bitmap else {
-        return Ok(Chosen {
-            found: Some(format!("{}, with the query", escaped(&predicate.expr().to_string()))),
-            input: input.matching(predicate),
-            skipped: Skipped::default(),
-            fault: None,
-        });
-    };
-    let (index, lines, took) = only(engine, predicate, file, only_file, args.approximate.approximate)?;
-    let found = Some(found(&index, &lines, took));
-    let input = match &lines.rest {
-        Some(rest) => input.matching(rest),
-        None => input,
-    };
-    let input = match lines.rows {
-        Some(rows) => input.only(&index, rows).map_err(Failure::of_bitmap)?,
-        None => input,
-    };
-    let fault = lines.fault.map(|(error, line)| {
-        let excerpt = excerpt(&line, error.byte as usize - 1);
-        Failure::Library(Box::new(InputError::from(error).into()), Some(excerpt))
-    });
-    Ok(Chosen { input, found, skipped: Skipped { count: lines.skipped, first: lines.first_skipped }, fault })
-}
-
-/// The statistics of an evaluation over a bitmap index.
-fn found(index: &BitmapIndex, lines: &Lines, took: Duration) -> String {
-    let count = lines.rows.as_ref().map_or(index.rows(), RowSet::count);
-    let checked = format!("{} were checked, in {:.3} s", lines.checked, took.as_secs_f64());
-    match &lines.rest {
-        None => format!("{count} lines found, after {checked}"),
-        Some(rest) => {
-            let rest = escaped(&rest.expr().to_string()).into_owned();
-            format!("{count} lines read, after {checked}; {rest} with the query")
-        }
+) -> Result<Input<'a>, Failure> {
+    if let Some(predicate) = predicate {
+        input = input.matching(predicate);
     }
-}
-
-/// Adds the index of the input, and what workers make for the consumer.
-fn prepared<'a>(mut input: Input<'a>, consumer: &dyn Consumer, args: &RunArgs) -> Result<Input<'a>, Failure> {
-    if let Some(index) = &args.index.index {
-        input = input.with_index(&IndexFile::open(index)?, args.verify)?;
-    }
+    input = with_indexes(input, &args.index, args.verify, args.bitmap.as_deref(), &args.approximate)?;
     if let Some(digest) = consumer.digest() {
         input = input.digesting(digest);
     }
@@ -334,12 +304,28 @@ fn prepared<'a>(mut input: Input<'a>, consumer: &dyn Consumer, args: &RunArgs) -
     Ok(input)
 }
 
-/// The statistics of a run that has ended. `before` is the number of records that were skipped before it.
-/// `times` are the times until it began to read, and until now.
+/// Adds the indexes that options name.
+pub fn with_indexes<'a>(
+    mut input: Input<'a>,
+    index: &IndexArgs,
+    verify: bool,
+    bitmap: Option<&Path>,
+    approximate: &ApproximateArgs,
+) -> Result<Input<'a>, Failure> {
+    if let Some(index) = &index.index {
+        input = input.with_index(&IndexFile::open(index)?, verify)?;
+    }
+    if let Some(index) = bitmap {
+        let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
+        input = input.with_bitmap(&index, approximate.approximate);
+    }
+    Ok(input)
+}
+
+/// The statistics of a run that has ended. `times` are the times until it began to read, and until now.
 fn statistics(
     answers: &Answers,
-    before: u64,
-    found: Option<String>,
+    predicate: Option<&Predicate>,
     started: Instant,
     [started_reading, total]: [Duration; 2],
 ) -> Statistics {
@@ -347,9 +333,8 @@ fn statistics(
     // Setup ends when the first partition can be evaluated. Reading that overlaps with setup is not counted.
     let ready = made.ready.map(|ready| ready.saturating_duration_since(started));
     let setup = ready.map_or(started_reading, |ready| ready.max(started_reading));
-    let mut stats = answers.stats();
-    stats.skipped += before;
-    table(answers.plan(), &stats, setup, &made, total, found)
+    let found = predicate.map(|predicate| decided(answers.plan(), predicate));
+    table(answers.plan(), &answers.stats(), setup, &made, total, found)
 }
 
 /// The parts of a run beside its results.
@@ -364,7 +349,6 @@ fn consume_all(
     consumer: &mut dyn Consumer,
     out: &mut Out,
     rejects: &mut Rejects,
-    mut last: Option<Failure>,
     beside: &mut Beside,
 ) -> Result<(), Failure> {
     let mut open = false;
@@ -374,9 +358,13 @@ fn consume_all(
     let mut is_chosen = false;
     let failure = loop {
         match answers.next() {
-            None => break last.take(),
+            None => break None,
             Some(Err(error)) => {
                 let bad_record = matches!(error, Error::Input(InputError::Record(_)));
+                let excerpt = excerpt.or_else(|| {
+                    let (fault, line) = answers.early().fault.as_ref()?;
+                    Some(self::excerpt(line, fault.byte as usize - 1))
+                });
                 break Some(Failure::Library(Box::new(error), excerpt.filter(|_| bad_record)));
             }
             Some(Ok(mut batch)) => {
@@ -471,25 +459,6 @@ pub fn excerpt(line: &[u8], at: usize) -> String {
     format!("  {start}{before}{after}{end}\n  {:indent$}^", "")
 }
 
-/// The result of a predicate over a bitmap index, and the time that it took.
-fn only(
-    engine: &Engine,
-    predicate: &Predicate,
-    index: &Path,
-    input: Option<PathBuf>,
-    approximate: bool,
-) -> Result<(BitmapIndex, Lines, Duration), Failure> {
-    let started = Instant::now();
-    let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
-    let Some(input) = input else {
-        return Err(Failure::usage("a bitmap index requires one plain file, not a pipe"));
-    };
-    let lines = BitmapEngine::of(engine)?
-        .lines(&index, engine, &input, predicate, approximate)
-        .map_err(|error| Failure::from(error).with_bitmap_index())?;
-    Ok((index, lines, started.elapsed()))
-}
-
 /// The statistics of a run.
 pub fn table(
     plan: &Plan,
@@ -532,8 +501,8 @@ pub fn table(
         ("total", seconds(total)),
         ("speed", format!("{rate:.2} GB/s without setup")),
     ];
-    if let Some(index) = &plan.index {
-        rows.insert(2, ("index", index.clone()));
+    if let Some(index) = plan.index() {
+        rows.insert(2, ("index", index));
     }
     if let Some(found) = found {
         rows.insert(3, ("where", found));
@@ -541,6 +510,9 @@ pub fn table(
     if plan.strict {
         let place = if plan.strict_on_device { "the device" } else { "the host" };
         rows.push(("checks", format!("all of RFC 8259, and UTF-8; on {place}, as part of the evaluation")));
+    }
+    for unused in &plan.unused {
+        rows.push(("not used", format!("{}: {}", escaped(&unused.index), escaped(&unused.why))));
     }
     rows.extend(made.notes.iter().map(|note| ("note", note.clone())));
     Statistics::new(rows)

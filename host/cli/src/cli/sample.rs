@@ -27,7 +27,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     )?;
     let program = Program::new(&[Query::compile("$")?])?;
     let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
-    let engine = run::engine(&args.engine, &args.run.on_error, &args.run.strict)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {
         size: args.size,

@@ -93,7 +93,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         Some(again) => again,
         None => files::inputs(&files, &follow, &column, &engine, Written::of_run(&run), ui)?,
     };
-    let engine = run::engine(&engine, &run.on_error, &run.strict)?;
+    let engine = run::engine_of(&engine, &run)?;
     // Rows are not records if a record may give any number of rows.
     let is_by_records = program.elements().is_none() && on_mismatch != OnMismatchArg::Skip;
     let evaluation = Evaluation { engine, sources, program, run, ui, started };

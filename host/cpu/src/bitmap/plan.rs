@@ -31,6 +31,7 @@
 mod code;
 pub(crate) mod formula;
 mod literal;
+mod possible;
 pub(crate) mod ranges;
 pub(crate) mod sets;
 
@@ -157,6 +158,22 @@ impl Plan {
         planned.map_err(|error| Error::Expression(QueryError::new(predicate.text(), error)))
     }
 
+    /// Plans the rows for which an expression about paths may be true, by the columns that have the values of
+    /// these paths. Rows that are not records are no such rows. Returns `None` if the columns decide nothing.
+    /// With `approximate`, bins alone decide.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn possible(index: &BitmapIndex, expr: &LogicalExpr, approximate: bool) -> Option<Self> {
+        let atoms = |column, bin| index.atoms(column, bin);
+        let facts = Facts { columns: index.columns(), atoms: &atoms, records: index.has_records() };
+        let formula = Formula::possible(expr, facts.columns);
+        if formula == Formula::Constant(true) {
+            return None;
+        }
+        Self::of_formula(formula, &facts, approximate)
+    }
+
     /// Reads the program's bitmaps in `threads` threads. Each bitmap is checked against its checksum and for
     /// its form when it is first read.
     ///
@@ -182,21 +199,26 @@ impl Plan {
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     pub fn new(expr: &LogicalExpr, facts: &Facts<'_>, approximate: bool) -> Result<Self, Diagnostic> {
-        let formula = Formula::new(expr, facts.columns)?;
-        let possible = Set::new(&formula, facts, false);
-        let sure = if approximate { possible.clone() } else { Set::new(&formula, facts, true) };
-        let records = facts.records && formula.has_missing();
-        let Some(Code { bitmaps, program }) = Code::new(&formula, [&sure, &possible], facts, records) else {
+        let Some(planned) = Self::of_formula(Formula::new(expr, facts.columns)?, facts, approximate) else {
             let message =
                 format!("expected an expression that needs at most {MAX_STACK} sets of rows at once");
             let error = Diagnostic::new(DiagnosticKind::TooLarge, expr.span, message);
             return Err(error.with_help("alternate `and` and `or` less often, or split the expression"));
         };
-        let check = (sure != possible).then_some(formula);
         let mut tests = Vec::new();
         each_test(expr, &mut |test| tests.push(test));
         let tests = tests.into_iter().map(|test| PlannedTest::new(test, facts)).collect::<Result<_, _>>()?;
-        Ok(Self { bitmaps, program, check, tests })
+        Ok(Self { tests, ..planned })
+    }
+
+    /// Plans a formula; `None` if its program needs more stack than a program has.
+    fn of_formula(formula: Formula, facts: &Facts<'_>, approximate: bool) -> Option<Self> {
+        let possible = Set::new(&formula, facts, false);
+        let sure = if approximate { possible.clone() } else { Set::new(&formula, facts, true) };
+        let records = facts.records && formula.has_missing();
+        let Code { bitmaps, program } = Code::new(&formula, [&sure, &possible], facts, records)?;
+        let check = (sure != possible).then_some(formula);
+        Some(Self { bitmaps, program, check, tests: Vec::new() })
     }
 
     /// Returns whether output 0 is the result, so that there is no output 1.

@@ -21,9 +21,7 @@
 
 #[cfg(test)]
 mod forged;
-mod mixed;
-
-pub use mixed::Lines;
+mod prune;
 
 use std::num::NonZero;
 use std::thread;

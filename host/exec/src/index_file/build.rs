@@ -8,6 +8,7 @@ use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_cpu::kept::HostIndex;
+use warpath_plan::{Evaluated, Facts};
 use warpath_shared::units::Level;
 
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
@@ -48,7 +49,7 @@ pub(super) fn build(
     levels: Level,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), Error> {
-    engine.wants_lines("an index file requires")?;
+    engine.wants_lines("an index file requires NDJSON input")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
     let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
@@ -61,7 +62,9 @@ pub(super) fn build(
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
     let inputs = Inputs::Sources(sources);
-    let mut chosen = engine.choose_to_store(inputs.plain_bytes())?;
+    let facts = Facts::new(inputs.access(), engine.format());
+    let mut chosen = engine.choose_to_store(facts.bytes.plain())?;
+    let plan = engine.plan(&chosen, Evaluated::Structure, false, facts, Vec::new())?;
     chosen.begin(Operation::IndexFile, || inputs.names());
     let backend = chosen.backend.clone();
     let make = move |_, text: &Text<'_>| {
@@ -78,7 +81,7 @@ pub(super) fn build(
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<PartitionEntry> = Vec::new();
     let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
-    for made in Ordered::<Values<_>>::of_each(inputs, &chosen, lines, make) {
+    for made in Ordered::<Values<_>>::of_each(inputs, &chosen, plan, lines, make) {
         let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;

@@ -24,11 +24,6 @@ pub(crate) fn is_plain(bytes: &InputBytes<'_>, name: &str) -> Result<bool, Input
     }
 }
 
-/// The number of bytes, if they are text; otherwise 0.
-pub(crate) fn plain_bytes(bytes: &InputBytes<'_>) -> u64 {
-    if is_plain(bytes, "").unwrap_or(false) { bytes.len() as u64 } else { 0 }
-}
-
 /// All bytes after a byte order mark, as one text.
 pub(crate) fn whole<'a>(bytes: &InputBytes<'a>) -> Text<'a> {
     Text::held(bytes.clone(), text_begin(bytes)..bytes.len())

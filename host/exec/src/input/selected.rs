@@ -22,8 +22,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memchr;
-use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::error::{Error, IndexError, InputError, PlanError};
 use warpath_core::rows::RowSet;
+use warpath_plan::Selected as SelectedFacts;
 use warpath_shared::units::ByteOffset;
 use warpath_store::bitmap::index::BitmapIndex;
 use warpath_store::bitmap::layout::BLOCK_LINES;
@@ -47,6 +48,8 @@ pub(crate) struct Selection {
     rows: RowSet,
     file: PlainFile,
     name: Arc<str>,
+    /// The line from which line numbers count: the first of a part of the file.
+    first: u64,
     lines: u64,
     blocks: u64,
     bytes: u64,
@@ -71,7 +74,11 @@ impl Selection {
             return Err(index.damaged("its last line ends after the text"));
         }
         let name = sources.first().map(Source::name).unwrap_or_default().into();
-        let mut this = Self { index: index.clone(), rows, file, name, lines: 0, blocks: 0, bytes: 0 };
+        let first = 0;
+        let mut this = Self { index: index.clone(), rows, file, name, first, lines: 0, blocks: 0, bytes: 0 };
+        if let Some(range) = sources.first().and_then(Source::range) {
+            this.restrict(range, offsets)?;
+        }
         let (mut lines, mut blocks, mut bytes) = (0, 0, 0);
         for block in 0..offsets.len() as u64 - 1 {
             let mask = this.mask(block);
@@ -90,16 +97,43 @@ impl Selection {
         &self.name
     }
 
-    /// Bytes of all blocks that are read.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    /// Facts about the selection, for the plan.
+    pub fn facts(&self) -> SelectedFacts {
+        let (lines, blocks) = ((self.lines, self.index.rows()), (self.blocks, self.block_count()));
+        SelectedFacts::new(self.index.name().to_owned(), lines, blocks, self.bytes)
     }
 
-    /// A description of the selection, for the plan.
-    pub fn describe(&self) -> String {
-        let (all, of_all) = (self.index.rows(), self.block_count());
-        let Self { lines, blocks, .. } = self;
-        format!("{}: {lines} of {all} lines, in {blocks} of {of_all} blocks", self.index.name())
+    /// Leaves the lines that begin in a range of the file.
+    fn restrict(&mut self, range: Range<u64>, offsets: &[u64]) -> Result<(), Error> {
+        let (first, end) = (self.line_at(range.start, offsets)?, self.line_at(range.end, offsets)?);
+        let mut before = RowSet::all(self.rows.rows());
+        before.truncate(first);
+        self.rows -= &before;
+        self.rows.truncate(end);
+        self.first = first;
+        Ok(())
+    }
+
+    /// The first line that begins at a byte or after it.
+    fn line_at(&self, at: u64, offsets: &[u64]) -> Result<u64, Error> {
+        let block = offsets.partition_point(|offset| *offset < at);
+        match offsets.get(block) {
+            None => return Ok(self.index.rows()),
+            Some(offset) if block == 0 || *offset == at => {
+                return Ok((block as u64 * BLOCK_LINES).min(self.index.rows()));
+            }
+            Some(_) => {}
+        }
+        // A line begins after each newline. The first line of the block begins before `at`.
+        let (mut from, mut line) = (offsets[block - 1], (block as u64 - 1) * BLOCK_LINES + 1);
+        let mut bytes = vec![0; MOST_STEP];
+        while from + 1 < at {
+            let len = bytes.len().min(usize::try_from(at - 1 - from).unwrap_or(bytes.len()));
+            self.file.read_exact(&mut bytes[..len], from)?;
+            line += memchr::memchr_iter(b'\n', &bytes[..len]).count() as u64;
+            from += len as u64;
+        }
+        Ok(line)
     }
 
     fn block_count(&self) -> u64 {
@@ -282,11 +316,16 @@ impl<'a> Packer<'a> {
         if place.start != self.kept {
             self.buffer.copy_within(place, self.kept);
         }
-        let follows =
-            self.selected.runs.last().is_some_and(|run| run.file_line + (self.lines - run.line) == line);
+        let follows = self
+            .selected
+            .runs
+            .last()
+            .is_some_and(|run| self.of.first + run.file_line + (self.lines - run.line) == line);
         if !follows {
             let file_at = behind - len as u64;
-            self.selected.runs.push(Run { line: self.lines, at: self.kept as u64, file_line: line, file_at });
+            let run =
+                Run { line: self.lines, at: self.kept as u64, file_line: line - self.of.first, file_at };
+            self.selected.runs.push(run);
         }
         self.kept += len;
         self.lines += 1;
@@ -318,8 +357,9 @@ impl<'a> Packer<'a> {
 /// The input of a bitmap index. It has to be one file, the one that the index was made of, and readable at
 /// any offset.
 fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
-    let [Source::File(path)] = sources else {
-        return Err(Error::Usage("a bitmap index requires one plain file, not a pipe".into()));
+    let [Source::File(path) | Source::Part(path, _)] = sources else {
+        let found = "this input is another";
+        return Err(PlanError::new("a bitmap index requires one plain or packed file", found).into());
     };
     let (file, name) = (index.check_file(path)?, path.display().to_string());
     PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())

@@ -9,6 +9,7 @@ use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::cores;
 use warpath_core::temporary::OutputMode;
+use warpath_plan::Bytes as Access;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::packed::file::PackedFile;
 
@@ -18,7 +19,7 @@ use super::decoded::{Compression, Decoded, has_compressed_name};
 use super::feed::Feed;
 use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
-use super::held::{is_plain, plain_bytes};
+use super::held::is_plain;
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
@@ -142,22 +143,39 @@ impl Source {
         }
     }
 
+    /// The way in which the bytes come. A source that may wait is not opened.
+    pub(crate) fn access(&self) -> Access {
+        let open = |file: Option<File>| file.and_then(|file| plain_file(file, &self.name()).ok());
+        match self {
+            Self::File(path) if path.is_file() => match open(File::open(path).ok()) {
+                Some(Regular::Plain(file)) if file.as_packed().is_some() => Access::Packed(file.len()),
+                Some(Regular::Plain(file)) => Access::Plain(file.len()),
+                // Without a byte there is no compression.
+                Some(Regular::Other(file)) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
+                    Access::Plain(0)
+                }
+                Some(Regular::Other(_)) => Access::Compressed,
+                None => Access::Stream,
+            },
+            Self::Stdin => match open(stdin_file()) {
+                Some(Regular::Plain(file)) => Access::Stdin(file.len()),
+                _ => Access::Stream,
+            },
+            Self::Bytes(_, bytes) if is_plain(bytes, "").unwrap_or(false) => {
+                Access::Memory(bytes.len() as u64)
+            }
+            Self::Bytes(..) => Access::Compressed,
+            Self::Part(..) => Access::Part(self.size().unwrap_or(0)),
+            Self::File(_) | Self::Reader(..) => Access::Stream,
+            Self::Followed(..) | Self::FollowedAll(_) => Access::Followed,
+            Self::Column(..) => Access::Table,
+        }
+    }
+
     /// The size of a plain file that the operating system reports; 0 for a source that is not a file, is
     /// compressed, or cannot be read.
     pub(crate) fn plain_bytes(&self) -> u64 {
-        let file = match self {
-            // A source that may wait is not opened.
-            Self::File(path) if path.is_file() => File::open(path).ok(),
-            Self::Stdin => stdin_file(),
-            Self::Bytes(_, bytes) => return plain_bytes(bytes),
-            Self::Part(..) => return self.size().unwrap_or(0),
-            _ => None,
-        };
-        let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
-        match plain {
-            Some(Regular::Plain(file)) => file.len(),
-            _ => 0,
-        }
+        self.access().plain()
     }
 
     /// The mode of an output that is made from these inputs. An input without a file restricts nothing.

@@ -18,7 +18,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_answer::answer::{Limit, Piece};
+use warpath_answer::answer::Piece;
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 
@@ -95,15 +95,9 @@ fn changed(name: &Arc<str>) -> Error {
 }
 
 impl Conductor {
-    pub fn new(sources: Vec<Source>, chosen: Chosen, work: Work) -> Self {
-        let Work { program, want, digest, .. } = &work;
-        // Rows, columns and digests are made of whole documents.
-        let by_matches = digest.is_none()
-            && want.rows.is_none()
-            && want.columns.is_none()
-            && !want.records
-            && !matches!(want.limit, Some(Limit::Records(_)));
-        let split = if by_matches { Split::of(program).ok().map(Arc::new) } else { None };
+    /// With `parts`, large documents are evaluated by the elements of an array, if the program has one.
+    pub fn new(sources: Vec<Source>, chosen: Chosen, work: Work, parts: bool) -> Self {
+        let split = if parts { Split::of(&work.program).ok().map(Arc::new) } else { None };
         let (origin, next, notes) = (Origin::default(), None, Vec::new());
         let sources = sources.into_iter();
         Self { sources, chosen, work, split, origin, stage: DocumentStage::Whole, next, notes }

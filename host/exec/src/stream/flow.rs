@@ -1,11 +1,12 @@
 //! The start of a task on the inputs of a request: by workers, or while the caller waits.
 
 use warpath_core::error::Error;
+use warpath_plan::{Plan, Reading, Threads};
 
 use super::inline::Inline;
 use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
 use super::task::Task;
-use super::workers::{self, Reading, Workers};
+use super::workers::{self, Run, Workers};
 use crate::engine::Chosen;
 use crate::input::{Given, Inputs};
 
@@ -18,19 +19,24 @@ pub(super) enum Flow<'a, K: Task> {
 }
 
 impl<'a, K: Task> Flow<'a, K> {
-    /// Starts a task on lines. With `packed`, packed lines are handed on in packed form.
-    pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, packed: bool) -> Result<Self, Error> {
+    /// Starts a task on all lines of some inputs.
+    pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, plan: &Plan) -> Result<Self, Error> {
         let size = chosen.partition_size;
-        match inputs.lines(size)? {
+        match inputs.given(plan.threads, chosen.partition_size)? {
             Given::Held(held) => Ok(Self::Inline(Box::new(Inline::lines(task, held, chosen)))),
             Given::Sources(sources) => {
+                let packed = matches!(plan.reading, Reading::Lines { packed: true });
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
-                let jobs = Jobs::Lines(Box::new(jobs));
-                if chosen.in_caller {
-                    return Ok(Self::Inline(Box::new(Inline::jobs(task, jobs, chosen))));
-                }
-                workers::start(task, jobs, chosen).map(Self::Workers)
+                Self::jobs(task, Jobs::Lines(Box::new(jobs)), chosen, plan)
             }
+        }
+    }
+
+    /// Starts a task on jobs.
+    pub fn jobs(task: K, jobs: Jobs, chosen: &Chosen, plan: &Plan) -> Result<Self, Error> {
+        match plan.threads {
+            Threads::Caller => Ok(Self::Inline(Box::new(Inline::jobs(task, jobs, chosen)))),
+            _ => workers::start(task, jobs, chosen).map(Self::Workers),
         }
     }
 
@@ -40,25 +46,26 @@ impl<'a, K: Task> Flow<'a, K> {
         task: K,
         inputs: Inputs<'a>,
         chosen: &Chosen,
+        plan: &Plan,
         form: Form,
         with_empty: bool,
     ) -> Result<Self, Error> {
-        let size = chosen.partition_size;
-        match inputs.documents(size)? {
+        match inputs.given(plan.threads, chosen.partition_size)? {
             Given::Held(held) => {
                 let inline = Inline::document(task, held, form, with_empty, chosen);
                 Ok(Self::Inline(Box::new(inline)))
             }
             Given::Sources(sources) => {
                 let sources = sources.into_iter().map(Document::Source).collect();
-                let jobs = DocumentJobs { with_empty, ..DocumentJobs::together(sources, size, form) };
+                let jobs = DocumentJobs::together(sources, chosen.partition_size, form);
+                let jobs = DocumentJobs { with_empty, ..jobs };
                 workers::start(task, Jobs::Documents(jobs), chosen).map(Self::Workers)
             }
         }
     }
 
     /// The work and its totals.
-    pub fn work(&self) -> &Reading<K> {
+    pub fn work(&self) -> &Run<K> {
         match self {
             Self::Workers(workers) => workers.work(),
             Self::Inline(inline) => inline.work(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warpath_answer::backend::StructuralIndex;
 use warpath_core::error::{Error, RecordError};
 use warpath_cpu::strict;
+use warpath_plan::{Evaluated, Purpose};
 use warpath_shared::units::{ByteOffset, Level};
 
 use super::batch::record_error;
@@ -77,11 +78,10 @@ impl<'a> Indexes<'a> {
     }
 }
 
-fn index<'a>(input: Request<'a>, levels: Level) -> Result<Running<'a, PerText<StructuralIndex>>, Error> {
-    input.wants_all_lines("structural indexes require")?;
-    let Request { engine, inputs, .. } = input;
-    engine.wants_lines("structural indexes require")?;
-    let mut chosen = engine.choose(inputs.plain_bytes())?;
+fn index<'a>(mut input: Request<'a>, levels: Level) -> Result<Running<'a, PerText<StructuralIndex>>, Error> {
+    let facts = input.facts();
+    let (mut chosen, plan) = input.planned(Purpose::Other, Evaluated::Structure, facts)?;
+    let Request { inputs, .. } = input;
     chosen.begin(Operation::Indexes, || inputs.names());
     let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
     let make: Make<StructuralIndex> = Box::new(move |_, text| {
@@ -91,5 +91,5 @@ fn index<'a>(input: Request<'a>, levels: Level) -> Result<Running<'a, PerText<St
         }
         Ok(index)
     });
-    values::start(inputs, &chosen, chosen.buffers.clone(), make)
+    values::start(inputs, &chosen, plan, chosen.buffers.clone(), make)
 }

@@ -21,7 +21,7 @@ use warpath_core::pool::stream::{Turn, Work as _};
 
 use super::jobs::{Form, GROWTH, Jobs, Origin};
 use super::task::Task;
-use super::workers::{Done, Evaluated, Reading};
+use super::workers::{Done, Evaluated, Run};
 use crate::engine::Chosen;
 use crate::input::{Cut, Held, HeldLines, Text, whole};
 
@@ -30,7 +30,7 @@ const AHEAD: usize = 4;
 
 /// An evaluation in the thread of the caller.
 pub(super) struct Inline<'a, K: Task> {
-    work: Reading<K>,
+    work: Run<K>,
     origin: Origin,
     feed: Feed<'a>,
     interrupt: Interrupt,
@@ -82,7 +82,7 @@ impl<'a, K: Task> Inline<'a, K> {
         let Chosen { partition_size: size, workers: threads, .. } = *chosen;
         let first = if task.starts_slowly() { (size / GROWTH).max(1) } else { size };
         Self {
-            work: Reading::new(task, chosen.span.clone()),
+            work: Run::new(task, chosen.span.clone()),
             origin: Origin { name, input: 1, returns: false },
             feed,
             interrupt: chosen.interrupt.clone(),
@@ -97,7 +97,7 @@ impl<'a, K: Task> Inline<'a, K> {
     }
 
     /// The work and its totals.
-    pub fn work(&self) -> &Reading<K> {
+    pub fn work(&self) -> &Run<K> {
         &self.work
     }
 
@@ -210,7 +210,7 @@ impl<'a, K: Task> Inline<'a, K> {
 
 /// Evaluates a partition, or hands its error on.
 fn make<'a, 'w, K: Task>(
-    work: &'w Reading<K>,
+    work: &'w Run<K>,
     turn: Turn,
     worker: &mut Option<K::Worker<'w>>,
     part: Result<Text<'a>, Error>,

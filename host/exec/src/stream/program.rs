@@ -9,8 +9,9 @@ use warpath_answer::columns::ColumnBatch;
 #[cfg(feature = "arrow")]
 use warpath_answer::nested::NestedBatch;
 use warpath_core::error::{Error, InputError};
-use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
+use warpath_plan::{Plan, Reading};
+use warpath_shared::units::Level;
 
 use super::batch::{self, Batch};
 use super::documents::Conductor;
@@ -20,10 +21,10 @@ use super::inline::Inline;
 use super::jobs::{Form, Jobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::{Answered, ProgramTask, Work};
-use super::{Ordered, Plan, Running, Stats, Store, workers};
-use crate::document::Format;
+use super::{Ordered, Running, Stats, Store};
 use crate::engine::{Chosen, OnError};
 use crate::input::{Extract, Given};
+use crate::planning::{self, Planned, with_condition};
 use crate::request::Request;
 use crate::trace::Operation;
 
@@ -193,125 +194,76 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         Self::new(Programs { on_error: OnError::Fail, form: PhantomData }, Err(error))
     }
 
-    pub(crate) fn start(mut input: Request<'a>, operation: Operation, program: Program, want: Want) -> Self {
+    pub(crate) fn start(input: Request<'a>, operation: Operation, program: Program, want: Want) -> Self {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
-        let program = guarded(program, input.predicate.take(), want);
-        Self::new(operator, program.and_then(|program| start(input, operation, program, want)))
+        Self::new(operator, start(input, operation, program, want))
     }
 
-    /// The results over a store. `index` describes it.
+    /// The results over an index that is in memory. `levels` are those that the program reads, and all.
     pub(crate) fn over(
         mut chosen: Chosen,
         on_error: OnError,
         store: Arc<dyn Store>,
-        index: String,
+        levels: (Level, Level),
         program: Program,
         want: Want,
     ) -> Self {
         let operator = Programs { on_error, form: PhantomData };
         chosen.begin(Operation::Resident, || "<resident index>".into());
-        let program = guarded(program, None, want);
-        Self::new(
-            operator,
-            program.and_then(|program| {
-                let work = Work { program, want, on_error, digest: None, sampler: None };
-                run(chosen, Jobs::Store(store, 0), Some(index), work)
-            }),
-        )
+        let own = program.predicate().cloned();
+        let running = with_condition(program, own, want).and_then(|program| {
+            let mut plan = Plan::default();
+            (plan.backend, plan.workers, plan.partition_size) =
+                (chosen.backend.name(), chosen.workers, chosen.partition_size);
+            (plan.strict, plan.reading) = (chosen.strict, Reading::Resident { levels });
+            let work = Work { program, want, on_error, digest: None, sampler: None };
+            let flow = Flow::jobs(work.task(&chosen), Jobs::Store(store, 0), &chosen, &plan)?;
+            Ok(Running::new(plan, flow, &chosen))
+        });
+        Self::new(operator, running)
     }
 }
 
-/// The program with the predicate of its input. It marks the records for which a predicate is true, if the
-/// results depend on these.
-fn guarded(program: Program, predicate: Option<Arc<Predicate>>, want: Want) -> Result<Program, Error> {
-    let predicate = match (predicate, program.predicate()) {
-        (Some(of_input), Some(own)) => Arc::new(of_input.and(own)?),
-        (None, Some(own)) if want.needs_records() && !program.marks_records() => own.clone(),
-        (Some(predicate), None) => predicate,
-        (None, _) => return Ok(program),
-    };
-    program.matching(&predicate, want.needs_records())
-}
-
-/// Starts the evaluation of a program.
+/// Starts the evaluation of a program, as its plan says.
 fn start<'a>(
-    input: Request<'a>,
+    mut input: Request<'a>,
     operation: Operation,
     program: Program,
     want: Want,
 ) -> Result<Running<'a, ProgramTask>, Error> {
-    let Request { engine, inputs, index, selected, digest, sampler, .. } = input;
-    let plain_bytes = match &selected {
-        Some(selected) => selected.bytes(),
-        None => inputs.plain_bytes(),
-    };
-    let mut chosen = engine.choose_for(plain_bytes, &program)?;
-    if want.on_device && !chosen.backend.abilities().keeps_columns {
-        let backend = chosen.backend.name();
-        return Err(Error::Usage(format!(
-            "columns cannot stay on a device, because the backend is `{backend}`; choose a device, such as `cuda:0`"
-        )));
-    }
+    let Planned { plan, mut chosen, program, selected, levels, early } =
+        planning::plan(&mut input, program, want)?;
+    let Request { engine, inputs, digest, sampler, .. } = input;
     chosen.begin(operation, || inputs.names());
     #[cfg(feature = "arrow")]
     {
         chosen.nested = input.nested;
     }
     let work = Work { program, want, on_error: engine.on_error(), digest, sampler };
-    if let Some(selected) = selected {
-        let said = selected.describe();
-        let parts = Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)));
-        return run(chosen, parts, Some(said), work);
-    }
-    if engine.format() == Format::Json {
-        if index.is_some() {
-            return Err(Error::Usage(
-                "an index requires NDJSON input; this input is one JSON document".into(),
-            ));
+    let jobs = match (&plan.reading, selected, levels) {
+        (Reading::Selected(_), Some(selected), _) => {
+            Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)))
         }
-        let plan = chosen.plan();
-        return Ok(match inputs.documents(chosen.partition_size)? {
-            Given::Held(held) => {
-                let task = work.task(&chosen);
-                let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
-                Running::new(plan, Flow::Inline(Box::new(inline)), &chosen)
-            }
-            Given::Sources(sources) => {
-                let running = Running::without_flow(plan, &chosen);
-                let conductor = Conductor::new(sources, chosen, work);
-                Running { conduct: Some(Box::new(conductor)), ..running }
-            }
-        });
-    }
-    let said = match index.map(|index| index.use_for(&chosen, &work.program)).transpose()? {
-        Some((Some(store), said)) => return run(chosen, Jobs::Store(store, 0), Some(said), work),
-        Some((None, said)) => Some(said),
-        None => None,
+        (Reading::Levels { .. }, _, Some(levels)) => Jobs::Store(levels.store(&chosen), 0),
+        (Reading::Documents { parts }, ..) => {
+            return Ok(match inputs.given(plan.threads, chosen.partition_size)? {
+                Given::Held(held) => {
+                    let task = work.task(&chosen);
+                    let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
+                    Running::new(plan, Flow::Inline(Box::new(inline)), &chosen)
+                }
+                Given::Sources(sources) => {
+                    let conductor = Conductor::new(sources, chosen.clone(), work, *parts);
+                    let running = Running::without_flow(plan, &chosen);
+                    Running { conduct: Some(Box::new(conductor)), ..running }
+                }
+            });
+        }
+        _ => {
+            let flow = Flow::lines(work.task(&chosen), inputs, &chosen, &plan)?;
+            return Ok(Running::new(plan, flow, &chosen));
+        }
     };
-    let plan = plan(&chosen, said, false, &work);
-    let packed = chosen.backend.abilities().answers_packed;
-    let flow = Flow::lines(work.task(&chosen), inputs, &chosen, packed)?;
-    Ok(Running::new(plan, flow, &chosen))
-}
-
-/// The plan of a run. `index` describes the index that it uses. `is_selected` is true if that index selects
-/// lines, which are then read.
-fn plan(chosen: &Chosen, index: Option<String>, is_selected: bool, work: &Work) -> Plan {
-    let plan = chosen.plan();
-    // The host checks partitions that are indexed already, and programs that the host evaluates.
-    let is_read = index.is_none() || is_selected;
-    let strict_on_device = plan.strict_on_device && is_read && !work.program.has_patterns_at_run();
-    Plan { index, strict_on_device, ..plan }
-}
-
-/// Starts workers on a feed. `index` describes the index that it uses.
-fn run<'a>(
-    chosen: Chosen,
-    feed: Jobs,
-    index: Option<String>,
-    work: Work,
-) -> Result<Running<'a, ProgramTask>, Error> {
-    let plan = plan(&chosen, index, matches!(feed, Jobs::Selected(_)), &work);
-    let workers = workers::start(work.task(&chosen), feed, &chosen)?;
-    Ok(Running::new(plan, Flow::Workers(workers), &chosen))
+    let flow = Flow::jobs(work.task(&chosen), jobs, &chosen, &plan)?;
+    Ok(Running { early, ..Running::new(plan, flow, &chosen) })
 }

@@ -1,6 +1,8 @@
-//! A run's report of itself: its plan, its setup and its statistics.
+//! Statistics of a run.
 
 use std::time::Duration;
+
+use warpath_core::error::RecordError;
 
 /// Statistics of the work done so far.
 ///
@@ -64,35 +66,13 @@ impl Stats {
     }
 }
 
-/// The backend and its settings, and the reason for the choice.
-///
-/// ```
-/// use warpath::{DeviceChoice, Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let engine = Engine::builder().device(DeviceChoice::Cpu).workers(2).build()?;
-/// let hits = engine.bytes("{\"a\":1}\n").query(&Query::compile("$.a")?)?;
-/// let plan = hits.plan();
-/// assert!(plan.backend.starts_with("cpu"));
-/// assert_eq!((plan.workers, plan.reason.as_deref(), plan.strict), (2, None, false));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Plan {
-    /// A short name of the backend.
-    pub backend: String,
-    /// The reason for this backend, if the engine chose.
-    pub reason: Option<String>,
-    /// The most workers that may run.
-    pub workers: usize,
-    /// Bytes of a partition.
-    pub partition_size: usize,
-    /// True if records are checked by all of RFC 8259, and for UTF-8.
-    pub strict: bool,
-    /// True if the backend makes those checks. Otherwise the host makes them before the evaluation.
-    pub strict_on_device: bool,
-    /// The index that is used, and its purpose, if there is one.
-    pub index: Option<String>,
+/// Malformed records that were found before the results: among lines that a bitmap index left undecided.
+#[derive(Clone, Debug, Default)]
+pub struct Early {
+    /// The number of records that were skipped.
+    pub skipped: u64,
+    /// The first of them.
+    pub first: Option<RecordError>,
+    /// The record at which the results end, and its line.
+    pub fault: Option<(RecordError, Vec<u8>)>,
 }

@@ -16,6 +16,7 @@ use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
+use warpath_plan::{Evaluated, Purpose};
 use warpath_shared::check::Fault;
 use warpath_shared::units::LineIx;
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
@@ -387,12 +388,9 @@ fn start<'a>(
     trees: Trees,
 ) -> Result<Running<'a, SchemaTask>, Error> {
     let chosen_records = input.predicate.take().map(|predicate| marking(&predicate)).transpose()?;
-    input.wants_all_lines("a schema requires")?;
-    let Request { engine, inputs, index, .. } = input;
-    if index.is_some() {
-        return Err(Error::Usage("a schema is made of the text, without an index".into()));
-    }
-    let mut chosen = engine.choose_cpu();
+    let facts = input.facts();
+    let (mut chosen, plan) = input.planned(Purpose::Schema, Evaluated::Schema, facts)?;
+    let Request { engine, inputs, .. } = input;
     chosen.begin(Operation::Schema, || inputs.names());
     if limit.is_some() {
         chosen.workers = 1;
@@ -402,10 +400,10 @@ fn start<'a>(
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
     let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
     let flow = match engine.format() {
-        Format::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
-        Format::Json => Flow::documents(task, inputs, &chosen, Form::Line, strict)?,
+        Format::Json => Flow::documents(task, inputs, &chosen, &plan, Form::Line, strict)?,
+        _ => Flow::lines(task, inputs, &chosen, &plan)?,
     };
-    Ok(Running::new(chosen.plan(), flow, &chosen))
+    Ok(Running::new(plan, flow, &chosen))
 }
 
 /// The program that marks the records for which a predicate is true.

@@ -16,6 +16,7 @@ use warpath_cpu::twig::standing::{
     self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
 };
 use warpath_lang::program::{Program, Query};
+use warpath_plan::{Evaluated, Format, Purpose};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
@@ -23,7 +24,7 @@ use super::flow::Flow;
 use super::jobs::Form;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
-use super::{Ordered, Plan, Running, Stats};
+use super::{Ordered, Running, Stats};
 use crate::engine::OnError;
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
@@ -224,39 +225,29 @@ impl<'a> Filtering<'a> {
 }
 
 fn start<'a>(
-    input: Request<'a>,
+    mut input: Request<'a>,
     standing: &Standing,
     documents: Documents,
 ) -> Result<Running<'a, TwigTask>, Error> {
-    if input.selected.is_some() {
-        return Err(Error::Usage(
-            "subscriptions require all lines of an input; some lines are selected here".into(),
-        ));
-    }
-    let Request { engine, inputs, index, predicate, .. } = input;
+    let mut facts = input.facts();
+    facts.format = if documents == Documents::Ndjson { Format::Ndjson } else { Format::Json };
+    let evaluated = Evaluated::Subscriptions {
+        documents: documents != Documents::Ndjson,
+        xml: documents == Documents::Xml,
+    };
+    let (mut chosen, plan) = input.planned(Purpose::Other, evaluated, facts)?;
+    let Request { inputs, predicate, .. } = input;
     let only = match predicate {
-        Some(_) if documents == Documents::Xml => {
-            return Err(Error::Usage("a predicate is about JSON records; these inputs are XML".into()));
-        }
         Some(predicate) => Some(Program::new(&[Query::compile("$")?])?.matching(&predicate, false)?),
         None => None,
     };
-    if index.is_some() {
-        return Err(Error::Usage("subscriptions are evaluated over an input, not over an index".into()));
-    }
-    let mut chosen = engine.choose(inputs.plain_bytes())?;
     chosen.begin(Operation::Filter, || inputs.names());
-    if chosen.strict && documents != Documents::Ndjson {
-        return Err(Error::Usage("strict checks require NDJSON input; these inputs are documents".into()));
-    }
-    // The host checks lines before they are matched.
-    let plan = Plan { strict_on_device: false, ..chosen.plan() };
     let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
     let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
     let flow = match documents {
-        Documents::Ndjson => Flow::lines(task, inputs, &chosen, false)?,
-        Documents::Json => Flow::documents(task, inputs, &chosen, Form::Line, false)?,
-        Documents::Xml => Flow::documents(task, inputs, &chosen, Form::Text, true)?,
+        Documents::Ndjson => Flow::lines(task, inputs, &chosen, &plan)?,
+        Documents::Json => Flow::documents(task, inputs, &chosen, &plan, Form::Line, false)?,
+        Documents::Xml => Flow::documents(task, inputs, &chosen, &plan, Form::Text, true)?,
     };
     Ok(Running::new(plan, flow, &chosen))
 }

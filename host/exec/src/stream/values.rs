@@ -6,6 +6,7 @@ use std::sync::Arc;
 use warpath_answer::backend::Backend;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
+use warpath_plan::Plan;
 
 use super::flow::Flow;
 use super::jobs::Origin;
@@ -52,12 +53,13 @@ impl<T: Send + 'static> Task for PerText<T> {
 pub(super) fn start<'a, T: Send + 'static>(
     inputs: Inputs<'a>,
     chosen: &Chosen,
+    plan: Plan,
     buffers: Arc<Buffers>,
     make: Make<T>,
 ) -> Result<Running<'a, PerText<T>>, Error> {
     let task = PerText { backend: chosen.backend.clone(), buffers, make };
-    let flow = Flow::lines(task, inputs, chosen, false)?;
-    Ok(Running::new(chosen.plan(), flow, chosen))
+    let flow = Flow::lines(task, inputs, chosen, &plan)?;
+    Ok(Running::new(plan, flow, chosen))
 }
 
 /// The operator that yields each value, with its input. Its field counts the lines of a value.
@@ -80,6 +82,7 @@ impl<'a, T: Send + 'static> Ordered<'a, Values<T>> {
     pub(crate) fn of_each(
         inputs: Inputs<'a>,
         chosen: &Chosen,
+        plan: Plan,
         lines: fn(&T) -> u64,
         make: impl Fn(usize, &Text<'_>) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Self {
@@ -90,6 +93,6 @@ impl<'a, T: Send + 'static> Ordered<'a, Values<T>> {
             text.forget();
             Ok(made)
         });
-        Self::new(Values(lines), start(inputs, chosen, buffers, make))
+        Self::new(Values(lines), start(inputs, chosen, plan, buffers, make))
     }
 }

@@ -45,13 +45,13 @@ impl<A> Default for Evaluated<'_, A> {
 }
 
 /// The threads that read and evaluate, and their results in order.
-pub(super) type Workers<K> = Stream<Reading<K>>;
+pub(super) type Workers<K> = Stream<Run<K>>;
 
 /// A result of workers.
 pub(super) type FromWorkers<K> = Result<Done<'static, <K as Task>::Output>, Error>;
 
 /// A task that is evaluated on all parts of some inputs, and totals of that.
-pub(super) struct Reading<K> {
+pub(super) struct Run<K> {
     pub task: K,
     span: Span,
     /// Bytes read, and nanoseconds, summed over all workers.
@@ -68,11 +68,11 @@ pub(super) fn start<K: Task>(task: K, feed: Jobs, chosen: &Chosen) -> Result<Wor
     // `GROWTH` is a power of two, and its logarithm is the number of parts that are shorter than the others.
     let slow_start = starts_slowly.then_some(GROWTH.trailing_zeros().into());
     let limits = Limits { slow_start, ..Limits::of(chosen.workers) };
-    let reading = Reading::new(task, chosen.span.clone());
+    let reading = Run::new(task, chosen.span.clone());
     Stream::start(reading, feed, limits, chosen.interrupt.clone())
 }
 
-impl<K: Task> Work for Reading<K> {
+impl<K: Task> Work for Run<K> {
     type Source = Jobs;
     type Job = (Origin, Result<jobs::Next, Error>);
     type Made = Done<'static, K::Output>;
@@ -104,7 +104,7 @@ impl<K: Task> Work for Reading<K> {
     }
 }
 
-impl<K: Task> Reading<K> {
+impl<K: Task> Run<K> {
     /// A task that has been evaluated on nothing.
     pub fn new(task: K, span: Span) -> Self {
         let (read, reading, answering) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));

@@ -87,7 +87,7 @@ impl Failure {
         }
         if let Some(error) = beneath::<Error>(error) {
             let code = match error {
-                Error::Usage(_) | Error::Thread(_) => 2,
+                Error::Usage(_) | Error::Plan(_) | Error::Thread(_) => 2,
                 Error::Query(_) | Error::Expression(_) | Error::Unsupported(_) => 3,
                 Error::Device(_) | Error::Internal(_) => 5,
                 _ => 4,

@@ -399,6 +399,13 @@ impl BitmapIndex {
         self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
     }
 
+    /// Returns true if the rows are lines of a plain or packed file, so that
+    /// [`line_offsets`](Self::line_offsets) returns offsets. Reads nothing.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.0.contents.lines.is_some()
+    }
+
     /// Checks that a file is the unchanged input of this index, by its size, its time and samples of its
     /// bytes.
     ///

@@ -163,7 +163,7 @@ pub struct SkipArgs {
     pub skip: u64,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct ExitStatusArgs {
     /// Exit with 1 if nothing matched
     #[arg(short, long)]
@@ -213,6 +213,13 @@ pub struct IndexArgs {
     /// index. A device makes bitmaps faster than it could copy them, so it only checks the index.
     #[arg(long, value_name = "FILE.wpi")]
     pub index: Option<PathBuf>,
+
+    /// Do not use indexes that lie beside the input
+    ///
+    /// Beside `log.ndjson` these are `log.wpb` and `log.ndjson.wpb`, a bitmap index that serves `--where`,
+    /// and `log.wpi` and `log.ndjson.wpi`. Results are the same with and without them.
+    #[arg(long)]
+    pub no_index: bool,
 }
 
 #[derive(Args, Default)]
@@ -290,7 +297,7 @@ pub struct RunArgs {
     ///
     /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one file,
     /// plain or packed. The index is refused if the input has changed since.
-    #[arg(long, value_name = "FILE.wpb", requires = "only", conflicts_with = "index")]
+    #[arg(long, value_name = "FILE.wpb", requires = "only")]
     pub bitmap: Option<PathBuf>,
 
     #[command(flatten)]

@@ -15,7 +15,7 @@ use super::values::expression;
 ///
 /// Each match is printed as it is in the input: in record order, and within a record in the order of RFC
 /// 9535.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_long_help = "\
 Examples:
   warpath query '$.user.lang' tweets.ndjson
@@ -104,7 +104,7 @@ pub struct QueryArgs {
 /// even if nothing matches.
 ///
 /// Rows are text, or, with `--format arrow` and `--format parquet`, typed columns.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(mut_arg("files", |arg| arg.last(true)), after_long_help = "\
 Examples:
   warpath select id='$.id' lang='$.user.lang' tweets.ndjson
@@ -199,25 +199,28 @@ pub struct SelectArgs {
     pub engine: EngineArgs,
 }
 
-/// Show the program that queries compile to, and the stages that would run
+/// Show the plan of a run: the program, the indexes, and the stages that would run
+///
+/// With FILE, the plan is that of these inputs. It says which indexes are used, which are not, and why. The
+/// text of the inputs is not read, but for lines that decide which lines are read.
 #[derive(Args)]
 #[command(
     mut_arg("index", |arg| arg.help("Show what `--index FILE.wpi` changes").long_help(None::<&str>)),
     mut_arg("strict", |arg| arg.help("Show what `--strict` changes").long_help(None::<&str>)),
     mut_arg("only", |arg| {
-        arg.help("Show what `--where EXPR` changes; for tests of columns, see `bitmap range --explain`")
-            .long_help(None::<&str>)
+        arg.help("Show what `--where EXPR` changes").long_help(None::<&str>)
     }),
     after_long_help = "\
 Examples:
   warpath explain '$.user.lang'
+  warpath explain '$.id' tweets.ndjson --where '$.user.lang == \"nl\"'
+  warpath explain id='$.id' lang='$.user.lang' tweets.ndjson
   warpath explain --input json '$.items[*].price'
-  warpath explain '$.id' --where '$.user.lang == \"nl\"'
   warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'"
 )]
 pub struct ExplainArgs {
-    /// Queries: JSONPath (RFC 9535). Several become one program
-    #[arg(value_name = "PATH", required_unless_present = "subscriptions")]
+    /// Queries: JSONPath (RFC 9535), several as one program; or columns of `select` (NAME=PATH); then inputs
+    #[arg(value_name = "PATH|FILE", required_unless_present = "subscriptions")]
     pub paths: Vec<String>,
 
     /// Show the stages for the subscriptions of `warpath filter`, in place of queries
@@ -228,8 +231,19 @@ pub struct ExplainArgs {
     pub only: WhereArgs,
     #[command(flatten)]
     pub index: IndexArgs,
+
+    /// Show what `--bitmap FILE.wpb` changes
+    #[arg(long, value_name = "FILE.wpb", requires = "only")]
+    pub bitmap: Option<PathBuf>,
+
     #[command(flatten)]
     pub strict: StrictArgs,
+    #[command(flatten)]
+    pub limit: LimitArgs,
+    #[command(flatten)]
+    pub column: ColumnArgs,
+    #[command(flatten)]
+    pub follow: FollowArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

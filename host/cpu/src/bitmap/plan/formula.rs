@@ -39,7 +39,7 @@ impl Choice {
         Self { values, states: STATES.map(|known| known == state) }
     }
 
-    fn complement(&self) -> Self {
+    pub fn complement(&self) -> Self {
         Self { values: self.values.complement(), states: self.states.map(|is| !is) }
     }
 
@@ -131,7 +131,7 @@ impl Formula {
     }
 
     /// Makes a leaf, or a constant if the bins decide all rows alike.
-    fn leaf(column: usize, choice: Choice, columns: &[Column]) -> Self {
+    pub(super) fn leaf(column: usize, choice: Choice, columns: &[Column]) -> Self {
         let mut shares = columns[column].bins.iter().map(|bin| choice.share(bin));
         match shares.next() {
             Some(Share::All) if shares.all(|share| share == Share::All) => Self::Constant(true),
@@ -143,7 +143,7 @@ impl Formula {
     }
 
     /// The intersection (`both`) or union of some formulas.
-    fn joined(operands: Vec<Self>, both: bool, columns: &[Column]) -> Self {
+    pub(super) fn joined(operands: Vec<Self>, both: bool, columns: &[Column]) -> Self {
         let mut leaves: Vec<(usize, Vec<Choice>)> = Vec::new();
         let mut all = Vec::new();
         for operand in operands {

@@ -153,7 +153,8 @@ impl Matches {
                 bitmaps.push(bitmap);
             }
             let name = subscriptions.id(number).unwrap_or_default().to_owned();
-            let source = subscriptions.query(number).unwrap_or_default().to_owned();
+            // Not a path alone: the column has no values of a path.
+            let source = format!("matches of {}", subscriptions.query(number).unwrap_or_default());
             let binning = "distinct".to_owned();
             BuiltColumn { column: Column { name, source, kind: Kind::Bool, binning, bins }, bitmaps, values }
         });

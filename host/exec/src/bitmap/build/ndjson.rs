@@ -61,7 +61,7 @@ pub(super) fn build_ndjson_watched(
     specs: &[ColumnSpec],
     watch: Watch,
 ) -> Result<(Built, LeftOut), Error> {
-    engine.wants_lines("a bitmap index requires")?;
+    engine.wants_lines("a bitmap index requires NDJSON input")?;
     check_names(specs)?;
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;

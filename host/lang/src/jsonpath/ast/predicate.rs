@@ -82,7 +82,7 @@ impl ValueTest {
     /// Returns the test of a path or a function in RFC 9535's terms. `in` becomes comparisons joined by `||`,
     /// `between` two comparisons, `is null` a comparison, and `is missing` a negated test of existence. `not`
     /// negates the test, so that it is true of a missing value.
-    pub(crate) fn in_rfc_9535(&self) -> LogicalExpr {
+    pub fn in_rfc_9535(&self) -> LogicalExpr {
         let Self { subject, not, kind, span } = self;
         let expr = |kind| LogicalExpr { kind, span: *span };
         let compare = |op, literal: &Literal| {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-// The figures are from docs/performance.md.
+// The figures are from docs/lab/transfer.md.
 /// Seconds to set up a device and to release it. Measured on the host of an H200: 0.23 for driver and
 /// context, 0.04 for memory, a part of it pinned, and 0.1 at the end of the process.
 const DEVICE_SETUP: f64 = 0.37;
