@@ -331,9 +331,11 @@ def test_interrupts(events, how):
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
 
-def test_columns_stay_on_no_cpu(tweets): rows = warpath.open("tweets.ndjson", device="cpu").select({"id":
-("$.id", "int64")}) for read in (rows.on_device, lambda: next(rows.device_batches())): with
-pytest.raises(warpath.UsageError, match="require a device; the backend is `cpu"): read()
+def test_columns_stay_on_no_cpu(tweets):
+    rows = warpath.open("tweets.ndjson", device="cpu").select({"id": ("$.id", "int64")})
+    for read in (rows.on_device, lambda: next(rows.device_batches())):
+        with pytest.raises(warpath.UsageError, match="require a device; the backend is `cpu"):
+            read()
     # The selection is read to the host all the same.
     assert [len(batch) for batch in rows] == [3]
     with pytest.raises(warpath.UsageError, match="nested columns cannot stay on a device"):
