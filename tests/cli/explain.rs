@@ -117,6 +117,15 @@ fn indexes_beside_the_input_are_explained() {
     assert!(count(&[]).stderr.contains("\nindex       log.wpi: line starts and 1 of 2 levels read\n"));
     let without = count(&["--where=$.status == 499", "--no-index"]);
     assert!(without.text() == "10\n" && !without.stderr.contains("log.wp"), "{without}");
+    // Notes about paths without a match are about the file, and not about the lines that are selected.
+    for path in ["$.ok.x", "$.statuss", "$.id"] {
+        for condition in ["--where=$.status == 499", "--where=$.status == 1", "--where=$.ok == true"] {
+            let note =
+                |more: &[&str]| folder.run(&[&["query", "-c", path, condition, "log"], more].concat()).stderr;
+            let (with, without) = (note(&[]), note(&["--no-index"]));
+            assert_eq!(with.is_empty(), without.is_empty(), "{path} {condition}: {with}{without}");
+        }
+    }
     // A line more, and both indexes are of another file.
     folder.write("log", &[folder.read("log"), b"{\"status\":499,\"id\":-1}\n".to_vec()].concat());
     let stale = folder.run(&["query", "-c", "$.id", "log", "--where=$.status == 499"]);

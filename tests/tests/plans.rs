@@ -384,3 +384,66 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
     ensure!(error.to_string().ends_with("the input is one JSON document"), "{error}");
     Ok(())
 }
+
+/// A structural index beside the input may be damaged where its header is not: the text decides.
+#[test]
+fn a_damaged_index_beside_an_input_changes_no_result() -> Result<()> {
+    let (folder, input) = log("other.wpb")?;
+    let engine = Engine::builder().build()?;
+    let file = folder.path().join("log.wpi");
+    IndexFile::build(&engine, &input, &file, 3)?;
+    let mut bytes = fs::read(&file)?;
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(&file, bytes)?;
+    for path in ["$.id", "$.*", "$..id"] {
+        let hits = engine.open(&input)?.query(&Query::compile(path)?)?;
+        ensure!(matches!(hits.plan().reading, Reading::Levels { .. }), "{:?}", hits.plan());
+        let found = hits.collect::<Result<Vec<_>, _>>()?.len();
+        ensure!(found == if path == "$.*" { 10_000 } else { 5000 }, "{path}: {found}");
+    }
+    // Named, the damage is an error.
+    let named = engine.open(&input)?.with_index(&IndexFile::open(&file)?, false)?;
+    ensure!(matches!(named.count(&Query::compile("$.id")?), Err(Error::Index(_))));
+    Ok(())
+}
+
+#[test]
+fn a_test_of_a_column_says_why_its_index_is_not_used() -> Result<()> {
+    let (_folder, input) = log("log.wpb")?;
+    fs::write(&input, [fs::read(&input)?, b"{}\n".to_vec()].concat())?;
+    let error = ask(&Engine::builder().build()?, &input, "code >= 500").err().context("no error")?;
+    let said = error.to_string();
+    ensure!(
+        said.starts_with("a test of a column requires a bitmap index; ")
+            && said.contains("log.wpb is not used"),
+        "{said}"
+    );
+    Ok(())
+}
+
+/// A part that begins within a byte order mark, or at its end, has not the first line.
+#[test]
+fn parts_after_a_byte_order_mark_have_their_lines() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("log.ndjson");
+    let lines: String =
+        (0..200).map(|number| format!("{{\"a\":{},\"id\":{number}}}\n", number % 3)).collect();
+    fs::write(&input, format!("\u{feff}{lines}"))?;
+    let engine = Engine::builder().on_error(OnError::Skip).build()?;
+    let (built, _) = build(&engine, &input, &[ColumnSpec::new("a", "$.a")])?;
+    let index = BitmapIndex::from_built(built)?;
+    let predicate = Predicate::parse("$.a == 1 || $.id == 0")?;
+    let len = input.metadata()?.len();
+    for (begin, end) in [(0, 1), (0, 3), (0, 4), (1, 40), (2, len), (3, len), (4, len), (0, len), (17, 900)] {
+        for in_caller in [false, true] {
+            let builder = Engine::builder().on_error(OnError::Fail).partition_size(300);
+            let engine = if in_caller { builder.in_caller() } else { builder }.build()?;
+            let part = || engine.input(vec![Source::Part(input.clone(), begin..end)]).matching(&predicate);
+            let (want, ..) = results(part(), "$.id")?;
+            let (found, ..) = results(part().with_bitmap(&index, false), "$.id")?;
+            ensure!(found == want, "{begin}..{end}\n{found:#?}\n{want:#?}");
+        }
+    }
+    Ok(())
+}

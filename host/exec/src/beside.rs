@@ -52,7 +52,20 @@ fn find<I>(
             }),
             false => Err("another user owns it".into()),
         };
-        opened.map_err(|why| unused.push(Unused::new(name.display().to_string(), why, true))).ok()
+        // An index of another file with the same stem is no concern of this one.
+        let matters = *name == whole || !is_shared(&stem, input);
+        opened.map_err(|why| unused.push(Unused::new(name.display().to_string(), why, matters))).ok()
+    })
+}
+
+/// True if other files than an input may have the index of this name: files of its folder with the same stem.
+fn is_shared(index: &Path, input: &Path) -> bool {
+    let folder = input.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(files) = folder.read_dir() else { return false };
+    files.filter_map(|file| Some(PathBuf::from(file.ok()?.file_name()))).any(|file| {
+        let is_index = file.extension().is_some_and(|ending| ending == "wpb" || ending == "wpi");
+        let has_stem = Some(file.as_os_str()) == index.file_stem() || file.file_stem() == index.file_stem();
+        has_stem && !is_index && Some(file.as_os_str()) != input.file_name()
     })
 }
 

@@ -332,11 +332,13 @@ impl EngineBuilder {
 
     /// Sets whether the engine uses indexes that lie beside an input: for `log.ndjson`, the bitmap index
     /// `log.ndjson.wpb` or `log.wpb`, and the structural index `log.ndjson.wpi` or `log.wpi`. The default is
-    /// `true`. Results are the same with and without an index.
+    /// `true`. Results are the same with and without an index, but a malformed line is not noticed if the
+    /// condition tests a column and excludes the line.
     ///
-    /// The engine uses an index only if the index was made of the input as the input is now, and if nobody
-    /// else owns it. [`Plan::unused`](warpath_plan::Plan::unused) lists the indexes that the engine does not
-    /// use, with reasons.
+    /// The engine uses an index only if size, time and samples of the input are those of the index, and if
+    /// the owner of the input, of this process or of the system owns it.
+    /// [`Plan::unused`](warpath_plan::Plan::unused) lists the indexes that the engine does not use, with
+    /// reasons.
     ///
     /// ```
     /// use warpath::bitmap::{ColumnSpec, BitmapIndex, build};
@@ -650,9 +652,9 @@ impl Engine {
         self.usual().abilities().uses_index_files
     }
 
-    /// The engine with skipped malformed records.
+    /// The engine with skipped malformed records, and without indexes beside its inputs.
     pub(crate) fn skipping(&self) -> Self {
-        Self { on_error: OnError::Skip, ..self.clone() }
+        Self { on_error: OnError::Skip, ignores_indexes: true, ..self.clone() }
     }
 
     pub(crate) fn on_error(&self) -> OnError {

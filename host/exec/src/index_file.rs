@@ -345,7 +345,9 @@ impl CheckedIndex {
     }
 
     /// The store that evaluates a program with this index.
-    pub fn store(&self, chosen: &Chosen) -> Arc<dyn Store> {
-        Arc::new(FileStore::new(self, chosen))
+    ///
+    /// An index that nobody named may be damaged: the text of a partition decides where its part is.
+    pub fn store(&self, chosen: &Chosen, is_named: bool) -> Arc<dyn Store> {
+        Arc::new(FileStore::new(self, chosen, is_named))
     }
 }

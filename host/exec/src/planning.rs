@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use warpath_answer::answer::Want;
 use warpath_answer::backend::{Evaluation, Stage};
-use warpath_core::error::Error;
+use warpath_core::error::{Error, PlanError};
 use warpath_lang::elements::AsOne;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Program;
@@ -33,6 +33,8 @@ pub(crate) struct Planned {
     pub program: Program,
     pub selected: Option<Arc<Selection>>,
     pub levels: Option<Arc<CheckedIndex>>,
+    /// True if the caller named the structural index.
+    pub is_named: bool,
     pub early: Early,
 }
 
@@ -75,6 +77,13 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         }
         None => (condition, None, Early::default()),
     };
+    if let (Some(condition), None, Some(missing)) =
+        (&rest, &pruned, unused.iter().find(|unused| unused.matters))
+        && has_columns(condition)
+    {
+        let found = format!("{} is not used: {}", missing.index, missing.why);
+        return Err(PlanError::new("a test of a column requires a bitmap index", found).into());
+    }
     let program = with_condition(program, rest, want)?;
     let plain = facts.selected.as_ref().map_or(facts.bytes.plain(), |selected| selected.bytes);
     let chosen = engine.choose(Purpose::Results(&program), plain)?;
@@ -83,6 +92,8 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
     if let (None, Some(path)) = (&levels, beside_of(engine, inputs, &facts))
         && facts.selected.is_none()
         && !matches!(facts.bytes, Bytes::Part(_))
+        // The partitions of an index have the lengths that they have, whatever a budget allows.
+        && engine.limits().memory().is_none()
         && chosen.backend.abilities().uses_index_files
     {
         levels = beside::structural(path, &mut unused).map(Arc::new);
@@ -92,7 +103,7 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
     let evaluated = Evaluated::Program { program: &program, want, is_digested: request.digest.is_some() };
     let mut plan = request.engine.plan(&chosen, evaluated, false, facts, unused)?;
     plan.pruned = pruned;
-    Ok(Planned { plan, chosen, program, selected: request.selected.take(), levels, early })
+    Ok(Planned { plan, chosen, program, selected: request.selected.take(), levels, is_named, early })
 }
 
 /// The plan of a program's results, for `explain`.
@@ -143,6 +154,11 @@ fn file_of<'i>(inputs: &'i Inputs<'_>) -> Option<&'i Path> {
     }
 }
 
+/// True if a condition tests columns, about which the text decides nothing.
+fn has_columns(condition: &Predicate) -> bool {
+    matches!(condition.parts().without_rest(), (Some(_), _))
+}
+
 /// Serves a condition by a bitmap index: by the one of the request, or else by one beside the input. `None`
 /// if the text decides.
 fn serve(
@@ -154,13 +170,12 @@ fn serve(
     unused: &mut Vec<Unused>,
 ) -> Result<Option<Served>, Error> {
     let is_named = named.is_some();
-    let has_columns = || matches!(condition.parts().without_rest(), (Some(_), _));
     let file = match is_named {
         true => file_of(inputs),
         // The text alone decides nothing about columns, however short it is.
         false => beside_of(engine, inputs, facts).or_else(|| {
             let is_file = matches!(facts.bytes, Bytes::Plain(_) | Bytes::Packed(_));
-            (engine.finds_indexes() && is_file && has_columns()).then(|| file_of(inputs)).flatten()
+            (engine.finds_indexes() && is_file && has_columns(condition)).then(|| file_of(inputs)).flatten()
         }),
     };
     let (index, approximate) = match (named, file) {
@@ -196,11 +211,11 @@ fn serve(
             Ok(Some(served))
         }
         Ok(None) => {
-            unused.push(Unused::new(index.name(), "its columns leave nearly all lines", false));
+            unused.push(Unused::new(index.name(), "its columns leave nearly all lines", is_named));
             Ok(None)
         }
         // Nobody named the index, and the text can decide.
-        Err(Error::Index(error)) if !is_named && !has_columns() => {
+        Err(Error::Index(error)) if !is_named && !has_columns(condition) => {
             unused.push(Unused::new(index.name(), error.to_string(), true));
             Ok(None)
         }

@@ -472,7 +472,7 @@ fn by_elements(request: &Request<'_>) -> bool {
 /// The threads that evaluate.
 fn threads(request: &Request<'_>, reading: &Reading, bytes: Bytes, partition_size: u64) -> Threads {
     let by_caller = match (reading, bytes) {
-        (Reading::Lines { .. }, _) if request.in_caller => true,
+        (Reading::Lines { .. } | Reading::Selected(_), _) if request.in_caller => true,
         (Reading::Lines { .. }, Bytes::Borrowed(_)) => true,
         (Reading::Lines { .. } | Reading::Documents { .. }, Bytes::Memory(len) | Bytes::Borrowed(len)) => {
             len <= partition_size

@@ -133,7 +133,12 @@ pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) ->
 
 /// Returns the engine for a run.
 pub fn engine_of(args: &EngineArgs, run: &RunArgs) -> Result<Engine, Failure> {
-    let builder = builder(&args.backend, &run.on_error).strict(run.strict.strict).format(args.input.into());
+    engine_with(args, run, run.strict.strict)
+}
+
+/// Returns the engine for a run, with strict checks or without.
+pub fn engine_with(args: &EngineArgs, run: &RunArgs, strict: bool) -> Result<Engine, Failure> {
+    let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.input.into());
     Ok(builder.find_indexes(!run.index.no_index).build()?)
 }
 
@@ -179,9 +184,10 @@ pub fn consume(
     let is_shown = out.is_terminal() && consumer.prints_meanwhile();
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
-    if let (Some(_), [Source::File(file)]) = (index_files(args).next(), &sources[..]) {
-        reasons = reasons.map(|reasons| reasons.of_file(file.clone()));
-    }
+    let file = match &sources[..] {
+        [Source::File(file)] => Some(file.clone()),
+        _ => None,
+    };
     reasons::report_patterns(&program, predicate.as_ref(), ui);
     let mut input = prepared(engine.input(sources), predicate.as_ref(), consumer, args)?;
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
@@ -190,6 +196,10 @@ pub fn consume(
     let mut answers = input.answers(program, consumer.want());
     let started_reading = started.elapsed();
     say_unused(answers.plan(), ui);
+    // Workers copy few records, or none, where an index serves to read the file.
+    if let (Some(_), Some(file)) = (answers.plan().index(), file) {
+        reasons = reasons.map(|reasons| reasons.of_file(file));
+    }
     let early = answers.early();
     let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };
     let mut beside = Beside { skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };

@@ -14,6 +14,7 @@ use warpath_cpu::Cpu;
 use warpath_cpu::kept::HostIndex;
 use warpath_cpu::strict::Checked;
 use warpath_lang::program::Program;
+use warpath_shared::units::Level;
 
 use super::layout::PartitionEntry;
 use super::sparse::{self, Sparse};
@@ -30,6 +31,8 @@ pub(super) struct FileStore {
     buffers: Arc<Buffers>,
     /// True if the text is checked too, and not only its index.
     strict: bool,
+    /// True if the caller named the index, so that its damage is an error.
+    is_named: bool,
     /// Scratch memory that is free at the moment.
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -42,15 +45,23 @@ struct Scratch {
 }
 
 impl FileStore {
-    pub fn new(checked: &CheckedIndex, chosen: &Chosen) -> Self {
+    pub fn new(checked: &CheckedIndex, chosen: &Chosen, is_named: bool) -> Self {
         let CheckedIndex { index, input, input_name } = checked;
         let origin = Origin { name: input_name.clone(), input: 1, returns: false };
         let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
-        Self { index, input, origin, buffers, strict: chosen.strict, scratch: Mutex::default() }
+        Self { index, input, origin, buffers, strict: chosen.strict, is_named, scratch: Mutex::default() }
     }
 
     fn scratch(&self) -> Scratch {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// The index of a partition, made of its text.
+    fn indexed(&self, entry: &PartitionEntry, levels: Level) -> Result<HostIndex, Error> {
+        let len = entry.len as usize;
+        let mut buffer = self.buffers.take(len)?;
+        self.input.read_exact(&mut buffer[..len], entry.offset)?;
+        Ok(HostIndex::build(&buffer[..len], levels))
     }
 
     fn give_back(&self, scratch: Scratch) {
@@ -67,7 +78,12 @@ impl Store for FileStore {
         let since = Instant::now();
         let entry = &self.index.0.table[number];
         let mut scratch = self.scratch();
-        self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index)?;
+        match self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index) {
+            Err(Error::Index(_)) if !self.is_named => {
+                scratch.index = self.indexed(entry, program.levels())?;
+            }
+            read => read?,
+        }
         let len = entry.len as usize;
         let mut buffer = self.buffers.take(len)?;
         let text = &mut buffer[..len];

@@ -116,6 +116,10 @@ impl Selection {
 
     /// The first line that begins at a byte or after it.
     fn line_at(&self, at: u64, offsets: &[u64]) -> Result<u64, Error> {
+        // The first line begins after a byte order mark, and is one of the part that begins at byte 0.
+        if (1..=offsets.first().copied().unwrap_or(0)).contains(&at) {
+            return Ok(1.min(self.index.rows()));
+        }
         let block = offsets.partition_point(|offset| *offset < at);
         match offsets.get(block) {
             None => return Ok(self.index.rows()),
@@ -362,7 +366,12 @@ fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error
         return Err(PlanError::new("a bitmap index requires one plain or packed file", found).into());
     };
     let (file, name) = (index.check_file(path)?, path.display().to_string());
-    PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())
+    let file = PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())?;
+    if matches!(sources, [Source::Part(..)]) && file.as_packed().is_some() {
+        let found = format!("{name} is packed");
+        return Err(PlanError::new("a part of a file requires a plain file", found).into());
+    }
+    Ok(file)
 }
 
 #[cfg(test)]

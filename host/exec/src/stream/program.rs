@@ -231,7 +231,7 @@ fn start<'a>(
     program: Program,
     want: Want,
 ) -> Result<Running<'a, ProgramTask>, Error> {
-    let Planned { plan, mut chosen, program, selected, levels, early } =
+    let Planned { plan, mut chosen, program, selected, levels, is_named, early } =
         planning::plan(&mut input, program, want)?;
     let Request { engine, inputs, digest, sampler, .. } = input;
     chosen.begin(operation, || inputs.names());
@@ -244,7 +244,7 @@ fn start<'a>(
         (Reading::Selected(_), Some(selected), _) => {
             Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)))
         }
-        (Reading::Levels { .. }, _, Some(levels)) => Jobs::Store(levels.store(&chosen), 0),
+        (Reading::Levels { .. }, _, Some(levels)) => Jobs::Store(levels.store(&chosen, is_named), 0),
         (Reading::Documents { parts }, ..) => {
             return Ok(match inputs.given(plan.threads, chosen.partition_size)? {
                 Given::Held(held) => {

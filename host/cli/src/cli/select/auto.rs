@@ -22,7 +22,7 @@ use super::columns::{self, Column};
 use super::rows::{Cut, Rest};
 use super::typed::METADATA_KEY;
 use super::{losses, named};
-use crate::cli::args::{OnMismatchArg, SelectArgs, StrictArgs};
+use crate::cli::args::{OnMismatchArg, SelectArgs};
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
 use crate::cli::out::Out;
@@ -72,8 +72,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     };
     args.engine.backend.partitions.partition_size.get_or_insert(PARTITION_BYTES);
     // A record of nested columns is read by the grammar.
-    let strict = StrictArgs { strict: true };
-    let engine = run::engine(&args.engine, &args.run.on_error, &strict)?;
+    let engine = run::engine_with(&args.engine, &args.run, true)?;
     let (schema, is_named) = (Arc::new(schema), args.with_filename);
     let mut table = Nested {
         writer: TableWriter::new(
@@ -155,13 +154,14 @@ fn of_all(
     started: Instant,
 ) -> Result<NestedSchema, Failure> {
     // A limit has to count the same records as the second pass, which leaves malformed strings out.
-    let strict = StrictArgs { strict: args.run.strict.strict || limit.is_some() };
-    let engine = run::engine(&args.engine, &args.run.on_error, &strict)?;
+    let engine = run::engine_with(&args.engine, &args.run, args.run.strict.strict || limit.is_some())?;
     // A bitmap index chooses records by columns, too, which the text does not have.
-    let has_bitmap = args.run.bitmap.is_some();
+    let predicate = args.run.only.predicate()?;
+    let has_columns = predicate.as_ref().is_some_and(|it| it.parts().without_rest().0.is_some());
+    let has_bitmap = args.run.bitmap.is_some() || has_columns;
     let options = Reading {
         limit: limit.filter(|_| !has_bitmap),
-        predicate: if has_bitmap { None } else { args.run.only.predicate()? },
+        predicate: predicate.filter(|_| !has_bitmap),
         keeps_names: args.maps.no_maps,
         progress: args.run.report.progress.progress,
         stats: None,
