@@ -211,7 +211,7 @@ fn serve(
             Ok(Some(served))
         }
         Ok(None) => {
-            unused.push(Unused::new(index.name(), "its columns leave nearly all lines", is_named));
+            unused.push(Unused::new(index.name(), "its columns leave nearly all lines", false));
             Ok(None)
         }
         // Nobody named the index, and the text can decide.
