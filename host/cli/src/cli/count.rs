@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::aggregate::{Counter, Counts};
-use warpath::{Batch, Program, Query, Want};
+use warpath::{Batch, Program, Query};
 use warpath_exec::aggregate::count::append_values;
 use warpath_exec::aggregate::tally::{Tallied, Tally};
 use warpath_exec::stream::Digest;
@@ -18,7 +18,7 @@ use super::files;
 use super::formats;
 use super::out::Out;
 use super::rows::{Cell, RowWriter};
-use super::run::{self, Consumer, Flow};
+use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
 /// The queries of paths, with the format of instants that `only` has.
@@ -97,7 +97,7 @@ impl Cells {
     }
 }
 
-/// A consumer that prints the counts of values at the end.
+/// A sink that prints the counts of values at the end.
 struct CountBy {
     tally: Arc<Tally>,
     /// `None` at the end.
@@ -107,28 +107,12 @@ struct CountBy {
     is_empty: bool,
 }
 
-impl Consumer for CountBy {
-    fn want(&self) -> Want {
-        self.tally.want()
+impl Sink for CountBy {
+    fn needs(&self) -> Needs {
+        Needs { digest: Some(self.tally.clone()), ..Needs::about_all(self.tally.want()) }
     }
 
-    fn digest(&self) -> Option<Arc<dyn Digest>> {
-        Some(self.tally.clone())
-    }
-
-    fn prints_meanwhile(&self) -> bool {
-        false
-    }
-
-    fn is_about_all(&self) -> bool {
-        true
-    }
-
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         if let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) {
             for found in tallied.iter() {
                 counter.add(found.key, found.count)?;
@@ -153,7 +137,7 @@ impl Consumer for CountBy {
     }
 }
 
-/// A consumer that prints each value once, or the number of values.
+/// A sink that prints each value once, or the number of values.
 struct Distinct {
     tally: Arc<Tally>,
     /// `None` at the end.
@@ -165,6 +149,10 @@ struct Distinct {
 }
 
 impl Distinct {
+    fn is_done(&self) -> bool {
+        self.limit.is_some_and(|limit| self.found >= limit)
+    }
+
     /// Prints values that follow the ones printed so far.
     fn rest(&mut self, counts: Counts, rows: &mut RowWriter, out: &mut Out) -> Result<(), Failure> {
         let mut cells = Cells::default();
@@ -181,25 +169,11 @@ impl Distinct {
     }
 }
 
-impl Consumer for Distinct {
-    fn want(&self) -> Want {
-        self.tally.want()
-    }
-
-    fn digest(&self) -> Option<Arc<dyn Digest>> {
-        Some(self.tally.clone())
-    }
-
-    fn prints_meanwhile(&self) -> bool {
-        self.rows.is_some()
-    }
-
-    fn is_about_all(&self) -> bool {
-        self.rows.is_none()
-    }
-
-    fn is_done(&self) -> bool {
-        self.limit.is_some_and(|limit| self.found >= limit)
+impl Sink for Distinct {
+    fn needs(&self) -> Needs {
+        let want = self.tally.want();
+        let needs = if self.rows.is_some() { Needs::new(want) } else { Needs::about_all(want) };
+        Needs { digest: Some(self.tally.clone()), is_done: self.is_done(), ..needs }
     }
 
     fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
@@ -209,7 +183,7 @@ impl Consumer for Distinct {
         Ok(())
     }
 
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) else {
             return Ok(Flow::Continue);
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::aggregate::{Fraction, Statistics, Summary};
-use warpath::{Batch, Program, Want};
+use warpath::{Batch, Program};
 use warpath_exec::aggregate::stats::{Describe, Described};
 use warpath_exec::stream::Digest;
 use warpath_terminal::json::Look;
@@ -19,7 +19,7 @@ use super::files;
 use super::formats;
 use super::out::Out;
 use super::rows::RowWriter;
-use super::run::{self, Consumer, Flow};
+use super::run::{self, Flow, Needs, Refused, Sink};
 use super::statistics::named;
 use super::written::Written;
 
@@ -50,7 +50,7 @@ fn once(mut fractions: Vec<Fraction>) -> Vec<Fraction> {
     fractions
 }
 
-/// A consumer that prints statistics at the end.
+/// A sink that prints statistics at the end.
 struct Stats {
     paths: Vec<String>,
     describe: Arc<Describe>,
@@ -62,28 +62,12 @@ struct Stats {
     values: u64,
 }
 
-impl Consumer for Stats {
-    fn want(&self) -> Want {
-        self.describe.want()
+impl Sink for Stats {
+    fn needs(&self) -> Needs {
+        Needs { digest: Some(self.describe.clone()), ..Needs::about_all(self.describe.want()) }
     }
 
-    fn digest(&self) -> Option<Arc<dyn Digest>> {
-        Some(self.describe.clone())
-    }
-
-    fn prints_meanwhile(&self) -> bool {
-        false
-    }
-
-    fn is_about_all(&self) -> bool {
-        true
-    }
-
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         if let (Some(statistics), Some(described)) = (&mut self.statistics, batch.take_digest::<Described>())
         {
             statistics.add(&described)?;

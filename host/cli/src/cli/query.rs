@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
-use super::run::{self, Consumer, Flow};
+use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -137,7 +137,7 @@ fn last(limit: Option<u64>, skip: u64) -> Option<u64> {
     limit.map(|limit| if limit == 0 { 0 } else { limit.saturating_add(skip) })
 }
 
-/// A consumer that prints the number of matches.
+/// A sink that prints the number of matches.
 struct Count {
     limit: Option<u64>,
     skip: u64,
@@ -151,28 +151,16 @@ impl Count {
     }
 }
 
-impl Consumer for Count {
-    fn want(&self) -> Want {
+impl Sink for Count {
+    fn needs(&self) -> Needs {
         // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
         let last = last(self.limit, self.skip);
         let mut want = Want::new().matches(last.is_some());
         want.limit = last.map(Limit::Matches);
-        want
+        Needs { is_done: last.is_some_and(|last| self.found >= last), ..Needs::about_all(want) }
     }
 
-    fn prints_meanwhile(&self) -> bool {
-        false
-    }
-
-    fn is_about_all(&self) -> bool {
-        true
-    }
-
-    fn is_done(&self) -> bool {
-        last(self.limit, self.skip).is_some_and(|last| self.found >= last)
-    }
-
-    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         for (at, (_, piece)) in batch.pieces().enumerate() {
             let count = piece.counts.first().copied().unwrap_or(0);
             if let Some(left) = last(self.limit, self.skip).map(|last| last - self.found)
@@ -193,22 +181,18 @@ impl Consumer for Count {
     }
 }
 
-/// A consumer that prints the text of the matches, as the workers made it.
+/// A sink that prints the text of the matches, as the workers made it.
 struct Texts {
     form: TextForm,
     found: u64,
 }
 
-impl Consumer for Texts {
-    fn want(&self) -> Want {
-        Want::default().text(self.form)
+impl Sink for Texts {
+    fn needs(&self) -> Needs {
+        Needs::new(Want::default().text(self.form))
     }
 
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         self.found += batch.count(0);
         for (_, piece) in batch.pieces() {
             out.lines(piece.texts.first().map_or(&[][..], Vec::as_slice))?;
@@ -228,7 +212,7 @@ struct Fields {
     path: bool,
 }
 
-/// A consumer that prints the matches one by one, up to a limit.
+/// A sink that prints the matches one by one, up to a limit.
 struct Lines {
     form: TextForm,
     look: Look,
@@ -241,18 +225,20 @@ struct Lines {
     found: u64,
 }
 
-impl Consumer for Lines {
-    fn want(&self) -> Want {
-        let mut want = Want::new().matches(true);
-        want.limit = last(self.limit, self.skip).map(Limit::Matches);
-        want
-    }
-
+impl Lines {
     fn is_done(&self) -> bool {
         self.limit.is_some_and(|limit| self.found >= limit)
     }
+}
 
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+impl Sink for Lines {
+    fn needs(&self) -> Needs {
+        let mut want = Want::new().matches(true);
+        want.limit = last(self.limit, self.skip).map(Limit::Matches);
+        Needs { is_done: self.is_done(), ..Needs::new(want) }
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let Fields { name, offsets, path: with_path } = self.fields;
         let source = name.then(|| escaped(batch.source()).into_owned());
         // With a file name alone, lines are as those of grep.

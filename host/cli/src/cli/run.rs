@@ -31,77 +31,65 @@ use super::rejects::{self, Reject, Rejects};
 use super::statistics::{self, Statistics};
 use super::written::Written;
 
-/// A consumer of results: it prints, counts or converts them.
-pub trait Consumer {
-    /// The results that the backend must produce for this consumer.
-    fn want(&self) -> Want;
+/// What a sink needs from a run. Fixed before the first batch.
+#[derive(Default)]
+pub struct Needs {
+    /// The results that the backend must produce.
+    pub want: Want,
+    /// The digest that workers make of the results.
+    pub digest: Option<Arc<dyn Digest>>,
+    /// The nested columns that records are decoded to, besides the results.
+    pub decodes: Option<Arc<NestedSchema>>,
+    /// True if the sink needs no results at all.
+    pub is_done: bool,
+    /// True if results are printed while the input is read. No bar of progress is then shown beside them on a
+    /// terminal.
+    pub prints_meanwhile: bool,
+    /// True if the sink shows malformed records itself.
+    pub shows_faults: bool,
+    /// True if the sink leaves records out that have a value which it does not take.
+    pub skips_records: bool,
+    /// True if the results are about all records together. A run that fails then has none, and
+    /// [`Sink::end`] is not called, unless the sink itself ended the run ([`Refused::failure`]).
+    pub is_about_all: bool,
+    /// True if a part of the results is of no use. A file of such results takes its name when it is complete,
+    /// and a run that fails leaves the file of that name as it is.
+    pub is_whole: bool,
+}
 
-    /// The digest that workers make of the results, if the consumer takes digests.
-    fn digest(&self) -> Option<Arc<dyn Digest>> {
-        None
+impl Needs {
+    /// Needs some results. They are printed while the input is read.
+    pub fn new(want: Want) -> Self {
+        Self { want, prints_meanwhile: true, ..Self::default() }
     }
 
-    /// The nested columns that records are decoded to, besides these results.
-    fn decodes(&self) -> Option<Arc<NestedSchema>> {
-        None
+    /// Needs some results. What is printed at the end is about all of them.
+    pub fn about_all(want: Want) -> Self {
+        Self { want, is_about_all: true, is_whole: true, ..Self::default() }
     }
+}
 
-    /// Returns true if the consumer needs no further results. Called once, before the first batch.
-    fn is_done(&self) -> bool;
+/// The records of a batch that a sink does not take.
+#[derive(Default)]
+pub struct Refused {
+    /// The records that are left out.
+    pub records: Vec<Reject>,
+    /// The reason for which the run ends in this batch. The results before it are written.
+    pub failure: Option<Failure>,
+}
 
-    /// Returns true if results are printed while the input is read. No bar of progress is then shown beside
-    /// them on a terminal.
-    fn prints_meanwhile(&self) -> bool {
-        self.want() != Want::default()
-    }
+/// What takes the results of a run: it prints, counts or converts them.
+pub trait Sink {
+    /// What the sink needs. Called before the first batch.
+    fn needs(&self) -> Needs;
 
     /// Called once before the first batch, after the first input could be read.
     fn start(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Returns true if the consumer shows malformed records itself.
-    fn shows_faults(&self) -> bool {
-        false
-    }
-
-    /// Consumes the results of the next partition.
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure>;
-
-    /// Returns true if the consumer leaves records out that have a value which it does not take.
-    fn skips_records(&self) -> bool {
-        false
-    }
-
-    /// Takes the records of the last batch that the consumer left out.
-    fn take_refused(&mut self) -> Vec<Reject> {
-        Vec::new()
-    }
-
-    /// Takes the failure that ended the last batch, if there was one. The results before it are written.
-    fn take_failure(&mut self) -> Option<Failure> {
-        None
-    }
-
-    /// Reports what the results lack, after the last batch.
-    fn report(&self, _ui: &Ui) {}
-
-    /// Adds statistics of the results.
-    fn statistics(&self, statistics: Statistics) -> Statistics {
-        statistics
-    }
-
-    /// Returns true if the results are about all records together. A run that fails then has none, and
-    /// [`end`](Self::end) is not called, unless the failure is that of [`take_failure`](Self::take_failure).
-    fn is_about_all(&self) -> bool {
-        false
-    }
-
-    /// Returns true if a part of the results is of no use. A file of such results takes its name when it is
-    /// complete, and a run that fails leaves the file of that name as it is.
-    fn is_whole(&self) -> bool {
-        self.is_about_all()
-    }
+    /// Takes the results of the next partition.
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, refused: &mut Refused) -> Result<Flow, Failure>;
 
     /// Called when the next results may take time.
     fn pause(&mut self, _out: &mut Out) -> Result<(), Failure> {
@@ -111,6 +99,14 @@ pub trait Consumer {
     /// Called once after the last batch.
     fn end(&mut self, _out: &mut Out) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Reports what the results lack, after the last batch.
+    fn report(&self, _ui: &Ui) {}
+
+    /// Adds statistics of the results.
+    fn statistics(&self, statistics: Statistics) -> Statistics {
+        statistics
     }
 }
 
@@ -157,13 +153,13 @@ pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     builder
 }
 
-/// Evaluates a program over inputs and passes the results to `consumer`. Reports skipped records, and
+/// Evaluates a program over inputs and passes the results to `sink`. Reports skipped records, and
 /// statistics if the options include them.
 pub fn consume(
     engine: &Engine,
     sources: Vec<Source>,
     program: Program,
-    consumer: &mut dyn Consumer,
+    sink: &mut dyn Sink,
     args: &RunArgs,
     ui: &Ui,
     started: Instant,
@@ -171,17 +167,18 @@ pub fn consume(
     check_files(args)?;
     let predicate = args.only.predicate()?;
     let mode = index_files(args).fold(Source::output_mode(&sources), OutputMode::and_file);
-    let skips = args.on_error.action() == OnErrorArg::Skip || consumer.skips_records();
+    let needs = sink.needs();
+    let skips = args.on_error.action() == OnErrorArg::Skip || needs.skips_records;
     let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
     let mut out = Out::new(&args.output).made_from(mode);
-    if consumer.is_whole() {
+    if needs.is_whole {
         out.make_whole();
     }
-    if consumer.is_done() {
+    if needs.is_done {
         check_unused(program, predicate, args)?;
-        return without_input(consumer, &mut out, &mut rejects);
+        return without_input(sink, &mut out, &mut rejects);
     }
-    let is_shown = out.is_terminal() && consumer.prints_meanwhile();
+    let is_shown = out.is_terminal() && needs.prints_meanwhile;
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
     let file = match &sources[..] {
@@ -189,11 +186,11 @@ pub fn consume(
         _ => None,
     };
     reasons::report_patterns(&program, predicate.as_ref(), ui);
-    let mut input = prepared(engine.input(sources), predicate.as_ref(), consumer, args)?;
+    let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs, args)?;
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
         input = input.sampling(sampler);
     }
-    let mut answers = input.answers(program, consumer.want());
+    let mut answers = input.answers(program, needs.want);
     let started_reading = started.elapsed();
     say_unused(answers.plan(), ui);
     // Workers copy few records, or none, where an index serves to read the file.
@@ -202,8 +199,10 @@ pub fn consume(
     }
     let early = answers.early();
     let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };
-    let mut beside = Beside { skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };
-    let mut done = consume_all(&mut answers, consumer, &mut out, &mut rejects, &mut beside);
+    let is_about_all = needs.is_about_all;
+    let mut beside =
+        Beside { is_about_all, skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };
+    let mut done = consume_all(&mut answers, sink, &mut out, &mut rejects, &mut beside);
     if args.bitmap.is_some() {
         done = done.map_err(Failure::with_bitmap_index);
     }
@@ -211,15 +210,15 @@ pub fn consume(
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
     }
-    ui.skipped("record", skipped.count, skipped.first.filter(|_| !consumer.shows_faults()));
-    consumer.report(ui);
+    ui.skipped("record", skipped.count, skipped.first.filter(|_| !needs.shows_faults));
+    sink.report(ui);
     if let (Some(reasons), Ok(())) = (&reasons, &done) {
         reasons.report(predicate.as_ref(), ui);
     }
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];
         let table = statistics(&answers, predicate.as_ref(), started, times);
-        statistics::show(ui, &consumer.statistics(table), format);
+        statistics::show(ui, &sink.statistics(table), format);
     }
     done
 }
@@ -269,11 +268,11 @@ fn check_unused(program: Program, predicate: Option<Predicate>, args: &RunArgs) 
     Ok(())
 }
 
-/// Writes the results of a consumer that needs no input.
-fn without_input(consumer: &mut dyn Consumer, out: &mut Out, rejects: &mut Rejects) -> Result<(), Failure> {
+/// Writes the results of a sink that needs no input.
+fn without_input(sink: &mut dyn Sink, out: &mut Out, rejects: &mut Rejects) -> Result<(), Failure> {
     rejects.open()?;
-    consumer.start(out)?;
-    consumer.end(out)?;
+    sink.start(out)?;
+    sink.end(out)?;
     rejects.finish()?;
     out.complete()
 }
@@ -294,22 +293,22 @@ fn decided(plan: &Plan, predicate: &Predicate) -> String {
     }
 }
 
-/// Adds the condition, the indexes that the options name, and what workers make for the consumer.
+/// Adds the condition, the indexes that the options name, and what workers make for the sink.
 fn prepared<'a>(
     mut input: Input<'a>,
     predicate: Option<&Predicate>,
-    consumer: &dyn Consumer,
+    needs: &Needs,
     args: &RunArgs,
 ) -> Result<Input<'a>, Failure> {
     if let Some(predicate) = predicate {
         input = input.matching(predicate);
     }
     input = with_indexes(input, &args.index, args.verify, args.bitmap.as_deref(), &args.approximate)?;
-    if let Some(digest) = consumer.digest() {
-        input = input.digesting(digest);
+    if let Some(digest) = &needs.digest {
+        input = input.digesting(digest.clone());
     }
-    if let Some(schema) = consumer.decodes() {
-        input = input.decoding(schema);
+    if let Some(schema) = &needs.decodes {
+        input = input.decoding(schema.clone());
     }
     Ok(input)
 }
@@ -349,6 +348,7 @@ fn statistics(
 
 /// The parts of a run beside its results.
 struct Beside<'a> {
+    is_about_all: bool,
     skipped: &'a mut Skipped,
     reasons: Option<&'a mut Reasons>,
     progress: &'a mut Progress,
@@ -356,7 +356,7 @@ struct Beside<'a> {
 
 fn consume_all(
     answers: &mut Answers,
-    consumer: &mut dyn Consumer,
+    sink: &mut dyn Sink,
     out: &mut Out,
     rejects: &mut Rejects,
     beside: &mut Beside,
@@ -364,7 +364,7 @@ fn consume_all(
     let mut open = false;
     // A faulty record may follow the last evaluated one. This is the text around its fault.
     let mut excerpt = None;
-    // True if the consumer ends the run: the records before are then all that it is about.
+    // True if the sink ends the run: the records before are then all that it is about.
     let mut is_chosen = false;
     let failure = loop {
         match answers.next() {
@@ -381,19 +381,19 @@ fn consume_all(
                 if !open {
                     out.open()?;
                     rejects.open()?;
-                    consumer.start(out)?;
+                    sink.start(out)?;
                     open = true;
                 }
                 if let Some(reasons) = &mut beside.reasons {
                     reasons.add(&mut batch);
                 }
-                let flow = consumer.batch(&mut batch, out)?;
+                let mut refused = Refused::default();
+                let flow = sink.batch(&mut batch, out, &mut refused)?;
                 let malformed = rejects::malformed(&batch, flow);
                 beside.skipped.add(&batch, malformed);
-                rejects.add_batch(&batch, malformed, consumer.take_refused())?;
-                let chosen = consumer.take_failure();
-                is_chosen = chosen.is_some();
-                if let Some(failure) = chosen.or_else(|| rejects.failure()) {
+                rejects.add_batch(&batch, malformed, refused.records)?;
+                is_chosen = refused.failure.is_some();
+                if let Some(failure) = refused.failure.or_else(|| rejects.failure()) {
                     break Some(failure);
                 }
                 if flow != Flow::Continue {
@@ -405,7 +405,7 @@ fn consume_all(
                 excerpt =
                     batch.fault().map(|fault| self::excerpt(batch.line_of(fault), fault.byte as usize - 1));
                 if !answers.is_ready() {
-                    consumer.pause(out)?;
+                    sink.pause(out)?;
                     out.pause()?;
                     rejects.pause()?;
                 }
@@ -415,13 +415,13 @@ fn consume_all(
     };
     if !open && failure.is_none() {
         rejects.open()?;
-        consumer.start(out)?;
+        sink.start(out)?;
         open = true;
     }
     beside.progress.finish(answers.bytes_read());
     if open {
-        if failure.is_none() || is_chosen || !consumer.is_about_all() && !out.is_whole() {
-            consumer.end(out)?;
+        if failure.is_none() || is_chosen || !beside.is_about_all && !out.is_whole() {
+            sink.end(out)?;
             out.complete()?;
         }
         rejects.finish()?;

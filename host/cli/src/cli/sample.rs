@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
-use super::run::{self, Consumer, Flow};
+use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
 /// Prints random records.
@@ -41,7 +41,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))
 }
 
-/// A consumer that prints a sample of the records at the end.
+/// A sink that prints a sample of the records at the end.
 struct Records {
     size: usize,
     sample: Sample<Box<[u8]>>,
@@ -54,24 +54,12 @@ struct Records {
 /// The memory of a record of the sample, beside its text.
 const RECORD_BYTES: usize = 48;
 
-impl Consumer for Records {
-    fn want(&self) -> Want {
-        Want::default().matches(true)
+impl Sink for Records {
+    fn needs(&self) -> Needs {
+        Needs { is_done: self.size == 0, ..Needs::about_all(Want::default().matches(true)) }
     }
 
-    fn prints_meanwhile(&self) -> bool {
-        false
-    }
-
-    fn is_about_all(&self) -> bool {
-        true
-    }
-
-    fn is_done(&self) -> bool {
-        self.size == 0
-    }
-
-    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let Self { sample, bytes, .. } = self;
         for (_, piece) in batch.pieces() {
             for found in piece.matches.first().into_iter().flatten() {

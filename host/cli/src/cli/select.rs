@@ -25,7 +25,7 @@ use warpath_terminal::messages::Ui;
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs};
 use super::failure::Failure;
 use super::grid::Grid;
-use super::run::{self, Consumer};
+use super::run::{self, Sink};
 use super::sort::{self, Sorting};
 use super::table::TableWriter;
 use super::written::Written;
@@ -134,7 +134,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     evaluation.run(sorting)
 }
 
-/// The evaluation of columns, with any consumer of rows.
+/// The evaluation of columns, with any sink of rows.
 struct Evaluation<'a> {
     engine: Engine,
     sources: Vec<Source>,
@@ -145,9 +145,9 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    fn run(self, mut consumer: impl Consumer) -> Result<ExitCode, Failure> {
+    fn run(self, mut sink: impl Sink) -> Result<ExitCode, Failure> {
         let Self { engine, sources, program, run, ui, started } = self;
-        run::consume(&engine, sources, program, &mut consumer, &run, ui, started)?;
+        run::consume(&engine, sources, program, &mut sink, &run, ui, started)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -13,8 +13,7 @@ use warpath_terminal::messages::Ui;
 use super::args::SortArgs;
 use super::failure::Failure;
 use super::out::Out;
-use super::rejects::Reject;
-use super::run::{Consumer, Flow};
+use super::run::{Flow, Needs, Refused, Sink};
 use super::statistics::Statistics;
 
 /// The columns by which rows are sorted, as the options name them.
@@ -73,16 +72,16 @@ pub struct LeftOut {
     pub end: Option<(usize, usize)>,
 }
 
-/// A consumer whose rows can be sorted first.
-pub trait Sortable: Consumer {
+/// A sink whose rows can be sorted first.
+pub trait Sortable: Sink {
     /// The results of the records that [`examine`](Self::examine) reads. Rows are sorted without them.
     fn examines(&self) -> Want {
         Want::default()
     }
 
     /// Examines records whose rows are to be sorted, in the order of the input. If a run ends in the batch,
-    /// returns where, and [`Consumer::take_failure`] returns the reason.
-    fn examine(&mut self, _batch: &mut Batch) -> Result<(LeftOut, Flow), Failure> {
+    /// returns where, and `refused` has the reason.
+    fn examine(&mut self, _batch: &mut Batch, _refused: &mut Refused) -> Result<(LeftOut, Flow), Failure> {
         Ok((LeftOut::default(), Flow::Continue))
     }
 
@@ -90,7 +89,7 @@ pub trait Sortable: Consumer {
     fn set_origins(&mut self, origins: Origins);
 }
 
-/// A consumer that sorts all rows, and gives them to another consumer at the end.
+/// A sink that sorts all rows, and gives them to another sink at the end.
 pub struct Sorting<C> {
     inner: C,
     /// The program over the sorted rows.
@@ -115,34 +114,20 @@ impl<C: Sortable> Sorting<C> {
     }
 }
 
-impl<C: Sortable> Consumer for Sorting<C> {
-    fn want(&self) -> Want {
+impl<C: Sortable> Sink for Sorting<C> {
+    fn needs(&self) -> Needs {
         let (examined, mut sorted) = (self.inner.examines(), self.rows.want());
         sorted.columns = examined.columns;
-        sorted.records(examined.records || sorted.records)
+        let Needs { is_done, skips_records, .. } = self.inner.needs();
+        let want = sorted.records(examined.records || sorted.records);
+        Needs { digest: Some(self.rows.clone()), is_done, skips_records, ..Needs::about_all(want) }
     }
 
-    fn digest(&self) -> Option<Arc<dyn Digest>> {
-        Some(self.rows.clone())
-    }
-
-    fn prints_meanwhile(&self) -> bool {
-        false
-    }
-
-    fn is_done(&self) -> bool {
-        self.inner.is_done()
-    }
-
-    fn skips_records(&self) -> bool {
-        self.inner.skips_records()
-    }
-
-    fn batch(&mut self, batch: &mut Batch, _out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, refused: &mut Refused) -> Result<Flow, Failure> {
         let (Some(sorter), Some(rows)) = (&mut self.sorter, batch.take_digest::<KeyedRows>()) else {
             return Ok(Flow::Continue);
         };
-        let (left_out, flow) = self.inner.examine(batch)?;
+        let (left_out, flow) = self.inner.examine(batch, refused)?;
         let source = self.origins.source(batch.source());
         let pieces: Vec<_> = batch.pieces().collect();
         rows.sort(sorter, |FoundRow { piece, row, line }| {
@@ -154,24 +139,18 @@ impl<C: Sortable> Consumer for Sorting<C> {
         Ok(flow)
     }
 
-    fn take_refused(&mut self) -> Vec<Reject> {
-        self.inner.take_refused()
-    }
-
-    fn take_failure(&mut self) -> Option<Failure> {
-        self.inner.take_failure()
-    }
-
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
         let Some(sorter) = self.sorter.take() else { return Ok(()) };
         self.inner.set_origins(self.origins.clone());
         self.inner.start(out)?;
-        if !self.inner.is_done() {
+        let needs = self.inner.needs();
+        if !needs.is_done {
             let text = SortedText::new(sorter.finish()?, self.origins.locations.clone());
             let rows = Source::Reader("sorted rows".into(), Box::new(text));
             let input = Engine::builder().device(DeviceChoice::Cpu).build()?.input(vec![rows]);
-            for batch in input.answers(self.program.clone(), self.inner.want()) {
-                if self.inner.batch(&mut batch?, out)? != Flow::Continue {
+            for batch in input.answers(self.program.clone(), needs.want) {
+                // All values that a column does not take were found before their rows were sorted.
+                if self.inner.batch(&mut batch?, out, &mut Refused::default())? != Flow::Continue {
                     break;
                 }
             }
@@ -185,9 +164,5 @@ impl<C: Sortable> Consumer for Sorting<C> {
 
     fn statistics(&self, statistics: Statistics) -> Statistics {
         self.inner.statistics(statistics)
-    }
-
-    fn is_about_all(&self) -> bool {
-        true
     }
 }

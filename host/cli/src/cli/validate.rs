@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::{Batch, DeviceChoice, Foreign, Program, Query, RecordError, Want};
+use warpath::{Batch, DeviceChoice, Foreign, Program, Query, RecordError};
 use warpath_answer::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::escape::escaped;
@@ -13,7 +13,7 @@ use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
-use super::run::{self, Consumer, Flow};
+use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
 /// The exit code for malformed records. It is the code for bad input in other commands.
@@ -101,20 +101,12 @@ impl Verdict {
     }
 }
 
-impl Consumer for Verdict {
-    fn want(&self) -> Want {
-        Want::default()
+impl Sink for Verdict {
+    fn needs(&self) -> Needs {
+        Needs { shows_faults: true, ..Needs::default() }
     }
 
-    fn is_done(&self) -> bool {
-        false
-    }
-
-    fn shows_faults(&self) -> bool {
-        true
-    }
-
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         self.records += batch.count(0);
         self.bytes += batch.text_bytes();
         let line_of = |(at, (_, piece)): (usize, (u64, &Piece))| {

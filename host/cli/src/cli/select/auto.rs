@@ -26,7 +26,7 @@ use crate::cli::args::{OnMismatchArg, SelectArgs};
 use crate::cli::failure::Failure;
 use crate::cli::inherited;
 use crate::cli::out::Out;
-use crate::cli::run::{self, Consumer, Flow};
+use crate::cli::run::{self, Flow, Needs, Refused, Sink};
 use crate::cli::schema::{self, Reading};
 use crate::cli::statistics::Statistics;
 use crate::cli::table::TableWriter;
@@ -291,7 +291,7 @@ fn of_table(path: &Path) -> Result<SchemaRef, Failure> {
     }
 }
 
-/// A consumer that writes nested columns, up to a limit.
+/// A sink that writes nested columns, up to a limit.
 struct Nested {
     schema: Arc<NestedSchema>,
     writer: TableWriter,
@@ -320,24 +320,17 @@ impl Nested {
     }
 }
 
-impl Consumer for Nested {
-    fn want(&self) -> Want {
-        self.limit.of(Want::default()).records(true)
+impl Sink for Nested {
+    fn needs(&self) -> Needs {
+        Needs {
+            decodes: Some(self.schema.clone()),
+            is_done: self.limit.is_reached(),
+            is_whole: self.writer.is_whole(),
+            ..Needs::new(self.limit.of(Want::default()).records(true))
+        }
     }
 
-    fn decodes(&self) -> Option<Arc<NestedSchema>> {
-        Some(self.schema.clone())
-    }
-
-    fn is_whole(&self) -> bool {
-        self.writer.is_whole()
-    }
-
-    fn is_done(&self) -> bool {
-        self.limit.is_reached()
-    }
-
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let mut flow = Flow::Continue;
         let made = batch.take_nested();
         let batch = &*batch;

@@ -11,7 +11,7 @@ use super::super::failure::Failure;
 use super::super::formats;
 use super::super::grid::Grid;
 use super::super::out::Out;
-use super::super::run::{Consumer, Flow};
+use super::super::run::{Flow, Needs, Refused, Sink};
 use super::super::sort::{Origins, Sortable};
 use super::named::NamePrefix;
 
@@ -86,7 +86,7 @@ impl Rest {
     }
 }
 
-/// A consumer that prints rows of text, up to a limit.
+/// A sink that prints rows of text, up to a limit.
 pub struct Rows {
     pub form: RowForm,
     pub header: Vec<u8>,
@@ -159,15 +159,17 @@ impl Rows {
     }
 }
 
-impl Consumer for Rows {
+impl Rows {
     fn want(&self) -> Want {
         let want = self.limit.of(Want::default().rows(self.form));
         // Each row of a piece has its own file if rows are sorted.
         want.records(want.records || self.names.is_some())
     }
+}
 
-    fn is_done(&self) -> bool {
-        self.limit.is_reached()
+impl Sink for Rows {
+    fn needs(&self) -> Needs {
+        Needs { is_done: self.limit.is_reached(), ..Needs::new(self.want()) }
     }
 
     fn start(&mut self, out: &mut Out) -> Result<(), Failure> {
@@ -175,7 +177,7 @@ impl Consumer for Rows {
         Ok(())
     }
 
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let source: Arc<str> = batch.source().into();
         for (at, (_, piece)) in batch.pieces().enumerate() {
             if !self.want().records {

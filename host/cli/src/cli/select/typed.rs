@@ -13,7 +13,7 @@ use super::super::args::OnMismatchArg;
 use super::super::failure::Failure;
 use super::super::out::Out;
 use super::super::rejects::Reject;
-use super::super::run::{Consumer, Flow, excerpt};
+use super::super::run::{Flow, Needs, Refused, Sink, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
 use super::super::statistics::Statistics;
 use super::super::table::TableWriter;
@@ -24,7 +24,7 @@ use super::rows::{Cut, Rest};
 /// The key of the metadata that says what the columns did not take.
 pub const METADATA_KEY: &str = "warpath.columns";
 
-/// A consumer that writes typed columns, up to a limit.
+/// A sink that writes typed columns, up to a limit.
 pub struct Table {
     schema: Schema,
     arrow: SchemaRef,
@@ -38,10 +38,6 @@ pub struct Table {
     origins: Option<Origins>,
     /// The values that were not taken before rows were sorted.
     refused_before: Tally,
-    /// The records of the last batch that were left out.
-    refused: Vec<Reject>,
-    /// The value at which the run ends.
-    failure: Option<Failure>,
 }
 
 impl Table {
@@ -63,8 +59,6 @@ impl Table {
             is_named,
             origins: None,
             refused_before: Tally::default(),
-            refused: Vec::new(),
-            failure: None,
         }
     }
 
@@ -76,17 +70,20 @@ impl Table {
         }
     }
 
-    /// Keeps the records of refused values for the reports about records that are left out.
-    fn reject(&mut self, batch: &Batch, (first, piece): (u64, &Piece), refused: &[(usize, Refusal)]) {
-        for (column, refusal) in refused {
-            let found = batch.record_at(piece, first, refusal.line, refusal.start);
-            self.refused.push(Reject {
-                line: found.line,
-                byte: found.byte,
-                reason: self.reason(*column, refusal.reason),
-                column: Some(self.schema.program().columns()[*column].name.clone()),
-                record: found.record.to_vec(),
-            });
+    /// The record of a refused value, for the reports about records that are left out.
+    fn reject(
+        &self,
+        batch: &Batch,
+        (first, piece): (u64, &Piece),
+        (column, refusal): &(usize, Refusal),
+    ) -> Reject {
+        let found = batch.record_at(piece, first, refusal.line, refusal.start);
+        Reject {
+            line: found.line,
+            byte: found.byte,
+            reason: self.reason(*column, refusal.reason),
+            column: Some(self.schema.program().columns()[*column].name.clone()),
+            record: found.record.to_vec(),
         }
     }
 
@@ -97,8 +94,9 @@ impl Table {
         (first, piece): (u64, &Piece),
         mut columns: ColumnBatch,
         out: &mut Out,
+        refused: &mut Refused,
     ) -> Result<Option<Cut>, Failure> {
-        let mut refused = self.refusals(&columns);
+        let mut refusals = self.refusals(&columns);
         let left_out: Vec<u32> = match self.on_mismatch {
             OnMismatchArg::Skip => columns.rows_refused(&piece.records),
             _ => Vec::new(),
@@ -108,12 +106,12 @@ impl Table {
         let mut cut = self.limit.count(piece, columns.rows, &left_out);
         if let Some(Cut { rows, .. }) = cut {
             columns.truncate(rows);
-            refused.retain(|(_, refusal)| (refusal.row as usize) < rows);
+            refusals.retain(|(_, refusal)| (refusal.row as usize) < rows);
         }
-        if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refused.first()) {
+        if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refusals.first()) {
             columns.truncate(refusal.row as usize);
             cut = Some(Cut { rows: columns.rows, line: refusal.line });
-            self.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
+            refused.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
         }
         let place = |line: LineIx| match &places {
             // Each sorted row is a line.
@@ -141,7 +139,9 @@ impl Table {
             }
         }
         if self.on_mismatch == OnMismatchArg::Skip {
-            self.reject(batch, (first, piece), &refused);
+            refused
+                .records
+                .extend(refusals.iter().map(|refusal| self.reject(batch, (first, piece), refusal)));
         }
         Ok(cut)
     }
@@ -197,42 +197,28 @@ fn without(batch: RecordBatch, skipped: usize, left_out: &[u32]) -> Result<Recor
         .map_err(|error| Error::Internal(error.to_string()))?)
 }
 
-impl Consumer for Table {
-    fn want(&self) -> Want {
+impl Sink for Table {
+    fn needs(&self) -> Needs {
         // Reports have the lines of records.
-        self.limit.of(Want::default().columns(self.schema.width()).records(true))
+        let want = self.limit.of(Want::default().columns(self.schema.width()).records(true));
+        Needs {
+            is_done: self.limit.is_reached(),
+            skips_records: self.on_mismatch == OnMismatchArg::Skip,
+            is_whole: self.writer.is_whole(),
+            ..Needs::new(want)
+        }
     }
 
-    fn is_whole(&self) -> bool {
-        self.writer.is_whole()
-    }
-
-    fn is_done(&self) -> bool {
-        self.limit.is_reached()
-    }
-
-    fn skips_records(&self) -> bool {
-        self.on_mismatch == OnMismatchArg::Skip
-    }
-
-    fn batch(&mut self, batch: &mut Batch, out: &mut Out) -> Result<Flow, Failure> {
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, refused: &mut Refused) -> Result<Flow, Failure> {
         let mut flow = Flow::Continue;
         let made = batch.take_columns();
         for (at, (piece, columns)) in batch.pieces().zip(made).enumerate() {
-            if let Some(cut) = self.piece(batch, piece, columns, out)? {
+            if let Some(cut) = self.piece(batch, piece, columns, out, refused)? {
                 flow = Flow::Stop { piece: at, line: cut.line };
                 break;
             }
         }
         Ok(flow)
-    }
-
-    fn take_refused(&mut self) -> Vec<Reject> {
-        std::mem::take(&mut self.refused)
-    }
-
-    fn take_failure(&mut self) -> Option<Failure> {
-        self.failure.take()
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
@@ -267,17 +253,17 @@ impl Sortable for Table {
     }
 
     /// Finds the values that columns do not take, while their records are at hand.
-    fn examine(&mut self, batch: &mut Batch) -> Result<(LeftOut, Flow), Failure> {
+    fn examine(&mut self, batch: &mut Batch, refused: &mut Refused) -> Result<(LeftOut, Flow), Failure> {
         let (mut left_out, mut flow) = (LeftOut::default(), Flow::Continue);
         if self.examines().columns.is_none() {
             return Ok((left_out, flow));
         }
         let made = batch.take_columns();
         for (at, ((first, piece), columns)) in batch.pieces().zip(made).enumerate() {
-            let refused = self.refusals(&columns);
-            if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refused.first()) {
+            let refusals = self.refusals(&columns);
+            if let (OnMismatchArg::Fail, Some((column, refusal))) = (self.on_mismatch, refusals.first()) {
                 left_out.end = Some((at, refusal.row as usize));
-                self.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
+                refused.failure = Some(self.failure_at(batch, (first, piece), *column, *refusal));
                 flow = Flow::Stop { piece: at, line: refusal.line };
                 break;
             }
@@ -286,7 +272,9 @@ impl Sortable for Table {
             left_out
                 .rows
                 .extend(columns.rows_refused(&piece.records).into_iter().map(|row| (at, row as usize)));
-            self.reject(batch, (first, piece), &refused);
+            refused
+                .records
+                .extend(refusals.iter().map(|refusal| self.reject(batch, (first, piece), refusal)));
         }
         Ok((left_out, flow))
     }
