@@ -42,14 +42,14 @@ use crate::stream::{Answers, Batch};
 pub struct RecordBatches<'a> {
     answers: Answers<'a>,
     schema: SchemaRef,
-    form: Form,
+    columns: BatchSchema,
     /// The batches of the last partition that were not yielded yet.
     ready: VecDeque<RecordBatch>,
     losses: Tally,
 }
 
-/// The form in which a partition has its columns.
-enum Form {
+/// The schema of the columns of a partition.
+enum BatchSchema {
     Typed(Box<Schema>),
     Nested(Arc<NestedSchema>),
 }
@@ -57,16 +57,16 @@ enum Form {
 impl<'a> RecordBatches<'a> {
     /// Makes the batches of results that have the columns of a schema.
     pub(crate) fn typed(answers: Answers<'a>, schema: &Schema) -> Self {
-        Self::new(answers, schema.to_arrow(), Form::Typed(Box::new(schema.clone())))
+        Self::new(answers, schema.to_arrow(), BatchSchema::Typed(Box::new(schema.clone())))
     }
 
     /// Makes the batches of results that are decoded to a schema.
     pub(crate) fn nested(answers: Answers<'a>, schema: Arc<NestedSchema>) -> Self {
-        Self::new(answers, schema.schema().clone(), Form::Nested(schema))
+        Self::new(answers, schema.schema().clone(), BatchSchema::Nested(schema))
     }
 
-    fn new(answers: Answers<'a>, schema: SchemaRef, form: Form) -> Self {
-        let mut batches = Self { answers, schema, form, ready: VecDeque::new(), losses: Tally::default() };
+    fn new(answers: Answers<'a>, schema: SchemaRef, columns: BatchSchema) -> Self {
+        let mut batches = Self { answers, schema, columns, ready: VecDeque::new(), losses: Tally::default() };
         batches.losses.columns.resize_with(batches.counted().len(), Default::default);
         batches
     }
@@ -130,19 +130,19 @@ impl<'a> RecordBatches<'a> {
     /// counted one by one, and have their paths as names.
     #[must_use]
     pub fn counted(&self) -> Vec<(String, String)> {
-        match &self.form {
-            Form::Typed(schema) => {
+        match &self.columns {
+            BatchSchema::Typed(schema) => {
                 let columns = schema.program().columns().iter();
                 columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
             }
-            Form::Nested(schema) => schema.typed_paths(),
+            BatchSchema::Nested(schema) => schema.typed_paths(),
         }
     }
 
     /// Takes the batches of a partition.
     fn take(&mut self, mut batch: Batch<'_>) -> Result<(), ArrowError> {
-        match &self.form {
-            Form::Typed(_) => {
+        match &self.columns {
+            BatchSchema::Typed(_) => {
                 let made = batch.take_columns();
                 for ((first, piece), columns) in batch.pieces().zip(made) {
                     let place = |line| (batch.source().to_owned(), batch.line_at(piece, first, line, 0));
@@ -152,7 +152,7 @@ impl<'a> RecordBatches<'a> {
                     }
                 }
             }
-            Form::Nested(_) => {
+            BatchSchema::Nested(_) => {
                 let made = batch.take_nested();
                 for ((first, piece), nested) in batch.pieces().zip(made) {
                     let mut before = 0;

@@ -24,8 +24,8 @@ pub struct Matches {
     query: Query,
 }
 
-/// The form in which a match is given to Python.
-enum Form {
+/// The representation of a match in Python.
+enum Representation {
     Text,
     Bytes,
     /// The value that `json.loads` makes, which is this function.
@@ -38,11 +38,14 @@ impl Matches {
         Self { reading, query }
     }
 
-    fn iterate(&self, py: Python<'_>, form: Form) -> PyResult<MatchIterator> {
+    fn iterate(&self, py: Python<'_>, representation: Representation) -> PyResult<MatchIterator> {
         // The caller takes matches one by one, and may stop at any of them.
         let want = Want::new().matches(true).limit(Limit::Matches(u64::MAX));
         let answers = detached(py, || self.reading.answers(&self.query, want))?;
-        Ok(MatchIterator { form, state: Exclusive::new(State { answers, batch: None, piece: 0, next: 0 }) })
+        Ok(MatchIterator {
+            representation,
+            state: Exclusive::new(State { answers, batch: None, piece: 0, next: 0 }),
+        })
     }
 }
 
@@ -50,7 +53,7 @@ impl Matches {
 impl Matches {
     /// The JSON text of each value, as it is in the input. Bytes that are not UTF-8 become U+FFFD.
     fn __iter__(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        border(py, || self.iterate(py, Form::Text))
+        border(py, || self.iterate(py, Representation::Text))
     }
 
     /// The JSON text of each value as bytes, unchanged.
@@ -58,7 +61,7 @@ impl Matches {
     /// >>> next(warpath.open("tweets.ndjson").query("$.user").bytes())
     /// b'{"lang":"nl","followers":7}'
     fn bytes(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        border(py, || self.iterate(py, Form::Bytes))
+        border(py, || self.iterate(py, Representation::Bytes))
     }
 
     /// Each value as ``json.loads`` makes it. ``RecordError`` for a text that is not a value.
@@ -68,7 +71,7 @@ impl Matches {
     fn values(&self, py: Python<'_>) -> PyResult<MatchIterator> {
         border(py, || {
             let loads = py.import("json")?.getattr("loads")?;
-            self.iterate(py, Form::Value(loads.unbind()))
+            self.iterate(py, Representation::Value(loads.unbind()))
         })
     }
 
@@ -79,7 +82,7 @@ impl Matches {
     /// tweets.ndjson 2 $['tags'][0] "a" 98 101
     /// tweets.ndjson 2 $['tags'][1] "b" 102 105
     fn located(&self, py: Python<'_>) -> PyResult<MatchIterator> {
-        border(py, || self.iterate(py, Form::Located))
+        border(py, || self.iterate(py, Representation::Located))
     }
 
     /// The number of values. Faster than iterating.
@@ -115,8 +118,12 @@ struct State {
 }
 
 impl State {
-    /// The next match in the form that Python gets; `None` at the end.
-    fn advance<'py>(&mut self, py: Python<'py>, form: &Form) -> PyResult<Option<Bound<'py, PyAny>>> {
+    /// The next match as Python gets it; `None` at the end.
+    fn advance<'py>(
+        &mut self,
+        py: Python<'py>,
+        representation: &Representation,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         loop {
             if let Some(batch) = &self.batch {
                 while let Some(piece) = batch.piece(self.piece) {
@@ -124,7 +131,9 @@ impl State {
                         self.next += 1;
                         let text = batch.match_text(piece, found);
                         let (number, line, start) = (self.piece, found.line, found.start);
-                        return Found { batch, piece, number, text, line, start }.give(py, form).map(Some);
+                        return Found { batch, piece, number, text, line, start }
+                            .give(py, representation)
+                            .map(Some);
                     }
                     (self.piece, self.next) = (self.piece + 1, 0);
                 }
@@ -158,16 +167,16 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// The match in the form that Python gets.
-    fn give<'py>(&self, py: Python<'py>, form: &Form) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match form {
-            Form::Text => PyString::new(py, &String::from_utf8_lossy(self.text)).into_any(),
-            Form::Bytes => PyBytes::new(py, self.text).into_any(),
-            Form::Value(loads) => {
+    /// The match as Python gets it.
+    fn give<'py>(&self, py: Python<'py>, representation: &Representation) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match representation {
+            Representation::Text => PyString::new(py, &String::from_utf8_lossy(self.text)).into_any(),
+            Representation::Bytes => PyBytes::new(py, self.text).into_any(),
+            Representation::Value(loads) => {
                 let value = loads.bind(py).call1((PyBytes::new(py, self.text),));
                 value.map_err(|raised| self.refused(py, raised))?
             }
-            Form::Located => Bound::new(py, self.located())?.into_any(),
+            Representation::Located => Bound::new(py, self.located())?.into_any(),
         })
     }
 
@@ -210,7 +219,7 @@ impl Found<'_> {
 /// An iterator over matches.
 #[pyclass(frozen, module = "warpath")]
 pub struct MatchIterator {
-    form: Form,
+    representation: Representation,
     state: Exclusive<State>,
 }
 
@@ -221,7 +230,7 @@ impl MatchIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        border(py, || self.state.with(py, |state| state.advance(py, &self.form)))
+        border(py, || self.state.with(py, |state| state.advance(py, &self.representation)))
     }
 }
 

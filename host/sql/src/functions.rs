@@ -39,17 +39,17 @@ use crate::reader::external;
 /// ```
 #[must_use]
 pub fn all() -> Vec<ScalarUDF> {
-    Form::ALL.into_iter().map(|form| ScalarUDF::new_from_impl(JsonPath::new(form))).collect()
+    ResultType::ALL.into_iter().map(|result| ScalarUDF::new_from_impl(JsonPath::new(result))).collect()
 }
 
 /// `json_path` and `json_path_text`, which the operators `->` and `->>` call.
 pub(crate) fn of_arrows() -> [ScalarUDF; 2] {
-    [Form::Json, Form::Text].map(|form| ScalarUDF::new_from_impl(JsonPath::new(form)))
+    [ResultType::Json, ResultType::Text].map(|result| ScalarUDF::new_from_impl(JsonPath::new(result)))
 }
 
-/// The form of a function's result.
+/// The type of a function's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Form {
+enum ResultType {
     Json,
     Text,
     Int,
@@ -61,7 +61,7 @@ enum Form {
     Array,
 }
 
-impl Form {
+impl ResultType {
     const ALL: [Self; 9] = [
         Self::Json,
         Self::Text,
@@ -119,8 +119,8 @@ impl Form {
 /// # Errors
 /// The error of a path that is none.
 pub(crate) fn path_of_call(function: &str, path: &str) -> Result<Option<(String, ColumnType)>> {
-    let form = Form::ALL.into_iter().find(|form| form.name() == function);
-    let Some(values) = form.and_then(Form::of_first) else { return Ok(None) };
+    let result = ResultType::ALL.into_iter().find(|result| result.name() == function);
+    let Some(values) = result.and_then(ResultType::of_first) else { return Ok(None) };
     let query = compiled(function, path)?;
     Ok(query.is_singular().then(|| (path.to_owned(), values)))
 }
@@ -135,21 +135,21 @@ fn compiled(function: &str, path: &str) -> Result<Query> {
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct JsonPath {
-    form: Form,
+    result: ResultType,
     signature: Signature,
 }
 
 impl JsonPath {
-    fn new(form: Form) -> Self {
+    fn new(result: ResultType) -> Self {
         let strings = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
         let each = strings.map(|text| TypeSignature::Exact(vec![text, DataType::Utf8]));
-        Self { form, signature: Signature::one_of(each.to_vec(), Volatility::Immutable) }
+        Self { result, signature: Signature::one_of(each.to_vec(), Volatility::Immutable) }
     }
 }
 
 impl ScalarUDFImpl for JsonPath {
     fn name(&self) -> &str {
-        self.form.name()
+        self.result.name()
     }
 
     fn signature(&self) -> &Signature {
@@ -157,7 +157,7 @@ impl ScalarUDFImpl for JsonPath {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.form.data_type())
+        Ok(self.result.data_type())
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
@@ -167,7 +167,7 @@ impl ScalarUDFImpl for JsonPath {
             Some(Some(path)) if path.is_null() => {}
             _ => return plan_err!("the path of {name} must be a constant string, such as '$.user.id'"),
         }
-        Ok(Arc::new(Field::new(name, self.form.data_type(), true)))
+        Ok(Arc::new(Field::new(name, self.result.data_type(), true)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -176,7 +176,7 @@ impl ScalarUDFImpl for JsonPath {
         let path = match args.args.get(1) {
             Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(path)))) => path,
             Some(ColumnarValue::Scalar(path)) if path.is_null() => {
-                return Ok(ColumnarValue::Array(new_null_array(&self.form.data_type(), rows)));
+                return Ok(ColumnarValue::Array(new_null_array(&self.result.data_type(), rows)));
             }
             _ => return exec_err!("the path of {name} must be a constant string"),
         };
@@ -186,7 +186,7 @@ impl ScalarUDFImpl for JsonPath {
             ColumnarValue::Scalar(text) => (text.to_array()?, true),
         };
         let texts = cast(&texts, &DataType::Utf8)?;
-        let values = match self.form.of_first() {
+        let values = match self.result.of_first() {
             Some(values) => self.first(&texts, &query, &values)?,
             None => self.all(&texts, &query)?,
         };
@@ -221,14 +221,14 @@ impl JsonPath {
             });
         }
         if found.is_empty() {
-            return Ok(new_null_array(&self.form.data_type(), texts.len()));
+            return Ok(new_null_array(&self.result.data_type(), texts.len()));
         }
         let found = concat(&found.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
         if found.len() != texts.len() {
             return exec_err!("{} has {} results for {} rows", self.name(), found.len(), texts.len());
         }
         // A column of lists has null elements where the type was not taken.
-        Ok(cast(&found, &self.form.data_type())?)
+        Ok(cast(&found, &self.result.data_type())?)
     }
 
     /// All matches of each text.
@@ -243,9 +243,11 @@ impl JsonPath {
                 Some(text) => Some(query.find(text.as_bytes()).map_err(|error| self.at_row(error, row))?),
                 None => None,
             };
-            match self.form {
-                Form::Exists => exists.append_option(matches.map(|mut matches| matches.next().is_some())),
-                Form::Count => counts.append_option(matches.map(|matches| matches.count() as i64)),
+            match self.result {
+                ResultType::Exists => {
+                    exists.append_option(matches.map(|mut matches| matches.next().is_some()))
+                }
+                ResultType::Count => counts.append_option(matches.map(|matches| matches.count() as i64)),
                 _ => {
                     let is_some = matches.is_some();
                     for found in matches.into_iter().flatten() {
@@ -255,9 +257,9 @@ impl JsonPath {
                 }
             }
         }
-        Ok(match self.form {
-            Form::Exists => Arc::new(exists.finish()),
-            Form::Count => Arc::new(counts.finish()),
+        Ok(match self.result {
+            ResultType::Exists => Arc::new(exists.finish()),
+            ResultType::Count => Arc::new(counts.finish()),
             _ => Arc::new(arrays.finish()),
         })
     }

@@ -25,10 +25,10 @@ use std::sync::Arc;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct InputBytes<'a>(Form<'a>);
+pub struct InputBytes<'a>(Storage<'a>);
 
 #[derive(Clone)]
-enum Form<'a> {
+enum Storage<'a> {
     Borrowed(&'a [u8]),
     Shared(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
@@ -42,7 +42,7 @@ impl<'a> InputBytes<'a> {
     /// ```
     #[must_use]
     pub fn borrowed(bytes: &'a [u8]) -> Self {
-        Self(Form::Borrowed(bytes))
+        Self(Storage::Borrowed(bytes))
     }
 
     /// The bytes of any owner, such as `bytes::Bytes` or a memory map. They are not copied, and must not
@@ -64,14 +64,14 @@ impl<'a> InputBytes<'a> {
     /// ```
     #[must_use]
     pub fn shared(owner: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self(Form::Shared(Arc::new(owner)))
+        Self(Storage::Shared(Arc::new(owner)))
     }
 
     /// The bytes without their lifetime, if they are owned, or else the borrowed slice.
     pub(crate) fn into_shared(self) -> Result<InputBytes<'static>, &'a [u8]> {
         match self.0 {
-            Form::Borrowed(bytes) => Err(bytes),
-            Form::Shared(owner) => Ok(InputBytes(Form::Shared(owner))),
+            Storage::Borrowed(bytes) => Err(bytes),
+            Storage::Shared(owner) => Ok(InputBytes(Storage::Shared(owner))),
         }
     }
 
@@ -99,8 +99,8 @@ impl<'a> InputBytes<'a> {
 impl AsRef<[u8]> for InputBytes<'_> {
     fn as_ref(&self) -> &[u8] {
         match &self.0 {
-            Form::Borrowed(bytes) => bytes,
-            Form::Shared(owner) => (**owner).as_ref(),
+            Storage::Borrowed(bytes) => bytes,
+            Storage::Shared(owner) => (**owner).as_ref(),
         }
     }
 }

@@ -22,7 +22,7 @@ use warpath_answer::answer::Piece;
 use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 
-use super::jobs::{Document, DocumentJobs, Form, Jobs, Origin};
+use super::jobs::{Document, DocumentJobs, Framing, Jobs, Origin};
 use super::operator::{Conduct, Step};
 use super::task::{Answered, ProgramTask, Work};
 use super::workers::{self, Done, Workers};
@@ -136,7 +136,7 @@ impl Conductor {
             origin,
             sources,
             size: self.chosen.partition_size,
-            form: Form::Line,
+            framing: Framing::Line,
             // Strict checks find no value in an empty document.
             with_empty: self.chosen.strict,
             together: false,

@@ -4,7 +4,7 @@ use warpath_core::error::Error;
 use warpath_plan::{Plan, Reading, Threads};
 
 use super::inline::Inline;
-use super::jobs::{Document, DocumentJobs, Form, Jobs, LineJobs};
+use super::jobs::{Document, DocumentJobs, Framing, Jobs, LineJobs};
 use super::task::Task;
 use super::workers::{self, Run, Workers};
 use crate::engine::Chosen;
@@ -47,17 +47,17 @@ impl<'a, K: Task> Flow<'a, K> {
         inputs: Inputs<'a>,
         chosen: &Chosen,
         plan: &Plan,
-        form: Form,
+        framing: Framing,
         with_empty: bool,
     ) -> Result<Self, Error> {
         match inputs.given(plan.threads, chosen.partition_size)? {
             Given::Held(held) => {
-                let inline = Inline::document(task, held, form, with_empty, chosen);
+                let inline = Inline::document(task, held, framing, with_empty, chosen);
                 Ok(Self::Inline(Box::new(inline)))
             }
             Given::Sources(sources) => {
                 let sources = sources.into_iter().map(Document::Source).collect();
-                let jobs = DocumentJobs::together(sources, chosen.partition_size, form);
+                let jobs = DocumentJobs::together(sources, chosen.partition_size, framing);
                 let jobs = DocumentJobs { with_empty, ..jobs };
                 workers::start(task, Jobs::Documents(jobs), chosen).map(Self::Workers)
             }

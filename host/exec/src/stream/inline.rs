@@ -19,7 +19,7 @@ use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::pool::stream::{Turn, Work as _};
 
-use super::jobs::{Form, GROWTH, Jobs, Origin};
+use super::jobs::{Framing, GROWTH, Jobs, Origin};
 use super::task::Task;
 use super::workers::{Done, Evaluated, Run};
 use crate::engine::Chosen;
@@ -50,7 +50,7 @@ pub(super) struct Inline<'a, K: Task> {
 
 enum Feed<'a> {
     Lines(HeldLines<'a>),
-    Document(Text<'a>, Form),
+    Document(Text<'a>, Framing),
     /// Inputs that are read in the caller's thread.
     Jobs(Box<Jobs>, Stop),
     Ended,
@@ -64,9 +64,9 @@ impl<'a, K: Task> Inline<'a, K> {
     }
 
     /// Some bytes as one document. Bytes without any text are no document, unless `with_empty` is set.
-    pub fn document(task: K, held: Held<'a>, form: Form, with_empty: bool, chosen: &Chosen) -> Self {
+    pub fn document(task: K, held: Held<'a>, framing: Framing, with_empty: bool, chosen: &Chosen) -> Self {
         let text = whole(&held.bytes);
-        let feed = if text.len() > 0 || with_empty { Feed::Document(text, form) } else { Feed::Ended };
+        let feed = if text.len() > 0 || with_empty { Feed::Document(text, framing) } else { Feed::Ended };
         Self::new(task, held.name, feed, chosen)
     }
 
@@ -200,7 +200,7 @@ impl<'a, K: Task> Inline<'a, K> {
                 part
             }
             Feed::Document(..) => match std::mem::replace(&mut self.feed, Feed::Ended) {
-                Feed::Document(text, form) => Some(form.of(text, self.work.task.buffers())),
+                Feed::Document(text, framing) => Some(framing.of(text, self.work.task.buffers())),
                 Feed::Lines(_) | Feed::Jobs(..) | Feed::Ended => None,
             },
             Feed::Jobs(..) | Feed::Ended => None,

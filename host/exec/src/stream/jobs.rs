@@ -32,16 +32,16 @@ pub struct Origin {
 /// The most files that are evaluated together.
 const MOST_FILES: usize = 1024;
 
-/// The form in which documents are handed on.
+/// The framing in which documents are handed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Framing {
     /// Each document as one line. An empty text is no document.
     Line,
     /// The bytes of the input unchanged, also if there are none.
     Text,
 }
 
-impl Form {
+impl Framing {
     pub fn of<'a>(self, text: Text<'a>, buffers: &Arc<Buffers>) -> Result<Text<'a>, Error> {
         match self {
             Self::Line => text.flattened(buffers),
@@ -59,11 +59,11 @@ pub(super) enum Job {
     /// A text that was already read, from an input that is read in order.
     Text(Text<'static>),
     /// A document that is still to be read.
-    Document(Arc<PlainFile>, Form),
+    Document(Arc<PlainFile>, Framing),
     /// A document that has been read.
-    DocumentText(Text<'static>, Form),
+    DocumentText(Text<'static>, Framing),
     /// Files that are one document each, still to be opened and read.
-    Files(Vec<PathBuf>, Form),
+    Files(Vec<PathBuf>, Framing),
     /// A part of the elements of a document, by its number.
     Elements(Arc<Parts>, u64),
     /// Selected lines of some blocks, still to be read; about as many bytes as the last number.
@@ -77,11 +77,11 @@ impl Job {
             Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
             Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
-            Self::Document(file, form) => {
-                Cut::of(file.read_all(buffers).and_then(|text| form.of(text, buffers)))
+            Self::Document(file, framing) => {
+                Cut::of(file.read_all(buffers).and_then(|text| framing.of(text, buffers)))
             }
-            Self::DocumentText(text, form) => Cut::of(form.of(text, buffers)),
-            Self::Files(paths, form) => read_files(paths, form),
+            Self::DocumentText(text, framing) => Cut::of(framing.of(text, buffers)),
+            Self::Files(paths, framing) => read_files(paths, framing),
             Self::Elements(parts, number) => parts.read(number, buffers),
             Self::Selected(selection, blocks, size) => {
                 selection.read(blocks, size, buffers.longest(), buffers)
@@ -91,7 +91,7 @@ impl Job {
 }
 
 /// The texts of files, up to the first one that cannot be read.
-fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut<'static> {
+fn read_files(paths: Vec<PathBuf>, framing: Framing) -> Cut<'static> {
     let mut cut = Cut::default();
     for path in paths {
         let source = Source::File(path);
@@ -99,7 +99,7 @@ fn read_files(paths: Vec<PathBuf>, form: Form) -> Cut<'static> {
         match source.read_whole() {
             Ok(mut bytes) => {
                 let begin = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-                let whole = (form == Form::Line).then(|| Whole::of(&mut bytes[begin..]));
+                let whole = (framing == Framing::Line).then(|| Whole::of(&mut bytes[begin..]));
                 let end = whole.as_ref().map_or(bytes.len(), |(_, len)| begin + len);
                 let text = Text::kept(bytes[begin..end].into(), begin as u64);
                 cut.texts.push(match whole {
@@ -146,7 +146,7 @@ pub(super) struct DocumentJobs {
     pub sources: VecDeque<Document>,
     /// Bytes that are read at first of an input that is not a plain file.
     pub size: usize,
-    pub form: Form,
+    pub framing: Framing,
     /// True if an input without any text is handed on, too.
     pub with_empty: bool,
     /// True if small files are handed on together.
@@ -174,9 +174,9 @@ impl Document {
 
 impl DocumentJobs {
     /// Inputs that are one document each, with small files together.
-    pub fn together(sources: VecDeque<Document>, size: usize, form: Form) -> Self {
-        let (origin, with_empty) = (Origin::default(), form == Form::Text);
-        Self { origin, sources, size, form, with_empty, together: true, decoders: 1, failed: false }
+    pub fn together(sources: VecDeque<Document>, size: usize, framing: Framing) -> Self {
+        let (origin, with_empty) = (Origin::default(), framing == Framing::Text);
+        Self { origin, sources, size, framing, with_empty, together: true, decoders: 1, failed: false }
     }
 
     /// The next files that are small enough to be evaluated together, and the name of the first.
@@ -208,16 +208,16 @@ impl DocumentJobs {
                 && let Some((files, name)) = self.small_files()
             {
                 self.origin = Origin { name, input: self.origin.input + files.len(), returns: false };
-                return Some((self.origin.clone(), Ok(Job::Files(files, self.form))));
+                return Some((self.origin.clone(), Ok(Job::Files(files, self.framing))));
             }
             let document = self.sources.pop_front()?;
             self.origin = Origin { name: document.name(), input: self.origin.input + 1, returns: false };
-            let form = self.form;
+            let framing = self.framing;
             let job = match document {
-                Document::Plain(file, _) => Ok(Some(Job::Document(file, form))),
+                Document::Plain(file, _) => Ok(Some(Job::Document(file, framing))),
                 Document::Source(source) => {
                     source.open(self.decoders).map_err(Error::from).and_then(|opened| match opened {
-                        OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), form))),
+                        OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), framing))),
                         OpenedSource::Followed(_) => {
                             Err(Error::Usage("followed files are read as lines only".into()))
                         }
@@ -225,11 +225,11 @@ impl DocumentJobs {
                             let text = sequence.read_all(self.size, buffers, stop)?;
                             let is_there = self.with_empty && !stop.is_set();
                             let text = text.or_else(|| is_there.then(Text::empty));
-                            Ok(text.map(|text| Job::DocumentText(text, form)))
+                            Ok(text.map(|text| Job::DocumentText(text, framing)))
                         }
                         OpenedSource::Held(bytes) => {
                             let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
-                            Ok(text.map(|text| Job::DocumentText(text, form)))
+                            Ok(text.map(|text| Job::DocumentText(text, framing)))
                         }
                     })
                 }

@@ -18,7 +18,7 @@ use super::documents::Conductor;
 use super::flow::Flow;
 use super::hits::Matches;
 use super::inline::Inline;
-use super::jobs::{Form, Jobs, SelectedJobs};
+use super::jobs::{Framing, Jobs, SelectedJobs};
 use super::operator::{Operator, Part, Taken};
 use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Running, Stats, Store};
@@ -249,7 +249,7 @@ fn start<'a>(
             return Ok(match inputs.given(plan.threads, chosen.partition_size)? {
                 Given::Held(held) => {
                     let task = work.task(&chosen);
-                    let inline = Inline::document(task, held, Form::Line, chosen.strict, &chosen);
+                    let inline = Inline::document(task, held, Framing::Line, chosen.strict, &chosen);
                     Running::new(plan, Flow::Inline(Box::new(inline)), &chosen)
                 }
                 Given::Sources(sources) => {

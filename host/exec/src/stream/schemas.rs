@@ -23,7 +23,7 @@ use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 
 use super::batch::{located, record_error};
 use super::flow::Flow;
-use super::jobs::Form;
+use super::jobs::Framing;
 use super::operator::{Operator, Part, Taken};
 use super::task::{self, Task};
 use super::{Ordered, Running, Stats};
@@ -400,7 +400,7 @@ fn start<'a>(
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
     let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
     let flow = match engine.format() {
-        Format::Json => Flow::documents(task, inputs, &chosen, &plan, Form::Line, strict)?,
+        Format::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, strict)?,
         _ => Flow::lines(task, inputs, &chosen, &plan)?,
     };
     Ok(Running::new(plan, flow, &chosen))

@@ -21,7 +21,7 @@ use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
 use super::flow::Flow;
-use super::jobs::Form;
+use super::jobs::Framing;
 use super::operator::{Operator, Part, Taken};
 use super::task::Task;
 use super::{Ordered, Running, Stats};
@@ -246,8 +246,8 @@ fn start<'a>(
     let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
     let flow = match documents {
         Documents::Ndjson => Flow::lines(task, inputs, &chosen, &plan)?,
-        Documents::Json => Flow::documents(task, inputs, &chosen, &plan, Form::Line, false)?,
-        Documents::Xml => Flow::documents(task, inputs, &chosen, &plan, Form::Text, true)?,
+        Documents::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, false)?,
+        Documents::Xml => Flow::documents(task, inputs, &chosen, &plan, Framing::Text, true)?,
     };
     Ok(Running::new(plan, flow, &chosen))
 }

@@ -4,7 +4,7 @@ use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
 
 use super::column::{Column, Holds};
-use super::layout::Form;
+use super::layout::Encoding;
 
 /// A built bitmap index that is not stored yet ([`BitmapIndex::from_built`](super::BitmapIndex::from_built)
 /// stores it).
@@ -89,13 +89,13 @@ impl StoredValues {
     /// Returns the empty values of a bin that holds `holds`.
     #[must_use]
     pub fn of(holds: &Holds) -> Self {
-        match Form::of(holds) {
-            Form::Same => Self::Same,
-            Form::U8 => Self::U8(Vec::new()),
-            Form::U16 => Self::U16(Vec::new()),
-            Form::U32 => Self::U32(Vec::new()),
-            Form::U64 => Self::U64(Vec::new()),
-            Form::Text => Self::Text { offsets: vec![0], bytes: Vec::new() },
+        match Encoding::of(holds) {
+            Encoding::Same => Self::Same,
+            Encoding::U8 => Self::U8(Vec::new()),
+            Encoding::U16 => Self::U16(Vec::new()),
+            Encoding::U32 => Self::U32(Vec::new()),
+            Encoding::U64 => Self::U64(Vec::new()),
+            Encoding::Text => Self::Text { offsets: vec![0], bytes: Vec::new() },
         }
     }
 

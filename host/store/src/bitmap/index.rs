@@ -24,7 +24,9 @@ use warpath_shared::wah::Wah;
 use super::built::Built;
 use super::column::Column;
 use super::file::Image;
-use super::layout::{BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Form, Section, blocks_for};
+use super::layout::{
+    BLOCK_ROWS, BinPlace, BitmapPlace, ColumnPlace, Contents, Encoding, Section, blocks_for,
+};
 use super::values::{Texts, Values};
 use super::{check, store};
 
@@ -156,14 +158,14 @@ impl Opened {
         self.once(&done.checksums, &of_column, || {
             self.is_as_written(&place.checksums, "the list of checksums")
         })?;
-        let BinPlace { form, values, text, checksum, .. } = &place.bins[bin];
+        let BinPlace { encoding, values, text, checksum, .. } = &place.bins[bin];
         let of = || format!("values of bin {bin} of column `{}`", described.name);
-        let of_block = if *form == Form::Text { 2 } else { 1 };
+        let of_block = if *encoding == Encoding::Text { 2 } else { 1 };
         let at = checksum + of_block * block as usize;
         self.once(&done.blocks[at], &of, || {
             let (from, to) = (block * BLOCK_ROWS, ((block + 1) * BLOCK_ROWS).min(rows));
-            let (begin, width) = (values.start as u64, form.width());
-            let numbers = (begin + width * from) as usize..(begin + width * form.count(to)) as usize;
+            let (begin, width) = (values.start as u64, encoding.width());
+            let numbers = (begin + width * from) as usize..(begin + width * encoding.count(to)) as usize;
             let checksums: &[u64] = self.image.numbers(&place.checksums.place);
             let said = |what: &str| Err(format!("{from} to {to}: {what}"));
             let is = |at: usize, place: Range<usize>| {
@@ -173,7 +175,7 @@ impl Opened {
             if !is(at, numbers.clone()) {
                 return said("checksum mismatch");
             }
-            if *form == Form::Text {
+            if *encoding == Encoding::Text {
                 let offsets: &[u64] = self.image.numbers(&numbers);
                 let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
                 let ends = (from > 0 || first == 0) && (to < rows || last == text.len() as u64);
@@ -362,29 +364,31 @@ impl BitmapIndex {
     pub fn values_of(&self, column: usize, bin: usize, rows: Range<u64>) -> Result<Values<'_>, Error> {
         let Opened { image, contents, .. } = &*self.0;
         let place = contents.places.get(column).and_then(|place| place.bins.get(bin));
-        let Some(BinPlace { form, values, text, .. }) =
+        let Some(BinPlace { encoding, values, text, .. }) =
             place.filter(|_| rows.start <= rows.end && rows.end <= contents.columns[column].bins[bin].rows)
         else {
             return Err(Error::Usage(format!(
                 "the bitmap index has no rows {rows:?} of bin {bin} of column {column}"
             )));
         };
-        if *form != Form::Same && !rows.is_empty() {
+        if *encoding != Encoding::Same && !rows.is_empty() {
             for block in rows.start / BLOCK_ROWS..blocks_for(rows.end) {
                 self.0.check_block(column, bin, block)?;
             }
         }
-        let at = |row: u64| values.start + (form.width() * row) as usize;
+        let at = |row: u64| values.start + (encoding.width() * row) as usize;
         // An empty range of texts reads not even the first offset, because that offset has not been checked.
-        let end = if rows.is_empty() { rows.start } else { form.count(rows.end) };
+        let end = if rows.is_empty() { rows.start } else { encoding.count(rows.end) };
         let range = at(rows.start)..at(end);
-        Ok(match form {
-            Form::Same => Values::Same,
-            Form::U8 => Values::U8(image.numbers(&range)),
-            Form::U16 => Values::U16(image.numbers(&range)),
-            Form::U32 => Values::U32(image.numbers(&range)),
-            Form::U64 => Values::U64(image.numbers(&range)),
-            Form::Text => Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(text) }),
+        Ok(match encoding {
+            Encoding::Same => Values::Same,
+            Encoding::U8 => Values::U8(image.numbers(&range)),
+            Encoding::U16 => Values::U16(image.numbers(&range)),
+            Encoding::U32 => Values::U32(image.numbers(&range)),
+            Encoding::U64 => Values::U64(image.numbers(&range)),
+            Encoding::Text => {
+                Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(text) })
+            }
         })
     }
 

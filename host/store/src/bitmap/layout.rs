@@ -37,9 +37,9 @@ const HAS_STAMP: u32 = 1;
 const HAS_RECORDS: u32 = 2;
 const HAS_LINES: u32 = 4;
 
-/// The form in which the values of a bin's rows are stored. The contents of the bin determine it.
+/// The encoding of the values of a bin's rows. The contents of the bin determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Encoding {
     /// No stored values: there are none, or all are equal.
     Same,
     /// Each value's distance from the least value, in 1 byte.
@@ -54,8 +54,8 @@ pub enum Form {
     Text,
 }
 
-impl Form {
-    /// Returns the form for a bin that holds `holds`: for numbers, the fewest bytes that hold the greatest
+impl Encoding {
+    /// Returns the encoding for a bin that holds `holds`: for numbers, the fewest bytes that hold the greatest
     /// distance.
     pub fn of(holds: &Holds) -> Self {
         let Holds::Values { least, greatest } = holds else { return Self::Same };
@@ -123,8 +123,8 @@ pub struct BitmapPlace {
 pub struct BinPlace {
     /// Its bitmap.
     pub bitmap: BitmapPlace,
-    /// The form in which the values are stored.
-    pub form: Form,
+    /// The encoding of the values.
+    pub encoding: Encoding,
     /// The numbers of the values, or the offsets of texts; empty where there are none.
     pub values: Range<usize>,
     /// The texts; empty where there are none.
@@ -211,8 +211,8 @@ impl Places {
     /// Returns the next ranges for the values of bins, then for their texts.
     fn values(&mut self, sizes: &[BinSizes]) -> Option<Vec<[Range<usize>; 2]>> {
         let mut places = Vec::with_capacity(sizes.len());
-        for BinSizes { form, rows, .. } in sizes {
-            places.push([self.next(form.width() * form.count(*rows))?, 0..0]);
+        for BinSizes { encoding, rows, .. } in sizes {
+            places.push([self.next(encoding.width() * encoding.count(*rows))?, 0..0]);
         }
         for (place, size) in places.iter_mut().zip(sizes) {
             place[1] = self.next(size.text)?;
@@ -225,8 +225,8 @@ impl Places {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BinSizes {
     pub atoms: u64,
-    /// The form in which the values are stored.
-    pub form: Form,
+    /// The encoding of the values.
+    pub encoding: Encoding,
     /// Number of rows of the bin.
     pub rows: u64,
     /// Bytes of all texts of the bin.
@@ -274,8 +274,8 @@ impl AllSizes {
             let mut checksum = 0;
             let bins = sizes.iter().zip(bitmaps).zip(values).map(|((size, bitmap), [values, text])| {
                 let first = checksum as usize;
-                checksum += size.form.checksums(size.rows);
-                BinPlace { bitmap, form: size.form, values, text, checksum: first }
+                checksum += size.encoding.checksums(size.rows);
+                BinPlace { bitmap, encoding: size.encoding, values, text, checksum: first }
             });
             let bins = bins.collect();
             places.push(ColumnPlace {

@@ -10,7 +10,7 @@ use warpath_core::wah::{WahBuf, tile_starts};
 use super::built::{Built, BuiltColumn, StoredValues};
 use super::column::{Bin, Column};
 use super::layout::{
-    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Form,
+    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Encoding,
     MAX_ROWS, Section,
 };
 
@@ -76,15 +76,15 @@ impl Image {
     }
 }
 
-/// Returns the form of values, the number of rows, and the bytes of text.
-fn form(values: &StoredValues) -> (Form, usize, usize) {
+/// Returns the encoding of values, the number of rows, and the bytes of text.
+fn encoding(values: &StoredValues) -> (Encoding, usize, usize) {
     match values {
-        StoredValues::Same => (Form::Same, 0, 0),
-        StoredValues::U8(values) => (Form::U8, values.len(), 0),
-        StoredValues::U16(values) => (Form::U16, values.len(), 0),
-        StoredValues::U32(values) => (Form::U32, values.len(), 0),
-        StoredValues::U64(values) => (Form::U64, values.len(), 0),
-        StoredValues::Text { offsets, bytes } => (Form::Text, offsets.len().wrapping_sub(1), bytes.len()),
+        StoredValues::Same => (Encoding::Same, 0, 0),
+        StoredValues::U8(values) => (Encoding::U8, values.len(), 0),
+        StoredValues::U16(values) => (Encoding::U16, values.len(), 0),
+        StoredValues::U32(values) => (Encoding::U32, values.len(), 0),
+        StoredValues::U64(values) => (Encoding::U64, values.len(), 0),
+        StoredValues::Text { offsets, bytes } => (Encoding::Text, offsets.len().wrapping_sub(1), bytes.len()),
     }
 }
 
@@ -102,14 +102,14 @@ fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Re
     }
     let mut sizes = Vec::with_capacity(bitmaps.len());
     for ((Bin { holds, rows }, bitmap), values) in column.bins.iter().zip(bitmaps).zip(values) {
-        let (form, len, text) = form(values);
-        if form != Form::of(holds) {
+        let (encoding, len, text) = encoding(values);
+        if encoding != Encoding::of(holds) {
             return said("values are not stored in the form of their bin");
         }
-        if form != Form::Same && len as u64 != *rows {
+        if encoding != Encoding::Same && len as u64 != *rows {
             return said("there is not one value for each row of a bin");
         }
-        sizes.push(BinSizes { atoms: bitmap.words().len() as u64, form, rows: *rows, text: text as u64 });
+        sizes.push(BinSizes { atoms: bitmap.words().len() as u64, encoding, rows: *rows, text: text as u64 });
     }
     Ok(sizes)
 }

@@ -9,7 +9,7 @@ use warpath_cpu::bitmap::plan::Plan;
 use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 use warpath_store::bitmap::file::Image;
-use warpath_store::bitmap::layout::{BitmapPlace, Contents, Form, HEADER_BYTES, Section};
+use warpath_store::bitmap::layout::{BitmapPlace, Contents, Encoding, HEADER_BYTES, Section};
 use warpath_store::bitmap::{BitmapIndex, Built, BuiltColumn, StoredValues, Values};
 
 use super::BitmapEngine;
@@ -70,10 +70,10 @@ fn reseal(words: &mut [u64], contents: &Contents) {
     contents.lines.iter_mut().for_each(sum);
     for place in &mut contents.places {
         let mut sums = Vec::new();
-        for bin in place.bins.iter().filter(|bin| bin.form != Form::Same) {
-            assert_eq!(bin.form.checksums(1), bin.form.checksums(contents.rows));
+        for bin in place.bins.iter().filter(|bin| bin.encoding != Encoding::Same) {
+            assert_eq!(bin.encoding.checksums(1), bin.encoding.checksums(contents.rows));
             sums.push(hash(&image.bytes()[bin.values.clone()]));
-            if bin.form == Form::Text {
+            if bin.encoding == Encoding::Text {
                 // The range of the texts, as far as their offsets allow.
                 let offsets: &[u64] = image.numbers(&bin.values);
                 let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);

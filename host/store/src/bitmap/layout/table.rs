@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use warpath_core::fields::Fields;
 
-use super::{BinPlace, BinSizes, BitmapPlace, ColumnPlace, Form, put32, put64};
+use super::{BinPlace, BinSizes, BitmapPlace, ColumnPlace, Encoding, put32, put64};
 use crate::bitmap::column::{Bin, Column, Holds, Kind, Scalar};
 
 /// The fields of a column's table entry other than its description.
@@ -37,7 +37,7 @@ pub(super) fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8
             bytes.extend_from_slice(text.as_bytes());
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        for (Bin { holds, rows }, BinPlace { bitmap, form, text, .. }) in bins.iter().zip(&place.bins) {
+        for (Bin { holds, rows }, BinPlace { bitmap, encoding, text, .. }) in bins.iter().zip(&place.bins) {
             let BitmapPlace { atoms, tiles } = bitmap;
             let number = OTHERS.iter().position(|known| known == holds).unwrap_or(OTHERS.len());
             let count = atoms.place.len() as u64 / 8;
@@ -45,7 +45,7 @@ pub(super) fn encode_table(columns: &[Column], places: &[ColumnPlace]) -> Vec<u8
             if let Holds::Values { least, greatest } = holds {
                 put_bounds(&mut bytes, least, greatest);
             }
-            if *form == Form::Text {
+            if *encoding == Encoding::Text {
                 put64(&mut bytes, &[text.len() as u64]);
             }
         }
@@ -129,11 +129,11 @@ pub(super) fn decode_column(from: &mut Fields<'_>, start: usize, rows: u64) -> O
         } else {
             OTHERS.get(number)?.clone()
         };
-        let form = Form::of(&holds);
-        let text = if form == Form::Text { from.u64()? } else { 0 };
+        let encoding = Encoding::of(&holds);
+        let text = if encoding == Encoding::Text { from.u64()? } else { 0 };
         // At most the rows of the index, so that no size computed from the number overflows.
         let of_bin = Some(of_bin).filter(|of_bin| *of_bin <= rows)?;
-        entry.sizes.push(BinSizes { atoms, form, rows: of_bin, text });
+        entry.sizes.push(BinSizes { atoms, encoding, rows: of_bin, text });
         column.bins.push(Bin { holds, rows: of_bin });
     }
     (spare == 0 && fault(&column, rows).is_none()).then_some((column, entry))
