@@ -47,11 +47,11 @@ pub struct GzipReader<R> {
     inflater: Inflater,
     hasher: Hasher,
     size: u32,
-    place: Place,
+    phase: Phase,
 }
 
-/// The next part of the input.
-enum Place {
+/// The phase of decoding, named after the next part of the input.
+enum Phase {
     Header,
     Blocks,
     Trailer,
@@ -80,7 +80,7 @@ impl<R: Read> GzipReader<R> {
             inflater: Inflater::default(),
             hasher: Hasher::new(),
             size: 0,
-            place: Place::Header,
+            phase: Phase::Header,
         }
     }
 
@@ -100,7 +100,7 @@ impl<R: Read> GzipReader<R> {
             self.filled += count;
         }
         if let Some(fault) = fault.filter(|_| self.ended) {
-            self.place = Place::Fault(fault);
+            self.phase = Phase::Fault(fault);
         }
         Ok(())
     }
@@ -108,49 +108,49 @@ impl<R: Read> GzipReader<R> {
     /// Decodes, until there is some text, or an end.
     fn advance(&mut self) -> io::Result<()> {
         while self.taken == self.decoded {
-            match &self.place {
-                Place::Header => match header(&self.input[self.bit / 8..self.filled]) {
+            match &self.phase {
+                Phase::Header => match header(&self.input[self.bit / 8..self.filled]) {
                     Ok(Some(length)) => {
                         self.bit += 8 * length;
                         self.begin = self.decoded;
                         (self.hasher, self.size) = (Hasher::new(), 0);
                         self.inflater.restart();
-                        self.place = Place::Blocks;
+                        self.phase = Phase::Blocks;
                     }
                     Ok(None) => self.more(Some(Fault::Ends))?,
-                    Err(fault) => self.place = Place::Fault(fault),
+                    Err(fault) => self.phase = Phase::Fault(fault),
                 },
-                Place::Blocks => self.blocks()?,
-                Place::Trailer => match Trailer::of(&self.input[self.bit / 8..self.filled]) {
+                Phase::Blocks => self.blocks()?,
+                Phase::Trailer => match Trailer::of(&self.input[self.bit / 8..self.filled]) {
                     Some(trailer) => {
                         let checksum = self.hasher.clone().finalize();
                         if trailer != (Trailer { checksum, size: self.size }) {
-                            self.place = Place::Fault(Fault::Checksum);
+                            self.phase = Phase::Fault(Fault::Checksum);
                             continue;
                         }
                         self.bit += 8 * TRAILER_BYTES;
-                        self.place = Place::Next;
+                        self.phase = Phase::Next;
                     }
                     None => self.more(Some(Fault::Ends))?,
                 },
-                Place::Next if self.bit < 8 * self.filled => {
+                Phase::Next if self.bit < 8 * self.filled => {
                     let is_zero = self.input[self.bit / 8] == 0;
-                    self.place = if is_zero { Place::Zeros } else { Place::Header };
+                    self.phase = if is_zero { Phase::Zeros } else { Phase::Header };
                 }
-                Place::Zeros if self.bit < 8 * self.filled => {
+                Phase::Zeros if self.bit < 8 * self.filled => {
                     if self.input[self.bit / 8..self.filled].iter().any(|byte| *byte != 0) {
-                        self.place = Place::Fault(Fault::Header);
+                        self.phase = Phase::Fault(Fault::Header);
                     }
                     self.bit = 8 * self.filled;
                 }
-                Place::Next | Place::Zeros if self.ended => self.place = Place::End,
-                Place::Next | Place::Zeros => self.more(None)?,
-                Place::Fault(_) => {
-                    if let Place::Fault(fault) = std::mem::replace(&mut self.place, Place::End) {
+                Phase::Next | Phase::Zeros if self.ended => self.phase = Phase::End,
+                Phase::Next | Phase::Zeros => self.more(None)?,
+                Phase::Fault(_) => {
+                    if let Phase::Fault(fault) = std::mem::replace(&mut self.phase, Phase::End) {
                         return Err(fault.into());
                     }
                 }
-                Place::End => return Ok(()),
+                Phase::End => return Ok(()),
             }
         }
         Ok(())
@@ -181,9 +181,9 @@ impl<R: Read> GzipReader<R> {
             Stopped::Input | Stopped::Output | Stopped::Block => {}
             Stopped::Last => {
                 self.bit = self.bit.next_multiple_of(8);
-                self.place = Place::Trailer;
+                self.phase = Phase::Trailer;
             }
-            Stopped::Fault => self.place = Place::Fault(Fault::Block),
+            Stopped::Fault => self.phase = Phase::Fault(Fault::Block),
         }
         Ok(())
     }

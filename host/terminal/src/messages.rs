@@ -27,7 +27,7 @@ pub struct Message {
     /// The whole message, on one line. It begins with the position, if there is one.
     pub text: String,
     /// The position that the message is about.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// The text around the position, with a caret under it.
     pub excerpt: Option<String>,
     /// A way to correct the error.
@@ -46,9 +46,9 @@ impl Message {
     }
 }
 
-/// A position in an input.
+/// A location in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The name of the input.
     pub file: String,
     /// The line, counted from 1.
@@ -57,7 +57,7 @@ pub struct Place {
     pub byte: Option<u64>,
 }
 
-impl Place {
+impl Location {
     /// A byte in a line.
     pub fn at(file: String, line: u64, byte: u64) -> Self {
         Self { file, line: Some(line), byte: Some(byte) }
@@ -169,7 +169,7 @@ impl Ui {
     }
 
     /// Prints a warning about a position in an input, unless `-q` was given.
-    pub fn warning_at(&self, place: Option<Place>, text: String) {
+    pub fn warning_at(&self, place: Option<Location>, text: String) {
         match self.format {
             MessageFormat::Json if !self.quiet => {
                 self.object("warning", &Message { text, place, ..Message::default() });
@@ -183,7 +183,7 @@ impl Ui {
         if let Some(first) = first {
             let (first, plural) = (first.into(), if count == 1 { "" } else { "s" });
             let text = format!("{count} malformed {what}{plural} skipped; first: {first}");
-            self.warning_at(Place::of(&first), text);
+            self.warning_at(Location::of(&first), text);
             if let InputError::Record(RecordError { input: Some(format), .. }) = first {
                 self.help(looks_like(format));
             }
@@ -219,7 +219,7 @@ impl Ui {
     fn object(&self, kind: &str, message: &Message) {
         let Message { text, place, excerpt, help } = message;
         let mut object = format!("{{\"kind\":\"{kind}\",\"message\":{}", quoted(text));
-        if let Some(Place { file, line, byte }) = place {
+        if let Some(Location { file, line, byte }) = place {
             object += &format!(",\"file\":{}", quoted(file));
             for (key, number) in [("line", line), ("byte", byte)] {
                 if let Some(number) = number {

@@ -18,7 +18,7 @@ pub struct Paths<'a> {
     at: usize,
     line_end: usize,
     /// The containers that are open before `at`, from the outermost to the innermost.
-    open: Vec<Place>,
+    open: Vec<Child>,
     /// The array that the lines are elements of, if they are.
     elements: Option<Elements<'a>>,
 }
@@ -33,8 +33,8 @@ struct Elements<'a> {
     line: (usize, u64),
 }
 
-/// The position of the walk in one container.
-enum Place {
+/// The child of one container at which the walk is.
+enum Child {
     Element(u64),
     /// A position after the opening brace or a comma. The name is set once its colon has been read.
     Member {
@@ -84,11 +84,11 @@ impl<'a> Paths<'a> {
                 let _ = write!(out, "{array}[{}]", first + count);
             }
         }
-        for place in &self.open {
+        for child in &self.open {
             // Writing to a string does not fail.
-            let _ = match place {
-                Place::Element(index) => write!(out, "[{index}]"),
-                Place::Member { name, .. } => write!(out, "[{}]", Quoted(&self.name(*name))),
+            let _ = match child {
+                Child::Element(index) => write!(out, "[{index}]"),
+                Child::Member { name, .. } => write!(out, "[{}]", Quoted(&self.name(*name))),
             };
         }
     }
@@ -102,16 +102,16 @@ impl<'a> Paths<'a> {
                 let mut cursor = Cursor::new(&self.text[at..self.line_end]);
                 self.at = cursor.string().map_or(self.line_end, |_| at + cursor.offset());
             }
-            b'{' => self.open.push(Place::Member { begin: at + 1, name: None }),
-            b'[' => self.open.push(Place::Element(0)),
+            b'{' => self.open.push(Child::Member { begin: at + 1, name: None }),
+            b'[' => self.open.push(Child::Element(0)),
             b'}' | b']' => drop(self.open.pop()),
             b',' => match self.open.last_mut() {
-                Some(Place::Element(index)) => *index += 1,
-                Some(place) => *place = Place::Member { begin: at + 1, name: None },
+                Some(Child::Element(index)) => *index += 1,
+                Some(place) => *place = Child::Member { begin: at + 1, name: None },
                 None => {}
             },
             b':' => {
-                if let Some(Place::Member { begin, name }) = self.open.last_mut() {
+                if let Some(Child::Member { begin, name }) = self.open.last_mut() {
                     name.get_or_insert((*begin, at));
                 }
             }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use warpath::{ColumnError, DeviceError, Error, IndexError, InputError, RecordError};
 
-use warpath_terminal::messages::{Message, Place, Ui, instead_of, looks_like};
+use warpath_terminal::messages::{Location, Message, Ui, instead_of, looks_like};
 
 /// The reason why a run failed.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Failure {
             }
             Self::Data { message, place, excerpt, help } => ui.report(&Message {
                 text: message.clone(),
-                place: place.clone().map(|(file, line, byte)| Place::at(file, line, byte)),
+                place: place.clone().map(|(file, line, byte)| Location::at(file, line, byte)),
                 excerpt: excerpt.clone(),
                 help: Some(help.clone()),
             }),
@@ -185,10 +185,10 @@ fn report_library(error: &Error, excerpt: Option<&str>, help: Option<String>, ui
 }
 
 /// The position that an error is about, in an input or another file.
-fn place_of(error: &Error) -> Option<Place> {
+fn place_of(error: &Error) -> Option<Location> {
     match error {
-        Error::Input(error) => Place::of(error),
-        Error::Index(IndexError::Io { name, .. }) => Some(Place::of_file(name.clone())),
+        Error::Input(error) => Location::of(error),
+        Error::Index(IndexError::Io { name, .. }) => Some(Location::of_file(name.clone())),
         _ => None,
     }
 }

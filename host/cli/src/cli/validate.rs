@@ -7,7 +7,7 @@ use warpath::{Batch, DeviceChoice, Foreign, Program, Query, RecordError};
 use warpath_answer::answer::Piece;
 use warpath_shared::units::LineIx;
 use warpath_terminal::escape::escaped;
-use warpath_terminal::messages::{Message, Place, Ui, looks_like};
+use warpath_terminal::messages::{Location, Message, Ui, looks_like};
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
 use super::failure::Failure;
@@ -86,7 +86,7 @@ impl Verdict {
             };
             ui.report(&Message {
                 text: fault.to_string(),
-                place: Some(Place::at(fault.name.clone(), fault.line, fault.byte)),
+                place: Some(Location::at(fault.name.clone(), fault.line, fault.byte)),
                 excerpt: Some(excerpt.clone()),
                 help: Some(help),
             });

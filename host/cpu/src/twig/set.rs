@@ -70,7 +70,7 @@ pub struct SetSize {
 
 /// The bits and rows of a twig.
 #[derive(Clone, Debug)]
-struct Place {
+struct Allocation {
     group: u32,
     taken: Taken,
     /// The rows that have its bits.
@@ -133,7 +133,7 @@ pub struct TwigSet {
     pub(super) groups: Vec<Group>,
     /// Groups with freed bits.
     holes: BTreeSet<usize>,
-    places: Vec<Option<Place>>,
+    allocations: Vec<Option<Allocation>>,
     /// Free numbers of twigs.
     free: Vec<u32>,
 }
@@ -148,7 +148,7 @@ impl Default for TwigSet {
             rows: RowTable::default(),
             groups: Vec::new(),
             holes: BTreeSet::new(),
-            places: Vec::new(),
+            allocations: Vec::new(),
             free: Vec::new(),
         }
     }
@@ -213,9 +213,9 @@ impl TwigSet {
             self.groups.push(Group::default());
             (self.groups.len() - 1, Default::default())
         });
-        let number = self.free.pop().unwrap_or(self.places.len() as u32);
-        if number as usize == self.places.len() {
-            self.places.push(None);
+        let number = self.free.pop().unwrap_or(self.allocations.len() as u32);
+        if number as usize == self.allocations.len() {
+            self.allocations.push(None);
         }
         let taken = self.groups[group].add(twig, layout, room, number);
         let nodes = twig.nodes();
@@ -231,7 +231,8 @@ impl TwigSet {
             self.rows.get_mut(key).add_key(group as u32);
         }
         let leaves = leaves.into_iter().map(|(_, row)| row).collect();
-        self.places[number as usize] = Some(Place { group: group as u32, taken, rows, leaves, key });
+        self.allocations[number as usize] =
+            Some(Allocation { group: group as u32, taken, rows, leaves, key });
         TwigIx(number)
     }
 
@@ -273,8 +274,8 @@ impl TwigSet {
     /// # Panics
     /// If there is no such twig.
     pub fn remove(&mut self, twig: TwigIx) {
-        let place = self.places[twig.0 as usize].take();
-        let Place { group, taken, mut rows, leaves, key } =
+        let place = self.allocations[twig.0 as usize].take();
+        let Allocation { group, taken, mut rows, leaves, key } =
             place.unwrap_or_else(|| panic!("{twig:?} was removed before"));
         if let Some(key) = key {
             self.rows.get_mut(key).remove_key(group);
@@ -292,7 +293,7 @@ impl TwigSet {
     #[must_use]
     pub fn size(&self) -> SetSize {
         SetSize {
-            twigs: self.places.iter().flatten().count(),
+            twigs: self.allocations.iter().flatten().count(),
             bits: self.groups.iter().map(Group::bits).sum(),
             groups: self.groups.len(),
             names: self.elements.len() + self.attributes.len(),

@@ -15,9 +15,9 @@ mod predicate;
 
 pub(super) use predicate::{COLUMN_VALUES, TESTS, compared};
 
-/// The position in the grammar where the parser found something unexpected.
+/// The context in the grammar in which the parser found something unexpected.
 #[derive(Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum Context {
     /// Before the first character.
     Root,
     /// After the segments of the whole query.
@@ -63,9 +63,9 @@ pub(super) enum Place {
 }
 
 /// Adds a hint to an error of the parser, if there is one.
-pub(super) fn explain(query: &str, mut error: Diagnostic, place: Place) -> Diagnostic {
+pub(super) fn explain(query: &str, mut error: Diagnostic, context: Context) -> Diagnostic {
     if error.help.is_none() {
-        error.help = help(query, error.span, place);
+        error.help = help(query, error.span, context);
     }
     error
 }
@@ -87,21 +87,22 @@ pub(super) fn function_help(name: &str) -> String {
     }
 }
 
-fn help(query: &str, span: Span, place: Place) -> Option<String> {
+fn help(query: &str, span: Span, context: Context) -> Option<String> {
     let rest = &query[span.start..];
-    let is_quote = |c: char| matches!(c, '“' | '”' | '‘' | '’' | '„') || c == '`' && !place.is_of_predicate();
-    if rest.starts_with(is_quote) && !matches!(place, Place::Root) {
+    let is_quote =
+        |c: char| matches!(c, '“' | '”' | '‘' | '’' | '„') || c == '`' && !context.is_of_predicate();
+    if rest.starts_with(is_quote) && !matches!(context, Context::Root) {
         return Some("strings need straight quotes, `'…'` or `\"…\"`".to_owned());
     }
-    match place {
-        place if place.is_of_predicate() => predicate::help(query, span, place),
-        Place::Root => Some(root_help(query)),
-        Place::Tail => tail_help(query, span.start),
-        Place::Dot { start } => dot_help(query, span, start),
-        Place::Selector => selector_help(query, span),
-        Place::AfterSelector => after_selector_help(query, span.start),
-        Place::Operand | Place::Argument => operand_help(query, span),
-        Place::AfterExpr => after_expr_help(query, span.start),
+    match context {
+        context if context.is_of_predicate() => predicate::help(query, span, context),
+        Context::Root => Some(root_help(query)),
+        Context::Tail => tail_help(query, span.start),
+        Context::Dot { start } => dot_help(query, span, start),
+        Context::Selector => selector_help(query, span),
+        Context::AfterSelector => after_selector_help(query, span.start),
+        Context::Operand | Context::Argument => operand_help(query, span),
+        Context::AfterExpr => after_expr_help(query, span.start),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 
 use super::ast::{Query, Segment, SegmentKind, Selector, SelectorKind};
-use super::hint::{self, Place};
+use super::hint::{self, Context};
 use super::lexer::Lexer;
 use super::words;
 
@@ -30,7 +30,7 @@ pub const MAX_DEPTH: usize = 128;
 ///
 /// The first mistake from the left, with its position. A common mistake comes with a hint.
 pub fn parse(query: &str) -> Result<Query, Diagnostic> {
-    attempt(query).map_err(|(error, place)| hint::explain(query, error, place))
+    attempt(query).map_err(|(error, context)| hint::explain(query, error, context))
 }
 
 impl FromStr for Query {
@@ -43,9 +43,9 @@ impl FromStr for Query {
 
 /// Parses like [`parse`]. Errors have no hint yet, but the position in the grammar by which a hint can be
 /// found.
-pub(super) fn attempt(query: &str) -> Result<Query, (Diagnostic, Place)> {
+pub(super) fn attempt(query: &str) -> Result<Query, (Diagnostic, Context)> {
     let mut parser = Parser::new(query, MAX_DEPTH);
-    parser.query().map_err(|error| (error, parser.place))
+    parser.query().map_err(|error| (error, parser.context))
 }
 
 struct Parser<'q> {
@@ -59,7 +59,7 @@ struct Parser<'q> {
     /// True in a predicate about a value, which is `@`.
     of_value: bool,
     /// The position in the grammar of the error that is being returned.
-    place: Place,
+    context: Context,
 }
 
 type Parsed<T> = Result<T, Diagnostic>;
@@ -67,7 +67,7 @@ type Parsed<T> = Result<T, Diagnostic>;
 impl<'q> Parser<'q> {
     fn new(text: &'q str, max_depth: usize) -> Self {
         let lexer = Lexer::new(text, 0);
-        Self { text, lexer, depth: 0, max_depth, filters: 0, of_value: false, place: Place::Elsewhere }
+        Self { text, lexer, depth: 0, max_depth, filters: 0, of_value: false, context: Context::Elsewhere }
     }
 
     // jsonpath-query = root-identifier segments
@@ -120,7 +120,7 @@ impl<'q> Parser<'q> {
             }
             _ => match self.lexer.word() {
                 Some(name) => SelectorKind::Name(name.to_owned()),
-                None => return Err(self.unexpected(Place::Dot { start }, expected)),
+                None => return Err(self.unexpected(Context::Dot { start }, expected)),
             },
         };
         let selectors = vec![Selector { kind: selector, span: self.lexer.span_from(name_start) }];
@@ -143,9 +143,9 @@ impl<'q> Parser<'q> {
             }
             if !self.lexer.eat(",") {
                 return Err(if is_filter {
-                    self.unexpected(Place::AfterExpr, "an operator, `,` or `]`")
+                    self.unexpected(Context::AfterExpr, "an operator, `,` or `]`")
                 } else {
-                    self.unexpected(Place::AfterSelector, "`,` or `]`")
+                    self.unexpected(Context::AfterSelector, "`,` or `]`")
                 });
             }
             expected = "a selector after `,`";
@@ -171,7 +171,7 @@ impl<'q> Parser<'q> {
                 self.leave();
                 SelectorKind::Filter(expr)
             }
-            _ => return Err(self.unexpected(Place::Selector, expected)),
+            _ => return Err(self.unexpected(Context::Selector, expected)),
         };
         Ok(Selector { kind, span: self.lexer.span_from(start) })
     }
@@ -229,7 +229,7 @@ impl<'q> Parser<'q> {
 
     /// Returns the error for a next token that is not `expected`.
     #[inline(never)]
-    fn unexpected(&mut self, place: Place, expected: &str) -> Diagnostic {
+    fn unexpected(&mut self, place: Context, expected: &str) -> Diagnostic {
         self.place = place;
         let (kind, span, found) = words::found(self.text, self.lexer.at());
         Diagnostic::new(kind, span, format!("expected {expected}, found {found}"))
@@ -237,7 +237,7 @@ impl<'q> Parser<'q> {
 
     /// Returns the error for a text that does not start with `$`.
     fn missing_root(&mut self) -> Diagnostic {
-        let mut error = self.unexpected(Place::Root, "`$` at the start of the path");
+        let mut error = self.unexpected(Context::Root, "`$` at the start of the path");
         if error.kind == DiagnosticKind::UnexpectedToken {
             error.kind = DiagnosticKind::MissingRoot;
         }
@@ -256,7 +256,7 @@ impl<'q> Parser<'q> {
             )
             .with_help("remove it");
         }
-        self.unexpected(Place::Tail, "`.`, `[` or the end of the path")
+        self.unexpected(Context::Tail, "`.`, `[` or the end of the path")
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
-use warpath_terminal::messages::{Message, Place, Ui, nearest};
+use warpath_terminal::messages::{Location, Message, Ui, nearest};
 
 use crate::report::LeftOut;
 
@@ -20,7 +20,7 @@ pub struct Failure {
     /// The message, without `error:` before it.
     pub message: String,
     /// The position in an input.
-    pub place: Option<Box<Place>>,
+    pub place: Option<Box<Location>>,
     /// The text around a mistake in a statement, with a caret under it.
     pub excerpt: Option<String>,
     /// Advice.
@@ -93,7 +93,7 @@ impl Failure {
                 _ => 4,
             };
             let place = match error {
-                Error::Input(input) => Place::of(input).map(Box::new),
+                Error::Input(input) => Location::of(input).map(Box::new),
                 _ => None,
             };
             return Self { message: error.chain(), place, excerpt: None, help: None, code };
@@ -228,11 +228,11 @@ pub fn left_out(left_out: &LeftOut, ui: &Ui) {
         let records =
             if *records == 1 { "1 malformed record".into() } else { format!("{records} malformed records") };
         let text = format!("{file}: {records} skipped; `warpath validate` shows them");
-        ui.warning_at(Some(Place::of_file(file.clone())), text);
+        ui.warning_at(Some(Location::of_file(file.clone())), text);
     }
     for (column, refused) in &left_out.columns {
         let values = if refused.count == 1 { "1 value".into() } else { format!("{} values", refused.count) };
-        let place = refused.first.as_ref().map(|(file, line)| Place {
+        let place = refused.first.as_ref().map(|(file, line)| Location {
             file: file.clone(),
             line: Some(*line),
             byte: None,

@@ -2,7 +2,7 @@
 
 use warpath::columns::{ColumnTally, ColumnType, Occurrences, Tally};
 use warpath_terminal::escape::escaped;
-use warpath_terminal::messages::{Place, Ui};
+use warpath_terminal::messages::{Location, Ui};
 
 use super::super::args::OnMismatchArg;
 use super::super::rejects::quoted;
@@ -29,7 +29,7 @@ pub fn warn(tally: &Tally, columns: &[Described], action: Option<OnMismatchArg>,
         };
         let name = format!("{name}:{values}");
         let place = [&tally.mismatch, &tally.overflow].into_iter().find_map(|refused| refused.first.clone());
-        let place = place.map(|(file, line)| Place { file, line: Some(line), byte: None });
+        let place = place.map(|(file, line)| Location { file, line: Some(line), byte: None });
         ui.warning_at(place, format!("column `{}`: {counted} {done}: {}", escaped(&name), kinds.join(", ")));
         true
     };

@@ -15,7 +15,7 @@ use warpath_lang::jsonpath::{
 use warpath_store::bitmap::column::{Bin, Column, Holds};
 
 use super::literal::places;
-use super::ranges::{Key, Place, Ranges, Share};
+use super::ranges::{Endpoint, Key, Ranges, Share};
 
 /// The condition on a column: the set of values and states for which a test is true.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,11 +217,11 @@ pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice),
             let (before, behind) = beside(literal)?;
             Choice::of_values(Ranges::new(match op {
                 ComparisonOp::Eq => vec![(before, behind)],
-                ComparisonOp::Ne => vec![(Place::Start, before), (behind, Place::End)],
-                ComparisonOp::Lt => vec![(Place::Start, before)],
-                ComparisonOp::Le => vec![(Place::Start, behind)],
-                ComparisonOp::Gt => vec![(behind, Place::End)],
-                ComparisonOp::Ge => vec![(before, Place::End)],
+                ComparisonOp::Ne => vec![(Endpoint::Start, before), (behind, Endpoint::End)],
+                ComparisonOp::Lt => vec![(Endpoint::Start, before)],
+                ComparisonOp::Le => vec![(Endpoint::Start, behind)],
+                ComparisonOp::Gt => vec![(behind, Endpoint::End)],
+                ComparisonOp::Ge => vec![(before, Endpoint::End)],
             }))
         }
         Err(ValueTest { not, kind, .. }) => match kind {

@@ -11,10 +11,10 @@ use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value;
 use warpath_store::bitmap::value::number::Number;
 
-use super::ranges::{Place, Point, Side, double};
+use super::ranges::{Endpoint, Point, Side, double};
 
 /// The positions immediately before and after a literal, among the values of a kind.
-pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Place), Diagnostic> {
+pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Endpoint, Endpoint), Diagnostic> {
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
             LiteralKind::Number(_) => "a number",
@@ -33,7 +33,7 @@ pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Place, Pla
         }
         (Kind::Bool, LiteralKind::Bool(value)) => Ok(beside((*value).into())),
         (Kind::Text, LiteralKind::String(text)) => {
-            let at = |side| Place::At(Point::Text(text.as_str().into()), side);
+            let at = |side| Endpoint::At(Point::Text(text.as_str().into()), side);
             Ok((at(Side::Before), at(Side::Behind)))
         }
         (Kind::Time, LiteralKind::String(text)) => {
@@ -74,23 +74,23 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The positions before and after a number.
-fn beside(number: i64) -> (Place, Place) {
-    (Place::before(number), Place::behind(number))
+fn beside(number: i64) -> (Endpoint, Endpoint) {
+    (Endpoint::before(number), Endpoint::behind(number))
 }
 
 /// The single position of a literal that equals no value. `ceiling` is the least value above the literal, or
 /// the side of all values on which the literal is.
-fn beside_none(ceiling: Result<i64, Ordering>) -> (Place, Place) {
-    let place = match ceiling {
-        Ok(next) => Place::before(next),
-        Err(Ordering::Less) => Place::Start,
-        Err(_) => Place::End,
+fn beside_none(ceiling: Result<i64, Ordering>) -> (Endpoint, Endpoint) {
+    let endpoint = match ceiling {
+        Ok(next) => Endpoint::before(next),
+        Err(Ordering::Less) => Endpoint::Start,
+        Err(_) => Endpoint::End,
     };
-    (place.clone(), place)
+    (endpoint.clone(), endpoint)
 }
 
 /// The positions of a JSON number among integers, by its exact value.
-fn integer(text: &str) -> Option<(Place, Place)> {
+fn integer(text: &str) -> Option<(Endpoint, Endpoint)> {
     match value::number(text.as_bytes())? {
         Number::Int(number) => Some(beside(number)),
         _ => value::ceiling(text.as_bytes()).map(beside_none),
@@ -98,7 +98,7 @@ fn integer(text: &str) -> Option<(Place, Place)> {
 }
 
 /// The positions of an instant, by its exact time.
-fn instant(text: &str) -> Option<(Place, Place)> {
+fn instant(text: &str) -> Option<(Endpoint, Endpoint)> {
     match value::instant(text) {
         Some(instant) => Some(beside(instant)),
         None => value::next_instant(text).map(beside_none),
@@ -111,7 +111,7 @@ mod tests {
     use warpath_lang::jsonpath::{ComparableKind, LogicalExprKind, parse_predicate};
 
     /// The positions of the literal in `x = …`.
-    fn of(literal: &str, kind: Kind) -> Result<(Place, Place), Diagnostic> {
+    fn of(literal: &str, kind: Kind) -> Result<(Endpoint, Endpoint), Diagnostic> {
         let text = format!("x = {literal}");
         let LogicalExprKind::Comparison(test) =
             parse_predicate(&text).unwrap_or_else(|error| panic!("{}", error.render(&text))).kind
@@ -122,8 +122,8 @@ mod tests {
         places(literal, kind, "x")
     }
 
-    fn between(number: i64) -> (Place, Place) {
-        (Place::behind(number), Place::behind(number))
+    fn between(number: i64) -> (Endpoint, Endpoint) {
+        (Endpoint::behind(number), Endpoint::behind(number))
     }
 
     #[test]
@@ -153,19 +153,19 @@ mod tests {
             ("9007199254740993", beside((1 << 53) + 1)),
             ("9223372036854775807", beside(MAX)),
             ("9223372036854775807.5", between(MAX)),
-            ("9223372036854775808", (Place::End, Place::End)),
+            ("9223372036854775808", (Endpoint::End, Endpoint::End)),
             ("-9223372036854775808", beside(i64::MIN)),
-            ("-9223372036854775808.1", (Place::Start, Place::Start)),
-            ("9999999999999999999", (Place::End, Place::End)),
-            ("1e19", (Place::End, Place::End)),
-            ("-1e20", (Place::Start, Place::Start)),
-            ("1e99999999999999999999", (Place::End, Place::End)),
+            ("-9223372036854775808.1", (Endpoint::Start, Endpoint::Start)),
+            ("9999999999999999999", (Endpoint::End, Endpoint::End)),
+            ("1e19", (Endpoint::End, Endpoint::End)),
+            ("-1e20", (Endpoint::Start, Endpoint::Start)),
+            ("1e99999999999999999999", (Endpoint::End, Endpoint::End)),
             ("0.00000000000000000001e21", beside(10)),
         ] {
             assert_eq!(of(text, Kind::Int), Ok(expected), "{text}");
         }
-        assert_eq!(beside(MAX).1, Place::End);
-        assert_eq!(beside(i64::MIN).0, Place::Start);
+        assert_eq!(beside(MAX).1, Endpoint::End);
+        assert_eq!(beside(i64::MIN).0, Endpoint::Start);
     }
 
     #[test]
@@ -198,11 +198,11 @@ mod tests {
             ("1970-01-01T00:00:00.00000000100Z", beside(1)),
             ("2262-04-11T23:47:16.854775807Z", beside(i64::MAX)),
             ("2262-04-11T23:47:16.8547758071Z", between(i64::MAX)),
-            ("2262-04-11T23:47:16.854775808Z", (Place::End, Place::End)),
-            ("9999-12-31T23:59:59Z", (Place::End, Place::End)),
+            ("2262-04-11T23:47:16.854775808Z", (Endpoint::End, Endpoint::End)),
+            ("9999-12-31T23:59:59Z", (Endpoint::End, Endpoint::End)),
             ("1677-09-21T00:12:43.145224192Z", beside(i64::MIN)),
-            ("1677-09-21T00:12:43.145224191Z", (Place::Start, Place::Start)),
-            ("0000-01-01T00:00:00Z", (Place::Start, Place::Start)),
+            ("1677-09-21T00:12:43.145224191Z", (Endpoint::Start, Endpoint::Start)),
+            ("0000-01-01T00:00:00Z", (Endpoint::Start, Endpoint::Start)),
         ] {
             assert_eq!(of(&format!("{text:?}"), Kind::Time), Ok(expected), "{text}");
         }

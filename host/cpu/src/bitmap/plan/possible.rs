@@ -21,7 +21,7 @@ use warpath_store::bitmap::column::{Column, Kind};
 
 use super::formula::{Choice, Formula};
 use super::literal::places;
-use super::ranges::{Place, Point, Ranges, Side};
+use super::ranges::{Endpoint, Point, Ranges, Side};
 
 /// The longest string that is compared with a column of texts, in bytes.
 const LONGEST_TEXT: usize = 1 << 10;
@@ -122,9 +122,9 @@ fn value_bounds(op: ComparisonOp, literal: &Literal, column: &Column) -> (Ranges
         return same(if op == ComparisonOp::Ne { Ranges::all() } else { Ranges::none() });
     }
     let Ok((before, behind)) = places(literal, column.kind, &column.name) else { return unknown };
-    let less = || (Place::Start, before.clone());
+    let less = || (Endpoint::Start, before.clone());
     let equal = || (before.clone(), behind.clone());
-    let greater = || (behind.clone(), Place::End);
+    let greater = || (behind.clone(), Endpoint::End);
     let exact = |op| {
         Ranges::new(match op {
             ComparisonOp::Eq => vec![equal()],
@@ -168,7 +168,7 @@ fn replaced(text: &str) -> Ranges {
     let at = |prefix: &str, next: char| {
         let mut text = prefix.to_owned();
         text.push(next);
-        Place::At(Point::Text(text.into()), Side::Before)
+        Endpoint::At(Point::Text(text.into()), Side::Before)
     };
     let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     Ranges::new(ends.map(|end| (at(&text[..end], REPLACEMENT), at(&text[..end], NEXT))).collect())

@@ -59,9 +59,9 @@ pub enum Side {
     Behind,
 }
 
-/// A position between values.
+/// An end of a range: a position between values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Endpoint {
     /// The position before all values.
     Start,
     /// A position beside a value. The position after a number is stored as the position before the next
@@ -71,7 +71,7 @@ pub enum Place {
     End,
 }
 
-impl Place {
+impl Endpoint {
     /// The position before a number.
     pub fn before(number: i64) -> Self {
         if number == i64::MIN { Self::Start } else { Self::At(Point::Number(number), Side::Before) }
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-impl Ord for Place {
+impl Ord for Endpoint {
     fn cmp(&self, other: &Self) -> Ordering {
         match other {
             Self::At(point, side) => self.to(point.key(), *side),
@@ -104,7 +104,7 @@ impl Ord for Place {
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for Endpoint {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -112,7 +112,7 @@ impl PartialOrd for Place {
 
 /// A set of values: ranges from a position to a later position, in order. No two ranges touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ranges(Vec<(Place, Place)>);
+pub struct Ranges(Vec<(Endpoint, Endpoint)>);
 
 /// The share of the values between two bounds for which a condition is true. The bounds themselves are
 /// values.
@@ -126,10 +126,10 @@ pub enum Share {
 
 impl Ranges {
     /// The union of ranges in any order. Ranges that end before they begin are empty.
-    pub fn new(mut ranges: Vec<(Place, Place)>) -> Self {
+    pub fn new(mut ranges: Vec<(Endpoint, Endpoint)>) -> Self {
         ranges.retain(|(from, to)| from < to);
         ranges.sort_unstable();
-        let mut all: Vec<(Place, Place)> = Vec::with_capacity(ranges.len());
+        let mut all: Vec<(Endpoint, Endpoint)> = Vec::with_capacity(ranges.len());
         for (from, to) in ranges {
             match all.last_mut() {
                 Some((_, end)) if from <= *end => {
@@ -150,18 +150,18 @@ impl Ranges {
 
     /// The set of all values.
     pub fn all() -> Self {
-        Self(vec![(Place::Start, Place::End)])
+        Self(vec![(Endpoint::Start, Endpoint::End)])
     }
 
     /// The values that the set does not contain.
     pub fn complement(&self) -> Self {
-        let mut from = Place::Start;
+        let mut from = Endpoint::Start;
         let mut rest = Vec::with_capacity(self.0.len() + 1);
         for (start, end) in &self.0 {
             rest.push((from, start.clone()));
             from = end.clone();
         }
-        rest.push((from, Place::End));
+        rest.push((from, Endpoint::End));
         rest.retain(|(from, to)| from < to);
         Self(rest)
     }
@@ -178,12 +178,12 @@ impl Ranges {
 
     /// The numbers of the set from `least` to `greatest`, as inclusive ranges.
     pub fn numbers(&self, least: i64, greatest: i64) -> Vec<(i64, i64)> {
-        let number = |place: &Place| match place {
-            Place::At(Point::Number(number), _) => Some(*number),
+        let number = |endpoint: &Endpoint| match endpoint {
+            Endpoint::At(Point::Number(number), _) => Some(*number),
             _ => None,
         };
         // A stored position beside a number is always before the number.
-        let range = |(from, to): &(Place, Place)| {
+        let range = |(from, to): &(Endpoint, Endpoint)| {
             let (from, to) = (number(from).unwrap_or(i64::MIN), number(to).map_or(i64::MAX, |next| next - 1));
             (from.max(least), to.min(greatest))
         };
@@ -269,8 +269,8 @@ mod tests {
 
     use super::*;
 
-    fn number(from: i64, to: i64) -> (Place, Place) {
-        (Place::before(from), Place::behind(to))
+    fn number(from: i64, to: i64) -> (Endpoint, Endpoint) {
+        (Endpoint::before(from), Endpoint::behind(to))
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn texts_have_others_between_them() {
-        let at = |text: &str, side| Place::At(Point::Text(text.into()), side);
+        let at = |text: &str, side| Endpoint::At(Point::Text(text.into()), side);
         let b = Ranges::new(vec![(at("b", Side::Before), at("b", Side::Behind))]);
         let share = |set: &Ranges, least: &str, greatest: &str| {
             set.share(Key::Text(least.as_bytes()), Key::Text(greatest.as_bytes()))
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(share(&b, "a", "c"), Share::Unknown);
         assert_eq!((share(&b, "a", "ab"), share(&b, "b\0", "c")), (Share::None, Share::None));
         assert!(b.contains(Key::Text(b"b")) && !b.complement().contains(Key::Text(b"b")));
-        let up_to_b = Ranges::new(vec![(Place::Start, at("b", Side::Behind))]);
+        let up_to_b = Ranges::new(vec![(Endpoint::Start, at("b", Side::Behind))]);
         assert_eq!((share(&up_to_b, "", "b"), share(&up_to_b, "", "ba")), (Share::All, Share::Unknown));
         assert_eq!(Ranges::joined([&up_to_b, &up_to_b.complement()].into_iter(), false), Ranges::all());
         assert_eq!(Ranges::joined([&up_to_b, &b].into_iter(), true), b);

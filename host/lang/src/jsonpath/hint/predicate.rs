@@ -4,7 +4,7 @@ use warpath_core::diagnostic::Span;
 
 use super::super::ast::ComparisonOp;
 use super::super::words::{is_bare, is_blank, is_name_char, quotable, reserved, value_test};
-use super::{Place, bracket_name_help};
+use super::{Context, bracket_name_help};
 
 /// The tokens that may begin a test, for "expected …".
 pub const TESTS: &str = "a path, a column of an index, a literal, a function, `not` or `(`";
@@ -12,13 +12,13 @@ pub const TESTS: &str = "a path, a column of an index, a literal, a function, `n
 pub const COLUMN_VALUES: &str = "a number, a string, `true` or `false`";
 
 /// Returns the position of the value after a comparison operator.
-pub fn compared(of_column: bool, op: ComparisonOp) -> Place {
+pub fn compared(of_column: bool, op: ComparisonOp) -> Context {
     let equal = match op {
         ComparisonOp::Eq => Some(true),
         ComparisonOp::Ne => Some(false),
         _ => None,
     };
-    Place::Value { of_column, equal }
+    Context::Value { of_column, equal }
 }
 
 /// Returns true for a word by which other languages match patterns.
@@ -42,10 +42,10 @@ fn is_for_patterns(word: &str) -> bool {
     WORDS.contains(&word)
 }
 
-impl Place {
+impl Context {
     /// Returns true for a position that only predicates have.
     pub(super) fn is_of_predicate(self) -> bool {
-        use Place::{AfterColumn, AfterLiteral, AfterTest, AfterValue, List, State, Test, Value};
+        use Context::{AfterColumn, AfterLiteral, AfterTest, AfterValue, List, State, Test, Value};
         matches!(
             self,
             Test | AfterColumn | AfterLiteral | Value { .. } | List | AfterValue | State | AfterTest { .. }
@@ -54,27 +54,27 @@ impl Place {
 }
 
 /// Returns the hint for an unexpected token, if there is one.
-pub(super) fn help(text: &str, span: Span, place: Place) -> Option<String> {
+pub(super) fn help(text: &str, span: Span, context: Context) -> Option<String> {
     let token = &text[span.start..span.end];
     let rest = &text[span.start..];
     let first = rest.chars().next();
     let word = token.to_ascii_lowercase();
     let next = text[span.end..].trim_start_matches(is_blank);
-    let fixed = match place {
-        Place::Test => return test_help(&word, first, next),
-        Place::AfterColumn => return after_column_help(&word, first),
-        Place::Value { of_column, equal } => {
+    let fixed = match context {
+        Context::Test => return test_help(&word, first, next),
+        Context::AfterColumn => return after_column_help(&word, first),
+        Context::Value { of_column, equal } => {
             return state_help(&word, of_column, equal)
                 .or_else(|| value_help(token, first?, of_column, next.starts_with('(')));
         }
-        Place::AfterLiteral => match text[..span.start].trim_end_matches(is_blank).ends_with(['"', '\'']) {
+        Context::AfterLiteral => match text[..span.start].trim_end_matches(is_blank).ends_with(['"', '\'']) {
             true => "a column is named without quotes, or in backticks: `lang = \"en\"`",
             false => "`in`, `between` and `is` test a path or a column",
         },
-        Place::List => "the values need parentheses: `lang in (\"en\", \"nl\")`",
-        Place::AfterValue => "values are separated by `,`, and `)` ends them",
-        Place::State => "`is` tests for a state; values are compared with `==`",
-        Place::AfterTest { open } => match (word.as_str(), first) {
+        Context::List => "the values need parentheses: `lang in (\"en\", \"nl\")`",
+        Context::AfterValue => "values are separated by `,`, and `)` ends them",
+        Context::State => "`is` tests for a state; values are compared with `==`",
+        Context::AfterTest { open } => match (word.as_str(), first) {
             ("&", _) => "`and` is written `&&` or `and`",
             ("|", _) => "`or` is written `||` or `or`",
             (")", _) => "there is no `(` for this `)`",

@@ -9,7 +9,7 @@ use super::super::ast::{
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, SelectorKind,
     SingularQuery, SingularStep, SingularStepKind,
 };
-use super::super::hint::{self, Place};
+use super::super::hint::{self, Context};
 use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
 use super::{Parsed, Parser};
 
@@ -113,7 +113,7 @@ impl Parser<'_> {
             Some('(') => self.paren(),
             _ if self.is_predicate() && self.next_is("not") => self.not_word(),
             _ => {
-                let left = self.operand(Place::Operand, expected)?;
+                let left = self.operand(Context::Operand, expected)?;
                 self.comparison_or_test(left)
             }
         }
@@ -127,7 +127,7 @@ impl Parser<'_> {
         let inner = if self.lexer.peek() == Some('(') {
             self.paren()?
         } else {
-            let operand = self.operand(Place::Operand, "an expression after `!`")?;
+            let operand = self.operand(Context::Operand, "an expression after `!`")?;
             self.no_comparison("`!` cannot precede a comparison", |text, op| {
                 let operand = text[start + 1..op].trim_matches(is_blank);
                 format!("put the comparison in parentheses: `!({operand} …)`")
@@ -169,7 +169,7 @@ impl Parser<'_> {
         let right = match left.kind {
             ComparableKind::Column(_) => self.operand(hint::compared(true, op), hint::COLUMN_VALUES)?,
             _ if self.is_predicate() => self.operand(hint::compared(false, op), &expected)?,
-            _ => self.operand(Place::Operand, &expected)?,
+            _ => self.operand(Context::Operand, &expected)?,
         };
         let right = self.value(right, ValueFor::Comparison)?;
         let span = self.lexer.span_from(start);
@@ -191,8 +191,8 @@ impl Parser<'_> {
         self.lexer.blank();
         if !self.lexer.eat(")") {
             return Err(match self.is_predicate() {
-                true => self.unexpected(Place::AfterTest { open: true }, "`and`, `or` or `)`"),
-                false => self.unexpected(Place::AfterExpr, "an operator or `)`"),
+                true => self.unexpected(Context::AfterTest { open: true }, "`and`, `or` or `)`"),
+                false => self.unexpected(Context::AfterExpr, "an operator or `)`"),
             });
         }
         self.leave();
@@ -209,7 +209,7 @@ impl Parser<'_> {
 
     // The first part of a comparison-expr or test-expr, or a function-argument:
     // literal / filter-query / function-expr
-    pub(super) fn operand(&mut self, place: Place, expected: &str) -> Parsed<Operand> {
+    pub(super) fn operand(&mut self, context: Context, expected: &str) -> Parsed<Operand> {
         let start = self.lexer.at();
         let kind = match self.lexer.peek() {
             Some('\'' | '"') => LiteralKind::String(self.lexer.string()?),
@@ -264,7 +264,7 @@ impl Parser<'_> {
                     break;
                 }
                 if !self.lexer.eat(",") {
-                    return Err(self.unexpected(Place::AfterExpr, "`,` or `)`"));
+                    return Err(self.unexpected(Context::AfterExpr, "`,` or `)`"));
                 }
                 self.lexer.blank();
                 expected = "an argument after `,`";
@@ -282,7 +282,7 @@ impl Parser<'_> {
         if matches!(self.lexer.peek(), Some('(' | '!')) {
             return Err(logical_argument(function, Span::new(start, start + 1)));
         }
-        let operand = self.operand(Place::Argument, expected)?;
+        let operand = self.operand(Context::Argument, expected)?;
         let end = self.lexer.at();
         self.lexer.blank();
         let op_start = self.lexer.at();
@@ -496,7 +496,7 @@ impl Parser<'_> {
 
     /// Returns the error for a word at `start` that has no meaning here.
     #[inline(never)]
-    fn unexpected_word(&mut self, start: usize, word: &str, place: Place, expected: &str) -> Diagnostic {
+    fn unexpected_word(&mut self, start: usize, word: &str, context: Context, expected: &str) -> Diagnostic {
         let end = self.lexer.at();
         self.lexer.blank();
         if Function::named(word).is_some() && self.lexer.peek() == Some('(') {
@@ -508,7 +508,7 @@ impl Parser<'_> {
             .with_help(format!("write `{word}(…)`"));
         }
         self.lexer.rewind(start);
-        self.unexpected(place, expected)
+        self.unexpected(context, expected)
     }
 
     #[inline(never)]

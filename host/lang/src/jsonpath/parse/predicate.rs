@@ -22,7 +22,7 @@ use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind, LogicalExpr,
     LogicalExprKind, State, ValueTest, ValueTestKind,
 };
-use super::super::hint::{self, Place};
+use super::super::hint::{self, Context};
 use super::super::words::{is_digit, is_name_char, quotable, quote, reserved, value_test, word};
 use super::filter::{Function, Operand};
 use super::{Parsed, Parser};
@@ -50,7 +50,7 @@ fn parsed(text: &str, of_value: bool) -> Result<LogicalExpr, Diagnostic> {
     let mut parser = Parser::new(text, MAX_PREDICATE_DEPTH);
     parser.of_value = of_value;
     parser.predicate().map_err(|error| {
-        let error = hint::explain(text, error, parser.place);
+        let error = hint::explain(text, error, parser.context);
         let message = error.message.replace("the end of the query", "the end of the expression");
         Diagnostic { message, ..error }
     })
@@ -64,8 +64,8 @@ impl<'q> Parser<'q> {
         if self.lexer.rest().is_empty() {
             return Ok(expr);
         }
-        let place = Place::AfterTest { open: false };
-        Err(self.unexpected(place, "`and`, `or` or the end of the expression"))
+        let context = Context::AfterTest { open: false };
+        Err(self.unexpected(context, "`and`, `or` or the end of the expression"))
     }
 
     /// Returns true outside of all filters, where the expression is a predicate.
@@ -132,7 +132,7 @@ impl<'q> Parser<'q> {
 
     /// Parses an operand that is neither a string nor a number.
     #[inline(never)]
-    pub(super) fn predicate_operand(&mut self, place: Place, expected: &str) -> Parsed<Operand> {
+    pub(super) fn predicate_operand(&mut self, context: Context, expected: &str) -> Parsed<Operand> {
         let start = self.lexer.at();
         match self.lexer.peek() {
             Some('$') => return self.filter_query().map(Operand::Query),
@@ -157,10 +157,10 @@ impl<'q> Parser<'q> {
                 }
                 Ok(Operand::Column(ColumnName { name: word.to_owned(), span: self.lexer.span_from(start) }))
             }
-            _ => {
-                Err(self
-                    .unexpected(if matches!(place, Place::Operand) { Place::Test } else { place }, expected))
-            }
+            _ => Err(self.unexpected(
+                if matches!(context, Context::Operand) { Context::Test } else { context },
+                expected,
+            )),
         }
     }
 
@@ -196,7 +196,7 @@ impl<'q> Parser<'q> {
             return Diagnostic::new(DiagnosticKind::WhiteSpace, span, message)
                 .with_help(format!("write `{column}(…)`"));
         }
-        self.unexpected(Place::AfterColumn, "an operator, `in`, `between` or `is`")
+        self.unexpected(Context::AfterColumn, "an operator, `in`, `between` or `is`")
     }
 
     /// Checks a comparison of a column, and puts the column on the left. Any other comparison is returned
@@ -225,9 +225,9 @@ impl<'q> Parser<'q> {
     }
 
     /// Returns the error for an operand that has been read and is not `expected`.
-    fn unexpected_at(&mut self, span: Span, place: Place, expected: &str) -> Diagnostic {
+    fn unexpected_at(&mut self, span: Span, context: Context, expected: &str) -> Diagnostic {
         self.lexer.rewind(span.start);
-        self.unexpected(place, expected)
+        self.unexpected(context, expected)
     }
 
     /// Returns true if a word comes next that begins the rest of a value-test.
@@ -260,7 +260,7 @@ impl<'q> Parser<'q> {
     #[inline(never)]
     pub(super) fn value_test(&mut self, start: usize, subject: Comparable) -> Parsed<LogicalExpr> {
         if let ComparableKind::Literal(_) = subject.kind {
-            return Err(self.unexpected(Place::AfterLiteral, "an operator after the literal"));
+            return Err(self.unexpected(Context::AfterLiteral, "an operator after the literal"));
         }
         let is_column = matches!(subject.kind, ComparableKind::Column(_));
         let (not, kind);
@@ -275,16 +275,16 @@ impl<'q> Parser<'q> {
             if self.keyword("in") {
                 kind = ValueTestKind::In(self.values(is_column)?);
             } else if self.keyword("between") {
-                let place = Place::Value { of_column: is_column, equal: None };
-                let least = self.literal(is_column, place, "the least value after `between`")?;
+                let context = Context::Value { of_column: is_column, equal: None };
+                let least = self.literal(is_column, context, "the least value after `between`")?;
                 self.lexer.blank();
                 if !self.keyword("and") {
-                    return Err(self.unexpected(Place::Elsewhere, "`and` and the greatest value"));
+                    return Err(self.unexpected(Context::Elsewhere, "`and` and the greatest value"));
                 }
-                let greatest = self.literal(is_column, place, "the greatest value after `and`")?;
+                let greatest = self.literal(is_column, context, "the greatest value after `and`")?;
                 kind = ValueTestKind::Between(least, greatest);
             } else {
-                return Err(self.unexpected(Place::Elsewhere, "`in` or `between` after `not`"));
+                return Err(self.unexpected(Context::Elsewhere, "`in` or `between` after `not`"));
             }
         }
         let span = self.lexer.span_from(start);
@@ -299,8 +299,8 @@ impl<'q> Parser<'q> {
         let found = State::ALL.into_iter().find(|state| self.keyword(state.as_str()));
         let Some(state) = found else {
             return Err(match is_column {
-                true => self.unexpected(Place::State, "`missing`, `null`, `other`, `nan` or `value`"),
-                false => self.unexpected(Place::State, "`missing` or `null`"),
+                true => self.unexpected(Context::State, "`missing`, `null`, `other`, `nan` or `value`"),
+                false => self.unexpected(Context::State, "`missing` or `null`"),
             });
         };
         match &subject.kind {
@@ -330,29 +330,29 @@ impl<'q> Parser<'q> {
     fn values(&mut self, of_column: bool) -> Parsed<Vec<Literal>> {
         self.lexer.blank();
         if !self.lexer.eat("(") {
-            return Err(self.unexpected(Place::List, "`(` and values after `in`"));
+            return Err(self.unexpected(Context::List, "`(` and values after `in`"));
         }
-        let place = Place::Value { of_column, equal: None };
+        let context = Context::Value { of_column, equal: None };
         let expected = if of_column { hint::COLUMN_VALUES } else { "a literal" };
         let mut values = Vec::new();
         loop {
-            values.push(self.literal(of_column, place, expected)?);
+            values.push(self.literal(of_column, context, expected)?);
             self.lexer.blank();
             if self.lexer.eat(")") {
                 return Ok(values);
             }
             if !self.lexer.eat(",") {
-                return Err(self.unexpected(Place::AfterValue, "`,` or `)`"));
+                return Err(self.unexpected(Context::AfterValue, "`,` or `)`"));
             }
         }
     }
 
     /// Parses a literal. No value of a column is null.
-    fn literal(&mut self, of_column: bool, place: Place, expected: &str) -> Parsed<Literal> {
+    fn literal(&mut self, of_column: bool, context: Context, expected: &str) -> Parsed<Literal> {
         self.lexer.blank();
-        match self.operand(place, expected)? {
+        match self.operand(context, expected)? {
             Operand::Literal(literal) if !(of_column && literal.kind == LiteralKind::Null) => Ok(literal),
-            other => Err(self.unexpected_at(other.span(), place, expected)),
+            other => Err(self.unexpected_at(other.span(), context, expected)),
         }
     }
 }
