@@ -10,7 +10,7 @@ use warpath_shared::units::TILE_BYTES;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
-use crate::oracle::query::Found;
+use crate::oracle::query::LineMatch;
 use crate::random::{self, Rng};
 
 /// Paths to evaluate over every text outside `tests/data`.
@@ -71,7 +71,7 @@ pub fn check_index(backend: &dyn Backend, text: &[u8], levels: u32) -> Result<()
 
 /// Checks the properties of every match, for any record: it has bytes, is on one line, and has no white space
 /// around it.
-fn within_reason(text: &[u8], (_, start, end): Found) -> Result<()> {
+fn within_reason(text: &[u8], (_, start, end): LineMatch) -> Result<()> {
     let value = &text[start as usize..end as usize];
     let (Some(first), Some(last)) = (value.first(), value.last()) else {
         bail!("a match without bytes at {start}")
@@ -83,7 +83,7 @@ fn within_reason(text: &[u8], (_, start, end): Found) -> Result<()> {
 }
 
 /// The matches of each path, with lines and offsets in the whole text.
-fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<Found>> {
+fn flatten(answer: &Answer, paths: usize) -> Vec<Vec<LineMatch>> {
     let mut all = vec![Vec::new(); paths];
     let mut first_line = 0;
     for piece in &answer.pieces {
@@ -138,8 +138,8 @@ pub fn check_queries(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
         // Lines that are JSON must match the oracle. Other lines must match the CPU, and must be within
         // reason.
         let want = oracle::query::query(text, &faults, path);
-        let known = |found: &&Found| want.not_json.binary_search(&found.0).is_err();
-        let got: Vec<Found> = found.iter().filter(known).copied().collect();
+        let known = |found: &&LineMatch| want.not_json.binary_search(&found.0).is_err();
+        let got: Vec<LineMatch> = found.iter().filter(known).copied().collect();
         ensure!(
             got == want.found,
             "{path}: {} matches, not {}; first difference {:?} on {}",
@@ -182,7 +182,7 @@ fn check_rows(
     text: &[u8],
     queries: &[Query],
     program: &Program,
-    (found, answer): (&[Vec<Found>], &Answer),
+    (found, answer): (&[Vec<LineMatch>], &Answer),
     fault: Option<u32>,
 ) -> Result<()> {
     let (mut records, mut first_line) = (Vec::new(), 0);
@@ -314,11 +314,11 @@ fn check_texts(
     text: &[u8],
     program: &Program,
     form: TextForm,
-    found: &[Found],
+    found: &[LineMatch],
     faults: &[u32],
 ) -> Result<()> {
     let answer = backend.answer(text, program, Want::default().text(form))?;
-    let write = |found: &mut dyn Iterator<Item = &Found>| {
+    let write = |found: &mut dyn Iterator<Item = &LineMatch>| {
         found.fold(Vec::new(), |mut all, (_, start, end)| {
             answer::text::append(&text[*start as usize..*end as usize], form, &mut all);
             all.push(b'\n');

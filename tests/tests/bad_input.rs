@@ -20,11 +20,8 @@ fn engine(backend: &Arc<dyn Backend>, on_error: OnError) -> Engine {
     Engine::builder().backend(backend.clone()).on_error(on_error).build().unwrap()
 }
 
-/// A match: its line, and its bytes.
-type Found = (u64, Vec<u8>);
-
-/// The matches of a path, and the error at which they ended.
-fn ask(engine: &Engine, text: &[u8], path: &str) -> (Vec<Found>, Option<Error>) {
+/// The line and the bytes of each match of a path, and the error at which the matches ended.
+fn ask(engine: &Engine, text: &[u8], path: &str) -> (Vec<(u64, Vec<u8>)>, Option<Error>) {
     let query = Query::compile(path).unwrap();
     let input = engine.reader("text", Cursor::new(text.to_vec()));
     let (mut found, mut failed) = (Vec::new(), None);
@@ -227,7 +224,7 @@ fn a_member_stands_behind_any_separator_or_bracket() {
         (r#"[{"c":1,"b":2}]"#, &["2"]),
     ];
     for (line, want) in lines {
-        let want: Vec<Found> = want.iter().map(|value| (1, value.as_bytes().to_vec())).collect();
+        let want: Vec<_> = want.iter().map(|value| (1, value.as_bytes().to_vec())).collect();
         for backend in backends() {
             let (found, failed) = ask(&engine(&backend, OnError::Fail), line.as_bytes(), "$[0].b");
             assert!(failed.is_none(), "{line}: {failed:?}");
@@ -293,7 +290,7 @@ fn a_record_longer_than_a_partition_is_one_record() -> Result<()> {
             ensure!(failed.is_none(), "{failed:?}");
             let string = format!("\"{}\"", "x\\\"".repeat(5_000));
             let want = [(1, "1"), (2, &string), (3, "2"), (4, &string)];
-            let want: Vec<Found> = want.map(|(line, value)| (line, value.as_bytes().to_vec())).into();
+            let want = want.map(|(line, value)| (line, value.as_bytes().to_vec())).to_vec();
             ensure!(found == want, "{}: partitions of {size}", backend.name());
         }
     }

@@ -72,13 +72,11 @@ fn program(paths: &[&str]) -> Program {
     Program::new(&queries).unwrap()
 }
 
-/// A match: its path's number, its line, its bytes in the input, its normalised path, and its text.
-type Found = (usize, u64, u64, u64, String, Vec<u8>);
-
 /// All results for an input, line by line.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct All {
-    matches: Vec<Found>,
+    /// For each match the number of its path, its line, its bytes, its normalised path, and its text.
+    matches: Vec<(usize, u64, u64, u64, String, Vec<u8>)>,
     records: Vec<u64>,
     /// Errors, and the lines that they speak of.
     skipped: Vec<(u64, String, Vec<u8>)>,

@@ -27,10 +27,10 @@ pub fn backends() -> [Arc<dyn Backend>; 2] {
 }
 
 /// A match: its input, line, bytes in the input, and text.
-pub type Found = (String, u64, (u64, u64), Vec<u8>);
+pub type SourceMatch = (String, u64, (u64, u64), Vec<u8>);
 
 /// The matches, and the error at which they ended.
-pub fn found(hits: Hits) -> (Vec<Found>, Option<String>) {
+pub fn found(hits: Hits) -> (Vec<SourceMatch>, Option<String>) {
     let (mut found, mut failed) = (Vec::new(), None);
     for hit in hits {
         match hit {

@@ -38,10 +38,10 @@ impl OneFile {
 }
 
 /// A match: its bytes in the file, its normalised path, and its text on one line.
-type Found = ((u64, u64), String, Vec<u8>);
+type PathMatch = ((u64, u64), String, Vec<u8>);
 
 /// The matches, and the error in place of them.
-fn ask(engine: &Engine, sources: Vec<Source>, query: &Query) -> (Vec<Found>, Option<String>) {
+fn ask(engine: &Engine, sources: Vec<Source>, query: &Query) -> (Vec<PathMatch>, Option<String>) {
     let (mut found, mut failed) = (Vec::new(), None);
     for hit in engine.input(sources).query(query).unwrap() {
         match hit {
@@ -84,7 +84,7 @@ fn on_one_line(text: &[u8]) -> Vec<u8> {
 }
 
 /// The oracle's matches in a document without a fault.
-fn wanted(text: &[u8], path: &str) -> Vec<Found> {
+fn wanted(text: &[u8], path: &str) -> Vec<PathMatch> {
     let line = on_one_line(text);
     let found = |(range, path): (std::ops::Range<usize>, String)| {
         ((range.start as u64, range.end as u64), path, line[range].to_vec())
@@ -110,7 +110,7 @@ fn check(
     workers: usize,
     file: &Path,
     query: &Query,
-    want: &(Vec<Found>, Option<String>),
+    want: &(Vec<PathMatch>, Option<String>),
 ) {
     let engine = engine(backend, size, workers);
     let sources = || vec![Source::File(file.to_owned())];

@@ -11,17 +11,15 @@ use warpath_tests::twigs::{Doc, Node};
 
 use crate::common::backends;
 
-/// A match: the number of its query, its range in the record, and its normalised path.
-type Found = (usize, (usize, usize), String);
-
-/// The matches in a record, or the line and byte of its fault with the kind.
-type Outcome = Result<Vec<Found>, (u64, u64, String)>;
+/// The matches in a record, each with the number of its query, its range and its normalised path; or the line
+/// and byte of the record's fault with the kind.
+type Outcome = Result<Vec<(usize, (usize, usize), String)>, (u64, u64, String)>;
 
 fn outcome(found: Result<Matches<'_>, Error>, record: &[u8]) -> Outcome {
     match found {
         Ok(matches) => {
             let count = matches.len();
-            let found: Vec<Found> = matches
+            let found: Vec<_> = matches
                 .map(|found| {
                     assert_eq!(found.bytes(), &record[found.range()]);
                     (found.query(), (found.range().start, found.range().end), found.path())

@@ -184,12 +184,10 @@ fn fails(error: impl std::fmt::Debug) -> TestCaseError {
     TestCaseError::fail(format!("{error:?}"))
 }
 
-/// A match as the iterator gives it: line, offsets, bytes.
-type Found = (u64, (u64, u64), Vec<u8>);
-
 #[derive(Debug)]
 struct Asked {
-    found: Vec<Found>,
+    /// The line, the offsets and the bytes of each match.
+    found: Vec<(u64, (u64, u64), Vec<u8>)>,
     error: Option<Error>,
     stats: Stats,
 }
@@ -380,7 +378,7 @@ proptest! {
                 let line = first.line as u64 + 1;
                 prop_assert_eq!((record.line, record.byte), (line, first.fault.at as u64 + 1));
                 prop_assert_eq!((record.kind, record.name.as_str()), (first.fault.kind, "text"));
-                let before: Vec<Found> =
+                let before: Vec<_> =
                     skipped.found.iter().filter(|(at, ..)| *at < line).cloned().collect();
                 prop_assert_eq!(&failed.found, &before);
                 prop_assert_eq!(failed.stats.matches, before.len() as u64);

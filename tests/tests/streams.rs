@@ -22,7 +22,7 @@ use warpath_tests::data::{FILES, file};
 use warpath_tests::oracle;
 use warpath_tests::results::{WantedColumn, compare_columns, every_type};
 
-use crate::common::{Found, device, found, gzip};
+use crate::common::{SourceMatch, device, found, gzip};
 
 /// The CPU, an emulated device with several queues, and two such devices.
 fn backends() -> Vec<Arc<dyn Backend>> {
@@ -37,7 +37,7 @@ fn engine(backend: &Arc<dyn Backend>, size: usize, workers: usize, on_error: OnE
 }
 
 /// The matches, and the error at which they ended.
-fn ask(engine: &Engine, sources: Vec<Source>, path: &str) -> (Vec<Found>, Option<String>) {
+fn ask(engine: &Engine, sources: Vec<Source>, path: &str) -> (Vec<SourceMatch>, Option<String>) {
     found(engine.input(sources).query(&Query::compile(path).unwrap()).unwrap())
 }
 

@@ -26,7 +26,7 @@ use super::index::{Builder, Piece as TextPiece, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};
 use super::plan::Plan;
-use super::scan::{Found, Scan, skip_space};
+use super::scan::{BlockValue, Scan, skip_space};
 use super::short::{Looked, Short};
 use super::tape::{Piece as TreePiece, TapeMemory};
 use super::way::{Records, Way};
@@ -297,7 +297,7 @@ struct AnywhereMemory {
     batch: Batch,
     words: Words,
     short: Short,
-    found: Vec<Found>,
+    found: Vec<BlockValue>,
     /// The number of records that were decided by their shapes, for tests.
     decided: u64,
 }
@@ -345,7 +345,7 @@ impl Work for Anywhere<'_> {
                         }
                         sink.begin_record();
                         sink.base = 0;
-                        for Found { block, start, end, .. } in &*found {
+                        for BlockValue { block, start, end, .. } in &*found {
                             for path in &plan.blocks[*block].paths {
                                 sink.emit(*path, Node { start: *start, end: *end, level: 0 });
                             }
@@ -447,7 +447,7 @@ impl Worker<'_> {
     /// Evaluates the predicate of the program over the values that were found in a regular record. `values`
     /// is memory that is used again.
     #[inline(always)]
-    fn passes(&self, plan: &Plan, found: &[Found], values: &mut Vec<Option<Node>>) -> bool {
+    fn passes(&self, plan: &Plan, found: &[BlockValue], values: &mut Vec<Option<Node>>) -> bool {
         let Some(guard) = &plan.guard else { return true };
         guard.begin(values);
         for found in found {
@@ -460,8 +460,8 @@ impl Worker<'_> {
 
     /// Evaluates the rest of the program over a value that was found in a regular record.
     #[inline(always)]
-    fn found<S: Simd>(&mut self, simd: S, plan: &Plan, found: &Found) {
-        let Found { block, start, end, container } = *found;
+    fn found<S: Simd>(&mut self, simd: S, plan: &Plan, found: &BlockValue) {
+        let BlockValue { block, start, end, container } = *found;
         let block = &plan.blocks[block];
         match block.rest {
             Some(pc) if container => {

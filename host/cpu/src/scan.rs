@@ -29,9 +29,9 @@ use super::batch::{Batch, Brackets};
 use super::plan::{Block, Plan};
 use super::short::{Looked, Short};
 
-/// A value that was found, with the block for it.
+/// A value, and the block of the plan that selects it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct BlockValue {
     /// The block of the plan.
     pub block: usize,
     /// The offset of its first byte.
@@ -67,7 +67,7 @@ pub(super) struct Scan {
 struct Walk {
     frames: Vec<Frame>,
     /// The values found in the record, in the order of their ends.
-    found: Vec<Found>,
+    found: Vec<BlockValue>,
     /// A value that is not a container and whose end has not been found yet: its block and its start.
     pending: Option<(usize, PartOffset)>,
 }
@@ -197,7 +197,7 @@ impl Scan {
     }
 
     /// The values found in the last record, in the order of their ends.
-    pub(super) fn found(&self) -> &[Found] {
+    pub(super) fn found(&self) -> &[BlockValue] {
         &self.walk.found
     }
 
@@ -507,7 +507,7 @@ impl Walk {
         if let Some((block, start)) = self.pending.take()
             && let Some((start, end)) = trim(start, end as PartOffset, |at| text[at as usize])
         {
-            self.found.push(Found { block, start, end, container: false });
+            self.found.push(BlockValue { block, start, end, container: false });
         }
     }
 
@@ -522,7 +522,7 @@ impl Walk {
             Some(_) => false,
         };
         if plan.blocks[block].wants_value() {
-            self.found.push(Found { block, start, end: end as PartOffset, container: true });
+            self.found.push(BlockValue { block, start, end: end as PartOffset, container: true });
         }
         regular.then_some((next + 1).min(text.len()))
     }

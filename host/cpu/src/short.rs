@@ -28,7 +28,7 @@ use warpath_shared::units::{PartOffset, WORD_BYTES};
 
 use super::batch::Batch;
 use super::plan::Plan;
-use super::scan::{Found, are_well, skip_space};
+use super::scan::{BlockValue, are_well, skip_space};
 use super::shape::{Brackets, MOST, Shape, Shapes};
 
 /// An open container whose members are looked for.
@@ -87,7 +87,7 @@ pub(super) struct Short {
     gathered: Gathered,
     frames: Vec<Frame>,
     /// The values of names at any depth, each after the number of the bracket that opens its container.
-    values: Vec<(u8, Found)>,
+    values: Vec<(u8, BlockValue)>,
 }
 
 impl Default for Short {
@@ -132,7 +132,7 @@ impl Short {
         text: &[u8],
         start: usize,
         plan: &Plan,
-        found: &mut Vec<Found>,
+        found: &mut Vec<BlockValue>,
     ) -> Looked {
         let Self { names, shapes, gathered, frames, values } = self;
         let Some(mut word) = batch.word_of(start) else { return Looked::Beyond };
@@ -211,7 +211,7 @@ impl Short {
         }
         if plan.blocks[0].wants_value() {
             let (start, end) = (start as PartOffset, last as PartOffset + 1);
-            found.push(Found { block: 0, start, end, container: true });
+            found.push(BlockValue { block: 0, start, end, container: true });
         }
         Looked::Ended(next)
     }
@@ -288,7 +288,7 @@ impl Record<'_> {
         simd: S,
         colons: Colons<'_>,
         frames: &mut Vec<Frame>,
-        found: &mut Vec<Found>,
+        found: &mut Vec<BlockValue>,
     ) -> bool {
         let Self { text, plan, shape, .. } = *self;
         frames.clear();
@@ -338,7 +338,12 @@ impl Record<'_> {
                         return false;
                     }
                     if wanted.wants_value() {
-                        found.push(Found { block, start: from, end: at as PartOffset + 1, container: true });
+                        found.push(BlockValue {
+                            block,
+                            start: from,
+                            end: at as PartOffset + 1,
+                            container: true,
+                        });
                     }
                     if *open == b'{' && !wanted.names.is_empty() {
                         frames.push(top);
@@ -350,7 +355,7 @@ impl Record<'_> {
                 Some(b',' | b':' | b'}' | b']' | b'\n') | None => return false,
                 Some(_) if wanted.wants_scalar() => {
                     let Some(end) = self.scalar_end(start) else { return false };
-                    found.push(Found { block, start: from, end: end as PartOffset, container: false });
+                    found.push(BlockValue { block, start: from, end: end as PartOffset, container: false });
                 }
                 Some(_) => {}
             }
@@ -365,7 +370,12 @@ impl Record<'_> {
     /// Finds the values of the plan's names at any depth, in the order of their containers. A container has
     /// one value for a name. Returns false if the record has to be evaluated by its tree.
     #[inline(always)]
-    fn walk_anywhere<S: Simd>(&self, simd: S, colons: Colons<'_>, values: &mut Vec<(u8, Found)>) -> bool {
+    fn walk_anywhere<S: Simd>(
+        &self,
+        simd: S,
+        colons: Colons<'_>,
+        values: &mut Vec<(u8, BlockValue)>,
+    ) -> bool {
         let Self { text, plan, shape, .. } = *self;
         values.clear();
         for (colon, rank) in colons {
@@ -385,7 +395,7 @@ impl Record<'_> {
             };
             let Some(end) = end else { return false };
             let (start, end) = (start as PartOffset, end as PartOffset);
-            let value = Found { block: name.block, start, end, container: is_container };
+            let value = BlockValue { block: name.block, start, end, container: is_container };
             let after = values.iter().rposition(|(other, _)| *other <= container);
             values.insert(after.map_or(0, |before| before + 1), (container, value));
         }

@@ -7,7 +7,7 @@ use warpath_answer::stage::Stage;
 use warpath_core::error::Error;
 use warpath_cpu::twig::encode::Encoder;
 use warpath_cpu::twig::standing::{
-    CpuTwigs, DocumentFault, Documents, Found, Snapshot, TwigForm, TwigWorker,
+    CpuTwigs, DocumentFault, DocumentMatches, Documents, Snapshot, TwigForm, TwigWorker,
 };
 use warpath_shared::twig::Matched;
 
@@ -59,15 +59,19 @@ fn made<'a, S>(
 }
 
 impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
-    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error> {
+    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<DocumentMatches, Error> {
         let Self { queue, cpu, lines, .. } = self;
         let stage = made(lines, subscriptions, || {
             let (twigs, names) = subscriptions.arrays();
             TwigLinesStage::new(queue.queue()?, twigs, names)
         })?;
         let LinesMatched { matched, unfit, faults, lines } = stage.run(text)?;
-        let mut found =
-            Found { lines: lines as u32, pairs: subscriptions.pairs(&matched), faults, ..Found::default() };
+        let mut found = DocumentMatches {
+            lines: lines as u32,
+            pairs: subscriptions.pairs(&matched),
+            faults,
+            ..DocumentMatches::default()
+        };
         ask_unfit(subscriptions, cpu, text, unfit, &mut found);
         Ok(found)
     }
@@ -77,7 +81,7 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
         subscriptions: &Arc<Snapshot>,
         texts: &[&[u8]],
         documents: Documents,
-    ) -> Result<Vec<Result<Found, DocumentFault>>, Error> {
+    ) -> Result<Vec<Result<DocumentMatches, DocumentFault>>, Error> {
         let mut found = vec![None; texts.len()];
         let mut to_read: Vec<usize> = (0..texts.len()).collect();
         if documents == Documents::Xml {
@@ -90,13 +94,13 @@ impl<A: Accelerator> TwigWorker for DeviceTwigs<A> {
         self.read_by_host(subscriptions, texts, &to_read, documents, &mut found)?;
         Ok(found
             .into_iter()
-            .map(|found| found.unwrap_or_else(|| Ok(Found::of_document([].into_iter()))))
+            .map(|found| found.unwrap_or_else(|| Ok(DocumentMatches::of_document([].into_iter()))))
             .collect())
     }
 }
 
 /// The results of documents that are known so far.
-type Answers = [Option<Result<Found, DocumentFault>>];
+type Answers = [Option<Result<DocumentMatches, DocumentFault>>];
 
 /// The largest XML document that the device reads; the host reads larger ones. One thread of the device reads
 /// all events of a document, at about 20 MB/s, which is fast only for thousands of documents.
@@ -167,7 +171,7 @@ impl<A: Accelerator> DeviceTwigs<A> {
                 Ok(true) => encoder.finish(*number as u32),
                 Ok(false) => {
                     encoder.abandon();
-                    found[*number] = Some(Ok(Found::of_blank()));
+                    found[*number] = Some(Ok(DocumentMatches::of_blank()));
                 }
                 Err(fault) => {
                     encoder.abandon();
@@ -201,7 +205,7 @@ impl<A: Accelerator> DeviceTwigs<A> {
 fn put(subscriptions: &Snapshot, matched: &[Matched], number: impl Fn(usize) -> usize, found: &mut Answers) {
     for pairs in subscriptions.pairs(matched).chunk_by(|a, b| a.0 == b.0) {
         let numbers = pairs.iter().map(|(_, number)| *number);
-        found[number(pairs[0].0 as usize)] = Some(Ok(Found::of_document(numbers)));
+        found[number(pairs[0].0 as usize)] = Some(Ok(DocumentMatches::of_document(numbers)));
     }
 }
 
@@ -211,7 +215,7 @@ fn ask_unfit(
     cpu: &mut CpuTwigs,
     text: &[u8],
     mut unfit: Vec<u32>,
-    found: &mut Found,
+    found: &mut DocumentMatches,
 ) {
     if unfit.is_empty() {
         return;
@@ -219,7 +223,7 @@ fn ask_unfit(
     unfit.sort_unstable();
     let mut matcher = subscriptions.matcher();
     let mut unfit = unfit.into_iter().peekable();
-    let mut of_cpu = Found::default();
+    let mut of_cpu = DocumentMatches::default();
     let mut start = 0;
     let ends = memchr::memchr_iter(b'\n', text).map(|newline| newline + 1).chain([text.len()]);
     for (line, end) in (0..).zip(ends) {

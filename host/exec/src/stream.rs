@@ -68,7 +68,7 @@ use crate::input::Text;
 use crate::trace::Span;
 
 pub use batch::{Batch, LocatedRecord};
-pub use digest::{Digest, Found};
+pub use digest::{Digest, PieceResults};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;

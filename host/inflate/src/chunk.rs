@@ -89,7 +89,7 @@ enum Next {
 }
 
 /// A chunk whose position was found by a search.
-pub struct Found {
+pub struct FoundChunk {
     pub start: Start,
     pub text: Text,
     pub end: End,
@@ -97,7 +97,7 @@ pub struct Found {
 
 /// Searches a part for a position, and decodes from there. `Err` with the memory if there is no position, if
 /// the text is too long, or if too much was decoded at positions that are no headers.
-pub fn search(raw: &Raw, number: usize, part: &Part, memory: Memory) -> Result<Found, Memory> {
+pub fn search(raw: &Raw, number: usize, part: &Part, memory: Memory) -> Result<FoundChunk, Memory> {
     let mut input = Input::new(raw, number, part.offset);
     let text = Text::unknown(memory);
     let mut decoder = Decoder { text, inflater: Inflater::default(), has_proof: false, is_searched: true };
@@ -107,7 +107,9 @@ pub fn search(raw: &Raw, number: usize, part: &Part, memory: Memory) -> Result<F
         let next = if matches!(start, Start::Member(_)) { Next::Header } else { Next::Blocks };
         match decoder.run(&mut input, bit, next, 8 * part.end(), None) {
             Some(End::At(Position::Within(..))) => break,
-            Some(end) => return Ok(Found { start: start.plus(8 * part.offset), text: decoder.text, end }),
+            Some(end) => {
+                return Ok(FoundChunk { start: start.plus(8 * part.offset), text: decoder.text, end });
+            }
             None => {
                 wasted += ATTEMPT_BYTES + decoder.text.len();
                 if wasted > TEXT_BYTES {

@@ -21,7 +21,7 @@ use std::thread::{self, JoinHandle};
 
 use crc32fast::Hasher;
 
-use crate::chunk::{End, Found, Position, decode, search};
+use crate::chunk::{End, FoundChunk, Position, decode, search};
 use crate::find::Start;
 use crate::member::{Fault, Trailer};
 use crate::raw::Raw;
@@ -99,7 +99,7 @@ struct Front {
 enum Search {
     Running,
     /// The offset of the part's end, and what was found in it.
-    Done(u64, Option<Box<Found>>),
+    Done(u64, Option<Box<FoundChunk>>),
 }
 
 /// A text with the checksums of its pieces, which end with the members.
@@ -399,7 +399,7 @@ impl Shared {
     /// Accepts chunks, as far as they follow each other, and wakes threads.
     fn advance(&self, mut state: MutexGuard<'_, State>) {
         while let Some((found, window)) = state.accept() {
-            let Found { start, text, end } = *found;
+            let FoundChunk { start, text, end } = *found;
             let (position, last) = self.after(end);
             if let Some(position) = &position {
                 self.raw.count((position.bit() - start.bit()) / 8, text.len() as u64);
@@ -447,7 +447,7 @@ impl State {
     }
 
     /// The next chunk that was found by a search, if it begins at the front. Else decides how to go on.
-    fn accept(&mut self) -> Option<(Box<Found>, Vec<u8>)> {
+    fn accept(&mut self) -> Option<(Box<FoundChunk>, Vec<u8>)> {
         loop {
             let position = self.front.position.as_ref().filter(|_| !self.front.has_ended)?;
             match self.parts.get_mut(&self.front.part) {

@@ -131,7 +131,7 @@ impl State {
                         self.next += 1;
                         let text = batch.match_text(piece, found);
                         let (number, line, start) = (self.piece, found.line, found.start);
-                        return Found { batch, piece, number, text, line, start }
+                        return MatchView { batch, piece, number, text, line, start }
                             .give(py, representation)
                             .map(Some);
                     }
@@ -154,7 +154,7 @@ impl State {
 }
 
 /// A match of a batch.
-struct Found<'a> {
+struct MatchView<'a> {
     batch: &'a Batch<'static>,
     piece: &'a Piece,
     /// The number of the piece.
@@ -166,7 +166,7 @@ struct Found<'a> {
     start: u32,
 }
 
-impl Found<'_> {
+impl MatchView<'_> {
     /// The match as Python gets it.
     fn give<'py>(&self, py: Python<'py>, representation: &Representation) -> PyResult<Bound<'py, PyAny>> {
         Ok(match representation {

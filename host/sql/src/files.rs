@@ -53,7 +53,7 @@ pub struct FilesTable {
 }
 
 /// A file of a table, and the keys and values of its folders.
-struct Found {
+struct ListedFile {
     object: ObjectMeta,
     folders: Vec<(String, String)>,
 }
@@ -183,7 +183,7 @@ fn enough(files: &[PartitionedFile], limit: usize) -> usize {
 }
 
 /// The files that a name means, in the order of their names.
-fn list(name: &Path, has_filename: bool) -> Result<Vec<Found>> {
+fn list(name: &Path, has_filename: bool) -> Result<Vec<ListedFile>> {
     let base = base(name);
     let sources = Source::named(name, FolderFiles::Json).map_err(|error| external(error.into()))?;
     let paths = sources.into_iter().filter_map(|source| match source {
@@ -211,7 +211,7 @@ fn base(name: &Path) -> PathBuf {
     name.components().take_while(is_plain).collect()
 }
 
-fn found(path: &Path, base: &Path) -> Result<Found> {
+fn found(path: &Path, base: &Path) -> Result<ListedFile> {
     let failed = |error: std::io::Error| plan_datafusion_err!("{}: {error}", path.display());
     let metadata = fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
@@ -236,7 +236,7 @@ fn found(path: &Path, base: &Path) -> Result<Found> {
         let (key, value) = part.to_str()?.split_once('=')?;
         (!key.is_empty()).then(|| (key.to_owned(), decoded(value)))
     });
-    Ok(Found { object, folders: folders.collect() })
+    Ok(ListedFile { object, folders: folders.collect() })
 }
 
 /// A value in the name of a folder, whose `%3A` and the like are characters.
@@ -259,7 +259,7 @@ fn decoded(value: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| value.to_owned())
 }
 
-impl Found {
+impl ListedFile {
     /// The values of the folders with these keys; `None` if the file is not in such folders.
     fn values(&self, keys: &[String]) -> Option<Vec<ScalarValue>> {
         let value = |key: &String| {
@@ -271,7 +271,7 @@ impl Found {
 }
 
 /// The keys of the folders that all files are in, in the order of the first file's.
-fn keys(found: &[Found]) -> Vec<String> {
+fn keys(found: &[ListedFile]) -> Vec<String> {
     let mut seen = HashSet::new();
     let of_first = found.first().map_or(&[][..], |first| &first.folders[..]);
     let in_all = |key: &String| found.iter().all(|file| file.folders.iter().any(|(of, _)| of == key));

@@ -54,12 +54,12 @@ fn is_line(field: &Field) -> bool {
 }
 
 /// A reference to a value: the names that lead to it from the record, and its field in the table.
-pub struct Found {
+pub struct FieldPath {
     pub names: Vec<String>,
     pub field: FieldRef,
 }
 
-impl Found {
+impl FieldPath {
     /// The reference that an expression is; `None` for other expressions, and for partition columns.
     pub fn of(expr: &Arc<dyn PhysicalExpr>, fields: &Fields) -> Option<Self> {
         if let Some(column) = expr.downcast_ref::<Column>() {
@@ -162,7 +162,7 @@ impl Paths {
         expr: &Arc<dyn PhysicalExpr>,
         fields: &Fields,
     ) -> Result<Option<Arc<dyn PhysicalExpr>>> {
-        if let Some(found) = Found::of(expr, fields) {
+        if let Some(found) = FieldPath::of(expr, fields) {
             let declared = found.field.data_type();
             let Some(data_type) = read_as(declared) else {
                 let name = found.field.name();
@@ -182,7 +182,7 @@ impl Paths {
         }
         let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() else { return Ok(None) };
         let [text, path] = call.args() else { return Ok(None) };
-        let (Some(found), Some(path)) = (Found::of(text, fields), text_of(path)) else { return Ok(None) };
+        let (Some(found), Some(path)) = (FieldPath::of(text, fields), text_of(path)) else { return Ok(None) };
         if !is_line(&found.field) {
             return Ok(None);
         }

@@ -38,7 +38,7 @@ use warpath::Predicate;
 use warpath::columns::json_text;
 use warpath_lang::jsonpath::{ComparisonOp, LiteralKind, LogicalExpr, SingularQuery, State};
 
-use crate::paths::Found;
+use crate::paths::FieldPath;
 use crate::reader::external;
 
 /// An expression that is true of every record for which a condition has an outcome.
@@ -134,7 +134,7 @@ impl Columns<'_> {
     }
 
     fn boolean(&self, expr: &Arc<dyn PhysicalExpr>, value: bool) -> Option<Condition> {
-        let found = Found::of(expr, self.fields)?;
+        let found = FieldPath::of(expr, self.fields)?;
         let is_boolean = *found.field.data_type() == DataType::Boolean;
         let path = SingularQuery::of_names(found.names);
         let expr = LogicalExpr::compare(path, ComparisonOp::Eq, LiteralKind::Bool(value));
@@ -173,7 +173,7 @@ impl Columns<'_> {
         outcome: bool,
     ) -> Option<Condition> {
         let op = if outcome { op } else { negated(op) };
-        let Found { names, field } = Found::of(column, self.fields)?;
+        let FieldPath { names, field } = FieldPath::of(column, self.fields)?;
         let path = SingularQuery::of_names(names);
         let compare = |op, literal: &LiteralKind| LogicalExpr::compare(path.clone(), op, literal.clone());
         // `!=` is true of a record without the value, and no condition of SQL is.
@@ -225,7 +225,7 @@ impl Columns<'_> {
 
     /// Records in which a column has a value, or has none.
     fn presence(&self, column: &Arc<dyn PhysicalExpr>, is_there: bool) -> Option<Condition> {
-        let Found { names, field } = Found::of(column, self.fields)?;
+        let FieldPath { names, field } = FieldPath::of(column, self.fields)?;
         let path = SingularQuery::of_names(names);
         let is_number = *field.data_type() == DataType::Int64 || *field.data_type() == DataType::Boolean;
         let is_exact = self.are_of_all_records && is_number;

@@ -13,13 +13,13 @@ use super::syntax::{Segment, Selector};
 use super::{filter, grammar, path};
 
 /// A match: line, start, end.
-pub type Found = (u32, u32, u32);
+pub type LineMatch = (u32, u32, u32);
 
 /// The matches of one query, and the lines that the oracle cannot evaluate.
 #[derive(Debug, Default)]
 pub struct Answered {
     /// The matches on all lines that are JSON.
-    pub found: Vec<Found>,
+    pub found: Vec<LineMatch>,
     /// The lines that have no fault but are not JSON. The oracle has no result for them.
     pub not_json: Vec<u32>,
 }

@@ -107,7 +107,7 @@ impl<'a> Paths<'a> {
             b'}' | b']' => drop(self.open.pop()),
             b',' => match self.open.last_mut() {
                 Some(Child::Element(index)) => *index += 1,
-                Some(place) => *place = Child::Member { begin: at + 1, name: None },
+                Some(child) => *child = Child::Member { begin: at + 1, name: None },
                 None => {}
             },
             b':' => {

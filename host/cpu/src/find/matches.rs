@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use warpath_answer::answer::path::Paths;
 use warpath_core::json::{self, Malformed};
-use warpath_shared::kernel::Match as Found;
+use warpath_shared::kernel;
 
 use crate::lease::Lease;
 use crate::record::RecordMemory;
@@ -82,13 +82,13 @@ impl<'r> Matches<'r> {
     }
 
     #[inline]
-    fn list(&self, query: usize) -> &[Found] {
+    fn list(&self, query: usize) -> &[kernel::Match] {
         let list = self.memory.matches().get(query).filter(|_| query < self.queries);
         list.map_or(&[], Vec::as_slice)
     }
 
     #[inline]
-    fn found(&self, query: usize, found: &Found) -> Match<'r> {
+    fn found(&self, query: usize, found: &kernel::Match) -> Match<'r> {
         let base = self.memory.base();
         Match {
             record: self.record,

@@ -431,8 +431,9 @@ fn short_records_are_decided_by_their_shapes() {
                     at = line_end(text, at);
                     continue;
                 };
-                let text =
-                    |found: &Found| String::from_utf8_lossy(&text[found.start as usize..found.end as usize]);
+                let text = |found: &BlockValue| {
+                    String::from_utf8_lossy(&text[found.start as usize..found.end as usize])
+                };
                 values.extend(found.iter().map(|found| (found.block, text(found).into_owned())));
                 (ended, at) = (ended + 1, next);
             }

@@ -137,7 +137,7 @@ impl Standing {
 
 /// The matches of some documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct DocumentMatches {
     /// The number of lines, blank and faulty ones included. It is 1 for an input that is one document.
     pub lines: u32,
     /// Pairs of a line and a subscription that its record matches. Both are numbered from 0; pairs are in
@@ -149,7 +149,7 @@ pub struct Found {
     pub is_blank: bool,
 }
 
-impl Found {
+impl DocumentMatches {
     /// The result for an input that is one document and matches these subscriptions.
     pub fn of_document(numbers: impl Iterator<Item = u32>) -> Self {
         Self { lines: 1, pairs: numbers.map(|number| (0, number)).collect(), ..Self::default() }
@@ -177,7 +177,7 @@ pub trait TwigWorker {
     ///
     /// # Errors
     /// [`Error::Device`] if a device fails. A malformed record is not an error here, but part of the result.
-    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error>;
+    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<DocumentMatches, Error>;
 
     /// Matches texts that are one document each. Returns for each text its matches, or the fault in it. JSON
     /// texts have no newlines.
@@ -189,7 +189,7 @@ pub trait TwigWorker {
         subscriptions: &Arc<Snapshot>,
         texts: &[&[u8]],
         documents: Documents,
-    ) -> Result<Vec<Result<Found, DocumentFault>>, Error>;
+    ) -> Result<Vec<Result<DocumentMatches, DocumentFault>>, Error>;
 }
 
 /// A device that matches documents against subscriptions.
@@ -253,9 +253,9 @@ impl CpuTwigs {
     }
 
     /// Matches some lines, of which the first has number `found.lines`. Does not change `found.lines`.
-    pub fn add_lines(&mut self, matcher: &mut Matcher<'_>, text: &[u8], found: &mut Found) {
+    pub fn add_lines(&mut self, matcher: &mut Matcher<'_>, text: &[u8], found: &mut DocumentMatches) {
         let first = found.lines;
-        let Found { pairs, faults, .. } = found;
+        let DocumentMatches { pairs, faults, .. } = found;
         self.0.read(text, matcher, |matcher, line, ended| {
             let line = first + line as u32;
             match ended {
@@ -268,8 +268,8 @@ impl CpuTwigs {
 }
 
 impl TwigWorker for CpuTwigs {
-    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<Found, Error> {
-        let (mut matcher, mut found, mut rest) = (subscriptions.matcher(), Found::default(), text);
+    fn lines(&mut self, subscriptions: &Arc<Snapshot>, text: &[u8]) -> Result<DocumentMatches, Error> {
+        let (mut matcher, mut found, mut rest) = (subscriptions.matcher(), DocumentMatches::default(), text);
         while !rest.is_empty() {
             let near = LINES_BYTES.min(rest.len());
             let end = memchr::memchr(b'\n', &rest[near - 1..]).map_or(rest.len(), |newline| near + newline);
@@ -287,16 +287,16 @@ impl TwigWorker for CpuTwigs {
         subscriptions: &Arc<Snapshot>,
         texts: &[&[u8]],
         documents: Documents,
-    ) -> Result<Vec<Result<Found, DocumentFault>>, Error> {
+    ) -> Result<Vec<Result<DocumentMatches, DocumentFault>>, Error> {
         let mut matcher = subscriptions.matcher();
         let ask = |text: &&[u8]| {
             matcher.reset();
             let read = self.read(text, documents, &mut matcher);
             read.map(|is_there| {
                 if is_there {
-                    Found::of_document(matcher.found().map(|number| number as u32))
+                    DocumentMatches::of_document(matcher.found().map(|number| number as u32))
                 } else {
-                    Found::of_blank()
+                    DocumentMatches::of_blank()
                 }
             })
         };

@@ -13,7 +13,7 @@ use warpath_lang::program::{Program, Query};
 use warpath_shared::units::LineIx;
 
 use super::sorter::{Sorted, Sorter};
-use crate::stream::{Digest, Found};
+use crate::stream::{Digest, PieceResults};
 
 /// A column by which rows are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Digest for SortRows {
     }
 
     /// Makes [`KeyedRows`].
-    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
         let (mut rows, mut cells) = (KeyedRows::default(), Vec::new());
         for (number, piece) in found.iter().enumerate() {
             let lines = piece.rows.split_inclusive(|byte| *byte == b'\n');

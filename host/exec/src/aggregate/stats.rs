@@ -13,7 +13,7 @@ use super::fraction::Fraction;
 use super::sorter::Sorter;
 use super::sum::ExactSum;
 use super::tally::lines;
-use crate::stream::{Digest, Found};
+use crate::stream::{Digest, PieceResults};
 
 /// Describes the values of some paths, path by path.
 pub struct Describe {
@@ -34,7 +34,7 @@ impl Digest for Describe {
     }
 
     /// Makes a [`Described`].
-    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
         let mut described: Vec<Part> = (0..self.paths).map(|_| Part::default()).collect();
         for piece in found {
             for (part, matches) in described.iter_mut().zip(&piece.matches) {

@@ -11,7 +11,7 @@ use warpath_lang::program::Query;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
-use crate::stream::{Digest, Found};
+use crate::stream::{Digest, PieceResults};
 
 /// Ends each value of a combination. Neither values nor records contain it.
 const END: u8 = b'\n';
@@ -47,7 +47,7 @@ impl Tally {
     }
 
     /// Counts the values of the only path.
-    fn of_path(&self, found: &[Found<'_>]) -> Tallied {
+    fn of_path(&self, found: &[PieceResults<'_>]) -> Tallied {
         let (mut counts, mut missing) = (Counts::default(), 0);
         for (number, piece) in found.iter().enumerate() {
             let matches = piece.matches.first().copied().unwrap_or_default();
@@ -67,7 +67,7 @@ impl Tally {
     }
 
     /// Counts the combinations of values of several paths.
-    fn of_paths(&self, found: &[Found<'_>]) -> Tallied {
+    fn of_paths(&self, found: &[PieceResults<'_>]) -> Tallied {
         let (mut text, mut ends) = (Vec::new(), Vec::new());
         for (number, piece) in found.iter().enumerate() {
             let mut next = vec![0; self.paths];
@@ -113,7 +113,7 @@ impl Digest for Tally {
     }
 
     /// Makes a [`Tallied`].
-    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
         Box::new(if self.paths == 1 { self.of_path(found) } else { self.of_paths(found) })
     }
 }

@@ -18,11 +18,11 @@ pub trait Digest: Send + Sync {
     fn want(&self) -> Want;
 
     /// Digests the results for one text, piece by piece.
-    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync>;
+    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync>;
 }
 
 /// The results of a piece.
-pub struct Found<'a> {
+pub struct PieceResults<'a> {
     /// The text of the piece. Matches are offsets in it.
     pub text: &'a [u8],
     /// The number of lines, as [`Piece::lines`].
@@ -35,7 +35,7 @@ pub struct Found<'a> {
     pub rows: &'a [u8],
 }
 
-impl<'a> Found<'a> {
+impl<'a> PieceResults<'a> {
     fn of(text: &'a [u8], piece: &'a Piece, end: LineIx, rows: usize) -> Self {
         let records = piece.records.partition_point(|line| *line < end);
         let before = |list: &'a Vec<Match>| &list[..list.partition_point(|found| found.line < end)];
@@ -68,7 +68,7 @@ pub(super) fn digest(
         let fault = piece.faults.first().filter(|_| on_error == OnError::Fail);
         let end = fault.map_or(LineIx::MAX, |fault| fault.line);
         let rows = fault.and(piece.rows_before_fault).unwrap_or(piece.rows.len());
-        found.push(Found::of(text, piece, end, rows));
+        found.push(PieceResults::of(text, piece, end, rows));
         if fault.is_some() {
             break;
         }

@@ -13,7 +13,7 @@ use warpath_core::pool::stream::Turn;
 use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 use warpath_cpu::twig::standing::{
-    self, DocumentFault, Documents, Found, Snapshot, Standing, TwigWorker, fault_of,
+    self, DocumentFault, DocumentMatches, Documents, Snapshot, Standing, TwigWorker, fault_of,
 };
 use warpath_lang::program::{Program, Query};
 use warpath_plan::{Evaluated, Format, Purpose};
@@ -47,7 +47,7 @@ pub struct TwigTask {
 pub struct Matching {
     /// The subscriptions at the time of the evaluation.
     subscriptions: Arc<Snapshot>,
-    found: Result<Found, DocumentFault>,
+    found: Result<DocumentMatches, DocumentFault>,
 }
 
 impl Task for TwigTask {
@@ -102,7 +102,7 @@ impl Task for TwigTask {
         for text in texts {
             let mut found = match broken(text) {
                 Some(fault) => Err(DocumentFault::Json(fault)),
-                None => found.next().unwrap_or_else(|| Ok(Found::of_document([].into_iter()))),
+                None => found.next().unwrap_or_else(|| Ok(DocumentMatches::of_document([].into_iter()))),
             };
             if let Ok(of_document) = &mut found {
                 self.restrict(text.bytes(), of_document)?;
@@ -120,7 +120,7 @@ impl TwigTask {
     /// Removes the matches of documents for which the predicate is not true. The host evaluates it, on the
     /// documents that match any subscription. Such a document is malformed if the predicate needs a tree, and
     /// the document has none.
-    fn restrict(&self, text: &[u8], found: &mut Found) -> Result<(), Error> {
+    fn restrict(&self, text: &[u8], found: &mut DocumentMatches) -> Result<(), Error> {
         let Some(program) = &self.only else { return Ok(()) };
         if found.pairs.is_empty() {
             return Ok(());
@@ -164,7 +164,7 @@ impl TwigTask {
 }
 
 /// Marks lines as faulty that are not JSON by all of RFC 8259, in UTF-8.
-fn check_strictly(text: &[u8], found: &mut Found) {
+fn check_strictly(text: &[u8], found: &mut DocumentMatches) {
     found.faults = strict::faults(text);
     let mut faulty = found.faults.iter().map(|fault| fault.line).peekable();
     found.pairs.retain(|(line, _)| {

@@ -229,8 +229,8 @@ impl<'q> Parser<'q> {
 
     /// Returns the error for a next token that is not `expected`.
     #[inline(never)]
-    fn unexpected(&mut self, place: Context, expected: &str) -> Diagnostic {
-        self.place = place;
+    fn unexpected(&mut self, context: Context, expected: &str) -> Diagnostic {
+        self.context = context;
         let (kind, span, found) = words::found(self.text, self.lexer.at());
         Diagnostic::new(kind, span, format!("expected {expected}, found {found}"))
     }

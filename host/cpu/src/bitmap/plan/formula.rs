@@ -14,7 +14,7 @@ use warpath_lang::jsonpath::{
 };
 use warpath_store::bitmap::column::{Bin, Column, Holds};
 
-use super::literal::places;
+use super::literal::endpoints;
 use super::ranges::{Endpoint, Key, Ranges, Share};
 
 /// The condition on a column: the set of values and states for which a test is true.
@@ -210,7 +210,7 @@ pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice),
     };
     let at = find(name, columns)?;
     let column = &columns[at];
-    let beside = |literal: &Literal| places(literal, column.kind, &column.name);
+    let beside = |literal: &Literal| endpoints(literal, column.kind, &column.name);
     let is_not = |not: bool, values: Ranges| if not { values.complement() } else { values };
     let choice = match condition {
         Ok((op, literal)) => {

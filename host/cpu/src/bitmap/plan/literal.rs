@@ -14,7 +14,7 @@ use warpath_store::bitmap::value::number::Number;
 use super::ranges::{Endpoint, Point, Side, double};
 
 /// The positions immediately before and after a literal, among the values of a kind.
-pub fn places(literal: &Literal, kind: Kind, column: &str) -> Result<(Endpoint, Endpoint), Diagnostic> {
+pub fn endpoints(literal: &Literal, kind: Kind, column: &str) -> Result<(Endpoint, Endpoint), Diagnostic> {
     let wrong = |wanted: &str| {
         let found = match &literal.kind {
             LiteralKind::Number(_) => "a number",
@@ -119,7 +119,7 @@ mod tests {
             panic!("{literal} is no literal");
         };
         let ComparableKind::Literal(literal) = &test.right.kind else { panic!("{literal} is no literal") };
-        places(literal, kind, "x")
+        endpoints(literal, kind, "x")
     }
 
     fn between(number: i64) -> (Endpoint, Endpoint) {

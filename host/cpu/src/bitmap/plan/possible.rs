@@ -20,7 +20,7 @@ use warpath_lang::jsonpath::{
 use warpath_store::bitmap::column::{Column, Kind};
 
 use super::formula::{Choice, Formula};
-use super::literal::places;
+use super::literal::endpoints;
 use super::ranges::{Endpoint, Point, Ranges, Side};
 
 /// The longest string that is compared with a column of texts, in bytes.
@@ -121,7 +121,7 @@ fn value_bounds(op: ComparisonOp, literal: &Literal, column: &Column) -> (Ranges
     if !comparable {
         return same(if op == ComparisonOp::Ne { Ranges::all() } else { Ranges::none() });
     }
-    let Ok((before, behind)) = places(literal, column.kind, &column.name) else { return unknown };
+    let Ok((before, behind)) = endpoints(literal, column.kind, &column.name) else { return unknown };
     let less = || (Endpoint::Start, before.clone());
     let equal = || (before.clone(), behind.clone());
     let greater = || (behind.clone(), Endpoint::End);

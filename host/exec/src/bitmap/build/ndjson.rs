@@ -15,7 +15,7 @@ use warpath_store::bitmap::value::raw::Raw;
 
 use super::{ColumnSpec, LeftOut, Opened, Watch, build_parts, check_names, records_of};
 use crate::engine::Engine;
-use crate::stream::{Batch, Digest, Found};
+use crate::stream::{Batch, Digest, PieceResults};
 
 /// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;
@@ -136,7 +136,7 @@ impl Digest for Columns {
         Want::default().matches(true).records(true)
     }
 
-    fn digest(&self, found: &[Found<'_>]) -> Box<dyn Any + Send + Sync> {
+    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
         let mut columns: Vec<Raw> = self.kinds.iter().map(|kind| Raw::new(*kind)).collect();
         let (mut rows, mut no_records) = (0_u64, Vec::new());
         for piece in found {

@@ -214,7 +214,7 @@ impl Parser<'_> {
         let kind = match self.lexer.peek() {
             Some('\'' | '"') => LiteralKind::String(self.lexer.string()?),
             Some('-' | '0'..='9') => LiteralKind::Number(self.number()?.to_owned()),
-            _ if self.is_predicate() => return self.predicate_operand(place, expected),
+            _ if self.is_predicate() => return self.predicate_operand(context, expected),
             Some('@' | '$') => return self.filter_query().map(Operand::Query),
             Some(c) if is_name_first(c) => {
                 let word = self.lexer.word().unwrap_or_default();
@@ -225,10 +225,10 @@ impl Parser<'_> {
                     "true" => LiteralKind::Bool(true),
                     "false" => LiteralKind::Bool(false),
                     "null" => LiteralKind::Null,
-                    _ => return Err(self.unexpected_word(start, word, place, expected)),
+                    _ => return Err(self.unexpected_word(start, word, context, expected)),
                 }
             }
-            _ => return Err(self.unexpected(place, expected)),
+            _ => return Err(self.unexpected(context, expected)),
         };
         Ok(Operand::Literal(Literal { kind, span: self.lexer.span_from(start) }))
     }
