@@ -123,7 +123,7 @@ pub mod schema {
     #[cfg(feature = "arrow")]
     pub use warpath_store::schema::arrow::ArrowOptions;
     pub use warpath_store::schema::{
-        Change, Difference, First, Kind, Position, SchemaNode, SchemaRow, SchemaTree, Step, Text, diff,
+        Change, Difference, First, JsonType, Position, SchemaNode, SchemaRow, SchemaTree, Step, Text, diff,
         json_schema, rows,
     };
     #[cfg(feature = "arrow")]

@@ -6,7 +6,7 @@ use warpath_shared::query::compare::{Decimal, Decoder, Reader, relate_numbers, r
 use warpath_shared::query::document::{Node, Text};
 use warpath_shared::query::value::{compares, equals, is_string, string_equals};
 use warpath_shared::view::View;
-use warpath_tests::oracle::json::{self, Kind, Number};
+use warpath_tests::oracle::json::{self, Content, Number};
 use warpath_tests::random::Rng;
 
 /// Bytes as the text of a document, in which no others are looked at.
@@ -22,7 +22,7 @@ impl Text for Bytes {
 struct Value {
     text: Bytes,
     node: Node,
-    kind: Kind,
+    kind: Content,
 }
 
 impl Value {
@@ -37,7 +37,7 @@ impl Value {
     fn malformed((before, after): (&str, &str), value: &str) -> Self {
         let (start, end) = (before.len() as u32, (before.len() + value.len()) as u32);
         let text = Bytes([before, value, after].concat().into_bytes());
-        Self { text, node: Node { start, end, level: 0 }, kind: Kind::Null }
+        Self { text, node: Node { start, end, level: 0 }, kind: Content::Null }
     }
 
     fn reader(&self) -> Reader<'_, Bytes> {
@@ -60,13 +60,13 @@ impl Value {
 }
 
 /// A literal of a program between bytes of others: its test, and all bytes.
-fn literal(kind: &Kind, before: &[u8], after: &[u8]) -> (Test, Vec<u8>) {
+fn literal(kind: &Content, before: &[u8], after: &[u8]) -> (Test, Vec<u8>) {
     let mut test = Test { offset: before.len() as u32, ..Test::default() };
     let (kind, bytes) = match kind {
-        Kind::Null => (LiteralKind::Null, &b""[..]),
-        Kind::Bool(false) => (LiteralKind::False, &b""[..]),
-        Kind::Bool(true) => (LiteralKind::True, &b""[..]),
-        Kind::Number(number) => {
+        Content::Null => (LiteralKind::Null, &b""[..]),
+        Content::Bool(false) => (LiteralKind::False, &b""[..]),
+        Content::Bool(true) => (LiteralKind::True, &b""[..]),
+        Content::Number(number) => {
             let (negative, digits, exponent) = number.parts();
             test.negative = negative.into();
             if !digits.is_empty() {
@@ -74,20 +74,20 @@ fn literal(kind: &Kind, before: &[u8], after: &[u8]) -> (Test, Vec<u8>) {
             }
             (LiteralKind::Number, digits.as_bytes())
         }
-        Kind::String(bytes) => (LiteralKind::String, &bytes[..]),
-        Kind::Array(_) | Kind::Object(_) => panic!("no literal"),
+        Content::String(bytes) => (LiteralKind::String, &bytes[..]),
+        Content::Array(_) | Content::Object(_) => panic!("no literal"),
     };
     (test.kind, test.len) = (kind as u32, bytes.len() as u32);
     (test, [before, bytes, after].concat())
 }
 
 /// The relation between two values, by the oracle.
-fn relation_of(left: &Kind, right: &Kind) -> u32 {
+fn relation_of(left: &Content, right: &Content) -> u32 {
     let ordering = match (left, right) {
-        (Kind::Number(left), Kind::Number(right)) => left.cmp(right),
-        (Kind::String(left), Kind::String(right)) => left.cmp(right),
-        (Kind::Bool(left), Kind::Bool(right)) if left == right => return relation::EQUAL,
-        (Kind::Null, Kind::Null) => return relation::EQUAL,
+        (Content::Number(left), Content::Number(right)) => left.cmp(right),
+        (Content::String(left), Content::String(right)) => left.cmp(right),
+        (Content::Bool(left), Content::Bool(right)) if left == right => return relation::EQUAL,
+        (Content::Null, Content::Null) => return relation::EQUAL,
         _ => return relation::UNRELATED,
     };
     [relation::LESS, relation::EQUAL, relation::GREATER][(ordering as i8 + 1) as usize]
@@ -135,7 +135,9 @@ const NUMBERS: &str = "
 const AROUND_NUMBERS: [(&str, &str); 4] = [("", ""), ("-", "5"), ("1", ".5"), ("5e-", "e9")];
 
 fn check_numbers(left: &Value, right: &Value, what: &str) {
-    let (Kind::Number(a), Kind::Number(b)) = (&left.kind, &right.kind) else { panic!("{what}: no numbers") };
+    let (Content::Number(a), Content::Number(b)) = (&left.kind, &right.kind) else {
+        panic!("{what}: no numbers")
+    };
     let want = relation_of(&left.kind, &right.kind);
     assert_eq!(relate_numbers(left.number().unwrap(), right.number().unwrap()), want, "{what}");
     check_literal(left, literal(&right.kind, b"15", b"05"), want, what);
@@ -206,8 +208,8 @@ fn counts_compare_as_numbers() {
         let of_count = || Decimal::of_count(Reader::text(&text, View::from_slice(&[])), count);
         for &other in &counts {
             let want = relation_of(
-                &Kind::Number(Number::parse(&count.to_string())),
-                &Kind::Number(Number::parse(&other.to_string())),
+                &Content::Number(Number::parse(&count.to_string())),
+                &Content::Number(Number::parse(&other.to_string())),
             );
             for (spelling, want) in [
                 (other.to_string(), want),
@@ -227,7 +229,7 @@ fn counts_compare_as_numbers() {
 
 #[test]
 fn what_is_no_number_compares_with_none() {
-    let literals = ["0", "1", "10", "15", "-1", "1e5"].map(|number| Kind::Number(Number::parse(number)));
+    let literals = ["0", "1", "10", "15", "-1", "1e5"].map(|number| Content::Number(Number::parse(number)));
     for text in [
         "-", ".", "-.", "e1", ".e1", "-e5", "1e", "1E", "1e+", "1e-", "10e-", "1ee1", "1e1e1", "1e1.0",
         "1..0", "1.0.", "1.0.0", "+1", "--1", "1-1", "1-", "1 ", "1/", "1:", "0x1", "1e/", "1e:", "1e1/",
@@ -336,7 +338,7 @@ fn strings_are_their_code_points() {
     for string in strings() {
         for around in AROUND_STRINGS {
             let value = Value::new(around, &quoted(&string));
-            let Kind::String(want) = &value.kind else { panic!("{string}") };
+            let Content::String(want) = &value.kind else { panic!("{string}") };
             assert_eq!(value.decoded(), *want, "{string}");
             // Without its quotes it ends where the text does.
             let bare = Value::malformed((around.0, around.1), &string);
@@ -353,11 +355,11 @@ fn strings_compare_by_their_code_points() {
         .map(|(string, around)| Value::new(*around, &quoted(string)))
         .collect();
     for (left, a) in values.iter().zip(&strings) {
-        let Kind::String(said) = &left.kind else { panic!("{a}") };
+        let Content::String(said) = &left.kind else { panic!("{a}") };
         for (right, b) in values.iter().zip(&strings) {
             let want = relation_of(&left.kind, &right.kind);
             assert_eq!(relate_strings(left.string(), right.string()), want, "{a} and {b}");
-            let Kind::String(bytes) = &right.kind else { panic!("{b}") };
+            let Content::String(bytes) = &right.kind else { panic!("{b}") };
             // Literals are text, in which no surrogate is.
             if std::str::from_utf8(bytes).is_err() {
                 continue;
@@ -434,7 +436,7 @@ fn values_of_several_kinds_compare_with_literals() {
     for around in [("", ""), ("l", "l"), ("\"", "e\""), ("n", "e")] {
         for a in values {
             let left = Value::new(around, a);
-            assert_eq!(is_string(&left.text, left.node), matches!(left.kind, Kind::String(_)), "{a}");
+            assert_eq!(is_string(&left.text, left.node), matches!(left.kind, Content::String(_)), "{a}");
             for b in values {
                 let right = Value::new(around, b);
                 let want = relation_of(&left.kind, &right.kind);

@@ -15,7 +15,7 @@ use warpath_tests::conformance;
 use warpath_tests::data;
 use warpath_tests::oracle;
 use warpath_tests::oracle::grammar;
-use warpath_tests::oracle::json::{self, Kind, Number};
+use warpath_tests::oracle::json::{self, Content, Number};
 use warpath_tests::oracle::syntax::{Comparable, Logical, Operator, Query as Tree, Segment, Selector};
 use warpath_tests::random::{self, Rng};
 
@@ -123,14 +123,14 @@ fn the_kernels_agree_with_the_cpu() -> Result<()> {
 /// 9535's selector takes the first. A number that equals no double becomes another number.
 fn reads_alike(written: &json::Value, read: &Value) -> bool {
     match (&written.kind, read) {
-        (Kind::Array(written), Value::Array(read)) => {
+        (Content::Array(written), Value::Array(read)) => {
             written.iter().zip(read).all(|(written, read)| reads_alike(written, read))
         }
-        (Kind::Object(written), Value::Object(read)) => {
+        (Content::Object(written), Value::Object(read)) => {
             written.len() == read.len()
                 && written.iter().zip(read).all(|((_, written), (_, read))| reads_alike(written, read))
         }
-        (Kind::Number(written), Value::Number(read)) => *written == Number::parse(&read.to_string()),
+        (Content::Number(written), Value::Number(read)) => *written == Number::parse(&read.to_string()),
         _ => true,
     }
 }

@@ -47,9 +47,9 @@ const MAX_DEPTH: usize = 1024;
 /// The most zeros that are written after the digits of an integer.
 const MAX_ZEROS: i64 = 21;
 
-/// Kinds of keys, in their order.
+/// Types of keys, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum KeyType {
     /// No value.
     Missing,
     /// `null`.
@@ -70,8 +70,8 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
-    /// The kind of the first value of a key; `None` for bytes that are not a key.
+impl KeyType {
+    /// The type of the first value of a key; `None` for bytes that are not a key.
     #[must_use]
     pub fn of(key: &[u8]) -> Option<Self> {
         Some(match *key.first()? {
@@ -475,10 +475,10 @@ mod tests {
     #[test]
     fn values_that_are_too_deep_have_a_key_too() {
         let deep = "[".repeat(2000) + &"]".repeat(2000);
-        assert_eq!(Kind::of(&key(&deep)), Some(Kind::Other));
+        assert_eq!(KeyType::of(&key(&deep)), Some(KeyType::Other));
         assert_eq!(text(&deep), deep);
         let fits = "[".repeat(1024) + &"]".repeat(1024);
-        assert_eq!(Kind::of(&key(&fits)), Some(Kind::Array));
+        assert_eq!(KeyType::of(&key(&fits)), Some(KeyType::Array));
     }
 
     #[test]

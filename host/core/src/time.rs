@@ -131,11 +131,11 @@ impl Unit {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
     text: String,
-    kind: Kind,
+    notation: Notation,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum Notation {
     Unit(Unit),
     Items(Vec<Item<'static>>),
 }
@@ -149,7 +149,7 @@ impl Format {
     pub fn new(text: &str) -> Result<Self, String> {
         let units = "`s`, `ms`, `us`, `ns` or a format of strftime such as `%Y-%m-%d %H:%M:%S`";
         if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.name() == text) {
-            return Ok(Self { text: text.to_owned(), kind: Kind::Unit(unit) });
+            return Ok(Self { text: text.to_owned(), notation: Notation::Unit(unit) });
         }
         let items = StrftimeItems::new(text).parse_to_owned();
         let items = items.map_err(|_| format!("it has an unknown `%` specifier; expected {units}"))?;
@@ -163,7 +163,7 @@ impl Format {
                     .to_owned(),
             );
         }
-        let format = Self { text: text.to_owned(), kind: Kind::Items(items) };
+        let format = Self { text: text.to_owned(), notation: Notation::Items(items) };
         if !format.reads_what_it_writes() {
             return Err("it does not give an instant; expected the year, month and day, with hours also \
                         minutes, and no two numbers of any length in a row"
@@ -181,7 +181,7 @@ impl Format {
         let Some(instant) = DateTime::from_timestamp(SAMPLE.0, SAMPLE.1) else { return false };
         let mut written = String::new();
         let is_written = write!(written, "{}", instant.format_with_items(items.iter())).is_ok();
-        is_written && Self { text: String::new(), kind: Kind::Items(items) }.read(&written).is_some()
+        is_written && Self { text: String::new(), notation: Notation::Items(items) }.read(&written).is_some()
     }
 
     /// The format as written.
@@ -193,9 +193,9 @@ impl Format {
     /// The unit of numbers, unless this is a format of texts.
     #[must_use]
     pub fn unit(&self) -> Option<Unit> {
-        match self.kind {
-            Kind::Unit(unit) => Some(unit),
-            Kind::Items(_) => None,
+        match self.notation {
+            Notation::Unit(unit) => Some(unit),
+            Notation::Items(_) => None,
         }
     }
 
@@ -203,9 +203,9 @@ impl Format {
     /// gives the start of the day. A text of a [`Unit`] is a number.
     #[must_use]
     pub fn read(&self, text: &str) -> Option<Instant> {
-        let items = match &self.kind {
-            Kind::Unit(unit) => return number_in(text, *unit),
-            Kind::Items(items) => items,
+        let items = match &self.notation {
+            Notation::Unit(unit) => return number_in(text, *unit),
+            Notation::Items(items) => items,
         };
         let mut parsed = Parsed::new();
         parse(&mut parsed, text, items.iter()).ok()?;

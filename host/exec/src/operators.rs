@@ -653,7 +653,7 @@ impl<'a> Input<'a> {
     ///
     /// ```
     /// use warpath::Engine;
-    /// use warpath::schema::Kind;
+    /// use warpath::schema::JsonType;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let text = "{\"id\":7,\"tags\":[\"a\"]}\n{\"id\":\"x\"}\n";
@@ -663,8 +663,8 @@ impl<'a> Input<'a> {
     /// }
     /// let schema = parts.finish();
     /// let [id, tags] = schema.tree.root().members()[..] else { panic!("two members") };
-    /// assert_eq!(id.kinds(), [Kind::Int64, Kind::String]);
-    /// let first = id.first(Kind::String).unwrap();
+    /// assert_eq!(id.kinds(), [JsonType::Int64, JsonType::String]);
+    /// let first = id.first(JsonType::String).unwrap();
     /// assert_eq!((schema.locate(first.position), first.example.text()), ("text:2".into(), "\"x\"".into()));
     /// assert_eq!(tags.missing(), 1);
     /// # Ok(())

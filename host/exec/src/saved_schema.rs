@@ -7,7 +7,7 @@ use warpath_answer::columns::Schema;
 use warpath_core::error::Error;
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::Query;
-use warpath_store::schema::{Kind, SchemaRow};
+use warpath_store::schema::{JsonType, SchemaRow};
 
 use crate::devices::DeviceChoice;
 use crate::engine::Engine;
@@ -28,7 +28,7 @@ pub fn rows(source: Source) -> Result<Vec<SchemaRow>, Error> {
     for name in ["repeated", "least", "greatest", "least_integer", "greatest_integer", "digits"] {
         columns.push((name.to_owned(), format!("$.{name}"), ColumnType::Int64));
     }
-    for kind in Kind::ALL {
+    for kind in JsonType::ALL {
         columns.push((format!("count {kind}"), format!("$.types.{kind}"), ColumnType::Int64));
         columns.push((format!("first {kind}"), format!("$.first.{kind}"), ColumnType::Utf8));
     }
@@ -69,7 +69,7 @@ fn row(batch: &RecordBatch, at: usize) -> Option<SchemaRow> {
         is_map: map.is_valid(at) && map.value(at),
         ..SchemaRow::default()
     };
-    for kind in Kind::ALL {
+    for kind in JsonType::ALL {
         let Some(count) = number(&format!("count {kind}")) else { continue };
         row.counts[kind as usize] = count;
         row.firsts.push((kind, text(&format!("first {kind}"))?, String::new()));
@@ -78,7 +78,7 @@ fn row(batch: &RecordBatch, at: usize) -> Option<SchemaRow> {
         let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
         column.is_valid(at).then(|| column.value(at))
     };
-    if row.count(Kind::Int64) > 0 {
+    if row.count(JsonType::Int64) > 0 {
         // The least and the greatest number are beyond 64 bits, or floats, where there are such numbers.
         let bound = |name: &str, other: &str, most| integer(name).or_else(|| integer(other)).unwrap_or(most);
         row.integers = Some((

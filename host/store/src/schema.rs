@@ -24,7 +24,7 @@ pub mod arrow;
 mod diff;
 mod distinct;
 mod json_schema;
-mod kind;
+mod json_type;
 mod node;
 mod rows;
 mod saved;
@@ -38,7 +38,7 @@ mod tests;
 
 pub use diff::{Change, Difference, diff};
 pub use json_schema::json_schema;
-pub use kind::Kind;
+pub use json_type::JsonType;
 pub use node::{First, MOST_TEXT, Position, Step, Text};
 pub use rows::{SchemaRow, ndjson, rows, step_text};
 #[cfg(feature = "arrow")]

@@ -59,9 +59,9 @@ impl Look {
     }
 }
 
-/// The kinds of a token.
+/// A token, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Token {
     /// White space between other tokens.
     Space,
     /// `{` or `[`.
@@ -76,35 +76,35 @@ enum Kind {
 }
 
 /// The kind of the token that starts with each byte.
-const KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Scalar; 256];
+const KINDS: [Token; 256] = {
+    let mut kinds = [Token::Scalar; 256];
     let mut at = 0;
     while at < 256 {
         kinds[at] = match at as u8 {
-            b' ' | b'\t' | b'\n' | b'\r' => Kind::Space,
-            b'{' | b'[' => Kind::Open,
-            b'}' | b']' => Kind::Close,
-            b',' => Kind::Comma,
-            b':' => Kind::Colon,
-            b'"' => Kind::String,
-            _ => Kind::Scalar,
+            b' ' | b'\t' | b'\n' | b'\r' => Token::Space,
+            b'{' | b'[' => Token::Open,
+            b'}' | b']' => Token::Close,
+            b',' => Token::Comma,
+            b':' => Token::Colon,
+            b'"' => Token::String,
+            _ => Token::Scalar,
         };
         at += 1;
     }
     kinds
 };
 
-fn kind(byte: u8) -> Kind {
+fn kind(byte: u8) -> Token {
     KINDS[usize::from(byte)]
 }
 
 /// The first token of a text that is not empty: its kind and its length.
-fn token(text: &[u8]) -> (Kind, usize) {
+fn token(text: &[u8]) -> (Token, usize) {
     let first = kind(text[0]);
     let len = match first {
-        Kind::Open | Kind::Close | Kind::Comma | Kind::Colon => 1,
-        Kind::String => string(text),
-        Kind::Space | Kind::Scalar => text.iter().take_while(|byte| kind(**byte) == first).count(),
+        Token::Open | Token::Close | Token::Comma | Token::Colon => 1,
+        Token::String => string(text),
+        Token::Space | Token::Scalar => text.iter().take_while(|byte| kind(**byte) == first).count(),
     };
     (first, len)
 }
@@ -121,14 +121,14 @@ pub fn value_len(text: &[u8]) -> usize {
     while at < text.len() {
         let (kind, len) = token(&text[at..]);
         match kind {
-            Kind::Open => depth += 1,
-            Kind::Close if depth == 0 => return at,
-            Kind::Close => depth -= 1,
-            Kind::Comma | Kind::Colon if depth == 0 => return at,
+            Token::Open => depth += 1,
+            Token::Close if depth == 0 => return at,
+            Token::Close => depth -= 1,
+            Token::Comma | Token::Colon if depth == 0 => return at,
             _ => {}
         }
         at += len;
-        if depth == 0 && kind != Kind::Space {
+        if depth == 0 && kind != Token::Space {
             return at;
         }
     }
@@ -164,7 +164,7 @@ impl Printer<'_> {
             let (kind, len) = token(&json[at..]);
             let (text, rest) = json[at..].split_at(len);
             at += len;
-            if kind == Kind::Space {
+            if kind == Token::Space {
                 if !self.look.pretty {
                     self.out.extend_from_slice(text);
                 }
@@ -175,10 +175,10 @@ impl Printer<'_> {
                 self.space(before, kind);
             }
             let color = match kind {
-                Kind::String if next() == Some(&b':') => Some(KEY),
-                Kind::String => Some(STRING),
-                Kind::Scalar if text[0] == b'-' || text[0].is_ascii_digit() => Some(NUMBER),
-                Kind::Scalar => Some(LITERAL),
+                Token::String if next() == Some(&b':') => Some(KEY),
+                Token::String => Some(STRING),
+                Token::Scalar if text[0] == b'-' || text[0].is_ascii_digit() => Some(NUMBER),
+                Token::Scalar => Some(LITERAL),
                 _ => None,
             };
             self.text(text, color);
@@ -187,21 +187,21 @@ impl Printer<'_> {
     }
 
     /// Writes the white space before a token of this kind.
-    fn space(&mut self, before: Option<Kind>, kind: Kind) {
-        if kind == Kind::Close {
+    fn space(&mut self, before: Option<Token>, kind: Token) {
+        if kind == Token::Close {
             self.depth = self.depth.saturating_sub(1);
         }
         match (before, kind) {
-            (None, _) | (_, Kind::Comma | Kind::Colon) | (Some(Kind::Open), Kind::Close) => {}
-            (Some(Kind::Colon), _) => self.out.push(b' '),
-            (Some(Kind::Open | Kind::Comma), _) | (_, Kind::Close) => {
+            (None, _) | (_, Token::Comma | Token::Colon) | (Some(Token::Open), Token::Close) => {}
+            (Some(Token::Colon), _) => self.out.push(b' '),
+            (Some(Token::Open | Token::Comma), _) | (_, Token::Close) => {
                 self.out.push(b'\n');
                 self.out.resize(self.out.len() + 2 * self.depth, b' ');
             }
             // Only a malformed record has two values without a comma.
             _ => self.out.push(b' '),
         }
-        if kind == Kind::Open {
+        if kind == Token::Open {
             self.depth += 1;
         }
     }

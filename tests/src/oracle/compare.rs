@@ -1,10 +1,10 @@
 //! Comparisons of values (RFC 9535 section 2.3.5.2.2). `None` is `Nothing`.
 
-use super::json::{Kind, Value, member};
+use super::json::{Content, Value, member};
 use super::syntax::Operator;
 
 /// Returns true if the comparison holds.
-pub fn holds(left: Option<&Kind>, op: Operator, right: Option<&Kind>) -> bool {
+pub fn holds(left: Option<&Content>, op: Operator, right: Option<&Content>) -> bool {
     match op {
         Operator::Equal => equal_or_nothing(left, right),
         Operator::NotEqual => !equal_or_nothing(left, right),
@@ -16,7 +16,7 @@ pub fn holds(left: Option<&Kind>, op: Operator, right: Option<&Kind>) -> bool {
 }
 
 /// `==`: `Nothing` equals `Nothing`, and no value.
-fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
+fn equal_or_nothing(left: Option<&Content>, right: Option<&Content>) -> bool {
     match (left, right) {
         (None, None) => true,
         (Some(left), Some(right)) => equal(left, right),
@@ -29,17 +29,17 @@ fn equal_or_nothing(left: Option<&Kind>, right: Option<&Kind>) -> bool {
 /// The RFC defines equal objects only if no name is repeated. If a name is repeated, only its first member
 /// counts here, as for a member that is selected by name: `{"a":1,"a":2}` equals `{"a":1}`. So objects are
 /// equal if every name selects equal values in both, and a value equals itself.
-pub fn equal(left: &Kind, right: &Kind) -> bool {
+pub fn equal(left: &Content, right: &Content) -> bool {
     match (left, right) {
-        (Kind::Null, Kind::Null) => true,
-        (Kind::Bool(left), Kind::Bool(right)) => left == right,
-        (Kind::Number(left), Kind::Number(right)) => left == right,
-        (Kind::String(left), Kind::String(right)) => left == right,
-        (Kind::Array(left), Kind::Array(right)) => {
+        (Content::Null, Content::Null) => true,
+        (Content::Bool(left), Content::Bool(right)) => left == right,
+        (Content::Number(left), Content::Number(right)) => left == right,
+        (Content::String(left), Content::String(right)) => left == right,
+        (Content::Array(left), Content::Array(right)) => {
             left.len() == right.len()
                 && left.iter().zip(right).all(|(left, right)| equal(&left.kind, &right.kind))
         }
-        (Kind::Object(left), Kind::Object(right)) => {
+        (Content::Object(left), Content::Object(right)) => {
             let same = |left: Option<&Value>, right: Option<&Value>| {
                 equal_or_nothing(left.map(|value| &value.kind), right.map(|value| &value.kind))
             };
@@ -51,10 +51,10 @@ pub fn equal(left: &Kind, right: &Kind) -> bool {
 
 /// `<`, of two numbers or two strings. No other value is less than any value. Strings are ordered by code
 /// points, which is the order of their bytes in UTF-8.
-fn less(left: Option<&Kind>, right: Option<&Kind>) -> bool {
+fn less(left: Option<&Content>, right: Option<&Content>) -> bool {
     match (left, right) {
-        (Some(Kind::Number(left)), Some(Kind::Number(right))) => left < right,
-        (Some(Kind::String(left)), Some(Kind::String(right))) => left < right,
+        (Some(Content::Number(left)), Some(Content::Number(right))) => left < right,
+        (Some(Content::String(left)), Some(Content::String(right))) => left < right,
         _ => false,
     }
 }

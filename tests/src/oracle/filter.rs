@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::json::{Kind, Number, Value};
+use super::json::{Content, Number, Value};
 use super::syntax::{Comparable, Logical, Query, Start};
 use super::{compare, functions, query};
 
 /// The value of a node of the record, or a computed value. `None` is RFC 9535's `Nothing`, and the empty node
 /// list of a singular query. Both compare alike, and as arguments they are the same.
-pub type Operand<'a> = Option<Cow<'a, Kind>>;
+pub type Operand<'a> = Option<Cow<'a, Content>>;
 
 /// Returns true if the expression holds for a node, `@`, in a record, `$`.
 pub fn holds(expr: &Logical, root: &Value, current: &Value) -> bool {
@@ -42,10 +42,10 @@ fn nodes<'a>(query: &Query, root: &'a Value, current: &'a Value) -> Vec<&'a Valu
 fn operand<'a>(comparable: &Comparable, root: &'a Value, current: &'a Value) -> Operand<'a> {
     let borrowed = |value: &'a Value| Cow::Borrowed(&value.kind);
     match comparable {
-        Comparable::Number(text) => Some(Cow::Owned(Kind::Number(Number::parse(text)))),
-        Comparable::String(text) => Some(Cow::Owned(Kind::String(text.clone().into_bytes()))),
-        Comparable::Bool(value) => Some(Cow::Owned(Kind::Bool(*value))),
-        Comparable::Null => Some(Cow::Owned(Kind::Null)),
+        Comparable::Number(text) => Some(Cow::Owned(Content::Number(Number::parse(text)))),
+        Comparable::String(text) => Some(Cow::Owned(Content::String(text.clone().into_bytes()))),
+        Comparable::Bool(value) => Some(Cow::Owned(Content::Bool(*value))),
+        Comparable::Null => Some(Cow::Owned(Content::Null)),
         Comparable::Singular(query) => nodes(query, root, current).into_iter().next().map(borrowed),
         Comparable::Length(argument) => {
             functions::length(operand(argument, root, current).as_deref()).map(Cow::Owned)

@@ -10,12 +10,12 @@ pub struct Value {
     /// One past its last.
     pub end: usize,
     /// The type and content.
-    pub kind: Kind,
+    pub kind: Content,
 }
 
 /// The type of a value, with its content.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum Content {
     /// `null`
     Null,
     /// `true` or `false`
@@ -37,21 +37,21 @@ impl Value {
     /// names are included.
     pub fn children(&self) -> Vec<&Value> {
         match &self.kind {
-            Kind::Array(elements) => elements.iter().collect(),
-            Kind::Object(members) => members.iter().map(|(_, value)| value).collect(),
+            Content::Array(elements) => elements.iter().collect(),
+            Content::Object(members) => members.iter().map(|(_, value)| value).collect(),
             _ => Vec::new(),
         }
     }
 
     /// The value of the first member of this name, if this is an object that has one.
     pub fn member(&self, name: &[u8]) -> Option<&Value> {
-        let Kind::Object(members) = &self.kind else { return None };
+        let Content::Object(members) = &self.kind else { return None };
         member(members, name)
     }
 
     /// The element at an index, if this is an array that has one. A negative index counts from the end.
     pub fn element(&self, index: i64) -> Option<&Value> {
-        let Kind::Array(elements) = &self.kind else { return None };
+        let Content::Array(elements) = &self.kind else { return None };
         let index = if index < 0 { elements.len() as i64 + index } else { index };
         usize::try_from(index).ok().and_then(|index| elements.get(index))
     }
@@ -196,7 +196,7 @@ impl Parser<'_> {
                         }
                     }
                 }
-                Kind::Object(members)
+                Content::Object(members)
             }
             b'[' => {
                 self.at += 1;
@@ -213,17 +213,17 @@ impl Parser<'_> {
                         }
                     }
                 }
-                Kind::Array(elements)
+                Content::Array(elements)
             }
-            b'"' => Kind::String(self.string()?),
+            b'"' => Content::String(self.string()?),
             _ => {
                 while self.peek().is_some_and(|b| !b" \t\r\n,:[]{}\"".contains(&b)) {
                     self.at += 1;
                 }
                 match std::str::from_utf8(&self.text[start..self.at]).ok()? {
-                    "null" => Kind::Null,
-                    "true" => Kind::Bool(true),
-                    "false" => Kind::Bool(false),
+                    "null" => Content::Null,
+                    "true" => Content::Bool(true),
+                    "false" => Content::Bool(false),
                     // Any spelling of digits, sign, point and exponent that `f64` parses is close enough
                     // here.
                     number
@@ -232,7 +232,7 @@ impl Parser<'_> {
                                 .trim_start_matches('-')
                                 .starts_with(|c: char| c.is_ascii_digit() || c == '.') =>
                     {
-                        Kind::Number(Number::parse(number))
+                        Content::Number(Number::parse(number))
                     }
                     _ => return None,
                 }

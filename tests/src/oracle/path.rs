@@ -1,6 +1,6 @@
 //! Normalised paths (RFC 9535 section 2.7).
 
-use super::json::{Kind, Value};
+use super::json::{Content, Value};
 
 /// Returns the normalised path of a node of the tree under `root`. The node is found by its byte range, so
 /// the query that selected it does not matter.
@@ -17,12 +17,12 @@ pub fn normalised(root: &Value, node: &Value) -> String {
     while (at.start, at.end) != (node.start, node.end) {
         let holds_it = |child: &Value| child.start <= node.start && node.end <= child.end;
         at = match &at.kind {
-            Kind::Array(elements) => {
+            Content::Array(elements) => {
                 let index = elements.iter().position(holds_it).expect("a node of this tree");
                 path.push_str(&format!("[{index}]"));
                 &elements[index]
             }
-            Kind::Object(members) => {
+            Content::Object(members) => {
                 let found = members.iter().find(|(_, value)| holds_it(value));
                 let (name, value) = found.expect("a node of this tree");
                 path.push_str(&format!("['{}']", escaped(name)));

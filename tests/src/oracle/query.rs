@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use warpath_shared::check::trim;
 
-use super::json::{Kind, Value, parse};
+use super::json::{Content, Value, parse};
 use super::syntax::{Segment, Selector};
 use super::{filter, grammar, path};
 
@@ -107,7 +107,7 @@ fn apply<'a>(selector: &Selector, root: &'a Value, node: &'a Value, out: &mut Ve
         Selector::Wildcard => out.extend(node.children()),
         Selector::Index(index) => out.extend(node.element(*index)),
         Selector::Slice(start, end, step) => {
-            let Kind::Array(elements) = &node.kind else { return };
+            let Content::Array(elements) = &node.kind else { return };
             let len = elements.len() as i64;
             let step = step.unwrap_or(1);
             // The pseudocode of RFC 9535 section 2.3.4.2.2.

@@ -11,7 +11,7 @@
 //! * A range whose end comes before its beginning, `[z-a]` or `{2,1}`, is refused, and also `[^]`, whose `^`
 //!   can only be a negation.
 //!
-//! Subjects are code points in UTF-8, as in `json::Kind::String`. No pattern matches a lone surrogate or a
+//! Subjects are code points in UTF-8, as in `json::Content::String`. No pattern matches a lone surrogate or a
 //! byte that is not UTF-8. The text before and after it can match.
 
 use regex::bytes::Regex;

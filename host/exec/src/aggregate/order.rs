@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warpath_answer::answer::{RowForm, Want};
 use warpath_core::error::Error;
 use warpath_core::json::Cursor;
-use warpath_core::key::{self, Kind};
+use warpath_core::key::{self, KeyType};
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::LineIx;
 
@@ -83,8 +83,8 @@ impl SortRows {
             let begin = out.len();
             out.push(0);
             key::encode(cell, out);
-            match Kind::of(&out[begin + 1..]) {
-                Some(Kind::Null) | None => {
+            match KeyType::of(&out[begin + 1..]) {
+                Some(KeyType::Null) | None => {
                     out.truncate(begin);
                     out.push(1);
                 }

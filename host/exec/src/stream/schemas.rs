@@ -134,7 +134,7 @@ pub struct SchemaPart {
 /// let schema = parts.finish();
 /// assert_eq!(schema.tree.records(), 2);
 /// let id = schema.tree.root().members()[0];
-/// let second = id.first(warpath::schema::Kind::String).unwrap();
+/// let second = id.first(warpath::schema::JsonType::String).unwrap();
 /// assert_eq!(schema.locate(second.position), "<bytes>:2");
 /// # Ok(())
 /// # }

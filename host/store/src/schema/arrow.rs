@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::node::Step;
 use super::tree::{SchemaNode, SchemaTree};
 
@@ -112,29 +112,30 @@ const MOST_LEVELS: u32 = 48;
 #[must_use]
 pub fn data_type(node: SchemaNode<'_>, options: ArrowOptions) -> Option<DataType> {
     let has = |kind| node.count(kind) > 0;
-    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Null && has(*kind)).collect();
+    let kinds: Vec<JsonType> =
+        JsonType::ALL.into_iter().filter(|kind| *kind != JsonType::Null && has(*kind)).collect();
     match kinds[..] {
         [] => Some(DataType::Null),
-        [Kind::Bool] => Some(DataType::Boolean),
-        [Kind::Int64] => Some(DataType::Int64),
-        [Kind::BigInt] | [Kind::Int64, Kind::BigInt] => match node.big_digits() {
+        [JsonType::Bool] => Some(DataType::Boolean),
+        [JsonType::Int64] => Some(DataType::Int64),
+        [JsonType::BigInt] | [JsonType::Int64, JsonType::BigInt] => match node.big_digits() {
             ..=38 => Some(DataType::Decimal128(38, 0)),
             39..=76 => Some(DataType::Decimal256(76, 0)),
             _ => None,
         },
-        [Kind::Float64] => node.are_floats_finite().then_some(DataType::Float64),
-        [Kind::Int64, Kind::Float64] => {
+        [JsonType::Float64] => node.are_floats_finite().then_some(DataType::Float64),
+        [JsonType::Int64, JsonType::Float64] => {
             const EXACT: i64 = 1 << 53;
             let (least, greatest) = node.integers()?;
             (-EXACT <= least && greatest <= EXACT && node.are_floats_finite()).then_some(DataType::Float64)
         }
-        [Kind::String] => Some(DataType::Utf8),
-        [Kind::Time] => Some(DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))),
-        [Kind::Date] => Some(DataType::Date32),
+        [JsonType::String] => Some(DataType::Utf8),
+        [JsonType::Time] => Some(DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))),
+        [JsonType::Date] => Some(DataType::Date32),
         // Text holds values of any depth.
-        [Kind::Object | Kind::Array] if node.depth() >= MOST_LEVELS => None,
-        [Kind::Object] => object(node, options),
-        [Kind::Array] => {
+        [JsonType::Object | JsonType::Array] if node.depth() >= MOST_LEVELS => None,
+        [JsonType::Object] => object(node, options),
+        [JsonType::Array] => {
             let element = match node.elements() {
                 Some(elements) => field("item", elements, options),
                 None => Field::new("item", DataType::Null, true),

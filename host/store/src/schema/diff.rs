@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::rows::SchemaRow;
 
 /// A difference at one path.
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::{Change, Kind, SchemaRow, diff, rows};
+/// use warpath::schema::{Change, JsonType, SchemaRow, diff, rows};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let engine = Engine::builder().build()?;
@@ -21,7 +21,7 @@ use super::rows::SchemaRow;
 /// };
 /// let (before, after) = (read("{\"id\":1}")?, read("{\"id\":\"x\"}\n{}\n")?);
 /// let changes: Vec<Change> = diff(&before, &after).into_iter().map(|found| found.change).collect();
-/// let types = Change::Types(vec![Kind::Int64], vec![Kind::String]);
+/// let types = Change::Types(vec![JsonType::Int64], vec![JsonType::String]);
 /// assert_eq!(changes, [types, Change::Nullable(false)]);
 /// # Ok(())
 /// # }
@@ -33,7 +33,7 @@ pub enum Change {
     /// The path exists only in the first schema.
     Vanished,
     /// These kinds exist only in one of the schemas: in the first, in the second. `null` is not among them.
-    Types(Vec<Kind>, Vec<Kind>),
+    Types(Vec<JsonType>, Vec<JsonType>),
     /// The value may be null or missing in the second schema only. True if it was `null`.
     Nullable(bool),
     /// The value may be null or missing in the first schema only.
@@ -79,7 +79,7 @@ pub struct Difference<'a> {
 }
 
 fn is_nullable(row: &SchemaRow) -> bool {
-    row.missing > 0 || row.count(Kind::Null) > 0
+    row.missing > 0 || row.count(JsonType::Null) > 0
 }
 
 /// The differences from one schema to another, in the order of the first one's paths, then of the new paths.
@@ -126,7 +126,7 @@ pub fn diff<'a>(before: &'a [SchemaRow], after: &'a [SchemaRow]) -> Vec<Differen
         let mut add = |change| {
             all.push(Difference { path: &row.path, change, before: Some(row), after: Some(other) });
         };
-        let only = |these: &SchemaRow, those: &SchemaRow| -> Vec<Kind> {
+        let only = |these: &SchemaRow, those: &SchemaRow| -> Vec<JsonType> {
             these.kinds().filter(|kind| those.count(*kind) == 0).collect()
         };
         let (gone, come) = (only(row, other), only(other, row));
@@ -134,11 +134,12 @@ pub fn diff<'a>(before: &'a [SchemaRow], after: &'a [SchemaRow]) -> Vec<Differen
             add(Change::Types(gone, come));
         }
         match (is_nullable(row), is_nullable(other)) {
-            (false, true) => add(Change::Nullable(other.count(Kind::Null) > 0)),
+            (false, true) => add(Change::Nullable(other.count(JsonType::Null) > 0)),
             (true, false) => add(Change::NotNullable),
             _ => {}
         }
-        if row.is_map != other.is_map && row.count(Kind::Object) > 0 && other.count(Kind::Object) > 0 {
+        if row.is_map != other.is_map && row.count(JsonType::Object) > 0 && other.count(JsonType::Object) > 0
+        {
             add(Change::Map(other.is_map));
         }
     }
@@ -192,10 +193,10 @@ mod tests {
             rows_of("{\"a\":\"x\",\"d\":2,\"e\":5,\"f\":[1],\"g\":[{\"h\":1}]}\n{\"a\":1,\"e\":6,\"f\":[]}");
         let found: Vec<_> = diff(&before, &after).into_iter().map(|one| (one.path, one.change)).collect();
         let want = [
-            ("$.a", Change::Types(vec![], vec![Kind::String])),
+            ("$.a", Change::Types(vec![], vec![JsonType::String])),
             ("$.b", Change::Vanished),
             ("$.d", Change::Nullable(false)),
-            ("$.e", Change::Types(vec![], vec![Kind::Int64])),
+            ("$.e", Change::Types(vec![], vec![JsonType::Int64])),
             ("$.e", Change::NotNullable),
             ("$.g", Change::Appeared),
         ];

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use warpath_core::key::write_string;
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::node::Step;
 use super::tree::{SchemaNode, SchemaTree};
 
@@ -90,7 +90,7 @@ impl Keywords<'_> {
             }
         }
         // A format is about strings alone.
-        let formats = [(Kind::Time, "\"date-time\""), (Kind::Date, "\"date\"")];
+        let formats = [(JsonType::Time, "\"date-time\""), (JsonType::Date, "\"date\"")];
         if let Some((_, format)) = formats.iter().find(|(kind, _)| node.count(*kind) > 0) {
             self.begin("format");
             self.out.push_str(format);
@@ -141,14 +141,14 @@ fn types(node: SchemaNode<'_>) -> Vec<&'static str> {
     let mut types = Vec::new();
     for kind in &kinds {
         let name = match kind {
-            Kind::Null => "null",
-            Kind::Bool => "boolean",
-            Kind::Float64 => "number",
-            Kind::Int64 | Kind::BigInt if kinds.contains(&Kind::Float64) => "number",
-            Kind::Int64 | Kind::BigInt => "integer",
-            Kind::String | Kind::Time | Kind::Date => "string",
-            Kind::Object => "object",
-            Kind::Array => "array",
+            JsonType::Null => "null",
+            JsonType::Bool => "boolean",
+            JsonType::Float64 => "number",
+            JsonType::Int64 | JsonType::BigInt if kinds.contains(&JsonType::Float64) => "number",
+            JsonType::Int64 | JsonType::BigInt => "integer",
+            JsonType::String | JsonType::Time | JsonType::Date => "string",
+            JsonType::Object => "object",
+            JsonType::Array => "array",
         };
         if !types.contains(&name) {
             types.push(name);

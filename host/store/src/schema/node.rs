@@ -4,7 +4,7 @@ use warpath_core::decimal::Decimal;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::distinct::Distinct;
-use super::kind::{Kind, StringForm};
+use super::json_type::{JsonType, StringForm};
 
 /// The number of a node in its tree.
 pub(super) type NodeId = u32;
@@ -28,13 +28,13 @@ pub const MOST_TEXT: usize = 96;
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::{Kind, Position};
+/// use warpath::schema::{JsonType, Position};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
 /// parts.by_ref().try_for_each(|part| part.map(drop))?;
 /// let schema = parts.finish();
-/// let first = schema.tree.root().members()[0].first(Kind::String).unwrap();
+/// let first = schema.tree.root().members()[0].first(JsonType::String).unwrap();
 /// assert_eq!(first.position, Position { text: 0, line: 1, offset: 15 });
 /// // The name of the input, and the line counted from 1.
 /// assert_eq!(schema.locate(first.position), "<bytes>:2");
@@ -55,13 +55,13 @@ pub struct Position {
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::{First, Kind};
+/// use warpath::schema::{First, JsonType};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
 /// parts.by_ref().try_for_each(|part| part.map(drop))?;
 /// let schema = parts.finish();
-/// let first: &First = schema.tree.root().members()[0].first(Kind::String).unwrap();
+/// let first: &First = schema.tree.root().members()[0].first(JsonType::String).unwrap();
 /// assert_eq!((first.position.line, first.example.text()), (1, "\"x\"".into()));
 /// # Ok(())
 /// # }
@@ -222,7 +222,7 @@ pub(super) struct Node {
     pub seen_in: u64,
     /// Members of an object that had the member before.
     pub repeated: u64,
-    pub counts: [u64; Kind::OF_VALUES],
+    pub counts: [u64; JsonType::OF_VALUES],
     pub trues: u64,
     pub integers: (i64, i64),
     /// The first eight bytes of the least and the greatest string.
@@ -245,7 +245,7 @@ pub(super) struct Node {
 pub(super) struct Rare {
     pub step: Step,
     pub members: Vec<NodeId>,
-    pub firsts: Vec<(Kind, First)>,
+    pub firsts: Vec<(JsonType, First)>,
     pub strings: Range<Text>,
     pub floats: Range<Number>,
     pub bigs: Range<Number>,
@@ -274,7 +274,7 @@ impl Node {
             parent,
             seen_in: 0,
             repeated: 0,
-            counts: [0; Kind::OF_VALUES],
+            counts: [0; JsonType::OF_VALUES],
             trues: 0,
             integers: (i64::MAX, i64::MIN),
             prefixes: (u64::MAX, 0),
@@ -329,7 +329,7 @@ impl Node {
 
     /// Counts a value, and notes it if it is the first of its kind.
     #[inline(always)]
-    pub fn count(&mut self, kind: Kind, position: Position, example: impl FnOnce() -> Text) {
+    pub fn count(&mut self, kind: JsonType, position: Position, example: impl FnOnce() -> Text) {
         let count = &mut self.counts[kind as usize];
         *count += 1;
         if *count == 1 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::node::{Position, Step, Text};
 use super::tree::{SchemaNode, SchemaTree};
 
@@ -10,7 +10,7 @@ use super::tree::{SchemaNode, SchemaTree};
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::{Kind, rows};
+/// use warpath::schema::{JsonType, rows};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":\"x\"}\n").schema(None);
@@ -18,7 +18,7 @@ use super::tree::{SchemaNode, SchemaTree};
 /// let schema = parts.finish();
 /// let rows = rows(&schema.tree, &|position| schema.locate(position));
 /// let id = &rows[1];
-/// assert_eq!((id.path.as_str(), id.total(), id.count(Kind::Int64)), ("$.id", 2, 1));
+/// assert_eq!((id.path.as_str(), id.total(), id.count(JsonType::Int64)), ("$.id", 2, 1));
 /// assert_eq!((id.example(), id.integers), (Some("1"), Some((1, 1))));
 /// # Ok(())
 /// # }
@@ -32,12 +32,12 @@ pub struct SchemaRow {
     /// The last step as text, and `$` for the records.
     pub step: String,
     /// The number of values of each kind.
-    pub counts: [u64; Kind::COUNT],
+    pub counts: [u64; JsonType::COUNT],
     /// The objects that lack the member.
     pub missing: u64,
     /// The position of the first value of each kind, `name:line`, and its JSON text, in the order of the
     /// inputs.
-    pub firsts: Vec<(Kind, String, String)>,
+    pub firsts: Vec<(JsonType, String, String)>,
     /// The estimated number of distinct scalars, and true if it is exact.
     pub distinct: (u64, bool),
     /// The texts of the least and the greatest number.
@@ -65,19 +65,19 @@ impl SchemaRow {
 
     /// The number of values of a kind.
     #[must_use]
-    pub fn count(&self, kind: Kind) -> u64 {
+    pub fn count(&self, kind: JsonType) -> u64 {
         self.counts[kind as usize]
     }
 
     /// The kinds of the values without `null`, in the order of their first values.
-    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
-        self.firsts.iter().map(|(kind, ..)| *kind).filter(|kind| *kind != Kind::Null)
+    pub fn kinds(&self) -> impl Iterator<Item = JsonType> {
+        self.firsts.iter().map(|(kind, ..)| *kind).filter(|kind| *kind != JsonType::Null)
     }
 
     /// The JSON text of the first scalar that is not `null`.
     #[must_use]
     pub fn example(&self) -> Option<&str> {
-        let scalar = |kind: Kind| kind != Kind::Null && !kind.is_container();
+        let scalar = |kind: JsonType| kind != JsonType::Null && !kind.is_container();
         self.firsts.iter().find(|(kind, ..)| scalar(*kind)).map(|(.., text)| text.as_str())
     }
 }
@@ -125,7 +125,7 @@ fn add(
         path: path.clone(),
         depth,
         step,
-        counts: Kind::ALL.map(|kind| node.count(kind)),
+        counts: JsonType::ALL.map(|kind| node.count(kind)),
         missing: node.missing(),
         firsts: firsts.collect(),
         distinct: (node.distinct(), node.is_distinct_exact()),
@@ -197,7 +197,7 @@ pub fn ndjson(row: &SchemaRow) -> String {
     let mut out = format!("{{\"path\":{},\"count\":{}", quoted(&row.path), row.total());
     let _ = write!(out, ",\"depth\":{}", row.depth);
     let _ = write!(out, ",\"missing\":{}", row.missing);
-    let mut object = |name: &str, members: Vec<(Kind, String)>| {
+    let mut object = |name: &str, members: Vec<(JsonType, String)>| {
         let members: Vec<String> =
             members.iter().map(|(kind, value)| format!("\"{}\":{value}", kind.name())).collect();
         let _ = write!(out, ",\"{name}\":{{{}}}", members.join(","));
@@ -220,7 +220,7 @@ pub fn ndjson(row: &SchemaRow) -> String {
     if let Some(example) = row.example() {
         let _ = write!(out, ",\"example\":{}", quoted(example));
     }
-    if let (Some((least, greatest)), true) = (row.integers, row.count(Kind::Float64) > 0) {
+    if let (Some((least, greatest)), true) = (row.integers, row.count(JsonType::Float64) > 0) {
         // The least and the greatest number may be floats.
         let _ = write!(out, ",\"least_integer\":{least},\"greatest_integer\":{greatest}");
     }

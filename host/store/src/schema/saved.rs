@@ -1,6 +1,6 @@
 //! The tree of rows that were saved.
 
-use super::kind::{Kind, StringForm};
+use super::json_type::{JsonType, StringForm};
 use super::node::{First, NodeId, Position, ROOT, Text};
 use super::rows::SchemaRow;
 use super::tree::SchemaTree;
@@ -43,9 +43,9 @@ impl SchemaTree {
         let node = &mut self.nodes[id as usize];
         for (offset, (kind, ..)) in row.firsts.iter().enumerate() {
             let (stored, form) = match kind {
-                Kind::Time => (Kind::String, StringForm::Time),
-                Kind::Date => (Kind::String, StringForm::Date),
-                Kind::String => (Kind::String, StringForm::Any),
+                JsonType::Time => (JsonType::String, StringForm::Time),
+                JsonType::Date => (JsonType::String, StringForm::Date),
+                JsonType::String => (JsonType::String, StringForm::Any),
                 other => (*other, StringForm::None),
             };
             node.counts[stored as usize] += row.count(*kind);
@@ -106,7 +106,7 @@ mod tests {
         let facts = |tree: &SchemaTree| -> Vec<_> {
             let all = rows(tree, &|_| String::new()).into_iter();
             let fact = |row: SchemaRow| {
-                let kinds: Vec<Kind> = row.firsts.iter().map(|(kind, ..)| *kind).collect();
+                let kinds: Vec<JsonType> = row.firsts.iter().map(|(kind, ..)| *kind).collect();
                 (row.path, row.counts, row.missing, kinds, row.integers, row.big_digits, row.is_map)
             };
             all.map(fact).collect()

@@ -57,14 +57,14 @@ fn kinds_are_counted() {
         tree_of("{\"a\":1}\n\n {\"a\": -2.5, \"b\" : [ true, null ]} \r\n{\"a\":\"x\"}\n[]\n{\"b\":[]}\n7");
     assert_eq!(tree.records(), 6);
     let root = tree.root();
-    assert_eq!([Kind::Object, Kind::Array, Kind::Int64].map(|kind| root.count(kind)), [4, 1, 1]);
+    assert_eq!([JsonType::Object, JsonType::Array, JsonType::Int64].map(|kind| root.count(kind)), [4, 1, 1]);
     let a = at(&tree, &["a"]);
-    assert_eq!(a.kinds(), [Kind::Int64, Kind::Float64, Kind::String]);
+    assert_eq!(a.kinds(), [JsonType::Int64, JsonType::Float64, JsonType::String]);
     assert_eq!((a.missing(), a.distinct(), a.total()), (1, 3, 3));
     assert_eq!(a.numbers(), Some(("-2.5".into(), "1".into())));
-    assert_eq!(a.first(Kind::Float64).unwrap().position.line, 2);
+    assert_eq!(a.first(JsonType::Float64).unwrap().position.line, 2);
     let b = at(&tree, &["b", "[*]"]);
-    assert_eq!((b.count(Kind::Bool), b.count(Kind::Null), b.trues()), (1, 1, 1));
+    assert_eq!((b.count(JsonType::Bool), b.count(JsonType::Null), b.trues()), (1, 1, 1));
     assert_eq!(at(&tree, &["b"]).lengths(), Some((0, 2)));
 }
 
@@ -178,13 +178,13 @@ fn a_tree_is_bounded_within_a_record() {
     };
     let wide = tree_of(&object(200_000, "{\"v\":1,\"w\":\"x\"}"));
     let values = wide.root().values().unwrap();
-    assert_eq!((values.count(Kind::Object), values.members().len(), values.missing()), (200_000, 2, 0));
-    assert_eq!(values.members()[0].count(Kind::Int64), 200_000);
+    assert_eq!((values.count(JsonType::Object), values.members().len(), values.missing()), (200_000, 2, 0));
+    assert_eq!(values.members()[0].count(JsonType::Int64), 200_000);
     let inner = object(400, "1");
     let square = tree_of(&format!("{}\n{}", object(400, &inner), object(400, &inner)));
     assert!(square.len() <= MOST_NODES, "{}", square.len());
     let leaf = square.root().values().map(|values| values.values().unwrap());
-    let leaves = leaf.map(|leaf| leaf.count(Kind::Int64));
+    let leaves = leaf.map(|leaf| leaf.count(JsonType::Int64));
     assert_eq!(leaves, Some(2 * 400 * 400));
     // The nodes are never more than the lowered bounds allow.
     let mut tree = SchemaTree::default();

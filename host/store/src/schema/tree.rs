@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text, is_less, lossy};
 
 /// The most members of an object whose names are kept. An object with more is a map.
@@ -315,14 +315,14 @@ impl SchemaTree {
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::Kind;
+/// use warpath::schema::JsonType;
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut parts = Engine::builder().build()?.bytes("{\"id\":1}\n{\"id\":null}\n{}\n").schema(None);
 /// parts.by_ref().try_for_each(|part| part.map(drop))?;
 /// let schema = parts.finish();
 /// let id = schema.tree.root().members()[0];
-/// assert_eq!((id.count(Kind::Int64), id.count(Kind::Null), id.missing()), (1, 1, 1));
+/// assert_eq!((id.count(JsonType::Int64), id.count(JsonType::Null), id.missing()), (1, 1, 1));
 /// assert!(id.is_nullable());
 /// # Ok(())
 /// # }
@@ -355,21 +355,23 @@ impl<'a> SchemaNode<'a> {
 
     /// The number of values of a kind.
     #[must_use]
-    pub fn count(self, kind: Kind) -> u64 {
+    pub fn count(self, kind: JsonType) -> u64 {
         self.stored(kind).map_or(0, |kind| self.node.counts[kind as usize])
     }
 
     /// The kind by which a node has the values of a kind; `None` if it has none of them.
-    fn stored(self, kind: Kind) -> Option<Kind> {
+    fn stored(self, kind: JsonType) -> Option<JsonType> {
         match kind {
-            Kind::String | Kind::Time | Kind::Date => (self.node.form.kind() == kind).then_some(Kind::String),
+            JsonType::String | JsonType::Time | JsonType::Date => {
+                (self.node.form.kind() == kind).then_some(JsonType::String)
+            }
             kind => Some(kind),
         }
     }
 
     /// The reverse of [`stored`](Self::stored).
-    fn shown(self, kind: Kind) -> Kind {
-        if kind == Kind::String { self.node.form.kind() } else { kind }
+    fn shown(self, kind: JsonType) -> JsonType {
+        if kind == JsonType::String { self.node.form.kind() } else { kind }
     }
 
     /// The number of values.
@@ -380,7 +382,7 @@ impl<'a> SchemaNode<'a> {
 
     /// The kinds of the values, in the order of their first values.
     #[must_use]
-    pub fn kinds(self) -> Vec<Kind> {
+    pub fn kinds(self) -> Vec<JsonType> {
         let mut firsts: Vec<_> = self.node.rare.firsts.iter().collect();
         firsts.sort_by_key(|(_, first)| first.position);
         firsts.into_iter().map(|(kind, _)| self.shown(*kind)).collect()
@@ -388,7 +390,7 @@ impl<'a> SchemaNode<'a> {
 
     /// The first value of a kind.
     #[must_use]
-    pub fn first(self, kind: Kind) -> Option<&'a First> {
+    pub fn first(self, kind: JsonType) -> Option<&'a First> {
         let kind = self.stored(kind)?;
         self.node.rare.firsts.iter().find(|(mine, _)| *mine == kind).map(|(_, first)| first)
     }
@@ -397,7 +399,7 @@ impl<'a> SchemaNode<'a> {
     #[must_use]
     pub fn example(self) -> Option<&'a Text> {
         let scalars = self.node.rare.firsts.iter();
-        let scalars = scalars.filter(|(kind, _)| !kind.is_container() && *kind != Kind::Null);
+        let scalars = scalars.filter(|(kind, _)| !kind.is_container() && *kind != JsonType::Null);
         scalars.min_by_key(|(_, first)| first.position).map(|(_, first)| &first.example)
     }
 
@@ -406,7 +408,7 @@ impl<'a> SchemaNode<'a> {
     pub fn missing(self) -> u64 {
         match self.step() {
             Step::Name(_) => {
-                let objects = self.other(self.node.parent).count(Kind::Object);
+                let objects = self.other(self.node.parent).count(JsonType::Object);
                 objects.saturating_sub(self.total() - self.node.repeated)
             }
             _ => 0,
@@ -422,15 +424,15 @@ impl<'a> SchemaNode<'a> {
     /// True if values are missing or null.
     #[must_use]
     pub fn is_nullable(self) -> bool {
-        self.count(Kind::Null) > 0 || self.missing() > 0
+        self.count(JsonType::Null) > 0 || self.missing() > 0
     }
 
     /// The estimated number of distinct scalars other than `null`, at most their number.
     #[must_use]
     pub fn distinct(self) -> u64 {
         let Node { trues, counts, distinct, .. } = self.node;
-        let bools = [*trues, counts[Kind::Bool as usize] - trues];
-        let others = [Kind::Int64, Kind::BigInt, Kind::Float64, Kind::String];
+        let bools = [*trues, counts[JsonType::Bool as usize] - trues];
+        let others = [JsonType::Int64, JsonType::BigInt, JsonType::Float64, JsonType::String];
         let most = others.iter().map(|kind| counts[*kind as usize]).sum();
         distinct.count().min(most) + bools.iter().filter(|count| **count > 0).count() as u64
     }
@@ -450,7 +452,7 @@ impl<'a> SchemaNode<'a> {
     /// The least and the greatest of the integers that an `i64` holds.
     #[must_use]
     pub fn integers(self) -> Option<(i64, i64)> {
-        (self.count(Kind::Int64) > 0).then_some(self.node.integers)
+        (self.count(JsonType::Int64) > 0).then_some(self.node.integers)
     }
 
     /// The texts of the least and the greatest integer beyond `i64`.
@@ -513,7 +515,7 @@ impl<'a> SchemaNode<'a> {
     /// The least and the greatest number of elements of an array.
     #[must_use]
     pub fn lengths(self) -> Option<(u64, u64)> {
-        (self.count(Kind::Array) > 0).then_some(self.node.lengths)
+        (self.count(JsonType::Array) > 0).then_some(self.node.lengths)
     }
 
     /// The members of the objects, in the order of their first values. A map has none.
@@ -558,8 +560,8 @@ impl<'a> SchemaNode<'a> {
         if members.len() < LEAST_NAMES || matches!(self.node.rare.step, Step::Root) {
             return false;
         }
-        let objects = self.count(Kind::Object);
-        let mut counts = [0u64; Kind::OF_VALUES];
+        let objects = self.count(JsonType::Object);
+        let mut counts = [0u64; JsonType::OF_VALUES];
         let mut occurrences = 0;
         for member in members {
             let member = self.other(*member);
@@ -572,16 +574,16 @@ impl<'a> SchemaNode<'a> {
                 *count += more;
             }
         }
-        let of = |kinds: &[Kind]| kinds.iter().map(|kind| counts[*kind as usize]).sum::<u64>();
-        let containers = of(&[Kind::Object]).max(of(&[Kind::Array]));
+        let of = |kinds: &[JsonType]| kinds.iter().map(|kind| counts[*kind as usize]).sum::<u64>();
+        let containers = of(&[JsonType::Object]).max(of(&[JsonType::Array]));
         let classes = [
-            of(&[Kind::Bool]),
-            of(&[Kind::Int64, Kind::BigInt, Kind::Float64]),
-            of(&[Kind::String]),
+            of(&[JsonType::Bool]),
+            of(&[JsonType::Int64, JsonType::BigInt, JsonType::Float64]),
+            of(&[JsonType::String]),
             containers,
         ];
         let most = classes.into_iter().max().unwrap_or(0);
-        let values = occurrences.max(counts.iter().sum()) - of(&[Kind::Null]);
+        let values = occurrences.max(counts.iter().sum()) - of(&[JsonType::Null]);
         let names = members.len() as u64;
         let is_alike = most > 0 && most * 10 >= values * 9;
         let is_sparse = occurrences * 4 <= names * objects;

@@ -11,7 +11,7 @@ use warpath_core::json::{Malformed, Tokens, decode, token_end};
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::{decimal, number};
 
-use super::kind::Kind;
+use super::json_type::JsonType;
 use super::node::{Node, NodeId, Position, ROOT, Text, prefix_of};
 use super::tree::SchemaTree;
 
@@ -224,7 +224,7 @@ impl Records<'_> {
                     if ADD {
                         let inside = &text[begin + 1..end - 1];
                         let node = &mut tree.nodes[node as usize];
-                        node.count(Kind::String, position, || Text::of(&text[begin..end]));
+                        node.count(JsonType::String, position, || Text::of(&text[begin..end]));
                         if has_backslash(simd, text, begin + 1, end - 1) {
                             decoded.clear();
                             decode(inside, Malformed::Order, decoded);
@@ -237,7 +237,7 @@ impl Records<'_> {
                 }
                 b'{' => {
                     if ADD {
-                        tree.nodes[node as usize].count(Kind::Object, position, Text::default);
+                        tree.nodes[node as usize].count(JsonType::Object, position, Text::default);
                     }
                     t += 1;
                     if frames.len() == MOST_DEPTH {
@@ -255,7 +255,7 @@ impl Records<'_> {
                 }
                 b'[' => {
                     if ADD {
-                        tree.nodes[node as usize].count(Kind::Array, position, Text::default);
+                        tree.nodes[node as usize].count(JsonType::Array, position, Text::default);
                     }
                     t += 1;
                     if frames.len() == MOST_DEPTH {
@@ -283,8 +283,8 @@ impl Records<'_> {
                 _ => {
                     let end = token_end(text, next);
                     let kind = match &text[begin..end] {
-                        b"null" => Kind::Null,
-                        b"true" | b"false" => Kind::Bool,
+                        b"null" => JsonType::Null,
+                        b"true" | b"false" => JsonType::Bool,
                         _ => return None,
                     };
                     if ADD {
@@ -416,15 +416,15 @@ fn prefix_at(text: &[u8], begin: usize, end: usize) -> u64 {
 fn add_number(node: &mut Node, number: Number, text: &[u8], position: Position) {
     match number {
         Number::Integer(value) => {
-            node.count(Kind::Int64, position, || Text::of(text));
+            node.count(JsonType::Int64, position, || Text::of(text));
             node.add_integer(value);
         }
         Number::Big(value) => {
-            node.count(Kind::BigInt, position, || Text::of(text));
+            node.count(JsonType::BigInt, position, || Text::of(text));
             node.add_big(text, value);
         }
         Number::Float(value) => {
-            node.count(Kind::Float64, position, || Text::of(text));
+            node.count(JsonType::Float64, position, || Text::of(text));
             node.add_float(text, value);
         }
     }

@@ -1,6 +1,6 @@
 //! Paths and conditions followed through the schema of some records.
 
-use warpath::schema::{Kind, SchemaNode, Step};
+use warpath::schema::{JsonType, SchemaNode, Step};
 use warpath::{Predicate, Query};
 use warpath_core::decimal::Decimal;
 use warpath_lang::jsonpath::{
@@ -47,17 +47,17 @@ enum Class {
 }
 
 impl Class {
-    const ALL: [(Kind, Self); 10] = [
-        (Kind::Null, Self::Null),
-        (Kind::Bool, Self::Bool),
-        (Kind::Int64, Self::Number),
-        (Kind::BigInt, Self::Number),
-        (Kind::Float64, Self::Number),
-        (Kind::String, Self::String),
-        (Kind::Time, Self::String),
-        (Kind::Date, Self::String),
-        (Kind::Array, Self::Array),
-        (Kind::Object, Self::Object),
+    const ALL: [(JsonType, Self); 10] = [
+        (JsonType::Null, Self::Null),
+        (JsonType::Bool, Self::Bool),
+        (JsonType::Int64, Self::Number),
+        (JsonType::BigInt, Self::Number),
+        (JsonType::Float64, Self::Number),
+        (JsonType::String, Self::String),
+        (JsonType::Time, Self::String),
+        (JsonType::Date, Self::String),
+        (JsonType::Array, Self::Array),
+        (JsonType::Object, Self::Object),
     ];
 
     fn of(literal: &Literal) -> Self {
@@ -83,7 +83,7 @@ impl Class {
 
 /// The classes of some nodes, in order, each once.
 fn classes(nodes: &[SchemaNode<'_>]) -> Vec<Class> {
-    let has = |kind: Kind| nodes.iter().any(|node| node.count(kind) > 0);
+    let has = |kind: JsonType| nodes.iter().any(|node| node.count(kind) > 0);
     let mut classes: Vec<Class> =
         Class::ALL.iter().filter(|(kind, _)| has(*kind)).map(|(_, class)| *class).collect();
     classes.dedup();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use warpath::schema::{self, Change, Difference, Kind, SchemaRow};
+use warpath::schema::{self, Change, Difference, JsonType, SchemaRow};
 use warpath::{Engine, Error, Source};
 use warpath_exec::saved_schema;
 use warpath_terminal::escape::escaped;
@@ -67,12 +67,12 @@ fn rows_of(
 /// A difference as a line.
 fn line(difference: &Difference<'_>) -> String {
     let Difference { path, change, before, after, .. } = difference;
-    let kinds = |kinds: &[Kind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    let kinds = |kinds: &[JsonType]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     let all = |row: &SchemaRow| match row.kinds().collect::<Vec<_>>() {
         none if none.is_empty() => "null".to_owned(),
         some => kinds(&some),
     };
-    let first = |row: Option<&SchemaRow>, kind: Option<Kind>| {
+    let first = |row: Option<&SchemaRow>, kind: Option<JsonType>| {
         let mut firsts = row.into_iter().flat_map(|row| &row.firsts);
         let found = firsts.find(|(mine, ..)| kind.is_none_or(|kind| kind == *mine));
         found.map_or(String::new(), |(_, at, _)| format!(" ({at})"))
@@ -91,7 +91,7 @@ fn line(difference: &Difference<'_>) -> String {
             }
             format!("~ {path}: {}", said.join(", "))
         }
-        Change::Nullable(true) => format!("~ {path}: may be null now{}", first(*after, Some(Kind::Null))),
+        Change::Nullable(true) => format!("~ {path}: may be null now{}", first(*after, Some(JsonType::Null))),
         Change::Nullable(false) => {
             let missing = after.map_or(0, |row| row.missing);
             format!("~ {path}: may be missing now ({missing} times)")

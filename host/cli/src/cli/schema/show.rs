@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use warpath::schema::{Kind, SchemaRow};
+use warpath::schema::{JsonType, SchemaRow};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 
@@ -33,13 +33,13 @@ fn string(text: &str) -> String {
 
 /// The types of a path. Several types have their numbers, and the position of the first value.
 fn types(row: &SchemaRow) -> String {
-    let kinds: Vec<Kind> = row.kinds().collect();
+    let kinds: Vec<JsonType> = row.kinds().collect();
     match kinds[..] {
         [] if row.total() == 0 => "nothing".into(),
         [] => "null".into(),
         [one] => one.name().into(),
         _ => {
-            let of = |kind: &Kind| {
+            let of = |kind: &JsonType| {
                 let first = row.firsts.iter().find(|(mine, ..)| mine == kind);
                 let at = first.map_or("", |(_, at, _)| at);
                 format!("{kind} {} (first {})", row.count(*kind), escaped(at))
@@ -78,8 +78,8 @@ pub fn tree(rows: &[SchemaRow]) -> Vec<u8> {
         if row.is_map {
             all.push("map".into());
         }
-        if row.count(Kind::Null) > 0 && row.kinds().next().is_some() {
-            all.push(format!("null {}", row.count(Kind::Null)));
+        if row.count(JsonType::Null) > 0 && row.kinds().next().is_some() {
+            all.push(format!("null {}", row.count(JsonType::Null)));
         }
         if row.missing > 0 {
             all.push(format!("missing {}", row.missing));
@@ -112,7 +112,7 @@ pub fn table(rows: &[SchemaRow], look: Look) -> Vec<u8> {
             Cell::text(escaped(&row.path).into_owned()),
             Cell::text(types(row) + if row.is_map { " (map)" } else { "" }),
             Cell::number(row.total().to_string()),
-            Cell::number(row.count(Kind::Null).to_string()),
+            Cell::number(row.count(JsonType::Null).to_string()),
             Cell::number(row.missing.to_string()),
             Cell::number(distinct(row).unwrap_or_default()),
             Cell::text(least),

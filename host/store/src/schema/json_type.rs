@@ -11,7 +11,7 @@ use warpath_core::time::{date, is_exact_instant};
 ///
 /// ```
 /// use warpath::Engine;
-/// use warpath::schema::Kind;
+/// use warpath::schema::JsonType;
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let mut parts = Engine::builder().build()?.bytes("{\"at\":\"2026-01-31\",\"n\":1.0}").schema(None);
@@ -19,15 +19,15 @@ use warpath_core::time::{date, is_exact_instant};
 /// let schema = parts.finish();
 /// let members = schema.tree.root().members();
 /// // A number with a fraction is a float, also if the fraction is zero.
-/// assert_eq!((members[0].kinds(), members[1].kinds()), (vec![Kind::Date], vec![Kind::Float64]));
-/// assert_eq!(Kind::Date.name(), "date");
+/// assert_eq!((members[0].kinds(), members[1].kinds()), (vec![JsonType::Date], vec![JsonType::Float64]));
+/// assert_eq!(JsonType::Date.name(), "date");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum JsonType {
     /// `null`.
     Null,
     /// `true` and `false`.
@@ -50,7 +50,7 @@ pub enum Kind {
     Date,
 }
 
-impl Kind {
+impl JsonType {
     /// The number of kinds.
     pub const COUNT: usize = 10;
 
@@ -109,7 +109,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for JsonType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -152,11 +152,11 @@ impl StringForm {
     }
 
     /// The kind of the strings.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> JsonType {
         match self {
-            Self::Time => Kind::Time,
-            Self::Date => Kind::Date,
-            Self::None | Self::Any => Kind::String,
+            Self::Time => JsonType::Time,
+            Self::Date => JsonType::Date,
+            Self::None | Self::Any => JsonType::String,
         }
     }
 }
