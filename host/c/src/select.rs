@@ -92,7 +92,7 @@ pub unsafe extern "C" fn warpath_select(
         let schema = unsafe { schema(input, slice::from_raw_parts(columns, count))? };
         let batches = input.input().record_batches(&schema);
         let tally = Arc::new(Mutex::new(batches.losses().clone()));
-        let reader = Reader { arrow: batches.schema(), batches: Some(batches), tally: tally.clone() };
+        let reader = BatchStream { arrow: batches.schema(), batches: Some(batches), tally: tally.clone() };
         // SAFETY: not null, and the caller upholds that the memory is writable. It holds no stream that is to
         // be released, so nothing is dropped.
         unsafe { stream.write(FFI_ArrowArrayStream::new(Box::new(reader))) };
@@ -144,14 +144,14 @@ unsafe fn schema(input: &WarpathInput, columns: &[WarpathColumn]) -> Result<Sche
 }
 
 /// The batches of a stream.
-struct Reader {
+struct BatchStream {
     /// `None` after the end.
     batches: Option<RecordBatches<'static>>,
     arrow: SchemaRef,
     tally: Arc<Mutex<Tally>>,
 }
 
-impl Iterator for Reader {
+impl Iterator for BatchStream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -172,7 +172,7 @@ impl Iterator for Reader {
     }
 }
 
-impl RecordBatchReader for Reader {
+impl RecordBatchReader for BatchStream {
     fn schema(&self) -> SchemaRef {
         self.arrow.clone()
     }

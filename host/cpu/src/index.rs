@@ -140,28 +140,28 @@ impl Work for Builder<'_> {
     }
 }
 
-/// A piece of text with its leveled bitmaps.
-pub(super) struct Piece<'a> {
+/// A text with its leveled bitmaps.
+pub(super) struct LeveledText<'a> {
     text: &'a [u8],
     levels: &'a [u64],
     words: usize,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> LeveledText<'a> {
     /// Joins a text and its leveled bitmaps, which follow one another.
     pub(super) fn new(text: &'a [u8], levels: &'a [u64]) -> Self {
         Self { text, levels, words: words_for(text.len()) }
     }
 }
 
-impl Text for Piece<'_> {
+impl Text for LeveledText<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         self.text[at as usize]
     }
 }
 
-impl Document for Piece<'_> {
+impl Document for LeveledText<'_> {
     #[inline(always)]
     fn level_word(&self, level: Level, word: u32) -> u64 {
         self.levels[level as usize * self.words + word as usize]

@@ -8,7 +8,7 @@ use warpath_lang::program::Program;
 use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
-use super::index::{Builder, Piece, Structure};
+use super::index::{Builder, LeveledText, Structure};
 use super::query::{self, Lines, Scratch, answer_indexed};
 
 /// The part of a text's index that queries read: everything except the string bitmap.
@@ -52,7 +52,7 @@ impl Kept for HostIndex {
         let answer = if program.needs_trees() {
             query::answer(text, program, want.to_find(program), &mut Scratch::default())
         } else {
-            self.find(&Piece::new(text, &self.levels), program, want)
+            self.find(&LeveledText::new(text, &self.levels), program, want)
         };
         finish(answer, text, program, want)
     }

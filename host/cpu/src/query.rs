@@ -22,13 +22,13 @@ use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx, WORD_BYTES};
 
 use super::batch::Batch;
-use super::index::{Builder, Piece as TextPiece, Structure};
+use super::index::{Builder, LeveledText, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};
 use super::plan::Plan;
 use super::scan::{BlockValue, Scan, skip_space};
 use super::short::{Looked, Short};
-use super::tape::{Piece as TreePiece, TapeMemory};
+use super::tape::{TapeMemory, TreeText};
 use super::way::{Records, Way};
 
 /// The number of bytes that are indexed before they are queried. With three levels, they fit well within an
@@ -264,7 +264,7 @@ impl Work for OverTrees<'_, '_> {
                     sink.fault(LineFault { line: first + line, ..*fault });
                 } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
                     sink.begin_record();
-                    let trees = TreePiece { text, memory: tape, times };
+                    let trees = TreeText { text, memory: tape, times };
                     if program.names().is_empty() {
                         machine.run(&view, &trees, *root, sink);
                     } else {
@@ -378,7 +378,7 @@ impl Work for Anywhere<'_> {
 fn run_names(
     program: &ProgramView<'_>,
     names: &[u32],
-    trees: &Linked<'_, TreePiece<'_>>,
+    trees: &Linked<'_, TreeText<'_>>,
     root: TapeIx,
     found: &mut Vec<(TapeIx, TapeIx)>,
     sink: &mut Collector,
@@ -455,7 +455,7 @@ impl Worker<'_> {
                 values[value] = Some(Node { start: found.start, end: found.end, level: 0 });
             }
         }
-        guard.holds(&TextPiece::new(self.text, &[]), &self.program, values)
+        guard.holds(&LeveledText::new(self.text, &[]), &self.program, values)
     }
 
     /// Evaluates the rest of the program over a value that was found in a regular record.
@@ -507,7 +507,7 @@ impl Work for Interpret<'_, '_> {
         let text = &whole[start..end];
         Builder { text, levels: program.levels, string: false, structure }.run(simd);
         sink.base = start as PartOffset;
-        let doc = TextPiece::new(text, &structure.levels);
+        let doc = LeveledText::new(text, &structure.levels);
         match block {
             Some(pc) => {
                 let node = Node { start: 0, end: text.len() as PartOffset, level: 0 };

@@ -231,15 +231,15 @@ impl Tape for Nodes<'_> {
     }
 }
 
-/// A piece of text with its trees.
-pub(super) struct Piece<'a> {
+/// A text with its trees.
+pub(super) struct TreeText<'a> {
     pub text: &'a [u8],
     pub memory: &'a TapeMemory,
     /// The program's tests of instants.
     pub times: &'a InstantTests<'a>,
 }
 
-impl Piece<'_> {
+impl TreeText<'_> {
     /// The nodes of the record with this root.
     #[inline(always)]
     pub fn record(&self, root: TapeIx) -> &[TapeNode] {
@@ -248,7 +248,7 @@ impl Piece<'_> {
     }
 }
 
-impl Text for Piece<'_> {
+impl Text for TreeText<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         self.text[at as usize]
@@ -266,7 +266,7 @@ impl Text for Piece<'_> {
     }
 }
 
-impl Trees for Piece<'_> {
+impl Trees for TreeText<'_> {
     #[inline(always)]
     fn tape_node(&self, at: TapeIx) -> TapeNode {
         self.memory.nodes[at as usize]

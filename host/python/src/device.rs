@@ -16,7 +16,7 @@ use crate::interrupt;
 use crate::reading::Reading;
 use crate::rows::OnMismatch;
 use crate::schema;
-use crate::selection::{Batch, Batches, Reader};
+use crate::selection::{Batch, BatchReader, Batches};
 
 /// The name that the Arrow PyCapsule interface gives to capsules of arrays on devices.
 const DEVICE_ARRAY_CAPSULE: &CStr = c"arrow_device_array";
@@ -109,7 +109,7 @@ impl Batches for OnDevice {
 }
 
 /// Joins all batches of a read.
-pub fn all(py: Python<'_>, mut reader: Reader<OnDevice>) -> PyResult<DeviceBatch> {
+pub fn all(py: Python<'_>, mut reader: BatchReader<OnDevice>) -> PyResult<DeviceBatch> {
     let joined = detached(py, move || {
         let mut batches = Vec::new();
         while let Some(batch) = reader.next() {
@@ -126,10 +126,10 @@ pub fn all(py: Python<'_>, mut reader: Reader<OnDevice>) -> PyResult<DeviceBatch
 
 /// An iterator over batches on a device.
 #[pyclass(frozen, module = "warpath")]
-pub struct DeviceBatchIterator(Exclusive<Reader<OnDevice>>);
+pub struct DeviceBatchIterator(Exclusive<BatchReader<OnDevice>>);
 
 impl DeviceBatchIterator {
-    pub fn new(reader: Reader<OnDevice>) -> Self {
+    pub fn new(reader: BatchReader<OnDevice>) -> Self {
         Self(Exclusive::new(reader))
     }
 }

@@ -64,25 +64,25 @@ impl Selection {
     }
 
     /// Begins to read to the host.
-    fn read(&self, py: Python<'_>) -> PyResult<Reader<Rows>> {
+    fn read(&self, py: Python<'_>) -> PyResult<BatchReader<Rows>> {
         let rows = detached(py, || Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
         Ok(self.reader(rows))
     }
 
     /// Begins to read to a device.
-    fn read_on_device(&self, py: Python<'_>) -> PyResult<Reader<OnDevice>> {
+    fn read_on_device(&self, py: Python<'_>) -> PyResult<BatchReader<OnDevice>> {
         let rows =
             detached(py, || OnDevice::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
         Ok(self.reader(rows))
     }
 
-    fn reader<B: Batches>(&self, batches: B) -> Reader<B> {
+    fn reader<B: Batches>(&self, batches: B) -> BatchReader<B> {
         let mut report = Report { counted: batches.counted().to_vec(), ..Report::default() };
         report.losses.clone_from(batches.losses());
         report.plan.clone_from(batches.answers().plan());
         let report = Arc::new(Mutex::new(report));
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
-        Reader { batches: Some(batches), report }
+        BatchReader { batches: Some(batches), report }
     }
 
     /// Reads something from the report of the latest read. `what` names it in messages.
@@ -254,13 +254,13 @@ pub trait Batches {
 }
 
 /// The batches of one read.
-pub struct Reader<B> {
+pub struct BatchReader<B> {
     /// `None` after the end.
     batches: Option<B>,
     report: Arc<Mutex<Report>>,
 }
 
-impl<B: Batches> Reader<B> {
+impl<B: Batches> BatchReader<B> {
     /// The next batch. No result follows an error, except that of a handler of a signal.
     pub fn next(&mut self) -> Option<Result<B::Batch, Stop>> {
         let made = guarded(|| self.advance()).unwrap_or_else(|panic| Some(Err(panic)));
@@ -286,14 +286,14 @@ impl<B: Batches> Reader<B> {
 
 /// The batches of one read, for a consumer that may hold Python's lock or not. The reader is `None` once the
 /// stream is dropped.
-struct Stream(Option<Reader<Rows>>, SchemaRef);
+struct Stream(Option<BatchReader<Rows>>, SchemaRef);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut made = None;
-        unlocked(|| made = self.0.as_mut().and_then(Reader::next));
+        unlocked(|| made = self.0.as_mut().and_then(BatchReader::next));
         if let Some(Err(Stop::Raised(raised))) = &made {
             // The consumer raises an exception of its own, with the text of this one.
             Python::try_attach(|py| interrupt::raise_later(py, raised.clone_ref(py)));
@@ -317,7 +317,7 @@ impl Drop for Stream {
 
 /// An iterator over batches.
 #[pyclass(frozen, module = "warpath")]
-pub struct BatchIterator(Exclusive<Reader<Rows>>);
+pub struct BatchIterator(Exclusive<BatchReader<Rows>>);
 
 #[pymethods]
 impl BatchIterator {

@@ -103,16 +103,16 @@ fn fault<T>(kind: TreeFaultKind, at: usize) -> Read<T> {
 
 /// The tree of a string of brackets, or its first fault.
 pub fn brackets(text: &[u8]) -> Read<Option<Node>> {
-    let mut reader = Reader { text, at: 0 };
-    let root = match reader.peek() {
+    let mut parser = TreeParser { text, at: 0 };
+    let root = match parser.peek() {
         None => return Ok(None),
-        Some(_) => reader.bracket(0)?,
+        Some(_) => parser.bracket(0)?,
     };
-    match reader.peek() {
+    match parser.peek() {
         None => Ok(Some(root)),
-        Some(b'{' | b'[') => fault(TreeFaultKind::Record(FaultKind::SecondRoot), reader.at),
-        Some(b'}' | b']') => fault(TreeFaultKind::Record(FaultKind::UnopenedContainer), reader.at),
-        Some(_) => fault(TreeFaultKind::NotABracket, reader.at),
+        Some(b'{' | b'[') => fault(TreeFaultKind::Record(FaultKind::SecondRoot), parser.at),
+        Some(b'}' | b']') => fault(TreeFaultKind::Record(FaultKind::UnopenedContainer), parser.at),
+        Some(_) => fault(TreeFaultKind::NotABracket, parser.at),
     }
 }
 
@@ -123,23 +123,23 @@ pub fn json(line: &[u8]) -> Read<Option<Node>> {
     if let Some(found) = index::index(line, 0).faults.first() {
         return fault(TreeFaultKind::Record(found.fault.kind), found.fault.at);
     }
-    let mut reader = Reader { text: line, at: 0 };
-    if reader.peek().is_none() {
+    let mut parser = TreeParser { text: line, at: 0 };
+    if parser.peek().is_none() {
         return Ok(None);
     }
-    let root = reader.value()?;
-    match reader.peek() {
+    let root = parser.value()?;
+    match parser.peek() {
         None => Ok(Some(root)),
-        Some(_) => fault(TreeFaultKind::Record(FaultKind::SecondRoot), reader.at),
+        Some(_) => fault(TreeFaultKind::Record(FaultKind::SecondRoot), parser.at),
     }
 }
 
-struct Reader<'a> {
+struct TreeParser<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl TreeParser<'_> {
     /// Skips white space and returns the next byte.
     fn peek(&mut self) -> Option<u8> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {

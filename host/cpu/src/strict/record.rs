@@ -18,20 +18,20 @@ type Checked = Result<(), Fault>;
 ///
 /// White space around the value is part of the text (section 2). A record of white space alone has no value.
 pub fn fault(record: &[u8]) -> Option<Fault> {
-    let mut reader = Reader { cursor: Cursor::new(record), depth: 0 };
-    let grammar = reader.text().err();
+    let mut parser = RecordParser { cursor: Cursor::new(record), depth: 0 };
+    let grammar = parser.text().err();
     let utf8 = str::from_utf8(record).err();
     let utf8 = utf8.map(|error| Fault { kind: FaultKind::NotUtf8, at: error.valid_up_to() });
     utf8.into_iter().chain(grammar).min_by_key(|fault| fault.at)
 }
 
-struct Reader<'a> {
+struct RecordParser<'a> {
     cursor: Cursor<'a>,
     /// The number of open containers.
     depth: usize,
 }
 
-impl Reader<'_> {
+impl RecordParser<'_> {
     fn fault(&self, kind: FaultKind) -> Checked {
         Err(Fault { kind, at: self.cursor.offset() })
     }

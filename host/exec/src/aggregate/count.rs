@@ -9,7 +9,7 @@ use warpath_core::error::Error;
 use warpath_core::key;
 
 use super::sorter::{Sorted, Sorter};
-use super::values::{Entry, Values};
+use super::values::{ValueCount, Values};
 
 /// The count of a value, as a run has it.
 #[derive(Clone, Copy)]
@@ -24,8 +24,8 @@ struct Counted {
 impl Counted {
     const BYTES: usize = 17;
 
-    fn of(entry: &Entry) -> Self {
-        let Entry { count, first, is_reported, .. } = *entry;
+    fn of(entry: &ValueCount) -> Self {
+        let ValueCount { count, first, is_reported, .. } = *entry;
         Self { count, first, is_reported }
     }
 
@@ -123,7 +123,7 @@ impl Counter {
         let bytes = &self.values.bytes;
         // The sorter merges runs, and keeps no items.
         let sorter = self.spilled.get_or_insert_with(|| Sorter::new(0));
-        let item = |entry: &Entry| (entry.key(bytes), Counted::of(entry).to_bytes());
+        let item = |entry: &ValueCount| (entry.key(bytes), Counted::of(entry).to_bytes());
         sorter.push_sorted(self.values.entries.iter().map(item))?;
         self.values.clear();
         Ok(())
@@ -192,8 +192,9 @@ impl Counter {
             return Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: top });
         }
         let Values { bytes, mut entries, .. } = self.values;
-        let order =
-            |a: &Entry, b: &Entry| b.count.cmp(&a.count).then_with(|| a.key(&bytes).cmp(b.key(&bytes)));
+        let order = |a: &ValueCount, b: &ValueCount| {
+            b.count.cmp(&a.count).then_with(|| a.key(&bytes).cmp(b.key(&bytes)))
+        };
         if top < entries.len() {
             entries.select_nth_unstable_by(top, order);
             entries.truncate(top);
@@ -251,7 +252,7 @@ pub struct Counts {
 
 enum From {
     /// Entries, with the bytes of all keys.
-    Memory(Vec<u8>, vec::IntoIter<Entry>),
+    Memory(Vec<u8>, vec::IntoIter<ValueCount>),
     /// Sorted items, whose keys follow this number of bytes.
     Sorted(Sorted, usize),
 }

@@ -11,7 +11,7 @@ use warpath_core::error::Error;
 
 /// A value, its count, and when it was first added.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct ValueCount {
     /// The offset of its key in the bytes of all keys.
     begin: usize,
     len: u32,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub first: u64,
 }
 
-impl Entry {
+impl ValueCount {
     /// The key, among the bytes of all keys.
     pub fn key<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.begin..][..self.len as usize]
@@ -38,13 +38,13 @@ pub(super) struct Values {
     /// The bytes of the keys.
     pub bytes: Vec<u8>,
     /// The entries, in the order in which their values were first added.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ValueCount>,
     slots: Vec<u64>,
 }
 
 impl Values {
     /// Returns the entry of a key, or the slot in which its number belongs and its hash.
-    pub fn find(&mut self, key: &[u8]) -> Result<&mut Entry, u32> {
+    pub fn find(&mut self, key: &[u8]) -> Result<&mut ValueCount, u32> {
         let hash = (FixedState::default().hash_one(key) >> 32) as u32;
         match self.slot(hash, |entry| entry.key(&self.bytes) == key) {
             Some(number) => Ok(&mut self.entries[number]),
@@ -53,7 +53,7 @@ impl Values {
     }
 
     /// Returns the number of the entry with a hash for which `is` is true.
-    fn slot(&self, hash: u32, is: impl Fn(&Entry) -> bool) -> Option<usize> {
+    fn slot(&self, hash: u32, is: impl Fn(&ValueCount) -> bool) -> Option<usize> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut at = hash as usize & mask;
         loop {
@@ -75,7 +75,7 @@ impl Values {
         let grown = if self.is_full() { 2 * self.slots.len().max(SLOTS / 2) } else { 0 };
         self.bytes.len()
             + key.len()
-            + (self.entries.len() + 1) * size_of::<Entry>()
+            + (self.entries.len() + 1) * size_of::<ValueCount>()
             + (self.slots.len() + grown) * size_of::<u64>()
     }
 
@@ -100,7 +100,7 @@ impl Values {
             self.grow();
         }
         let (count, first, is_reported) = entry;
-        self.entries.push(Entry { begin: self.bytes.len(), len, is_reported, count, first });
+        self.entries.push(ValueCount { begin: self.bytes.len(), len, is_reported, count, first });
         self.bytes.extend_from_slice(key);
         self.fill(hash, self.entries.len() as u32);
         Ok(())

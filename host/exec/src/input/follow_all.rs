@@ -23,7 +23,7 @@ use super::watch::Watch;
 
 /// The interval at which a reader that waits checks whether it should stop.
 const STOP: Duration = Duration::from_millis(10);
-/// The most pieces that wait to be taken.
+/// The most chunks that wait to be taken.
 const PIECES: usize = 32;
 /// The most rounds over all files between two looks for new files.
 const ROUNDS: usize = 64;
@@ -85,7 +85,7 @@ impl FollowedFiles {
     }
 
     pub(super) fn open(self) -> Result<FollowedLines, InputError> {
-        let (to_reader, pieces) = sync_channel(PIECES);
+        let (to_reader, chunks) = sync_channel(PIECES);
         let failed = |source| InputError::Io { name: "<followed files>".into(), source };
         let spawned = thread::Builder::new().name("warpath input".into()).spawn(move || {
             if let Err(error) = Following::start(self, to_reader.clone()).and_then(Following::run) {
@@ -94,12 +94,12 @@ impl FollowedFiles {
             }
         });
         spawned.map_err(failed)?;
-        Ok(FollowedLines { pieces, next: None })
+        Ok(FollowedLines { chunks, next: None })
     }
 }
 
 /// Whole lines of one file.
-struct Piece {
+struct Chunk {
     file: usize,
     name: Arc<str>,
     /// The offset of the lines in all that was read under the name of the file.
@@ -117,8 +117,8 @@ pub(crate) struct FollowedText {
 
 /// The lines of all files, as they come. The lines of one file keep their order.
 pub(crate) struct FollowedLines {
-    pieces: Receiver<Result<Piece, InputError>>,
-    next: Option<Result<Piece, InputError>>,
+    chunks: Receiver<Result<Chunk, InputError>>,
+    next: Option<Result<Chunk, InputError>>,
 }
 
 impl FollowedLines {
@@ -129,10 +129,10 @@ impl FollowedLines {
         buffers: &Arc<Buffers>,
         stop: &Stop,
     ) -> Result<Option<FollowedText>, Error> {
-        let Some(mut piece) = self.wait(stop).transpose()? else { return Ok(None) };
-        while piece.lines.len() < size {
-            match self.pieces.try_recv() {
-                Ok(Ok(more)) if more.file == piece.file => piece.lines.extend_from_slice(&more.lines),
+        let Some(mut chunk) = self.wait(stop).transpose()? else { return Ok(None) };
+        while chunk.lines.len() < size {
+            match self.chunks.try_recv() {
+                Ok(Ok(more)) if more.file == chunk.file => chunk.lines.extend_from_slice(&more.lines),
                 Ok(other) => {
                     self.next = Some(other);
                     break;
@@ -140,7 +140,7 @@ impl FollowedLines {
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
         }
-        let Piece { file, name, offset, lines } = piece;
+        let Chunk { file, name, offset, lines } = chunk;
         if lines.len() > MAX_PARTITION_BYTES {
             // The caller counts lines and fills in the number.
             let (name, limit) = (name.to_string(), MAX_PARTITION_BYTES);
@@ -154,13 +154,13 @@ impl FollowedLines {
         Ok(Some(FollowedText { file, name, text }))
     }
 
-    fn wait(&mut self, stop: &Stop) -> Option<Result<Piece, InputError>> {
+    fn wait(&mut self, stop: &Stop) -> Option<Result<Chunk, InputError>> {
         if let Some(next) = self.next.take() {
             return Some(next);
         }
         loop {
-            match self.pieces.recv_timeout(STOP) {
-                Ok(piece) => return Some(piece),
+            match self.chunks.recv_timeout(STOP) {
+                Ok(chunk) => return Some(chunk),
                 Err(RecvTimeoutError::Timeout) if !stop.is_set() => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
             }
@@ -189,7 +189,7 @@ struct Following {
     replaced: HashSet<Identity>,
     /// Compressed files of folders.
     left_out: HashMap<PathBuf, Option<Identity>>,
-    to_reader: SyncSender<Result<Piece, InputError>>,
+    to_reader: SyncSender<Result<Chunk, InputError>>,
     wake: Receiver<()>,
     interval: Duration,
     /// Lets the end wake this reader.
@@ -202,7 +202,7 @@ impl Following {
     /// Opens the files that were named, and those that are in the folders now.
     fn start(
         set: FollowedFiles,
-        to_reader: SyncSender<Result<Piece, InputError>>,
+        to_reader: SyncSender<Result<Chunk, InputError>>,
     ) -> Result<Self, InputError> {
         let (waker, wake) = sync_channel(1);
         let waker = Arc::new(waker);
@@ -325,9 +325,9 @@ impl Following {
             if has_lines {
                 any = true;
                 let (offset, len) = (file.offset, lines.len() as u64);
-                let piece = Piece { file: file.number, name: file.name.clone(), offset, lines };
+                let chunk = Chunk { file: file.number, name: file.name.clone(), offset, lines };
                 file.offset += len;
-                if self.to_reader.send(Ok(piece)).is_err() {
+                if self.to_reader.send(Ok(chunk)).is_err() {
                     return Ok(None);
                 }
             }

@@ -1,16 +1,16 @@
 //! The construction of a column: a table trained on a sample, and compression on all cores.
 //!
-//! The strings alone determine the cuts between pieces of work, so the column is the same for any number of
-//! cores. A piece is some strings, or a part of a long one. The codes of consecutive parts are together the
+//! The strings alone determine the cuts between fragments of work, so the column is the same for any number of
+//! cores. A fragment is some strings, or a part of a long one. The codes of consecutive parts are together the
 //! codes of the whole.
 //!
 //! ```text
 //! strings   │ a │ b │ c │           d           │ e │ …
-//! pieces    └─ piece 0 ─┘└ 1 ┘└ 2 ┘└ 3 ┘└── 4 ──┘└── 5 …
+//! fragments └──── 0 ────┘└ 1 ┘└ 2 ┘└ 3 ┘└── 4 ──┘└── 5 …
 //! ```
 //!
-//! The start of each piece is known in the codes and in the strings. So splits cost little: a split is only a
-//! few codes after the start of the string that contains it.
+//! The start of each fragment is known in the codes and in the strings. So splits cost little: a split is only
+//! a few codes after the start of the string that contains it.
 
 use std::ops::Range;
 
@@ -21,57 +21,57 @@ use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
 use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind, is_valid};
 
-/// Approximate size of a piece: whole segments, so that a long string is cut at a segment's end.
-const PIECE_BYTES: usize = 128 * SEGMENT_BYTES;
-/// The maximum number of strings of a piece, because some may be empty.
-const PIECE_STRINGS: usize = 1 << 16;
+/// Approximate size of a fragment: whole segments, so that a long string is cut at a segment's end.
+const FRAGMENT_BYTES: usize = 128 * SEGMENT_BYTES;
+/// The maximum number of strings of a fragment, because some may be empty.
+const FRAGMENT_STRINGS: usize = 1 << 16;
 
 /// Strings, or a part of one, that are compressed at a time.
-struct Piece {
+struct Fragment {
     strings: Range<usize>,
     /// The range of these strings or this part in the values.
     values: Range<usize>,
-    /// True for a part of a string that a later piece ends.
+    /// True for a part of a string that a later fragment ends.
     part: bool,
 }
 
-/// The codes of a piece.
+/// The codes of a fragment.
 struct Done {
     codes: Vec<u8>,
-    /// The end of each string that ends in the piece, in its codes.
+    /// The end of each string that ends in the fragment, in its codes.
     ends: Vec<u64>,
 }
 
-/// Cuts strings into pieces.
-fn pieces(offsets: &[impl Offset]) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+/// Cuts strings into fragments.
+fn fragments(offsets: &[impl Offset]) -> Vec<Fragment> {
+    let mut fragments = Vec::new();
     let count = offsets.len().saturating_sub(1);
     let mut first = 0;
     while first < count {
         let (begin, next) = (offsets[first].place(), offsets[first + 1].place());
-        if next - begin > PIECE_BYTES {
+        if next - begin > FRAGMENT_BYTES {
             let strings = first..first + 1;
-            for from in (begin..next).step_by(PIECE_BYTES) {
-                let values = from..next.min(from + PIECE_BYTES);
-                pieces.push(Piece { strings: strings.clone(), part: values.end < next, values });
+            for from in (begin..next).step_by(FRAGMENT_BYTES) {
+                let values = from..next.min(from + FRAGMENT_BYTES);
+                fragments.push(Fragment { strings: strings.clone(), part: values.end < next, values });
             }
             first += 1;
             continue;
         }
-        let most = &offsets[first + 1..=count.min(first + PIECE_STRINGS)];
-        let strings = most.partition_point(|end| end.place() - begin <= PIECE_BYTES);
+        let most = &offsets[first + 1..=count.min(first + FRAGMENT_STRINGS)];
+        let strings = most.partition_point(|end| end.place() - begin <= FRAGMENT_BYTES);
         let end = first + strings;
-        pieces.push(Piece { strings: first..end, values: begin..offsets[end].place(), part: false });
+        fragments.push(Fragment { strings: first..end, values: begin..offsets[end].place(), part: false });
         first = end;
     }
-    pieces
+    fragments
 }
 
-impl Piece {
+impl Fragment {
     fn compress(&self, compressor: &Compressor, values: &[u8], offsets: &[impl Offset]) -> Done {
         let (mut codes, mut ends) = (Vec::new(), Vec::new());
         let len = offsets[self.strings.end].place() - offsets[self.strings.start].place();
-        if len > PIECE_BYTES {
+        if len > FRAGMENT_BYTES {
             compressor.compress(&values[self.values.clone()], &mut codes);
             if !self.part {
                 ends.push(codes.len() as u64);
@@ -84,7 +84,7 @@ impl Piece {
     }
 }
 
-/// Returns the splits in a piece. Its codes begin at `at` among all codes, and its strings at `offset`.
+/// Returns the splits in a fragment. Its codes begin at `at` among all codes, and its strings at `offset`.
 fn splits_in(
     table: &Table,
     done: &Done,
@@ -293,29 +293,31 @@ fn make(
     }
     let table = table.copied().unwrap_or_else(|| train(&Sample::of_strings(values, offsets)));
     let compressor = Compressor::new(&table);
-    let pieces = pieces(offsets);
-    let all =
-        pool::map(pieces.iter().collect(), |piece: &Piece| piece.compress(&compressor, values, offsets));
+    let fragments = fragments(offsets);
+    let all = pool::map(fragments.iter().collect(), |fragment: &Fragment| {
+        fragment.compress(&compressor, values, offsets)
+    });
 
     let len: usize = all.iter().map(|done| done.codes.len()).sum();
     let (mut codes, mut ends) = (vec![0; len], vec![0; offsets.len().max(1)]);
     let (mut codes_left, mut ends_left) = (&mut codes[..], &mut ends[1..]);
     let (mut work, mut at) = (Vec::with_capacity(all.len()), 0);
-    for (piece, done) in pieces.iter().zip(&all) {
+    for (fragment, done) in fragments.iter().zip(&all) {
         let (to, ends_to);
         (to, codes_left) = codes_left.split_at_mut(done.codes.len());
         (ends_to, ends_left) = ends_left.split_at_mut(done.ends.len());
-        work.push((piece, done, to, ends_to, at));
+        work.push((fragment, done, to, ends_to, at));
         at += done.codes.len();
     }
     let first = offsets.first().map_or(0, |offset| offset.place());
-    let found = pool::map(work, |(piece, done, to, ends_to, at)| {
+    let found = pool::map(work, |(fragment, done, to, ends_to, at)| {
         to.copy_from_slice(&done.codes);
         ends_to.iter_mut().zip(&done.ends).for_each(|(to, end)| *to = at as u64 + end);
         let lens = |string: usize| {
-            (offsets[piece.strings.start + string].place() - offsets[piece.strings.start].place()) as u64
+            (offsets[fragment.strings.start + string].place() - offsets[fragment.strings.start].place())
+                as u64
         };
-        splits_in(&table, done, at, (piece.values.start - first) as u64, lens)
+        splits_in(&table, done, at, (fragment.values.start - first) as u64, lens)
     });
     let found: Vec<Vec<Split>> = found
         .into_iter()

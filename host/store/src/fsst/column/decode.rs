@@ -67,9 +67,9 @@ impl Lens {
 }
 
 /// The codes between two splits, and the destinations of their text.
-struct Piece<'a> {
+struct DecodeRange<'a> {
     splits: Range<usize>,
-    /// The offsets of the strings that begin in the piece.
+    /// The offsets of the strings that begin in the range.
     offsets: &'a [u64],
     values: &'a mut [u8],
     to: &'a mut [u64],
@@ -118,7 +118,7 @@ impl StringColumn {
             (values, values_left) = values_left.split_at_mut(bytes as usize);
             (to, to_left) = to_left.split_at_mut(count);
             (offsets, offsets_left) = offsets_left.split_at(count);
-            pieces.push(Piece { splits, offsets, values, to });
+            pieces.push(DecodeRange { splits, offsets, values, to });
         }
         // The offsets after the last code: empty strings, and the end.
         to_left.fill(self.bytes());
@@ -130,9 +130,9 @@ impl StringColumn {
     }
 
     /// Decodes a piece. Returns false for a fault.
-    fn decode_piece(&self, lens: &Lens, piece: Piece<'_>) -> bool {
+    fn decode_piece(&self, lens: &Lens, piece: DecodeRange<'_>) -> bool {
         let codes = self.image.codes();
-        let Piece { splits, offsets, values, to } = piece;
+        let DecodeRange { splits, offsets, values, to } = piece;
         let (begin, first) = self.split(splits.start);
         let (mut at, mut offset) = (begin, first);
         let mut next = offsets.iter().zip(to).peekable();
