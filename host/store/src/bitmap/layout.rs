@@ -55,8 +55,8 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Returns the encoding for a bin that holds `holds`: for numbers, the fewest bytes that hold the greatest
-    /// distance.
+    /// Returns the encoding for a bin that holds `holds`: for numbers, the fewest bytes that hold the
+    /// greatest distance.
     pub fn of(holds: &Holds) -> Self {
         let Holds::Values { least, greatest } = holds else { return Self::Same };
         match greatest.distance(least) {

@@ -1,16 +1,16 @@
 //! The construction of a column: a table trained on a sample, and compression on all cores.
 //!
-//! The strings alone determine the cuts between fragments of work, so the column is the same for any number of
-//! cores. A fragment is some strings, or a part of a long one. The codes of consecutive parts are together the
-//! codes of the whole.
+//! The strings alone determine the cuts between fragments of work, so the column is the same for any number
+//! of cores. A fragment is some strings, or a part of a long one. The codes of consecutive parts are together
+//! the codes of the whole.
 //!
 //! ```text
 //! strings   │ a │ b │ c │           d           │ e │ …
 //! fragments └──── 0 ────┘└ 1 ┘└ 2 ┘└ 3 ┘└── 4 ──┘└── 5 …
 //! ```
 //!
-//! The start of each fragment is known in the codes and in the strings. So splits cost little: a split is only
-//! a few codes after the start of the string that contains it.
+//! The start of each fragment is known in the codes and in the strings. So splits cost little: a split is
+//! only a few codes after the start of the string that contains it.
 
 use std::ops::Range;
 
