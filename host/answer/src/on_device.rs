@@ -99,7 +99,7 @@ pub trait DeviceMemory: Send + Sync {
 }
 
 /// A part of a new array.
-pub enum Part<'a> {
+pub enum ArrayPart<'a> {
     /// Bytes of the host.
     Host(&'a [u8]),
     /// The first bytes of another array of the same device.
@@ -112,7 +112,7 @@ pub trait Holder: Send + Sync {
     fn device(&self) -> ArrowDevice;
 
     /// Makes an array of some parts, one after the other, and waits until it is complete.
-    fn array(&self, parts: &[Part<'_>]) -> Result<Array, Error>;
+    fn array(&self, parts: &[ArrayPart<'_>]) -> Result<Array, Error>;
 
     /// An event that the device has reached, or reaches at once.
     #[cfg(feature = "arrow")]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "arrow")]
 use warpath_answer::on_device::SyncEvent;
-use warpath_answer::on_device::{Array, ArrowDevice, DeviceMemory, Holder, Part};
+use warpath_answer::on_device::{Array, ArrayPart, ArrowDevice, DeviceMemory, Holder};
 use warpath_core::error::Error;
 use warpath_core::plain::Plain;
 
@@ -55,17 +55,17 @@ impl<A: Accelerator> Holder for Held<A> {
         self.0.arrow_device()
     }
 
-    fn array(&self, parts: &[Part<'_>]) -> Result<Array, Error> {
-        let len_of = |part: &Part<'_>| match part {
-            Part::Host(bytes) => bytes.len(),
-            Part::Device(_, len) => *len,
+    fn array(&self, parts: &[ArrayPart<'_>]) -> Result<Array, Error> {
+        let len_of = |part: &ArrayPart<'_>| match part {
+            ArrayPart::Host(bytes) => bytes.len(),
+            ArrayPart::Device(_, len) => *len,
         };
         let mut bytes = self.0.alloc::<u8>(parts.iter().map(len_of).sum::<usize>().max(1))?;
         let mut at = 0;
         for part in parts {
             match part {
-                Part::Host(from) => self.0.upload(&mut bytes, at, from)?,
-                Part::Device(array, len) => {
+                ArrayPart::Host(from) => self.0.upload(&mut bytes, at, from)?,
+                ArrayPart::Device(array, len) => {
                     let held = array.memory().as_any().downcast_ref::<HeldBytes<A>>();
                     let held = held.ok_or_else(|| Error::Internal("an array of another device".into()))?;
                     self.0.copy(&mut bytes, at, &held.bytes, *len)?;

@@ -23,7 +23,7 @@ use super::Accelerator;
 use super::index::{Arrays, IndexShape};
 use super::lines::Lines;
 use super::partition::{
-    DEVICE_BYTES_PER_BYTE, Lane, Part, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
+    DEVICE_BYTES_PER_BYTE, IndexedText, Lane, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
 };
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
@@ -146,7 +146,7 @@ impl<A: Accelerator> Kept for KeptPartition<A> {
         stages.index.exchange(&mut arrays);
         let answer = stages.query.send(queue, program).and_then(|()| {
             let faults = self.faults.clone();
-            Part { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
+            IndexedText { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
                 .answer(queue, program, want)
         });
         stages.index.exchange(&mut arrays);

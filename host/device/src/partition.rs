@@ -95,7 +95,7 @@ pub(super) fn answer_in_parts<A: Accelerator>(
     }
     let mut pieces = Vec::new();
     let _waits = Waits(queue);
-    let mut each = |part: Part<'_, A>| {
+    let mut each = |part: IndexedText<'_, A>| {
         pieces.push(part.answer(queue, program, want)?);
         Ok(())
     };
@@ -134,7 +134,7 @@ pub(super) struct Task<'a> {
 }
 
 /// A part of a partition that is indexed and checked on the device. The program is on the device too.
-pub(super) struct Part<'a, A: Accelerator> {
+pub(super) struct IndexedText<'a, A: Accelerator> {
     pub stages: &'a mut Stages<A>,
     pub text: Lines<'a>,
     pub base: usize,
@@ -144,7 +144,7 @@ pub(super) struct Part<'a, A: Accelerator> {
     pub faults: Vec<LineFault>,
 }
 
-impl<A: Accelerator> Part<'_, A> {
+impl<A: Accelerator> IndexedText<'_, A> {
     /// Runs the program that was sent to the device.
     pub fn answer(self, device: &A, program: &Program, want: Want) -> Result<Piece, Error> {
         let Self { stages: Stages { index, query, columns, raw, tree }, text, base, shape, nodes, faults } =
@@ -355,7 +355,7 @@ impl<A: Accelerator> Stages<A> {
         task: Task<'_>,
         text: Lines<'_>,
         base: usize,
-        each: &mut dyn FnMut(Part<'_, A>) -> Result<(), Error>,
+        each: &mut dyn FnMut(IndexedText<'_, A>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if text.len()? == 0 {
             return Ok(());
@@ -390,6 +390,6 @@ impl<A: Accelerator> Stages<A> {
         }
         let faults = self.index.judge(device, text, shape, fault)?;
         self.query.send(device, program)?;
-        each(Part { stages: self, text, base, shape, nodes, faults })
+        each(IndexedText { stages: self, text, base, shape, nodes, faults })
     }
 }

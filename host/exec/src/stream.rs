@@ -90,7 +90,7 @@ pub use warpath_plan::{Plan, Pruned, Reading, Unused};
 
 use flow::Flow;
 use lines::LineCounter;
-use operator::{Conduct, Operator, Part, Step, Taken};
+use operator::{Conduct, Operator, Step, Taken, TextResult};
 use task::Task;
 use workers::{Done, FromWorkers, Texts, Workers, has_any};
 
@@ -307,7 +307,7 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
         let name = self.names.pop_front().unwrap_or_else(|| self.origin.name.clone());
         let origin = Origin { name, ..self.origin };
         let Taken { items, lines, counts, error } =
-            self.operator.take(Part { text, result, origin, first_line });
+            self.operator.take(TextResult { text, result, origin, first_line });
         self.lines.line += lines;
         self.stats.bytes += bytes;
         self.stats.lines += counts.lines;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::jsonpath::visit::{Part, visit, visit_segments};
+use crate::jsonpath::visit::{Subexpression, visit, visit_segments};
 use crate::jsonpath::{Query as Ast, QueryRoot, Segment, SegmentKind, SelectorKind};
 use crate::predicate::Predicate;
 use crate::program::{Program, Query};
@@ -166,8 +166,8 @@ fn asks_the_root(segments: &[Segment]) -> bool {
 }
 
 /// Returns true for a path from the record.
-fn is_of_record(part: Part<'_>) -> bool {
-    matches!(part, Part::Path { root: QueryRoot::Record, .. })
+fn is_of_record(part: Subexpression<'_>) -> bool {
+    matches!(part, Subexpression::Path { root: QueryRoot::Record, .. })
 }
 
 impl Query {

@@ -58,7 +58,7 @@ pub struct ObjectReader {
     /// The object's number in the list.
     number: usize,
     object: Progress,
-    parts: VecDeque<Part>,
+    parts: VecDeque<Transfer>,
     chunk: Bytes,
     failed: Option<(io::ErrorKind, String)>,
 }
@@ -88,21 +88,21 @@ struct Ahead {
     /// The number after the last of them.
     next: usize,
     /// The first parts of objects that are not read yet.
-    opened: HashMap<usize, Part>,
+    opened: HashMap<usize, Transfer>,
 }
 
-/// A part that is fetched.
-struct Part {
+/// The transfer of one part.
+struct Transfer {
     messages: Receiver<Message>,
     room: Arc<Semaphore>,
     task: AbortHandle,
-    /// Counts this part.
+    /// Counts this transfer.
     parts: Arc<AtomicUsize>,
     /// The bytes that are still to come; `None` before the first response of an object.
     left: Option<u64>,
 }
 
-impl Drop for Part {
+impl Drop for Transfer {
     fn drop(&mut self) {
         self.task.abort();
         self.parts.fetch_sub(1, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl Drop for Part {
 
 impl List {
     /// Starts to fetch a part of an object.
-    fn part(&self, number: usize, known: Option<&ObjectMeta>, at: u64, end: u64) -> io::Result<Part> {
+    fn part(&self, number: usize, known: Option<&ObjectMeta>, at: u64, end: u64) -> io::Result<Transfer> {
         let (sender, messages) = mpsc::channel();
         let space = Arc::new(Semaphore::new(room(&self.settings) as usize));
         let fetch = Fetch {
@@ -128,7 +128,7 @@ impl List {
         self.parts.fetch_add(1, Ordering::Relaxed);
         let task = runtime.spawn(fetch.run()).abort_handle();
         let left = known.map(|_| end - at);
-        Ok(Part { messages, room: space, task, parts: self.parts.clone(), left })
+        Ok(Transfer { messages, room: space, task, parts: self.parts.clone(), left })
     }
 
     fn has_room(&self) -> bool {
@@ -136,7 +136,7 @@ impl List {
     }
 
     /// The first part of an object, which may have been asked for before.
-    fn first(&self, number: usize) -> io::Result<Part> {
+    fn first(&self, number: usize) -> io::Result<Transfer> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         ahead.next = ahead.next.max(number + 1);
         match ahead.opened.remove(&number) {

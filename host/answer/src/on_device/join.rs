@@ -6,7 +6,7 @@
 use warpath_core::error::Error;
 use warpath_core::plain::bytes;
 
-use super::{Array, Arrays, DeviceColumns, Holder, Part, none_of};
+use super::{Array, ArrayPart, Arrays, DeviceColumns, Holder, none_of};
 use crate::columns::{Column, Items, Lost, OffsetWidth, Offsets, Values};
 
 impl DeviceColumns {
@@ -46,13 +46,13 @@ fn column(holder: &dyn Holder, batches: &[&DeviceColumns], at: usize) -> Result<
     let parts = || batches.iter().map(|batch| (&batch.host.columns[at], &batch.arrays[at]));
     let items = || parts().map(|(column, arrays)| (&column.items, arrays));
     let (prototype, _) = items().next().ok_or_else(|| Error::Internal("no batch to join".into()))?;
-    let array = |bytes: &[u8]| holder.array(&[Part::Host(bytes)]);
+    let array = |bytes: &[u8]| holder.array(&[ArrayPart::Host(bytes)]);
 
     let mut validity = Bits::default();
     items().for_each(|(items, _)| validity.append(&items.validity, items.len));
     let fixed = |size: usize| {
         let parts: Vec<_> =
-            items().map(|(items, arrays)| Part::Device(&arrays.values, items.len * size)).collect();
+            items().map(|(items, arrays)| ArrayPart::Device(&arrays.values, items.len * size)).collect();
         holder.array(&parts)
     };
     let (values, text) = match &prototype.values {
@@ -73,7 +73,7 @@ fn column(holder: &dyn Holder, batches: &[&DeviceColumns], at: usize) -> Result<
             let (mut starts, mut text) = (vec![0], Vec::new());
             for (items, arrays) in items() {
                 let end = append(&mut starts, &read_offsets(&arrays.values, items.len, offsets.width())?);
-                text.extend(arrays.bytes.as_ref().map(|bytes| Part::Device(bytes, end)));
+                text.extend(arrays.bytes.as_ref().map(|bytes| ArrayPart::Device(bytes, end)));
             }
             let starts = Offsets::new(starts, offsets.width())?;
             (array(starts.bytes())?, Some(holder.array(&text)?))

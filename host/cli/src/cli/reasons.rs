@@ -19,7 +19,7 @@ use warpath::schema::InputSchema;
 use warpath::{Batch, Engine, OnError, Predicate, Program, Query};
 use warpath_core::diagnostic::QueryError;
 use warpath_exec::stream::Sampler;
-use warpath_lang::jsonpath::visit::{Part, visit, visit_segments};
+use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
 use warpath_lang::pattern;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Message, Ui};
@@ -255,13 +255,13 @@ pub fn report_subscriptions<'s>(
 pub fn report_patterns(program: &Program, predicate: Option<&Predicate>, ui: &Ui) {
     let mut faults = Vec::new();
     for query in program.queries() {
-        let mut see = |part: Part<'_>| {
+        let mut see = |part: Subexpression<'_>| {
             faults.extend(pattern::fault(part).map(|fault| QueryError::new(query.text(), fault)));
         };
         visit_segments(&query.ast().segments, &mut see);
     }
     for predicate in program.queries().iter().filter_map(Query::condition).chain(predicate) {
-        let mut see = |part: Part<'_>| {
+        let mut see = |part: Subexpression<'_>| {
             faults.extend(pattern::fault(part).map(|fault| QueryError::new(predicate.text(), fault)));
         };
         visit(predicate.expr(), &mut see);

@@ -35,7 +35,7 @@ impl Digest for Describe {
 
     /// Makes a [`Described`].
     fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
-        let mut described: Vec<Part> = (0..self.paths).map(|_| Part::default()).collect();
+        let mut described: Vec<PathValues> = (0..self.paths).map(|_| PathValues::default()).collect();
         for piece in found {
             for (part, matches) in described.iter_mut().zip(&piece.matches) {
                 part.summary.records += piece.records.len() as u64;
@@ -50,18 +50,18 @@ impl Digest for Describe {
 }
 
 /// The values of a partition, described path by path.
-pub struct Described(Vec<Part>);
+pub struct Described(Vec<PathValues>);
 
 /// The values of one path in a partition.
 #[derive(Default)]
-struct Part {
+struct PathValues {
     summary: Summary,
     numbers: Vec<f64>,
     /// A buffer that is used again.
     buffer: Vec<u8>,
 }
 
-impl Part {
+impl PathValues {
     fn add(&mut self, value: &[u8]) {
         let kinds = &mut self.summary.kinds;
         match value.first() {

@@ -10,7 +10,7 @@ use warpath_plan::{Evaluated, Purpose};
 use warpath_shared::units::{ByteOffset, Level};
 
 use super::batch::record_error;
-use super::operator::{Operator, Part, Taken};
+use super::operator::{Operator, Taken, TextResult};
 use super::values::{self, Make, PerText};
 use super::{Ordered, Running, Stats};
 use crate::input::Text;
@@ -63,8 +63,8 @@ impl<'a> Operator<'a> for Indexing {
     type Task = PerText<StructuralIndex>;
     type Items = option::IntoIter<IndexedPartition<'a>>;
 
-    fn take(&mut self, part: Part<'a, StructuralIndex>) -> Taken<Self::Items> {
-        let Part { text, result: index, origin, first_line } = part;
+    fn take(&mut self, part: TextResult<'a, StructuralIndex>) -> Taken<Self::Items> {
+        let TextResult { text, result: index, origin, first_line } = part;
         let lines = index.line_starts.len() as u64 - 1;
         let counts = Stats { lines, skipped: index.faults.len() as u64, ..Stats::default() };
         let partition = IndexedPartition { text, source: origin.name, first_line, index };

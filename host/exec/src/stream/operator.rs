@@ -16,11 +16,11 @@ pub trait Operator<'a> {
     type Items: Iterator;
 
     /// Takes the result for the next text.
-    fn take(&mut self, part: Part<'a, <Self::Task as Task>::Output>) -> Taken<Self::Items>;
+    fn take(&mut self, part: TextResult<'a, <Self::Task as Task>::Output>) -> Taken<Self::Items>;
 }
 
 /// The result for one text.
-pub struct Part<'a, R> {
+pub struct TextResult<'a, R> {
     pub text: Text<'a>,
     pub result: R,
     /// The input that the text belongs to.

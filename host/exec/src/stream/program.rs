@@ -19,7 +19,7 @@ use super::flow::Flow;
 use super::hits::Matches;
 use super::inline::Inline;
 use super::jobs::{Framing, Jobs, SelectedJobs};
-use super::operator::{Operator, Part, Taken};
+use super::operator::{Operator, Taken, TextResult};
 use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Running, Stats, Store};
 use crate::engine::{Chosen, OnError};
@@ -160,8 +160,8 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
     type Items = F::IntoIter;
 
     /// Makes a batch. If the engine fails at malformed records, the batch ends before the first of them.
-    fn take(&mut self, part: Part<'a, Answered>) -> Taken<F::IntoIter> {
-        let Part { text, result: Answered { mut answer, digest, sample }, origin, first_line } = part;
+    fn take(&mut self, part: TextResult<'a, Answered>) -> Taken<F::IntoIter> {
+        let TextResult { text, result: Answered { mut answer, digest, sample }, origin, first_line } = part;
         let first_line = match text.extract() {
             // Selected lines count in their text alone.
             Some(Extract::Lines(_)) => 0,

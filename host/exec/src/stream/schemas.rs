@@ -24,7 +24,7 @@ use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 use super::batch::{located, record_error};
 use super::flow::Flow;
 use super::jobs::Framing;
-use super::operator::{Operator, Part, Taken};
+use super::operator::{Operator, Taken, TextResult};
 use super::task::{self, Task};
 use super::{Ordered, Running, Stats};
 use crate::document::Format;
@@ -308,8 +308,8 @@ impl<'a> Operator<'a> for SchemaOperator {
     type Task = SchemaTask;
     type Items = option::IntoIter<SchemaPart>;
 
-    fn take(&mut self, part: Part<'a, Added>) -> Taken<Self::Items> {
-        let Part { text, result, origin, first_line } = part;
+    fn take(&mut self, part: TextResult<'a, Added>) -> Taken<Self::Items> {
+        let TextResult { text, result, origin, first_line } = part;
         let Added { number, lines, records, faults, around, format } = result;
         if self.sources.last() != Some(&origin.name) {
             self.sources.push(origin.name.clone());

@@ -22,7 +22,7 @@ use warpath_shared::units::ByteOffset;
 
 use super::flow::Flow;
 use super::jobs::Framing;
-use super::operator::{Operator, Part, Taken};
+use super::operator::{Operator, Taken, TextResult};
 use super::task::Task;
 use super::{Ordered, Running, Stats};
 use crate::engine::OnError;
@@ -258,8 +258,8 @@ impl<'a> Operator<'a> for Subscriptions {
 
     /// Yields the result for one text. If the engine fails at malformed documents, the result ends before the
     /// first of them.
-    fn take(&mut self, part: Part<'a, Matching>) -> Taken<Self::Items> {
-        let Part { text, result: Matching { subscriptions, found }, origin, first_line } = part;
+    fn take(&mut self, part: TextResult<'a, Matching>) -> Taken<Self::Items> {
+        let TextResult { text, result: Matching { subscriptions, found }, origin, first_line } = part;
         let source = origin.name;
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
         let (mut lines, mut pairs, mut is_blank) = (1, Vec::new(), false);

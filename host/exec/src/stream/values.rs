@@ -10,7 +10,7 @@ use warpath_plan::Plan;
 
 use super::flow::Flow;
 use super::jobs::Origin;
-use super::operator::{Operator, Part, Taken};
+use super::operator::{Operator, Taken, TextResult};
 use super::task::Task;
 use super::{Ordered, Running, Stats};
 use crate::engine::Chosen;
@@ -69,7 +69,7 @@ impl<'a, T: Send + 'static> Operator<'a> for Values<T> {
     type Task = PerText<T>;
     type Items = option::IntoIter<(Origin, T)>;
 
-    fn take(&mut self, Part { result, origin, .. }: Part<'a, T>) -> Taken<Self::Items> {
+    fn take(&mut self, TextResult { result, origin, .. }: TextResult<'a, T>) -> Taken<Self::Items> {
         let lines = (self.0)(&result);
         let counts = Stats { lines, ..Stats::default() };
         Taken { items: Some((origin, result)).into_iter(), lines, counts, error: None }

@@ -9,7 +9,7 @@ use super::ast::{
 
 /// A part of an expression.
 #[derive(Clone, Copy, Debug)]
-pub enum Part<'a> {
+pub enum Subexpression<'a> {
     /// A path in the expression.
     Path {
         /// The value that it starts at.
@@ -25,16 +25,16 @@ pub enum Part<'a> {
 }
 
 /// Calls `see` with each part of an expression, also of the filters in its paths.
-pub fn visit<'a>(expr: &'a LogicalExpr, see: &mut dyn FnMut(Part<'a>)) {
+pub fn visit<'a>(expr: &'a LogicalExpr, see: &mut dyn FnMut(Subexpression<'a>)) {
     of_expr(expr, 0, see);
 }
 
 /// Calls `see` with each part of the filters of some segments.
-pub fn visit_segments<'a>(segments: &'a [Segment], see: &mut dyn FnMut(Part<'a>)) {
+pub fn visit_segments<'a>(segments: &'a [Segment], see: &mut dyn FnMut(Subexpression<'a>)) {
     of_segments(segments, 0, see);
 }
 
-fn of_expr<'a>(expr: &'a LogicalExpr, depth: usize, see: &mut dyn FnMut(Part<'a>)) {
+fn of_expr<'a>(expr: &'a LogicalExpr, depth: usize, see: &mut dyn FnMut(Subexpression<'a>)) {
     match &expr.kind {
         LogicalExprKind::Or(exprs) | LogicalExprKind::And(exprs) => {
             exprs.iter().for_each(|expr| of_expr(expr, depth, see));
@@ -46,7 +46,7 @@ fn of_expr<'a>(expr: &'a LogicalExpr, depth: usize, see: &mut dyn FnMut(Part<'a>
         }
         LogicalExprKind::Exists(query) => of_query(query, depth, see),
         LogicalExprKind::Pattern(test) => {
-            see(Part::Pattern(test));
+            see(Subexpression::Pattern(test));
             of_value(&test.subject, depth, see);
             of_value(&test.pattern, depth, see);
         }
@@ -54,26 +54,28 @@ fn of_expr<'a>(expr: &'a LogicalExpr, depth: usize, see: &mut dyn FnMut(Part<'a>
     }
 }
 
-fn of_value<'a>(value: &'a Comparable, depth: usize, see: &mut dyn FnMut(Part<'a>)) {
+fn of_value<'a>(value: &'a Comparable, depth: usize, see: &mut dyn FnMut(Subexpression<'a>)) {
     match &value.kind {
         ComparableKind::Literal(_) | ComparableKind::Column(_) => {}
-        ComparableKind::Query(query) => see(Part::Path { root: query.root, span: query.span, depth }),
+        ComparableKind::Query(query) => {
+            see(Subexpression::Path { root: query.root, span: query.span, depth })
+        }
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => of_value(value, depth, see),
             FunctionKind::Count(query) | FunctionKind::Value(query) => of_query(query, depth, see),
             FunctionKind::Time(call) => {
-                see(Part::Path { root: call.path.root, span: call.path.span, depth });
+                see(Subexpression::Path { root: call.path.root, span: call.path.span, depth });
             }
         },
     }
 }
 
-fn of_query<'a>(query: &'a FilterQuery, depth: usize, see: &mut dyn FnMut(Part<'a>)) {
-    see(Part::Path { root: query.root, span: query.span, depth });
+fn of_query<'a>(query: &'a FilterQuery, depth: usize, see: &mut dyn FnMut(Subexpression<'a>)) {
+    see(Subexpression::Path { root: query.root, span: query.span, depth });
     of_segments(&query.segments, depth + 1, see);
 }
 
-fn of_segments<'a>(segments: &'a [Segment], depth: usize, see: &mut dyn FnMut(Part<'a>)) {
+fn of_segments<'a>(segments: &'a [Segment], depth: usize, see: &mut dyn FnMut(Subexpression<'a>)) {
     for selector in segments.iter().flat_map(|segment| &segment.selectors) {
         if let SelectorKind::Filter(expr) = &selector.kind {
             of_expr(expr, depth, see);

@@ -3,7 +3,7 @@
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind};
 
 use super::parse::parse;
-use crate::jsonpath::visit::Part;
+use crate::jsonpath::visit::Subexpression;
 use crate::jsonpath::{ComparableKind, LiteralKind};
 
 /// Forms of other regular expressions, and what to write in their place. A backslash is two in a query.
@@ -25,8 +25,8 @@ const INSTEAD: &[(&str, &str)] = &[
 
 /// The fault of a part, if it has a literal pattern that is no I-Regexp.
 #[must_use]
-pub fn fault(part: Part<'_>) -> Option<Diagnostic> {
-    let Part::Pattern(test) = part else { return None };
+pub fn fault(part: Subexpression<'_>) -> Option<Diagnostic> {
+    let Subexpression::Pattern(test) = part else { return None };
     let ComparableKind::Literal(literal) = &test.pattern.kind else { return None };
     let LiteralKind::String(pattern) = &literal.kind else { return None };
     if parse(pattern).is_some() {

@@ -184,7 +184,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsonpath::visit::{Part, visit};
+    use crate::jsonpath::visit::{Subexpression, visit};
 
     fn predicate(text: &str) -> Predicate {
         Predicate::parse(text).expect(text)
@@ -206,7 +206,7 @@ mod tests {
         let paths = |predicate: &Predicate| {
             let mut texts = Vec::new();
             visit(predicate.expr(), &mut |part| {
-                if let Part::Path { span, .. } = part {
+                if let Subexpression::Path { span, .. } = part {
                     texts.push(predicate.text()[span.start..span.end].to_owned());
                 }
             });

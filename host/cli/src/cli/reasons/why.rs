@@ -1,7 +1,7 @@
 //! Reasons as text.
 
 use warpath::{Predicate, Query};
-use warpath_lang::jsonpath::visit::{Part, visit};
+use warpath_lang::jsonpath::visit::{Subexpression, visit};
 use warpath_lang::jsonpath::{QueryRoot, SelectorKind};
 
 use super::OnRecord;

@@ -74,7 +74,7 @@ pub(super) fn build_ndjson_watched(
         let mut batch = batch?;
         let rows = batch.take_digest::<Rows>().unwrap_or_default();
         watch(answers.bytes_read());
-        let part = Part::of(rows, first, &batch);
+        let part = Contribution::of(rows, first, &batch);
         first += part.rows;
         parts.push(part);
     }
@@ -167,7 +167,7 @@ fn line_starts(text: &[u8]) -> Vec<PartOffset> {
 }
 
 /// The contribution of one partition.
-struct Part {
+struct Contribution {
     rows: u64,
     columns: Vec<Raw>,
     /// The lines that are not records, counted from the first line of the input.
@@ -180,7 +180,7 @@ struct Part {
     first_fault: Option<RecordError>,
 }
 
-impl Part {
+impl Contribution {
     /// The rows of a batch, whose first line has this number in the input.
     fn of(rows: Rows, first: u64, batch: &Batch<'_>) -> Self {
         let Rows { rows, columns, no_records, starts } = rows;
