@@ -43,28 +43,28 @@ fn is_blank(line: &[u8]) -> bool {
 
 /// A row of the table of docs/queries.md: its text up to the verdicts, the record, and the verdicts by
 /// default and in strict mode.
-struct Row {
+struct DocRow {
     doc: &'static str,
     record: Vec<u8>,
     default: Option<(FaultKind, u64)>,
     strict: Option<(FaultKind, u64)>,
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<DocRow> {
     use FaultKind::*;
-    let both = |doc, record: &str, kind, byte| Row {
+    let both = |doc, record: &str, kind, byte| DocRow {
         doc,
         record: record.into(),
         default: Some((kind, byte)),
         strict: Some((kind, byte)),
     };
-    let strict = |doc, record: &[u8], kind, byte| Row {
+    let strict = |doc, record: &[u8], kind, byte| DocRow {
         doc,
         record: record.into(),
         default: None,
         strict: Some((kind, byte)),
     };
-    let neither = |doc, record: &[u8]| Row { doc, record: record.into(), default: None, strict: None };
+    let neither = |doc, record: &[u8]| DocRow { doc, record: record.into(), default: None, strict: None };
     let deep = "[".repeat(MAX_DEPTH + 1) + &"]".repeat(MAX_DEPTH + 1);
     vec![
         both(r#"string that is not closed | `{"a":"x}`"#, r#"{"a":"x}"#, UnclosedString, 6),
@@ -177,7 +177,7 @@ fn the_documented_table_is_true() -> Result<()> {
                 text.extend_from_slice(&row.record);
                 text.extend_from_slice(b"\n{\"a\":0}\n");
             }
-            let wanted = |row: &Row| if strict { row.strict } else { row.default };
+            let wanted = |row: &DocRow| if strict { row.strict } else { row.default };
             let faults: BTreeMap<u64, (FaultKind, u64)> =
                 rows.iter().zip(1..).filter_map(|(row, at)| Some((2 * at, wanted(row)?))).collect();
             let program = Program::new(&[Query::compile("$")?])?;

@@ -51,7 +51,7 @@ pub struct StageKernel {
 
 /// One stage.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct StageRow {
     /// The processor that runs the stage: `cpu` or `device`.
     pub place: &'static str,
     /// The name of the stage, as `explain` prints it. Stages that replace each other share a name.
@@ -65,7 +65,7 @@ pub struct Row {
     pub bytes: &'static str,
 }
 
-impl Row {
+impl StageRow {
     /// A stage of the CPU.
     pub const fn cpu(name: &'static str, what: &'static str) -> Self {
         Self { place: "cpu", name, kernels: &[], what, bytes: "" }

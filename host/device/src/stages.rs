@@ -3,7 +3,7 @@
 //! Each stage is a type, so that the compiler refuses the launch of a kernel that is not in the stage's row.
 
 use warpath_answer::answer::TextForm;
-use warpath_answer::stage::{Evaluation, Row, StageKernel, When};
+use warpath_answer::stage::{Evaluation, StageKernel, StageRow, When};
 use warpath_cpu::twig::Documents;
 use warpath_lang::program::Program;
 use warpath_shared::kernel::{
@@ -18,7 +18,7 @@ use warpath_shared::kernel::{
 /// A stage of a device.
 pub trait DeviceStage {
     /// The stage's row.
-    const ROW: &'static Row;
+    const ROW: &'static StageRow;
 }
 
 /// A kernel of a stage: the macro below implements it for each kernel in the row of stage `S`.
@@ -31,7 +31,7 @@ macro_rules! stages {
             #[doc = concat!("The stage `", $name, "`: ", $what, ".")]
             pub enum $stage {}
             impl DeviceStage for $stage {
-                const ROW: &'static Row = &Row {
+                const ROW: &'static StageRow = &StageRow {
                     place: "device",
                     name: $name,
                     kernels: &[$(StageKernel { name: $kernel::NAME, when: stages!(@ $($when $why)?) }),+],
@@ -42,7 +42,7 @@ macro_rules! stages {
             $(impl Of<$stage> for $kernel {})+
         )*
         /// The rows of all stages.
-        pub const ROWS: &[&Row] = &[$($stage::ROW),*];
+        pub const ROWS: &[&StageRow] = &[$($stage::ROW),*];
     };
     (@) => { When::Always };
     (@ $when:ident $why:literal) => { When::$when($why) };
@@ -119,12 +119,15 @@ stages! {
         "a pattern over the codes of strings, a thread a string"; "the codes read, a bit a string written";
 }
 
-static JUDGE: Row = Row::cpu("faults", "the lines that the kernels suspect, if there are any");
-static ROWS_OF_TEXT: Row = Row::cpu("rows", "rows of text, from the matches (the worker that read them)");
-static DEEP_RECORDS: Row = Row::cpu("twigs", "records deeper than 16 levels, or that pass very many tests");
-static DEEP_DOCUMENTS: Row = Row::cpu("twigs", "documents deeper than 16 levels");
-static HOST_PROGRAMS: Row = Row::cpu("programs", "each document as operations on twigs (every worker)");
-static OTHER_DOCUMENTS: Row = Row::cpu(
+static JUDGE: StageRow = StageRow::cpu("faults", "the lines that the kernels suspect, if there are any");
+static ROWS_OF_TEXT: StageRow =
+    StageRow::cpu("rows", "rows of text, from the matches (the worker that read them)");
+static DEEP_RECORDS: StageRow =
+    StageRow::cpu("twigs", "records deeper than 16 levels, or that pass very many tests");
+static DEEP_DOCUMENTS: StageRow = StageRow::cpu("twigs", "documents deeper than 16 levels");
+static HOST_PROGRAMS: StageRow =
+    StageRow::cpu("programs", "each document as operations on twigs (every worker)");
+static OTHER_DOCUMENTS: StageRow = StageRow::cpu(
     "programs",
     "other documents, and those in which anything is out of the ordinary (every worker)",
 );
@@ -160,7 +163,7 @@ impl Form {
     }
 
     /// The stages that find matches, and that write them if they are wanted.
-    fn rows(self) -> (&'static Row, Option<&'static Row>) {
+    fn rows(self) -> (&'static StageRow, Option<&'static StageRow>) {
         match self {
             Self::Slots => (Slots::ROW, None),
             Self::Counts => (Counts::ROW, Some(Fill::ROW)),
@@ -172,7 +175,7 @@ impl Form {
 }
 
 /// The stages of an evaluation on a device, in order.
-pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static Row> {
+pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static StageRow> {
     let Evaluation { program, want, strict, packed } = *evaluation;
     let find = want.to_find(program);
     let (query, fill) = Form::of(program).rows();
@@ -199,7 +202,7 @@ pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static Row> {
 }
 
 /// The stages that match documents against subscriptions on a device, in order.
-pub(super) fn of_documents(documents: Documents) -> Vec<&'static Row> {
+pub(super) fn of_documents(documents: Documents) -> Vec<&'static StageRow> {
     match documents {
         Documents::Ndjson => vec![
             Lines::ROW,

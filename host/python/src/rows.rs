@@ -29,7 +29,7 @@ pub enum OnMismatch {
 }
 
 /// The rows of one read.
-pub struct Rows {
+pub struct SelectedRows {
     answers: Answers<'static>,
     columns: Columns,
     arrow: SchemaRef,
@@ -45,7 +45,7 @@ pub struct Rows {
     losses: Tally,
 }
 
-impl Rows {
+impl SelectedRows {
     /// Begins to read.
     pub fn new(
         columns: &Columns,
@@ -188,7 +188,7 @@ impl Rows {
     }
 }
 
-impl Batches for Rows {
+impl Batches for SelectedRows {
     type Batch = RecordBatch;
 
     fn counted(&self) -> &[(String, String)] {

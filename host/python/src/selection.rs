@@ -18,7 +18,7 @@ use crate::device::{self, DeviceBatch, DeviceBatchIterator, OnDevice};
 use crate::error::{Stop, raise, usage};
 use crate::interrupt;
 use crate::reading::Reading;
-use crate::rows::{OnMismatch, Rows};
+use crate::rows::{OnMismatch, SelectedRows};
 use crate::schema;
 
 /// The names that the Arrow PyCapsule interface gives to capsules.
@@ -64,8 +64,9 @@ impl Selection {
     }
 
     /// Begins to read to the host.
-    fn read(&self, py: Python<'_>) -> PyResult<BatchReader<Rows>> {
-        let rows = detached(py, || Rows::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
+    fn read(&self, py: Python<'_>) -> PyResult<BatchReader<SelectedRows>> {
+        let rows =
+            detached(py, || SelectedRows::new(&self.columns, &self.reading, self.limit, self.on_mismatch))?;
         Ok(self.reader(rows))
     }
 
@@ -286,7 +287,7 @@ impl<B: Batches> BatchReader<B> {
 
 /// The batches of one read, for a consumer that may hold Python's lock or not. The reader is `None` once the
 /// stream is dropped.
-struct Stream(Option<BatchReader<Rows>>, SchemaRef);
+struct Stream(Option<BatchReader<SelectedRows>>, SchemaRef);
 
 impl Iterator for Stream {
     type Item = Result<RecordBatch, ArrowError>;
@@ -317,7 +318,7 @@ impl Drop for Stream {
 
 /// An iterator over batches.
 #[pyclass(frozen, module = "warpath")]
-pub struct BatchIterator(Exclusive<BatchReader<Rows>>);
+pub struct BatchIterator(Exclusive<BatchReader<SelectedRows>>);
 
 #[pymethods]
 impl BatchIterator {

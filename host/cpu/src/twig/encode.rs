@@ -8,7 +8,7 @@ use warpath_shared::twig::{
 };
 
 use super::group::{Bits, Words};
-use super::resolve::{Resolver, ResolverMemory, Rows};
+use super::resolve::{Resolver, ResolverMemory, RowSink};
 use super::rows::RowIx;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name};
@@ -152,7 +152,7 @@ impl Events for Encoder<'_> {
     }
 }
 
-impl Rows for Written<'_> {
+impl RowSink for Written<'_> {
     fn enter(&mut self) {
         self.programs.ops.push(Op::new(OpKind::Enter, 0));
         self.seen.push(0);

@@ -9,7 +9,7 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::twig::value::Value;
 
 use super::group::{Bits, GROUP_WORDS, Group, Words};
-use super::resolve::{Resolver, ResolverMemory, Rows};
+use super::resolve::{Resolver, ResolverMemory, RowSink};
 use super::rows::{Places, RowIx, RowTable};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
@@ -111,7 +111,7 @@ impl Gate<'_> {
     }
 }
 
-impl Rows for Gate<'_> {
+impl RowSink for Gate<'_> {
     #[inline]
     fn enter(&mut self) {
         if self.is_noted { self.note(Noted::Enter, &[]) } else { self.state.enter() }
@@ -299,7 +299,7 @@ impl State<'_> {
     }
 }
 
-impl Rows for State<'_> {
+impl RowSink for State<'_> {
     fn enter(&mut self) {
         self.depth += 1;
         self.grow();

@@ -9,7 +9,7 @@ use super::values::Scratch;
 use super::{Events, Name};
 
 /// Receives the events of a document as rows.
-pub trait Rows {
+pub trait RowSink {
     /// Begins a node that has others below it.
     fn enter(&mut self);
     /// Reports the rows that a node with nothing below it passed.
@@ -37,7 +37,7 @@ pub struct ResolverMemory {
     scratch: Scratch,
 }
 
-impl<'a, R: Rows> Resolver<'a, R> {
+impl<'a, R: RowSink> Resolver<'a, R> {
     pub fn new(set: &'a TwigSet, rows: R, memory: ResolverMemory) -> Self {
         Self { set, memory, rows }
     }
@@ -49,7 +49,7 @@ impl<'a, R: Rows> Resolver<'a, R> {
     }
 }
 
-impl<R: Rows> Resolver<'_, R> {
+impl<R: RowSink> Resolver<'_, R> {
     /// Begins a node with this tag. Returns whether the node's value is needed.
     #[inline]
     pub fn open_tag(&mut self, tag: TagIx) -> bool {
@@ -64,7 +64,7 @@ impl<R: Rows> Resolver<'_, R> {
     }
 }
 
-impl<R: Rows> Events for Resolver<'_, R> {
+impl<R: RowSink> Events for Resolver<'_, R> {
     #[inline]
     fn open(&mut self, name: Name<'_>) -> bool {
         let mut tag = self.set.tag(name);

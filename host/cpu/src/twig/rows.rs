@@ -24,7 +24,7 @@ pub struct Places {
 
 /// The twig nodes of one row.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct TwigRow {
     /// The nodes without others below them.
     pub leaves: Places,
     /// The nodes with others below them.
@@ -35,7 +35,7 @@ pub struct Row {
     pub uses: u32,
 }
 
-impl Row {
+impl TwigRow {
     /// Adds a twig of a group whose key is this row.
     pub fn add_key(&mut self, group: u32) {
         match self.keys.binary_search_by_key(&group, |(group, _)| *group) {
@@ -63,7 +63,7 @@ impl Row {
 /// All rows of a set.
 #[derive(Clone, Debug)]
 pub struct RowTable {
-    rows: Vec<Row>,
+    rows: Vec<TwigRow>,
     words: Vec<Words>,
     /// Indexes of unused words.
     free: Vec<u32>,
@@ -71,7 +71,7 @@ pub struct RowTable {
 
 impl Default for RowTable {
     fn default() -> Self {
-        Self { rows: vec![Row::default(), Row::default()], words: Vec::new(), free: Vec::new() }
+        Self { rows: vec![TwigRow::default(), TwigRow::default()], words: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -113,7 +113,7 @@ impl Places {
 impl RowTable {
     /// Adds an empty row.
     pub fn push(&mut self) -> RowIx {
-        self.rows.push(Row::default());
+        self.rows.push(TwigRow::default());
         (self.rows.len() - 1) as RowIx
     }
 
@@ -123,7 +123,7 @@ impl RowTable {
     }
 
     #[inline(always)]
-    pub fn get(&self, row: RowIx) -> &Row {
+    pub fn get(&self, row: RowIx) -> &TwigRow {
         &self.rows[row as usize]
     }
 
@@ -133,7 +133,7 @@ impl RowTable {
     }
 
     #[inline(always)]
-    pub fn get_mut(&mut self, row: RowIx) -> &mut Row {
+    pub fn get_mut(&mut self, row: RowIx) -> &mut TwigRow {
         &mut self.rows[row as usize]
     }
 

@@ -23,7 +23,7 @@ use super::messages::{Failure, is_broken_pipe};
 
 /// A destination of rows.
 pub struct Output {
-    rows: Rows,
+    rows: RowOutput,
     /// The name in messages.
     name: String,
     /// The file that becomes the output when all rows are written.
@@ -32,7 +32,7 @@ pub struct Output {
 
 type Out = Box<dyn Write + Send>;
 
-enum Rows {
+enum RowOutput {
     /// Rows that are shown when all are there, because the widths of columns depend on them.
     Table(Out, SchemaRef, Vec<RecordBatch>),
     Ndjson(LineDelimitedWriter<Out>),
@@ -73,17 +73,21 @@ impl Output {
             }
         };
         let rows = match (format, opened) {
-            (Format::Table, opened) => Rows::Table(buffered(opened), schema.clone(), Vec::new()),
-            (Format::Ndjson, opened) => Rows::Ndjson(LineDelimitedWriter::new(buffered(opened))),
-            (Format::Csv, opened) => Rows::Csv(Box::new(csv::Writer::new(buffered(opened))), schema.clone()),
+            (Format::Table, opened) => RowOutput::Table(buffered(opened), schema.clone(), Vec::new()),
+            (Format::Ndjson, opened) => RowOutput::Ndjson(LineDelimitedWriter::new(buffered(opened))),
+            (Format::Csv, opened) => {
+                RowOutput::Csv(Box::new(csv::Writer::new(buffered(opened))), schema.clone())
+            }
             (Format::Arrow, Some(file)) => {
-                Rows::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema)?))
+                RowOutput::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema)?))
             }
-            (Format::Parquet, Some(file)) => {
-                Rows::Parquet(Box::new(ArrowWriter::try_new(BufWriter::new(file), schema.clone(), None)?))
-            }
+            (Format::Parquet, Some(file)) => RowOutput::Parquet(Box::new(ArrowWriter::try_new(
+                BufWriter::new(file),
+                schema.clone(),
+                None,
+            )?)),
             (Format::Arrow | Format::Parquet, None) => {
-                Rows::Stream(Box::new(StreamWriter::try_new(buffered(None), schema)?))
+                RowOutput::Stream(Box::new(StreamWriter::try_new(buffered(None), schema)?))
             }
         };
         Ok(Self { rows, name: name.to_owned(), file })
@@ -92,15 +96,15 @@ impl Output {
     /// Adds rows.
     pub fn add(&mut self, batch: RecordBatch) -> Result<(), DataFusionError> {
         let written: Result<(), DataFusionError> = match &mut self.rows {
-            Rows::Table(_, _, batches) => {
+            RowOutput::Table(_, _, batches) => {
                 batches.push(batch);
                 Ok(())
             }
-            Rows::Ndjson(writer) => writer.write(&batch).map_err(DataFusionError::from),
-            Rows::Csv(writer, _) => writer.write(&batch).map_err(DataFusionError::from),
-            Rows::Stream(writer) => writer.write(&batch).map_err(DataFusionError::from),
-            Rows::File(writer) => writer.write(&batch).map_err(DataFusionError::from),
-            Rows::Parquet(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            RowOutput::Ndjson(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            RowOutput::Csv(writer, _) => writer.write(&batch).map_err(DataFusionError::from),
+            RowOutput::Stream(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            RowOutput::File(writer) => writer.write(&batch).map_err(DataFusionError::from),
+            RowOutput::Parquet(writer) => writer.write(&batch).map_err(DataFusionError::from),
         };
         written.map_err(|error| cannot_write(error, &self.name))
     }
@@ -113,28 +117,28 @@ impl Output {
 
     fn end(self) -> Result<(), DataFusionError> {
         match self.rows {
-            Rows::Table(mut out, schema, batches) => {
+            RowOutput::Table(mut out, schema, batches) => {
                 let cells = batches.iter().map(cells).collect::<Result<Vec<_>, ArrowError>>()?;
                 let empty = [RecordBatch::new_empty(texts(&schema))];
                 let cells = if cells.is_empty() { &empty[..] } else { &cells[..] };
                 writeln!(out, "{}", pretty_format_batches(cells)?)?;
                 out.flush()?;
             }
-            Rows::Ndjson(mut writer) => {
+            RowOutput::Ndjson(mut writer) => {
                 writer.finish()?;
                 writer.into_inner().flush()?;
             }
-            Rows::Csv(mut writer, schema) => {
+            RowOutput::Csv(mut writer, schema) => {
                 // The names of columns, also if there was no row. They are written once.
                 writer.write(&RecordBatch::new_empty(schema))?;
                 writer.into_inner().flush()?;
             }
-            Rows::Stream(mut writer) => {
+            RowOutput::Stream(mut writer) => {
                 writer.finish()?;
                 writer.get_mut().flush()?;
             }
-            Rows::File(mut writer) => writer.finish()?,
-            Rows::Parquet(writer) => drop(writer.close()?),
+            RowOutput::File(mut writer) => writer.finish()?,
+            RowOutput::Parquet(writer) => drop(writer.close()?),
         }
         if let Some(file) = self.file {
             file.rename()?;

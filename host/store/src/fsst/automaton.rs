@@ -22,14 +22,14 @@ use warpath_shared::fsst::{CodeFault, ESCAPE, Table};
 use warpath_shared::query::automaton::{EVERYTHING, NOTHING, START};
 use warpath_shared::view::View;
 
-/// Rows for every 8-bit number, so that no look-up needs a bounds check.
-pub(super) type Rows = [u8; ROW * 256];
+/// A row for every 8-bit number, so that no look-up needs a bounds check.
+pub(super) type TransitionTable = [u8; ROW * 256];
 
 /// A pattern as an automaton over the codes of a symbol table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeAutomaton {
     /// The rows, and after them zeros, to which no transition leads.
-    next: Box<Rows>,
+    next: Box<TransitionTable>,
     rows: usize,
     marks: Marks,
 }
@@ -111,7 +111,7 @@ impl CodeAutomaton {
         (self.marks.pending - LIVE) as usize
     }
 
-    pub(super) fn next(&self) -> &Rows {
+    pub(super) fn next(&self) -> &TransitionTable {
         &self.next
     }
 
@@ -137,7 +137,7 @@ impl CodeAutomaton {
 
 const _: () = assert!(LIVE as usize + 2 * MAX_LIVE <= MAX_ROWS);
 
-fn zeroed() -> Box<Rows> {
+fn zeroed() -> Box<TransitionTable> {
     // Built on the heap, because 64 KiB may be too much for the stack.
     let rows = vec![0; ROW * 256].into_boxed_slice();
     rows.try_into().unwrap_or_else(|_| unreachable!("it has this length"))

@@ -103,7 +103,7 @@ impl SymbolEntry {
 /// chosen by some bits of the third byte.
 #[derive(Clone, Copy)]
 #[repr(align(8))]
-struct Row {
+struct SymbolRow {
     entry: SymbolEntry,
     /// The first of the buckets; the position of the bits in the word, and a mask of their width.
     first: u16,
@@ -111,7 +111,7 @@ struct Row {
     mask: u8,
 }
 
-impl Row {
+impl SymbolRow {
     /// Returns a row whose only bucket is an empty one.
     const fn new(entry: SymbolEntry) -> Self {
         Self { entry, first: 0, shift: 16, mask: 0 }
@@ -171,7 +171,7 @@ offsets!(i32 i64 u32 u64 usize);
 
 /// Compresses strings with one table.
 pub struct Compressor {
-    rows: Box<[Row; ROWS]>,
+    rows: Box<[SymbolRow; ROWS]>,
     buckets: Box<[Bucket; BUCKETS]>,
     entries: Box<[Entries; BUCKETS]>,
 }
@@ -189,12 +189,14 @@ impl Compressor {
     /// Panics if 1.2 MiB of memory are not available.
     #[must_use]
     pub fn new(table: &Table) -> Self {
-        let boxed = |all: Vec<Row>| -> Box<[Row; ROWS]> { all.try_into().unwrap_or_else(|_| unreachable!()) };
-        let mut rows = boxed(vec![Row::new(SymbolEntry::escaped(0)); ROWS]);
+        let boxed = |all: Vec<SymbolRow>| -> Box<[SymbolRow; ROWS]> {
+            all.try_into().unwrap_or_else(|_| unreachable!())
+        };
+        let mut rows = boxed(vec![SymbolRow::new(SymbolEntry::escaped(0)); ROWS]);
         let mut buckets: Vec<Bucket> = vec![Bucket::empty(0), Bucket::empty(1)];
         let mut entries = vec![Entries::default(); BUCKETS];
         for (row, byte) in rows[ONE_BYTE..].iter_mut().zip(0..=u8::MAX) {
-            *row = Row::new(SymbolEntry::escaped(byte)).with_buckets(usize::from(byte == 0), 0, 0);
+            *row = SymbolRow::new(SymbolEntry::escaped(byte)).with_buckets(usize::from(byte == 0), 0, 0);
         }
         let of_len = |len| (0..ESCAPE).rev().filter(move |code| table.lens()[usize::from(*code)] == len);
         for code in of_len(1) {

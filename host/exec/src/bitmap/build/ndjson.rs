@@ -72,7 +72,7 @@ pub(super) fn build_ndjson_watched(
     let (mut parts, mut first) = (Vec::new(), 0);
     while let Some(batch) = answers.next() {
         let mut batch = batch?;
-        let rows = batch.take_digest::<Rows>().unwrap_or_default();
+        let rows = batch.take_digest::<PartitionRows>().unwrap_or_default();
         watch(answers.bytes_read());
         let part = Contribution::of(rows, first, &batch);
         first += part.rows;
@@ -115,7 +115,7 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
     )))
 }
 
-/// Makes the [`Rows`] of a partition, in the worker that evaluated it.
+/// Makes the [`PartitionRows`] of a partition, in the worker that evaluated it.
 struct Columns {
     /// The kind of each column, if it is known.
     kinds: Vec<Option<Kind>>,
@@ -123,7 +123,7 @@ struct Columns {
 
 /// The rows of a partition, counted from its first line.
 #[derive(Default)]
-struct Rows {
+struct PartitionRows {
     rows: u64,
     columns: Vec<Raw>,
     no_records: Vec<u64>,
@@ -156,7 +156,7 @@ impl Digest for Columns {
         }
         let text = found.first().map_or(&[][..], |piece| piece.text);
         let columns = columns.into_iter().map(Raw::closed).collect();
-        Box::new(Rows { rows, columns, no_records, starts: line_starts(text) })
+        Box::new(PartitionRows { rows, columns, no_records, starts: line_starts(text) })
     }
 }
 
@@ -182,8 +182,8 @@ struct Contribution {
 
 impl Contribution {
     /// The rows of a batch, whose first line has this number in the input.
-    fn of(rows: Rows, first: u64, batch: &Batch<'_>) -> Self {
-        let Rows { rows, columns, no_records, starts } = rows;
+    fn of(rows: PartitionRows, first: u64, batch: &Batch<'_>) -> Self {
+        let PartitionRows { rows, columns, no_records, starts } = rows;
         let stored = (first.next_multiple_of(LINES) - first) as usize;
         let starts = starts.iter().skip(stored).step_by(LINES as usize);
         Self {
