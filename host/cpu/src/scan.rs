@@ -95,7 +95,7 @@ const FULL: u64 = 1 << 59;
 /// brackets   { ]         contradict each other: they close more than there can be
 /// ```
 #[derive(Clone, Copy)]
-struct Step {
+struct BracketRun {
     closes: u8,
     close_kinds: u8,
     opens: u8,
@@ -103,10 +103,10 @@ struct Step {
 }
 
 /// Steps by `kinds << 5 | 1 << count | opening`, the first bracket lowest.
-static STEPS: [Step; 512] = steps();
+static STEPS: [BracketRun; 512] = steps();
 
-const fn steps() -> [Step; 512] {
-    let mut steps = [Step { closes: 0, close_kinds: 0, opens: 0, open_kinds: 0 }; 512];
+const fn steps() -> [BracketRun; 512] {
+    let mut steps = [BracketRun { closes: 0, close_kinds: 0, opens: 0, open_kinds: 0 }; 512];
     let mut index = 0;
     while index < 512 {
         let (opening, kinds) = (index & 31, index >> 5);

@@ -90,7 +90,7 @@ pub use warpath_plan::{Plan, Pruned, Reading, Unused};
 
 use flow::Flow;
 use lines::LineCounter;
-use operator::{Conduct, Operator, Step, Taken, TextResult};
+use operator::{Conduct, JobOutcome, Operator, Taken, TextResult};
 use task::Task;
 use workers::{Done, FromWorkers, Texts, Workers, has_any};
 
@@ -286,9 +286,9 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
         (self.error, self.names, self.origin) =
             (done.evaluated.error, done.evaluated.names.into(), done.origin);
         match step {
-            Ok(Step::Held) => {}
-            Ok(Step::Given(texts)) => self.texts = texts,
-            Ok(Step::Surveyed(texts, workers)) => {
+            Ok(JobOutcome::Held) => {}
+            Ok(JobOutcome::Given(texts)) => self.texts = texts,
+            Ok(JobOutcome::Surveyed(texts, workers)) => {
                 self.stats.lines += 1;
                 self.texts = texts;
                 match workers {
@@ -296,7 +296,7 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                     None => self.surveyed = true,
                 }
             }
-            Ok(Step::Instead(workers)) => self.go_on(workers),
+            Ok(JobOutcome::Instead(workers)) => self.go_on(workers),
             Err(error) => self.error = Some(error),
         }
     }

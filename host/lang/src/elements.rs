@@ -14,7 +14,7 @@ pub struct Split {
     /// The path to the array: names and indexes.
     pub array: Program,
     /// The steps of that path, from the root on.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// The normalised path of the array.
     pub path: Arc<str>,
     /// The program for each element.
@@ -23,7 +23,7 @@ pub struct Split {
 
 /// A step towards the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A member of this name.
     Name(String),
     /// An element, counted from 0.
@@ -149,10 +149,10 @@ fn is_descendant_names(segment: &Segment) -> bool {
         && segment.selectors.iter().all(|selector| matches!(selector.kind, SelectorKind::Name(_)))
 }
 
-fn steps(segments: &[Segment]) -> Option<Vec<Step>> {
+fn steps(segments: &[Segment]) -> Option<Vec<PathStep>> {
     let step = |segment: &Segment| match &segment.selectors.first()?.kind {
-        SelectorKind::Name(name) => Some(Step::Name(name.clone())),
-        SelectorKind::Index(index) => u64::try_from(*index).ok().map(Step::Index),
+        SelectorKind::Name(name) => Some(PathStep::Name(name.clone())),
+        SelectorKind::Index(index) => u64::try_from(*index).ok().map(PathStep::Index),
         _ => None,
     };
     segments.iter().map(step).collect()

@@ -117,7 +117,7 @@ impl Pattern {
 impl Like {
     /// Tracks, byte by byte, the positions of the pattern that the string so far can reach.
     fn matches(&self, string: &[u8]) -> bool {
-        let steps: Vec<Step> = self.0.iter().flat_map(Part::steps).collect();
+        let steps: Vec<ByteStep> = self.0.iter().flat_map(Part::steps).collect();
         let mut places = vec![false; steps.len() + 1];
         let mut next = places.clone();
         places[0] = true;
@@ -126,10 +126,10 @@ impl Like {
             next.fill(false);
             for (at, step) in steps.iter().enumerate().filter(|(at, _)| places[*at]) {
                 match step {
-                    Step::Byte(wanted) => next[at + 1] |= wanted == byte,
-                    Step::First => next[at + 1] |= !is_continuation(*byte),
-                    Step::Rest => next[at] |= is_continuation(*byte),
-                    Step::Anything => next[at] = true,
+                    ByteStep::Byte(wanted) => next[at + 1] |= wanted == byte,
+                    ByteStep::First => next[at + 1] |= !is_continuation(*byte),
+                    ByteStep::Rest => next[at] |= is_continuation(*byte),
+                    ByteStep::Anything => next[at] = true,
                 }
             }
             skip(&steps, &mut next);
@@ -141,7 +141,7 @@ impl Like {
 
 /// A step of a pattern, which takes a byte. Steps that take any number of bytes may be skipped.
 #[derive(Clone, Copy)]
-enum Step {
+enum ByteStep {
     Byte(u8),
     /// The first byte of a character.
     First,
@@ -151,19 +151,19 @@ enum Step {
 }
 
 impl Part {
-    fn steps(&self) -> Vec<Step> {
+    fn steps(&self) -> Vec<ByteStep> {
         match self {
-            Self::Literal(bytes) => bytes.iter().copied().map(Step::Byte).collect(),
-            Self::Character => vec![Step::First, Step::Rest],
-            Self::Anything => vec![Step::Anything],
+            Self::Literal(bytes) => bytes.iter().copied().map(ByteStep::Byte).collect(),
+            Self::Character => vec![ByteStep::First, ByteStep::Rest],
+            Self::Anything => vec![ByteStep::Anything],
         }
     }
 }
 
 /// Adds the positions after steps that may be skipped.
-fn skip(steps: &[Step], places: &mut [bool]) {
+fn skip(steps: &[ByteStep], places: &mut [bool]) {
     for (at, step) in steps.iter().enumerate() {
-        if places[at] && matches!(step, Step::Rest | Step::Anything) {
+        if places[at] && matches!(step, ByteStep::Rest | ByteStep::Anything) {
             places[at + 1] = true;
         }
     }

@@ -9,7 +9,7 @@ use warpath_core::json::{Cursor, Malformed};
 use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 use warpath_cpu::tree::line_fault;
-use warpath_lang::elements::{Split, Step};
+use warpath_lang::elements::{PathStep, Split};
 use warpath_shared::check::{Fault, diagnose};
 use warpath_shared::kernel::Match;
 
@@ -113,15 +113,15 @@ impl From<Fault> for Missing {
 
 /// The offset at which the elements of an array begin. `steps` are the path to the array. Finds only arrays
 /// that a simple walk can find.
-fn array_in(text: &[u8], steps: &[Step]) -> Result<usize, Missing> {
+fn array_in(text: &[u8], steps: &[PathStep]) -> Result<usize, Missing> {
     let mut cursor = Cursor::new(text);
     for step in steps {
         match step {
-            Step::Name(name) => {
+            PathStep::Name(name) => {
                 take(&mut cursor, b'{')?;
                 member(&mut cursor, name)?;
             }
-            Step::Index(index) => {
+            PathStep::Index(index) => {
                 take(&mut cursor, b'[')?;
                 for _ in 0..*index {
                     cursor.skip_item()?;
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn arrays_are_found() {
-        let name = |name: &str| Step::Name(name.into());
-        let found = |text: &str, steps: &[Step]| array_in(text.as_bytes(), steps);
+        let name = |name: &str| PathStep::Name(name.into());
+        let found = |text: &str, steps: &[PathStep]| array_in(text.as_bytes(), steps);
         assert_eq!(found(" \n[1]", &[]), Ok(3));
         assert_eq!(found("{\"a\":[", &[]), Err(Missing::NotThere));
         assert_eq!(found(" ", &[]), Err(Missing::Further));

@@ -58,8 +58,8 @@ pub(super) type Frames<'a> = Box<dyn BufRead + Send + 'a>;
 
 /// A position in frames, from piece to piece. The default is the beginning of a frame.
 pub(super) trait Walk: Default + Send + 'static {
-    /// The next piece, at the beginning of `bytes`. `Step::Needs` leaves the position as it is.
-    fn step(&mut self, bytes: &[u8]) -> Step;
+    /// The next piece, at the beginning of `bytes`. `NextPiece::Needs` leaves the position as it is.
+    fn step(&mut self, bytes: &[u8]) -> NextPiece;
 
     /// Bytes of text of the frame, if its header says so. Damaged data may say anything.
     fn text_bytes(&self) -> Option<u64>;
@@ -67,7 +67,7 @@ pub(super) trait Walk: Default + Send + 'static {
 
 /// The next piece of some data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum NextPiece {
     /// At least this many bytes are needed to know the piece.
     Needs(usize),
     /// A piece, which is the last of its frame or not. It may be longer than the bytes that are there.
@@ -275,12 +275,12 @@ impl<A: Ahead, W: Walk> Pieces<A, W> {
                 return;
             }
             match self.walk.step(bytes) {
-                Step::Needs(count) => needs = count,
-                Step::Piece { len, is_last } => {
+                NextPiece::Needs(count) => needs = count,
+                NextPiece::Piece { len, is_last } => {
                     (self.left, self.is_last) = (len, is_last);
                     return;
                 }
-                Step::Broken => {
+                NextPiece::Broken => {
                     (self.left, self.is_last) = (bytes.len(), false);
                     return;
                 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::{Beginning, Format, Frames, Step, Walk, part};
+use super::frames::{Beginning, Format, Frames, NextPiece, Walk, part};
 
 const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// The most bytes of a block.
@@ -58,32 +58,32 @@ struct Checksums {
 }
 
 impl Walk for Lz4Walk {
-    fn step(&mut self, bytes: &[u8]) -> Step {
+    fn step(&mut self, bytes: &[u8]) -> NextPiece {
         match self.next {
             Next::Header => self.header(bytes),
             Next::Block(checksums) => {
-                let Some(size) = bytes.first_chunk() else { return Step::Needs(4) };
+                let Some(size) = bytes.first_chunk() else { return NextPiece::Needs(4) };
                 // The highest bit says that the block is not compressed.
                 let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
                 if size > BLOCK_BYTES {
-                    return Step::Broken;
+                    return NextPiece::Broken;
                 }
                 if size == 0 {
                     self.next = Next::Header;
-                    return Step::Piece { len: 4 + 4 * usize::from(checksums.of_text), is_last: true };
+                    return NextPiece::Piece { len: 4 + 4 * usize::from(checksums.of_text), is_last: true };
                 }
                 self.next = Next::Within(checksums, size + 4 * u32::from(checksums.of_block));
-                Step::Piece { len: 4, is_last: false }
+                NextPiece::Piece { len: 4, is_last: false }
             }
             Next::Within(checksums, left) => {
                 let (len, left) = part(left);
                 self.next = if left > 0 { Next::Within(checksums, left) } else { Next::Block(checksums) };
-                Step::Piece { len, is_last: false }
+                NextPiece::Piece { len, is_last: false }
             }
             Next::Skipped(left) => {
                 let (len, left) = part(left);
                 self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
-                Step::Piece { len, is_last: left == 0 }
+                NextPiece::Piece { len, is_last: left == 0 }
             }
         }
     }
@@ -94,18 +94,18 @@ impl Walk for Lz4Walk {
 }
 
 impl Lz4Walk {
-    fn header(&mut self, bytes: &[u8]) -> Step {
+    fn header(&mut self, bytes: &[u8]) -> NextPiece {
         match Beginning::of(bytes, MAGIC) {
-            Beginning::Needs(count) => return Step::Needs(count),
+            Beginning::Needs(count) => return NextPiece::Needs(count),
             Beginning::Skipped(len) => {
                 self.text_bytes = Some(0);
                 self.next = if len > 0 { Next::Skipped(len) } else { Next::Header };
-                return Step::Piece { len: 8, is_last: len == 0 };
+                return NextPiece::Piece { len: 8, is_last: len == 0 };
             }
-            Beginning::Other if !bytes.starts_with(&MAGIC) => return Step::Broken,
+            Beginning::Other if !bytes.starts_with(&MAGIC) => return NextPiece::Broken,
             Beginning::Other => {}
         }
-        let Some(flags) = bytes.get(4) else { return Step::Needs(5) };
+        let Some(flags) = bytes.get(4) else { return NextPiece::Needs(5) };
         let has = |bit: u8| flags >> bit & 1 != 0;
         let (has_size, has_dictionary) = (has(3), has(0));
         // The magic number, flags, the size of blocks, the size of the text, a dictionary and a checksum.
@@ -113,12 +113,12 @@ impl Lz4Walk {
         self.text_bytes = None;
         if has_size {
             let Some(said) = bytes.get(6..).and_then(|rest| rest.first_chunk()) else {
-                return Step::Needs(len);
+                return NextPiece::Needs(len);
             };
             self.text_bytes = Some(u64::from_le_bytes(*said));
         }
         self.next = Next::Block(Checksums { of_block: has(4), of_text: has(2) });
-        Step::Piece { len, is_last: false }
+        NextPiece::Piece { len, is_last: false }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::DCtx;
 
-use super::frames::{Beginning, Format, Frames, Step, Walk, part};
+use super::frames::{Beginning, Format, Frames, NextPiece, Walk, part};
 
 /// The most bytes of a block (section 3.1.1.2.4).
 const BLOCK_BYTES: usize = 128 << 10;
@@ -56,35 +56,35 @@ enum Next {
 }
 
 impl Walk for ZstdWalk {
-    fn step(&mut self, bytes: &[u8]) -> Step {
+    fn step(&mut self, bytes: &[u8]) -> NextPiece {
         match self.next {
             Next::Header => self.header(bytes),
             Next::Block { has_checksum } => {
-                let Some(header) = bytes.first_chunk() else { return Step::Needs(3) };
+                let Some(header) = bytes.first_chunk() else { return NextPiece::Needs(3) };
                 let [a, b, c] = *header;
                 let header = u32::from_le_bytes([a, b, c, 0]);
                 let len = match header >> 1 & 3 {
                     0 | 2 => header as usize >> 3,
                     1 => 1,
-                    _ => return Step::Broken,
+                    _ => return NextPiece::Broken,
                 };
                 if len > BLOCK_BYTES {
-                    return Step::Broken;
+                    return NextPiece::Broken;
                 }
                 let is_last = header & 1 != 0;
                 if is_last {
                     self.next = if has_checksum { Next::Checksum } else { Next::Header };
                 }
-                Step::Piece { len: 3 + len, is_last: is_last && !has_checksum }
+                NextPiece::Piece { len: 3 + len, is_last: is_last && !has_checksum }
             }
             Next::Checksum => {
                 self.next = Next::Header;
-                Step::Piece { len: 4, is_last: true }
+                NextPiece::Piece { len: 4, is_last: true }
             }
             Next::Skipped(left) => {
                 let (len, left) = part(left);
                 self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
-                Step::Piece { len, is_last: left == 0 }
+                NextPiece::Piece { len, is_last: left == 0 }
             }
         }
     }
@@ -96,24 +96,24 @@ impl Walk for ZstdWalk {
 
 impl ZstdWalk {
     /// The header of a frame (sections 3.1.1.1 and 3.1.2).
-    fn header(&mut self, bytes: &[u8]) -> Step {
+    fn header(&mut self, bytes: &[u8]) -> NextPiece {
         match Beginning::of(bytes, MAGIC) {
-            Beginning::Needs(count) => return Step::Needs(count),
+            Beginning::Needs(count) => return NextPiece::Needs(count),
             Beginning::Skipped(len) => {
                 self.text_bytes = Some(0);
                 self.next = if len > 0 { Next::Skipped(len) } else { Next::Header };
-                return Step::Piece { len: 8, is_last: len == 0 };
+                return NextPiece::Piece { len: 8, is_last: len == 0 };
             }
-            Beginning::Other if !bytes.starts_with(&MAGIC) => return Step::Broken,
+            Beginning::Other if !bytes.starts_with(&MAGIC) => return NextPiece::Broken,
             Beginning::Other => {}
         }
-        let Some(descriptor) = bytes.get(4) else { return Step::Needs(5) };
+        let Some(descriptor) = bytes.get(4) else { return NextPiece::Needs(5) };
         let is_single_segment = descriptor >> 5 & 1 != 0;
         let window = usize::from(!is_single_segment);
         let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
         let size = [usize::from(is_single_segment), 2, 4, 8][usize::from(descriptor >> 6)];
         let begin = 5 + window + dictionary;
-        let Some(said) = bytes.get(begin..begin + size) else { return Step::Needs(begin + size) };
+        let Some(said) = bytes.get(begin..begin + size) else { return NextPiece::Needs(begin + size) };
         let mut number = [0; 8];
         number[..size].copy_from_slice(said);
         let number = u64::from_le_bytes(number);
@@ -123,6 +123,6 @@ impl ZstdWalk {
             _ => Some(number),
         };
         self.next = Next::Block { has_checksum: descriptor >> 2 & 1 != 0 };
-        Step::Piece { len: begin + size, is_last: false }
+        NextPiece::Piece { len: begin + size, is_last: false }
     }
 }

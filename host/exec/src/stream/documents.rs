@@ -23,7 +23,7 @@ use warpath_core::error::{Error, InputError};
 use warpath_lang::elements::Split;
 
 use super::jobs::{Document, DocumentJobs, Framing, Jobs, Origin};
-use super::operator::{Conduct, Step};
+use super::operator::{Conduct, JobOutcome};
 use super::task::{Answered, ProgramTask, Work};
 use super::workers::{self, Done, Workers};
 use crate::document::{Around, Head, Parts};
@@ -216,16 +216,16 @@ impl Conduct<ProgramTask> for Conductor {
         }
     }
 
-    fn take(&mut self, done: &mut Done<'static, Answered>) -> Result<Step<ProgramTask>, Error> {
+    fn take(&mut self, done: &mut Done<'static, Answered>) -> Result<JobOutcome<ProgramTask>, Error> {
         let texts = std::mem::take(&mut done.evaluated.texts);
         let note = done.evaluated.note.unwrap_or_default();
         let survey = match &mut self.stage {
-            DocumentStage::Whole => return Ok(Step::Given(texts)),
+            DocumentStage::Whole => return Ok(JobOutcome::Given(texts)),
             DocumentStage::Elements => {
                 if note.irregular.is_some() || !is_regular(&texts, note.elements) {
                     return Err(done.evaluated.error.take().unwrap_or_else(|| changed(&self.origin.name)));
                 }
-                return Ok(Step::Given(texts));
+                return Ok(JobOutcome::Given(texts));
             }
             DocumentStage::Survey(survey) => survey,
         };
@@ -235,10 +235,10 @@ impl Conduct<ProgramTask> for Conductor {
         let parts = survey.parts.clone();
         survey.number += 1;
         if let Some(irregular) = note.irregular {
-            return Ok(Step::Instead(self.as_one(&parts, &irregular.to_string())?));
+            return Ok(JobOutcome::Instead(self.as_one(&parts, &irregular.to_string())?));
         }
         if !is_regular(&texts, note.elements) {
-            return Ok(Step::Instead(self.as_one(&parts, "an element is malformed")?));
+            return Ok(JobOutcome::Instead(self.as_one(&parts, "an element is malformed")?));
         }
         if survey.again.is_none() {
             survey.held_bytes += texts.iter().map(held_bytes).sum::<usize>();
@@ -248,14 +248,14 @@ impl Conduct<ProgramTask> for Conductor {
                 parts.survey(true);
             }
         }
-        let Some(closed) = note.closed else { return Ok(Step::Held) };
+        let Some(closed) = note.closed else { return Ok(JobOutcome::Held) };
         let (held, again) = (std::mem::take(&mut survey.held), survey.again);
         let Some(around) = Around::read(parts.file(), &parts.head, closed)? else {
-            return Ok(Step::Instead(self.as_one(&parts, "too much text follows its array")?));
+            return Ok(JobOutcome::Instead(self.as_one(&parts, "too much text follows its array")?));
         };
         if !around.judge(&parts.split, self.chosen.strict)? {
             let why = "the text around its array is malformed or affects the matches";
-            return Ok(Step::Instead(self.as_one(&parts, why)?));
+            return Ok(JobOutcome::Instead(self.as_one(&parts, why)?));
         }
         parts.survey(false);
         let workers = match again.filter(|next| parts.has(*next)) {
@@ -263,7 +263,7 @@ impl Conduct<ProgramTask> for Conductor {
             None => None,
         };
         self.stage = DocumentStage::Elements;
-        Ok(Step::Surveyed(held, workers))
+        Ok(JobOutcome::Surveyed(held, workers))
     }
 
     /// The reasons why documents that could be split were not evaluated by their elements.

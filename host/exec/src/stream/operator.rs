@@ -49,14 +49,14 @@ pub(super) trait Conduct<K: Task>: Send {
     ///
     /// # Errors
     /// The error that ends the results.
-    fn take(&mut self, done: &mut Done<'static, K::Output>) -> Result<Step<K>, Error>;
+    fn take(&mut self, done: &mut Done<'static, K::Output>) -> Result<JobOutcome<K>, Error>;
 
     /// Notes for the report of the run.
     fn notes(&self) -> &[String];
 }
 
-/// The next step after a job of the workers.
-pub(super) enum Step<K: Task> {
+/// The outcome of a job of the workers.
+pub(super) enum JobOutcome<K: Task> {
     /// The results are held, and more parts follow.
     Held,
     /// The results may be yielded.

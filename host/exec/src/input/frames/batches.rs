@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
-use super::{Ahead, Format, Pieces, Step, Walk, Window, sequential};
+use super::{Ahead, Format, NextPiece, Pieces, Walk, Window, sequential};
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -261,11 +261,11 @@ impl Data {
         let mut needs = 1;
         while end < sizes.batch[0] && text < sizes.batch[1] {
             let bytes = self.window.look(at + needs).get(at..).unwrap_or_default();
-            let step = if bytes.len() < needs { Step::Broken } else { walk.step(bytes) };
+            let step = if bytes.len() < needs { NextPiece::Broken } else { walk.step(bytes) };
             match step {
-                Step::Needs(count) => needs = count,
-                Step::Broken => break,
-                Step::Piece { len, is_last } => {
+                NextPiece::Needs(count) => needs = count,
+                NextPiece::Broken => break,
+                NextPiece::Piece { len, is_last } => {
                     (at, needs) = (at + len, 1);
                     let said = walk.text_bytes().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
                     let is_long = match said {

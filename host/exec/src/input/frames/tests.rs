@@ -332,20 +332,20 @@ fn headers_say_where_pieces_end() {
     let mut walk = ZstdWalk::default();
     let bytes = b"\x28\xb5\x2f\xfd\x64\x05\x01";
     for (known, needs) in [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (6, 7)] {
-        assert_eq!(walk.step(&bytes[..known]), Step::Needs(needs));
+        assert_eq!(walk.step(&bytes[..known]), NextPiece::Needs(needs));
     }
-    assert_eq!(walk.step(bytes), Step::Piece { len: 7, is_last: false });
+    assert_eq!(walk.step(bytes), NextPiece::Piece { len: 7, is_last: false });
     assert_eq!(walk.text_bytes(), Some(0x0105 + 256));
-    assert_eq!(walk.step(b"\x14\0"), Step::Needs(3));
+    assert_eq!(walk.step(b"\x14\0"), NextPiece::Needs(3));
     // A compressed block of 2 bytes; one byte, repeated; the last block, of which each byte is stored.
-    assert_eq!(walk.step(b"\x14\0\0"), Step::Piece { len: 5, is_last: false });
-    assert_eq!(walk.step(b"\x02\x08\0"), Step::Piece { len: 4, is_last: false });
-    assert_eq!(walk.step(b"\x09\0\0"), Step::Piece { len: 4, is_last: false });
-    assert_eq!(walk.step(b""), Step::Piece { len: 4, is_last: true });
-    assert_eq!(walk.step(b"\x50\x2a\x4d\x18\x05\0\0\0"), Step::Piece { len: 8, is_last: false });
-    assert_eq!(walk.step(b""), Step::Piece { len: 5, is_last: true });
-    assert_eq!(walk.step(b"\x50\x2a\x4d\x19"), Step::Broken);
-    assert_eq!(walk.step(b"\x28\xb5\x2f\xfd\0\0"), Step::Piece { len: 6, is_last: false });
+    assert_eq!(walk.step(b"\x14\0\0"), NextPiece::Piece { len: 5, is_last: false });
+    assert_eq!(walk.step(b"\x02\x08\0"), NextPiece::Piece { len: 4, is_last: false });
+    assert_eq!(walk.step(b"\x09\0\0"), NextPiece::Piece { len: 4, is_last: false });
+    assert_eq!(walk.step(b""), NextPiece::Piece { len: 4, is_last: true });
+    assert_eq!(walk.step(b"\x50\x2a\x4d\x18\x05\0\0\0"), NextPiece::Piece { len: 8, is_last: false });
+    assert_eq!(walk.step(b""), NextPiece::Piece { len: 5, is_last: true });
+    assert_eq!(walk.step(b"\x50\x2a\x4d\x19"), NextPiece::Broken);
+    assert_eq!(walk.step(b"\x28\xb5\x2f\xfd\0\0"), NextPiece::Piece { len: 6, is_last: false });
     assert_eq!(walk.text_bytes(), None);
-    assert_eq!(walk.step(b"\x06\0\0"), Step::Broken);
+    assert_eq!(walk.step(b"\x06\0\0"), NextPiece::Broken);
 }
