@@ -123,8 +123,8 @@ pub mod schema {
     #[cfg(feature = "arrow")]
     pub use warpath_store::schema::arrow::ArrowOptions;
     pub use warpath_store::schema::{
-        Change, Difference, First, JsonType, Position, SchemaNode, SchemaRow, SchemaTree, Step, Text, diff,
-        json_schema, rows,
+        Change, Difference, Excerpt, First, JsonType, Position, SchemaNode, SchemaRow, SchemaTree, Step,
+        diff, json_schema, rows,
     };
     #[cfg(feature = "arrow")]
     pub use warpath_store::schema::{arrow_text, create_table};

@@ -133,14 +133,14 @@ impl<A: Accelerator> Default for ItemStage<A> {
 }
 
 /// A partition on the device and on the host, and the matches in it.
-pub(super) struct Source<'a, A: Accelerator> {
+pub(super) struct MatchedPartition<'a, A: Accelerator> {
     pub text: Lines<'a>,
     pub indexed: Indexed<'a>,
     pub found: &'a ResultsStage<A>,
     pub bounds: &'a Bounds,
 }
 
-impl<'a, A: Accelerator> Source<'a, A> {
+impl<'a, A: Accelerator> MatchedPartition<'a, A> {
     /// The matches of all paths.
     fn matches(&self, device: &A) -> Result<View<'a, Match>, Error> {
         // If there are no matches, the device may have no array of matches yet.
@@ -194,7 +194,7 @@ impl Shape {
     fn rows<'a, A: Accelerator>(
         &self,
         device: &A,
-        source: &Source<'a, A>,
+        source: &MatchedPartition<'a, A>,
         own: &'a Slot<A, Match>,
     ) -> Result<Rows<'a>, Error> {
         let rows = match self.singular {
@@ -293,7 +293,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     pub fn columns(
         &mut self,
         device: &A,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         asked: &[(usize, Kind, &program::Column)],
         records: usize,
         width: OffsetWidth,
@@ -325,7 +325,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     fn some(
         &mut self,
         device: &A,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         shapes: &[Shape],
         first: usize,
         records: usize,
@@ -388,7 +388,7 @@ impl<A: Accelerator> ColumnStage<A> {
     fn make(
         &mut self,
         device: &A,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         shape: &Shape,
         records: usize,
         bytes: usize,

@@ -15,7 +15,7 @@ use warpath_shared::column::Kind;
 use warpath_shared::units::{LineIx, PartOffset};
 
 use super::Accelerator;
-use super::columns::{ColumnsStage, ItemStage, Source};
+use super::columns::{ColumnsStage, ItemStage, MatchedPartition};
 use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::query::{Find, QueryStage};
@@ -199,7 +199,7 @@ impl<A: Accelerator> IndexedText<'_, A> {
             }
             piece.take_elements(program);
             if let Some(width) = want.columns {
-                let source = Source { text, indexed, found, bounds: &bounds };
+                let source = MatchedPartition { text, indexed, found, bounds: &bounds };
                 if want.on_device {
                     keep_columns(device, &mut piece, program, &source, columns, width)?;
                 } else {
@@ -230,11 +230,11 @@ fn make_columns<A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &Source<'_, A>,
+    source: &MatchedPartition<'_, A>,
     columns: &mut ColumnsStage<A>,
     width: OffsetWidth,
 ) -> Result<(), Error> {
-    let Source { text, bounds, .. } = *source;
+    let MatchedPartition { text, bounds, .. } = *source;
     let asked = asked_of_device(program);
     let mut made = columns.columns(device, source, &asked, bounds.records, width)?;
     find_lost(device, piece, program, source, asked.iter().map(|(path, ..)| *path).zip(&mut made))?;
@@ -257,11 +257,11 @@ fn keep_columns<A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &Source<'_, A>,
+    source: &MatchedPartition<'_, A>,
     columns: &mut ColumnsStage<A>,
     width: OffsetWidth,
 ) -> Result<(), Error> {
-    let Source { text, found, bounds, .. } = *source;
+    let MatchedPartition { text, found, bounds, .. } = *source;
     let asked = asked_of_device(program);
     let holder = columns.holder(device)?;
     let mut made = columns.kept(device, source, &asked, bounds.records, width)?;
@@ -304,10 +304,10 @@ fn find_lost<'a, A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &Source<'_, A>,
+    source: &MatchedPartition<'_, A>,
     made: impl Iterator<Item = (usize, &'a mut Column)>,
 ) -> Result<(), Error> {
-    let Source { text, found, bounds, .. } = *source;
+    let MatchedPartition { text, found, bounds, .. } = *source;
     let rows = rows_of(piece, program, bounds);
     // The nulls that no missing value explains. The host finds their reasons.
     let is_unexplained = |(path, column): &(usize, &mut Column)| {

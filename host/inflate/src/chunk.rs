@@ -4,7 +4,7 @@ use crate::block::{Inflater, Stopped};
 use crate::find::{Start, find};
 use crate::member::{Fault, TRAILER_BYTES, Trailer, header};
 use crate::raw::{Part, Raw};
-use crate::text::{Memory, Text};
+use crate::text::{DecodedText, Memory};
 
 /// Bytes of text, from which on a chunk ends with its block.
 const TEXT_BYTES: usize = 8 << 20;
@@ -91,7 +91,7 @@ enum Next {
 /// A chunk whose position was found by a search.
 pub struct FoundChunk {
     pub start: Start,
-    pub text: Text,
+    pub text: DecodedText,
     pub end: End,
 }
 
@@ -99,7 +99,7 @@ pub struct FoundChunk {
 /// the text is too long, or if too much was decoded at positions that are no headers.
 pub fn search(raw: &Raw, number: usize, part: &Part, memory: Memory) -> Result<FoundChunk, Memory> {
     let mut input = Input::new(raw, number, part.offset);
-    let text = Text::unknown(memory);
+    let text = DecodedText::unknown(memory);
     let mut decoder = Decoder { text, inflater: Inflater::default(), has_proof: false, is_searched: true };
     let (mut from, to, mut wasted) = (0, 8 * part.bytes.len(), 0);
     while let Some(start) = find(&input.bytes, from, to) {
@@ -133,7 +133,7 @@ pub fn decode(
     to: u64,
     target: Option<Start>,
     memory: Memory,
-) -> (Text, End) {
+) -> (DecodedText, End) {
     let bit = position.bit();
     let mut input = Input::new(raw, number, bit / 8);
     let (inflater, next) = match position {
@@ -141,14 +141,14 @@ pub fn decode(
         Position::Start { .. } => (Inflater::default(), Next::Blocks),
         Position::Within(inflater, _) => (*inflater, Next::Blocks),
     };
-    let text = Text::known(memory, window);
+    let text = DecodedText::known(memory, window);
     let mut decoder = Decoder { text, inflater, has_proof: true, is_searched: false };
     let end = decoder.run(&mut input, (bit % 8) as usize, next, to, target);
     (decoder.text, end.unwrap_or(End::Fault(Fault::Block)))
 }
 
 struct Decoder {
-    text: Text,
+    text: DecodedText,
     inflater: Inflater,
     /// True if a block has been decoded. What a search has found may be no header.
     has_proof: bool,
@@ -169,7 +169,7 @@ impl Decoder {
         let base = 8 * input.offset;
         let first = bit;
         // A position at which the chunk may end.
-        let is_end = |start: Start, bit: usize, text: &Text| {
+        let is_end = |start: Start, bit: usize, text: &DecodedText| {
             bit != first && (base + bit as u64 >= to || target == Some(start) || text.len() >= TEXT_BYTES)
         };
         let fault = loop {

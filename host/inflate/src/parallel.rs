@@ -25,7 +25,7 @@ use crate::chunk::{End, FoundChunk, Position, decode, search};
 use crate::find::Start;
 use crate::member::{Fault, Trailer};
 use crate::raw::Raw;
-use crate::text::{Bytes, Memory, Text};
+use crate::text::{Bytes, DecodedText, Memory};
 
 /// The text of all members of a gzip file, decoded by several threads.
 ///
@@ -113,7 +113,7 @@ struct Done {
 struct Unresolved {
     /// The number of the text.
     number: usize,
-    text: Text,
+    text: DecodedText,
     window: Vec<u8>,
     last: Last,
 }

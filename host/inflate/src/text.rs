@@ -19,7 +19,7 @@ pub struct Memory {
 }
 
 /// A text, decoded up to here.
-pub struct Text {
+pub struct DecodedText {
     /// A window of markers, and the units after it; empty if the window was known.
     units: Vec<u16>,
     units_end: usize,
@@ -37,7 +37,7 @@ pub struct Text {
     pub members: Vec<(usize, Trailer)>,
 }
 
-impl Text {
+impl DecodedText {
     /// Text after an unknown window.
     pub fn unknown(memory: Memory) -> Self {
         let Memory { mut units, bytes } = memory;
@@ -192,7 +192,7 @@ pub struct Bytes {
     resolved: Vec<u8>,
     bytes: Vec<u8>,
     known: std::ops::Range<usize>,
-    /// The ends of members, as in [`Text`].
+    /// The ends of members, as in [`DecodedText`].
     pub members: Vec<(usize, Trailer)>,
     /// True if a match refers to bytes before its member.
     pub is_cut: bool,

@@ -39,7 +39,7 @@ mod tests;
 pub use diff::{Change, Difference, diff};
 pub use json_schema::json_schema;
 pub use json_type::JsonType;
-pub use node::{First, MOST_TEXT, Position, Step, Text};
+pub use node::{Excerpt, First, MOST_TEXT, Position, Step};
 pub use rows::{SchemaRow, ndjson, rows, step_text};
 #[cfg(feature = "arrow")]
 pub use sql::{arrow_text, create_table};

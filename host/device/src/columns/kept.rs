@@ -11,7 +11,7 @@ use warpath_lang::program;
 use warpath_shared::column::Kind;
 use warpath_shared::kernel::{COLUMN_COUNTS, Match};
 
-use super::{ColumnStage, ColumnsStage, NO_BOUNDS, Shape, Source, Unknown, finish_floats};
+use super::{ColumnStage, ColumnsStage, MatchedPartition, NO_BOUNDS, Shape, Unknown, finish_floats};
 use crate::held::Held;
 use crate::{Accelerator, Downloads};
 
@@ -87,7 +87,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     pub fn kept(
         &mut self,
         device: &A,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         asked: &[(usize, Kind, &program::Column)],
         records: usize,
         width: OffsetWidth,
@@ -110,7 +110,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         &mut self,
         device: &A,
         held: &Held<A>,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         shapes: &[Shape],
         first: usize,
         records: usize,
@@ -176,7 +176,7 @@ impl<A: Accelerator> ColumnStage<A> {
     fn finish(
         &mut self,
         device: &A,
-        source: &Source<'_, A>,
+        source: &MatchedPartition<'_, A>,
         shape: &Shape,
         unfinished: usize,
         validity: &mut [u32],

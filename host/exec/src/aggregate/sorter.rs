@@ -173,13 +173,13 @@ impl Sorter {
     pub fn finish(mut self) -> Result<Sorted, Error> {
         self.sort();
         if self.runs.0.is_empty() {
-            return Ok(Sorted(Source::Memory { bytes: self.bytes, items: self.items, next: 0 }));
+            return Ok(Sorted(SortedItems::Memory { bytes: self.bytes, items: self.items, next: 0 }));
         }
         if !self.items.is_empty() {
             self.spill()?;
         }
         let runs = std::mem::take(&mut self.runs.0);
-        Ok(Sorted(Source::Merge(Merge::new(runs.into_iter().map(|(_, file)| file))?)))
+        Ok(Sorted(SortedItems::Merge(Merge::new(runs.into_iter().map(|(_, file)| file))?)))
     }
 }
 
@@ -188,9 +188,9 @@ fn parts<'a>(bytes: &'a Bytes, item: &Item) -> (&'a [u8], &'a [u8]) {
 }
 
 /// Sorted items, in order.
-pub struct Sorted(Source);
+pub struct Sorted(SortedItems);
 
-enum Source {
+enum SortedItems {
     Memory { bytes: Bytes, items: Vec<Item>, next: usize },
     Merge(Merge),
 }
@@ -202,7 +202,7 @@ impl Sorted {
     /// The errors of temporary files.
     pub fn next(&mut self, key: &mut Vec<u8>, payload: &mut Vec<u8>) -> Result<bool, Error> {
         match &mut self.0 {
-            Source::Memory { bytes, items, next } => {
+            SortedItems::Memory { bytes, items, next } => {
                 let Some(item) = items.get(*next) else { return Ok(false) };
                 *next += 1;
                 let (from, rest) = parts(bytes, item);
@@ -212,7 +212,7 @@ impl Sorted {
                 payload.extend_from_slice(rest);
                 Ok(true)
             }
-            Source::Merge(merge) => merge.next(key, payload),
+            SortedItems::Merge(merge) => merge.next(key, payload),
         }
     }
 }

@@ -72,7 +72,7 @@ pub struct First {
     /// The position of the value.
     pub position: Position,
     /// The JSON text of the value; empty for a container. It is cut if it is longer than [`MOST_TEXT`].
-    pub example: Text,
+    pub example: Excerpt,
 }
 
 /// A text of at most [`MOST_TEXT`] bytes, and whether it was cut.
@@ -93,14 +93,14 @@ pub struct First {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Text {
+pub struct Excerpt {
     /// The first bytes.
     pub bytes: Box<[u8]>,
     /// True if bytes follow that are not kept.
     pub cut: bool,
 }
 
-impl Text {
+impl Excerpt {
     pub(super) fn of(text: &[u8]) -> Self {
         let (bytes, cut) = cut(text);
         Self { bytes: bytes.into(), cut }
@@ -143,12 +143,12 @@ fn cut(text: &[u8]) -> (&[u8], bool) {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
     pub value: f64,
-    pub text: Text,
+    pub text: Excerpt,
 }
 
 impl Number {
     fn of(text: &[u8], value: f64) -> Self {
-        Self { value, text: Text { bytes: text.into(), cut: false } }
+        Self { value, text: Excerpt { bytes: text.into(), cut: false } }
     }
 
     /// Compares numbers by their exact values.
@@ -246,7 +246,7 @@ pub(super) struct Rare {
     pub step: Step,
     pub members: Vec<NodeId>,
     pub firsts: Vec<(JsonType, First)>,
-    pub strings: Range<Text>,
+    pub strings: Range<Excerpt>,
     pub floats: Range<Number>,
     pub bigs: Range<Number>,
     /// The most digits of an integer beyond 64 bits.
@@ -329,7 +329,7 @@ impl Node {
 
     /// Counts a value, and notes it if it is the first of its kind.
     #[inline(always)]
-    pub fn count(&mut self, kind: JsonType, position: Position, example: impl FnOnce() -> Text) {
+    pub fn count(&mut self, kind: JsonType, position: Position, example: impl FnOnce() -> Excerpt) {
         let count = &mut self.counts[kind as usize];
         *count += 1;
         if *count == 1 {
@@ -365,16 +365,16 @@ impl Node {
     #[cold]
     fn widen_strings(&mut self, value: &[u8], prefix: u64) {
         let Some((least, greatest)) = &mut self.rare.strings else {
-            let text = Text::of(value);
+            let text = Excerpt::of(value);
             (self.rare.strings, self.prefixes) = (Some((text.clone(), text)), (prefix, prefix));
             return;
         };
         let new = cut(value);
         if new < (&least.bytes, least.cut) {
-            (*least, self.prefixes.0) = (Text::of(value), prefix);
+            (*least, self.prefixes.0) = (Excerpt::of(value), prefix);
         }
         if new > (&greatest.bytes, greatest.cut) {
-            (*greatest, self.prefixes.1) = (Text::of(value), prefix);
+            (*greatest, self.prefixes.1) = (Excerpt::of(value), prefix);
         }
     }
 

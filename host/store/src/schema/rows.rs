@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::json_type::JsonType;
-use super::node::{Position, Step, Text};
+use super::node::{Excerpt, Position, Step};
 use super::tree::{SchemaNode, SchemaTree};
 
 /// The schema of one path.
@@ -116,7 +116,7 @@ fn add(
 ) {
     let step = step_text(node.step());
     let path = format!("{parent}{step}");
-    let shown = |text: &Text| text.text() + if text.cut { "…" } else { "" };
+    let shown = |text: &Excerpt| text.text() + if text.cut { "…" } else { "" };
     let firsts = node.kinds().into_iter().filter_map(|kind| {
         let first = node.first(kind)?;
         Some((kind, locate(first.position), shown(&first.example)))

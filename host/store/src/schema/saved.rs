@@ -1,7 +1,7 @@
 //! The tree of rows that were saved.
 
 use super::json_type::{JsonType, StringForm};
-use super::node::{First, NodeId, Position, ROOT, Text};
+use super::node::{Excerpt, First, NodeId, Position, ROOT};
 use super::rows::SchemaRow;
 use super::tree::SchemaTree;
 
@@ -51,7 +51,7 @@ impl SchemaTree {
             node.counts[stored as usize] += row.count(*kind);
             node.form = node.form.join(form);
             let position = Position { text: 0, line, offset: offset as u64 };
-            node.rare.firsts.push((stored, First { position, example: Text::default() }));
+            node.rare.firsts.push((stored, First { position, example: Excerpt::default() }));
         }
         node.repeated = row.repeated;
         if let Some(integers) = row.integers {

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::json_type::JsonType;
-use super::node::{First, Node, NodeId, Position, ROOT, SINK, Step, Text, is_less, lossy};
+use super::node::{Excerpt, First, Node, NodeId, Position, ROOT, SINK, Step, is_less, lossy};
 
 /// The most members of an object whose names are kept. An object with more is a map.
 pub const MOST_MEMBERS: usize = 4096;
@@ -397,7 +397,7 @@ impl<'a> SchemaNode<'a> {
 
     /// The JSON text of the first value that is a scalar and not `null`.
     #[must_use]
-    pub fn example(self) -> Option<&'a Text> {
+    pub fn example(self) -> Option<&'a Excerpt> {
         let scalars = self.node.rare.firsts.iter();
         let scalars = scalars.filter(|(kind, _)| !kind.is_container() && *kind != JsonType::Null);
         scalars.min_by_key(|(_, first)| first.position).map(|(_, first)| &first.example)
@@ -457,7 +457,7 @@ impl<'a> SchemaNode<'a> {
 
     /// The texts of the least and the greatest integer beyond `i64`.
     #[must_use]
-    pub fn big_integers(self) -> Option<(&'a Text, &'a Text)> {
+    pub fn big_integers(self) -> Option<(&'a Excerpt, &'a Excerpt)> {
         self.node.rare.bigs.as_ref().map(|(least, greatest)| (&least.text, &greatest.text))
     }
 
@@ -469,7 +469,7 @@ impl<'a> SchemaNode<'a> {
 
     /// The texts of the least and the greatest float.
     #[must_use]
-    pub fn floats(self) -> Option<(&'a Text, &'a Text)> {
+    pub fn floats(self) -> Option<(&'a Excerpt, &'a Excerpt)> {
         self.node.rare.floats.as_ref().map(|(least, greatest)| (&least.text, &greatest.text))
     }
 
@@ -489,7 +489,7 @@ impl<'a> SchemaNode<'a> {
     /// The least and the greatest string, decoded, in the order of code points. They are cut after
     /// [`MOST_TEXT`](super::MOST_TEXT) bytes.
     #[must_use]
-    pub fn strings(self) -> Option<(&'a Text, &'a Text)> {
+    pub fn strings(self) -> Option<(&'a Excerpt, &'a Excerpt)> {
         self.node.rare.strings.as_ref().map(|(least, greatest)| (least, greatest))
     }
 

@@ -12,7 +12,7 @@ use warpath_core::simd::{Isa, Simd, Work};
 use warpath_core::{decimal, number};
 
 use super::json_type::JsonType;
-use super::node::{Node, NodeId, Position, ROOT, Text, prefix_of};
+use super::node::{Excerpt, Node, NodeId, Position, ROOT, prefix_of};
 use super::tree::SchemaTree;
 
 /// The least number of bytes of lines whose tokens are found at once. Text and tokens stay in a first-level
@@ -224,7 +224,7 @@ impl Records<'_> {
                     if ADD {
                         let inside = &text[begin + 1..end - 1];
                         let node = &mut tree.nodes[node as usize];
-                        node.count(JsonType::String, position, || Text::of(&text[begin..end]));
+                        node.count(JsonType::String, position, || Excerpt::of(&text[begin..end]));
                         if has_backslash(simd, text, begin + 1, end - 1) {
                             decoded.clear();
                             decode(inside, Malformed::Order, decoded);
@@ -237,7 +237,7 @@ impl Records<'_> {
                 }
                 b'{' => {
                     if ADD {
-                        tree.nodes[node as usize].count(JsonType::Object, position, Text::default);
+                        tree.nodes[node as usize].count(JsonType::Object, position, Excerpt::default);
                     }
                     t += 1;
                     if frames.len() == MOST_DEPTH {
@@ -255,7 +255,7 @@ impl Records<'_> {
                 }
                 b'[' => {
                     if ADD {
-                        tree.nodes[node as usize].count(JsonType::Array, position, Text::default);
+                        tree.nodes[node as usize].count(JsonType::Array, position, Excerpt::default);
                     }
                     t += 1;
                     if frames.len() == MOST_DEPTH {
@@ -289,7 +289,7 @@ impl Records<'_> {
                     };
                     if ADD {
                         let node = &mut tree.nodes[node as usize];
-                        node.count(kind, position, || Text::of(&text[begin..end]));
+                        node.count(kind, position, || Excerpt::of(&text[begin..end]));
                         node.trues += u64::from(byte == b't');
                     }
                     t += 1;
@@ -416,15 +416,15 @@ fn prefix_at(text: &[u8], begin: usize, end: usize) -> u64 {
 fn add_number(node: &mut Node, number: Number, text: &[u8], position: Position) {
     match number {
         Number::Integer(value) => {
-            node.count(JsonType::Int64, position, || Text::of(text));
+            node.count(JsonType::Int64, position, || Excerpt::of(text));
             node.add_integer(value);
         }
         Number::Big(value) => {
-            node.count(JsonType::BigInt, position, || Text::of(text));
+            node.count(JsonType::BigInt, position, || Excerpt::of(text));
             node.add_big(text, value);
         }
         Number::Float(value) => {
-            node.count(JsonType::Float64, position, || Text::of(text));
+            node.count(JsonType::Float64, position, || Excerpt::of(text));
             node.add_float(text, value);
         }
     }

@@ -29,7 +29,7 @@ pub struct Code {
 }
 
 /// A set, in the form in which it is computed.
-enum Node {
+enum SetExpr {
     /// All rows, or no row.
     Constant(bool),
     /// The rows of these bitmaps.
@@ -61,7 +61,7 @@ fn cuts(formula: &Formula, facts: &Facts<'_>) -> Option<Vec<Operand>> {
     }
 }
 
-impl Node {
+impl SetExpr {
     fn new(set: &Set, facts: &Facts<'_>, by_room: bool) -> Self {
         let (all, both) = match set {
             Set::Constant(value) => return Self::Constant(*value),
@@ -128,7 +128,7 @@ impl Code {
     ) -> Option<Self> {
         [false, true].into_iter().find_map(|by_room| {
             let mut code = Self::default();
-            let node = |set| Node::new(set, facts, by_room);
+            let node = |set| SetExpr::new(set, facts, by_room);
             if sure == possible {
                 code.one(&node(sure), records && *sure != Set::Constant(false));
             } else {
@@ -139,14 +139,14 @@ impl Code {
         })
     }
 
-    fn one(&mut self, rows: &Node, records: bool) {
+    fn one(&mut self, rows: &SetExpr, records: bool) {
         self.list_all(&[rows]);
         self.records_of(rows, records);
         self.store(0);
     }
 
-    fn both(&mut self, sure: &Node, possible: &Node, cuts: Option<Vec<Operand>>, records: bool) {
-        if let Node::Constant(false) = sure {
+    fn both(&mut self, sure: &SetExpr, possible: &SetExpr, cuts: Option<Vec<Operand>>, records: bool) {
+        if let SetExpr::Constant(false) = sure {
             self.store(0);
             self.list_all(&[possible]);
             self.records_of(possible, records);
@@ -208,7 +208,7 @@ impl Code {
     }
 
     /// Lists the bitmaps of sets, longer lists first, because shorter ones may be parts of them.
-    fn list_all(&mut self, nodes: &[&Node]) {
+    fn list_all(&mut self, nodes: &[&SetExpr]) {
         let mut lists = Vec::new();
         nodes.iter().for_each(|node| node.each_list(&mut |list| lists.push(list)));
         lists.sort_by_key(|list| Reverse(list.len()));
@@ -223,9 +223,9 @@ impl Code {
     }
 
     /// Computes the rows of a set that are records, into an empty accumulator.
-    fn records_of(&mut self, rows: &Node, only_records: bool) {
+    fn records_of(&mut self, rows: &SetExpr, only_records: bool) {
         match rows {
-            Node::Constant(true) if only_records => self.any(&[Operand::Records]),
+            SetExpr::Constant(true) if only_records => self.any(&[Operand::Records]),
             _ if !only_records => self.set(rows),
             _ => {
                 self.set(rows);
@@ -239,31 +239,31 @@ impl Code {
     }
 
     /// Computes the rows of a set, into an empty accumulator.
-    fn set(&mut self, rows: &Node) {
+    fn set(&mut self, rows: &SetExpr) {
         match rows {
-            Node::Constant(false) => {}
-            Node::Constant(true) => self.op(OpCode::Not),
-            Node::Any(of) => self.any(of),
-            Node::NotAny(of) => {
+            SetExpr::Constant(false) => {}
+            SetExpr::Constant(true) => self.op(OpCode::Not),
+            SetExpr::Any(of) => self.any(of),
+            SetExpr::NotAny(of) => {
                 self.any(of);
                 self.op(OpCode::Not);
             }
-            Node::Joined { operands, both, .. } => self.joined(operands, *both),
+            SetExpr::Joined { operands, both, .. } => self.joined(operands, *both),
         }
     }
 
-    fn joined(&mut self, operands: &[Node], both: bool) {
+    fn joined(&mut self, operands: &[SetExpr], both: bool) {
         let mut skips = Vec::new();
         for (place, operand) in operands.iter().enumerate() {
             match operand {
                 _ if place == 0 => self.set(operand),
                 // `Any` itself stops when all rows are set.
-                Node::Any(of) if !both => self.any(of),
+                SetExpr::Any(of) if !both => self.any(of),
                 _ => {
                     skips.push(self.skip(if both { OpCode::SkipNone } else { OpCode::SkipAll }));
                     self.op(OpCode::Push);
                     match operand {
-                        Node::NotAny(of) if both => {
+                        SetExpr::NotAny(of) if both => {
                             self.any(of);
                             self.op(OpCode::AndNot);
                         }
