@@ -24,7 +24,7 @@ use datafusion_proto::protobuf::{FileScanExecConf, PhysicalExprNode};
 use prost::Message;
 use warpath::OnError;
 use warpath_sql::Options;
-use warpath_sql::wire::{Reader, Scan, VERSION};
+use warpath_sql::wire::{Engines, Scan, VERSION};
 
 /// The first byte of an operator of Ballista.
 const THEIRS: u8 = 0;
@@ -49,8 +49,8 @@ struct ScanNode {
 /// The codec of a process, with the engines that read files there.
 pub struct Codec {
     /// The engines for each policy: malformed records end the query, or are skipped.
-    fail: Reader,
-    skip: Reader,
+    fail: Engines,
+    skip: Engines,
     inner: BallistaPhysicalExtensionCodec,
 }
 
@@ -67,7 +67,7 @@ impl Codec {
     /// The errors of a device that cannot be opened, and of variables of object stores.
     pub fn new(options: &Options) -> Result<Self> {
         let options = Options { on_error: OnError::Fail, ..options.clone() };
-        let fail = Reader::new(&options, Arc::default())?;
+        let fail = Engines::new(&options, Arc::default())?;
         let skip = fail.with_policy(OnError::Skip)?;
         Ok(Self { fail, skip, inner: BallistaPhysicalExtensionCodec::default() })
     }
@@ -95,12 +95,12 @@ impl Codec {
         let filters = filters
             .map(|filter| converter.proto_to_physical_expr(filter, table.table_schema(), &context))
             .collect::<Result<_>>()?;
-        let (reader, on_error) = match node.skips_malformed {
+        let (engines, on_error) = match node.skips_malformed {
             true => (&self.skip, OnError::Skip),
             false => (&self.fail, OnError::Fail),
         };
         let scan = Scan { on_error, are_of_all_records: node.are_of_all_records, filters };
-        let source = scan.source(&Arc::new(reader.for_wire()), table)?;
+        let source = scan.source(&Arc::new(engines.for_wire()), table)?;
         let config = parse_protobuf_file_scan_config(&config, &context, converter, source)?;
         Ok(DataSourceExec::from_data_source(config))
     }

@@ -194,14 +194,14 @@ impl Shape {
     fn rows<'a, A: Accelerator>(
         &self,
         device: &A,
-        source: &MatchedPartition<'a, A>,
+        matched: &MatchedPartition<'a, A>,
         own: &'a Slot<A, Match>,
     ) -> Result<Rows<'a>, Error> {
         let rows = match self.singular {
             true => device.view(own.get()?, self.items.len()),
-            false => source.matches(device)?,
+            false => matched.matches(device)?,
         };
-        some_rows(source.indexed, rows, self.items.clone(), self.kind)
+        some_rows(matched.indexed, rows, self.items.clone(), self.kind)
     }
 }
 
@@ -293,18 +293,18 @@ impl<A: Accelerator> ColumnsStage<A> {
     pub fn columns(
         &mut self,
         device: &A,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         asked: &[(usize, Kind, &program::Column)],
         records: usize,
         width: OffsetWidth,
     ) -> Result<Vec<Column>, Error> {
         let mut columns = Vec::with_capacity(asked.len());
         self.last.resize(asked.len(), None);
-        let shapes = source.shapes(asked, records, width)?;
+        let shapes = matched.shapes(asked, records, width)?;
         while columns.len() < asked.len() {
             let from = columns.len();
-            let some = self.how_many(&shapes, from, source.text.len()?);
-            self.some(device, source, &shapes[from..from + some], from, records, &mut columns)?;
+            let some = self.how_many(&shapes, from, matched.text.len()?);
+            self.some(device, matched, &shapes[from..from + some], from, records, &mut columns)?;
         }
         Ok(columns)
     }
@@ -325,7 +325,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     fn some(
         &mut self,
         device: &A,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         shapes: &[Shape],
         first: usize,
         records: usize,
@@ -338,7 +338,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         for (i, (stage, shape)) in together.iter_mut().zip(shapes).enumerate() {
             stage.items.stays = false;
             let mut expected = last[i].unwrap_or_default().expect();
-            let room = stage.make(device, source, shape, records, expected.bytes)?;
+            let room = stage.make(device, matched, shape, records, expected.bytes)?;
             expected.bytes = expected.bytes.min(room);
             expected.unfinished = expected.unfinished.min(shape.items.len());
             made.push((room, Arrays::new(shape, records, expected)));
@@ -354,7 +354,7 @@ impl<A: Accelerator> ColumnsStage<A> {
             let unknown = arrays.unknown(shape.width)?;
             let mut have = Unknown { bytes: arrays.bytes.len(), unfinished: arrays.unfinished.len() };
             if unknown.bytes > *room {
-                let rows = shape.rows(device, source, &stage.rows)?;
+                let rows = shape.rows(device, matched, &stage.rows)?;
                 stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
                 // A string that reached beyond the room was not written. It may begin in the part that was
                 // copied.
@@ -376,7 +376,7 @@ impl<A: Accelerator> ColumnsStage<A> {
             *last = Some(unknown);
         }
         for (shape, (_, arrays)) in shapes.iter().zip(made) {
-            columns.push(arrays.column(shape, source.text)?);
+            columns.push(arrays.column(shape, matched.text)?);
         }
         Ok(())
     }
@@ -388,15 +388,15 @@ impl<A: Accelerator> ColumnStage<A> {
     fn make(
         &mut self,
         device: &A,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         shape: &Shape,
         records: usize,
         bytes: usize,
     ) -> Result<usize, Error> {
-        let matches = source.matches_of(shape.path)?;
+        let matches = matched.matches_of(shape.path)?;
         let (first, end) = (matches.start as u64, matches.end as u64);
-        let found = PathMatches { matches: source.matches(device)?, first, end };
-        let listed = device.view(source.found.records.get()?, records);
+        let found = PathMatches { matches: matched.matches(device)?, first, end };
+        let listed = device.view(matched.found.records.get()?, records);
         if shape.singular {
             let rows = device.view_mut(self.rows.room(device, records)?, records);
             let counts = device.view_mut(self.items.counts.room(device, COLUMN_COUNTS)?, COLUMN_COUNTS);
@@ -417,7 +417,7 @@ impl<A: Accelerator> ColumnStage<A> {
         if shape.items.is_empty() {
             return Ok(0);
         }
-        let rows = shape.rows(device, source, &self.rows)?;
+        let rows = shape.rows(device, matched, &self.rows)?;
         self.items.read(device, rows, shape.kind)?;
         if !shape.are_bytes() {
             return Ok(0);

@@ -199,11 +199,11 @@ impl<A: Accelerator> IndexedText<'_, A> {
             }
             piece.take_elements(program);
             if let Some(width) = want.columns {
-                let source = MatchedPartition { text, indexed, found, bounds: &bounds };
+                let matched = MatchedPartition { text, indexed, found, bounds: &bounds };
                 if want.on_device {
-                    keep_columns(device, &mut piece, program, &source, columns, width)?;
+                    keep_columns(device, &mut piece, program, &matched, columns, width)?;
                 } else {
-                    make_columns(device, &mut piece, program, &source, columns, width)?;
+                    make_columns(device, &mut piece, program, &matched, columns, width)?;
                 }
             }
         }
@@ -230,14 +230,14 @@ fn make_columns<A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &MatchedPartition<'_, A>,
+    matched: &MatchedPartition<'_, A>,
     columns: &mut ColumnsStage<A>,
     width: OffsetWidth,
 ) -> Result<(), Error> {
-    let MatchedPartition { text, bounds, .. } = *source;
+    let MatchedPartition { text, bounds, .. } = *matched;
     let asked = asked_of_device(program);
-    let mut made = columns.columns(device, source, &asked, bounds.records, width)?;
-    find_lost(device, piece, program, source, asked.iter().map(|(path, ..)| *path).zip(&mut made))?;
+    let mut made = columns.columns(device, matched, &asked, bounds.records, width)?;
+    find_lost(device, piece, program, matched, asked.iter().map(|(path, ..)| *path).zip(&mut made))?;
     let rows = rows_of(piece, program, bounds);
     let mut made = made.into_iter();
     let mut all = Vec::with_capacity(program.columns().len());
@@ -257,16 +257,16 @@ fn keep_columns<A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &MatchedPartition<'_, A>,
+    matched: &MatchedPartition<'_, A>,
     columns: &mut ColumnsStage<A>,
     width: OffsetWidth,
 ) -> Result<(), Error> {
-    let MatchedPartition { text, found, bounds, .. } = *source;
+    let MatchedPartition { text, found, bounds, .. } = *matched;
     let asked = asked_of_device(program);
     let holder = columns.holder(device)?;
-    let mut made = columns.kept(device, source, &asked, bounds.records, width)?;
+    let mut made = columns.kept(device, matched, &asked, bounds.records, width)?;
     let paths = asked.iter().map(|(path, ..)| *path);
-    find_lost(device, piece, program, source, paths.zip(made.iter_mut().map(|(column, _)| column)))?;
+    find_lost(device, piece, program, matched, paths.zip(made.iter_mut().map(|(column, _)| column)))?;
     let rows = rows_of(piece, program, bounds);
     let mut made = made.into_iter();
     let mut all = Vec::with_capacity(program.columns().len());
@@ -304,10 +304,10 @@ fn find_lost<'a, A: Accelerator>(
     device: &A,
     piece: &mut Piece,
     program: &Program,
-    source: &MatchedPartition<'_, A>,
+    matched: &MatchedPartition<'_, A>,
     made: impl Iterator<Item = (usize, &'a mut Column)>,
 ) -> Result<(), Error> {
-    let MatchedPartition { text, found, bounds, .. } = *source;
+    let MatchedPartition { text, found, bounds, .. } = *matched;
     let rows = rows_of(piece, program, bounds);
     // The nulls that no missing value explains. The host finds their reasons.
     let is_unexplained = |(path, column): &(usize, &mut Column)| {

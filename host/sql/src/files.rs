@@ -36,8 +36,8 @@ use datafusion_datasource::compute_all_files_statistics;
 use object_store::ObjectMeta;
 use warpath::{FolderFiles, Source};
 
+use crate::engines::external;
 use crate::format::WarpathFormat;
-use crate::reader::external;
 
 /// The column of the files' paths.
 const FILENAME: &str = "filename";

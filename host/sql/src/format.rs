@@ -17,9 +17,9 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
+use crate::engines::Engines;
 use crate::kept;
 use crate::options::{Options, SchemaFrom};
-use crate::reader::Reader;
 use crate::schema;
 use crate::source::WarpathSource;
 
@@ -44,13 +44,13 @@ pub const EXTENSIONS: [&str; 4] = ["warpath", "ndjson", "jsonl", "json"];
 /// # }
 /// ```
 pub struct WarpathFormatFactory {
-    reader: Arc<Reader>,
+    engines: Arc<Engines>,
     extension: &'static str,
 }
 
 impl WarpathFormatFactory {
-    pub(crate) fn new(reader: Arc<Reader>, extension: &'static str) -> Self {
-        Self { reader, extension }
+    pub(crate) fn new(engines: Arc<Engines>, extension: &'static str) -> Self {
+        Self { engines, extension }
     }
 }
 
@@ -68,17 +68,17 @@ impl GetExt for WarpathFormatFactory {
 
 impl FileFormatFactory for WarpathFormatFactory {
     fn create(&self, _: &dyn Session, options: &HashMap<String, String>) -> Result<Arc<dyn FileFormat>> {
-        Ok(Arc::new(WarpathFormat::of_options(self.reader.clone(), options)?))
+        Ok(Arc::new(WarpathFormat::of_options(self.engines.clone(), options)?))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
-        Arc::new(WarpathFormat::new(self.reader.clone()))
+        Arc::new(WarpathFormat::new(self.engines.clone()))
     }
 }
 
 /// Newline-delimited JSON, read by Warpath's engine.
 pub struct WarpathFormat {
-    reader: Arc<Reader>,
+    engines: Arc<Engines>,
     pub schema_from: SchemaFrom,
     /// True if tables of local files have a column `filename`.
     pub has_filename: bool,
@@ -87,17 +87,17 @@ pub struct WarpathFormat {
 }
 
 impl WarpathFormat {
-    pub fn new(reader: Arc<Reader>) -> Self {
-        let Options { schema: schema_from, filename: has_filename, .. } = reader.options;
-        Self { schema_from, has_filename, reader, of_all: Mutex::default() }
+    pub fn new(engines: Arc<Engines>) -> Self {
+        let Options { schema: schema_from, filename: has_filename, .. } = engines.options;
+        Self { schema_from, has_filename, engines, of_all: Mutex::default() }
     }
 
     /// The format with the options of a table.
     ///
     /// # Errors
     /// An option or a value that there is not.
-    pub fn of_options(reader: Arc<Reader>, options: &HashMap<String, String>) -> Result<Self> {
-        let mut format = Self::new(reader);
+    pub fn of_options(engines: Arc<Engines>, options: &HashMap<String, String>) -> Result<Self> {
+        let mut format = Self::new(engines);
         for (key, value) in options {
             match key.strip_prefix("format.").unwrap_or(key) {
                 "schema" => match value.parse() {
@@ -148,7 +148,7 @@ impl FileFormat for WarpathFormat {
         store: &Arc<dyn ObjectStore>,
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
-        let schema = schema::of_files(&self.reader, self.schema_from, store, objects).await?;
+        let schema = schema::of_files(&self.engines, self.schema_from, store, objects).await?;
         if self.schema_from == SchemaFrom::All {
             *self.of_all.lock().unwrap_or_else(PoisonError::into_inner) = Some(schema.clone());
         }
@@ -170,7 +170,7 @@ impl FileFormat for WarpathFormat {
         }
         statistics.total_byte_size = Precision::Inexact(object.size as usize);
         if self.schema_from == SchemaFrom::All
-            && let Some(records) = schema::kept_records(&self.reader, store, object).await?
+            && let Some(records) = schema::kept_records(&self.engines, store, object).await?
         {
             statistics.num_rows = Precision::Exact(records as usize);
         }
@@ -194,6 +194,6 @@ impl FileFormat for WarpathFormat {
         let of_all = self.of_all.lock().unwrap_or_else(PoisonError::into_inner);
         let are_of_all_records =
             of_all.as_ref().is_some_and(|schema| schema.fields() == table.file_schema().fields());
-        Arc::new(WarpathSource::new(self.reader.clone(), table, are_of_all_records))
+        Arc::new(WarpathSource::new(self.engines.clone(), table, are_of_all_records))
     }
 }

@@ -30,7 +30,7 @@ use datafusion::logical_expr::{
 use warpath::columns::{ColumnType, Schema};
 use warpath::{Engine, Error, Find, InputError, Query};
 
-use crate::reader::external;
+use crate::engines::external;
 
 /// All functions.
 ///

@@ -24,7 +24,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`options`], `session` | settings, and sessions that have them |
-//! | `reader`, `stores` | the engines of a session; its object stores |
+//! | `engines`, `stores` | the engines of a session; its object stores |
 //! | [`functions`], `arrows` | `json_path` and its typed variants; the operators `->` and `->>` |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `format` | the file format: schemas and statistics of files |
@@ -43,12 +43,12 @@ pub mod report;
 pub mod wire;
 
 mod arrows;
+mod engines;
 mod files;
 mod format;
 mod kept;
 mod paths;
 mod predicate;
-mod reader;
 mod scan;
 mod schema;
 mod semi;

@@ -38,8 +38,8 @@ use warpath::Predicate;
 use warpath::columns::json_text;
 use warpath_lang::jsonpath::{ComparisonOp, LiteralKind, LogicalExpr, SingularQuery, State};
 
+use crate::engines::external;
 use crate::paths::FieldPath;
-use crate::reader::external;
 
 /// An expression that is true of every record for which a condition has an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,9 +29,9 @@ use warpath::{
     Answers, AsyncResults, Error, Input, InputError, Predicate, Program, Query, Source, Stats, Want,
 };
 
+use crate::engines::{Engines, external, local_path};
 use crate::paths::PathColumn;
 use crate::predicate::{self, Columns, Condition};
-use crate::reader::{Reader, external, local_path};
 use crate::report::LeftOut;
 use crate::wire;
 
@@ -67,7 +67,7 @@ impl Counts {
 
 /// The paths and filters that a scan evaluates on each file.
 pub struct Scan {
-    pub reader: Arc<Reader>,
+    pub engines: Arc<Engines>,
     pub store: Arc<dyn ObjectStore>,
     pub is_local: bool,
     pub columns: Vec<PathColumn>,
@@ -111,10 +111,10 @@ impl Scan {
             };
             (path.display().to_string(), source, base)
         } else {
-            let source = self.reader.object(&self.store, location);
+            let source = self.engines.object(&self.store, location);
             (source.name(), source, 0)
         };
-        let engine = if file.range.is_some() { self.reader.part_engine() } else { self.reader.engine() };
+        let engine = if file.range.is_some() { self.engines.part_engine() } else { self.engines.engine() };
         let mut input = engine.input(vec![source]);
         if let Some(predicate) = self.predicate()? {
             input = input.matching(&predicate);
@@ -219,12 +219,12 @@ impl Batches {
             return;
         }
         let stats = self.run.stats();
-        self.scan.reader.report.read(stats.bytes, &mut self.read);
-        let Scan { counts, reader, columns, placed, .. } = &*self.scan;
+        self.scan.engines.report.read(stats.bytes, &mut self.read);
+        let Scan { counts, engines, columns, placed, .. } = &*self.scan;
         counts.bytes.add(stats.bytes as usize);
         counts.skipped.add(stats.skipped as usize);
         if stats.skipped > 0 {
-            reader.report.skipped(&self.name, stats.skipped);
+            engines.report.skipped(&self.name, stats.skipped);
         }
         if let Run::Columns(batches) = &self.run {
             let names: Vec<String> =
@@ -232,7 +232,7 @@ impl Batches {
             // Lines of a part count from its first line. The lines before it are counted once.
             let before = OnceCell::new();
             let lines = |column: &str| {
-                let is_placed = reader.reports_by_metrics && {
+                let is_placed = engines.reports_by_metrics && {
                     let mut placed = placed.lock().unwrap_or_else(PoisonError::into_inner);
                     !placed.insert(column.to_owned())
                 };
@@ -244,10 +244,10 @@ impl Batches {
                     base => lines_before(&self.name, base).ok(),
                 })
             };
-            counts.refused.add(reader.report.add(&names, batches.losses(), lines) as usize);
+            counts.refused.add(engines.report.add(&names, batches.losses(), lines) as usize);
         }
-        if reader.reports_by_metrics {
-            counts.name_left_out(&reader.report.take(), &self.name, self.base);
+        if engines.reports_by_metrics {
+            counts.name_left_out(&engines.report.take(), &self.name, self.base);
         }
     }
 
@@ -372,13 +372,13 @@ impl Stream for Batches {
         };
         Poll::Ready(match next {
             Some(Ok(batch)) => {
-                this.scan.reader.report.read(this.run.stats().bytes, &mut this.read);
+                this.scan.engines.report.read(this.run.stats().bytes, &mut this.read);
                 let Some(batch) = this.gather(batch)? else {
                     // Other tasks have their turn.
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 };
-                if this.scan.reader.options.memory.is_none() || batch.num_rows() <= PIECE {
+                if this.scan.engines.options.memory.is_none() || batch.num_rows() <= PIECE {
                     return Poll::Ready(Some(Ok(batch)));
                 }
                 match pieces(&batch) {

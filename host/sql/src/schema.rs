@@ -11,14 +11,14 @@ use warpath::schema::{ArrowOptions, Position, SchemaTree};
 use warpath::{Error, InputError, Source};
 use warpath_store::schema::MOST_MEMBERS;
 
+use crate::engines::{Engines, external, local_path};
 use crate::kept::{Kept, is_kept};
 use crate::options::SchemaFrom;
 use crate::paths;
-use crate::reader::{Reader, external, local_path};
 
 /// The schema of all files of a table.
 pub async fn of_files(
-    reader: &Arc<Reader>,
+    engines: &Arc<Engines>,
     from: SchemaFrom,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
@@ -29,8 +29,8 @@ pub async fn of_files(
     let mut all = SchemaTree::default();
     let objects = objects.iter().filter(|object| !is_kept(object));
     for (at, object) in objects.enumerate() {
-        let input = of_object(reader, store, object)?;
-        let mut tree = blocking(reader, move |reader| of_input(&reader, from, input)).await?;
+        let input = of_object(engines, store, object)?;
+        let mut tree = blocking(engines, move |engines| of_input(&engines, from, input)).await?;
         let text = at as u64;
         tree.relocate(|position| Position { text, ..position });
         all.merge(&tree);
@@ -38,7 +38,7 @@ pub async fn of_files(
     all.settle();
     let schema = of_tree(&all)?;
     if all.root().values().is_some() {
-        reader.report.note(format!(
+        engines.report.note(format!(
             "the records have more than {MOST_MEMBERS} names, so they are one column `value` of JSON text; \
              `value->>'name'` reads a member"
         ));
@@ -48,21 +48,21 @@ pub async fn of_files(
 
 /// The number of a file's records, if a schema of the file as it is now is kept.
 pub async fn kept_records(
-    reader: &Arc<Reader>,
+    engines: &Arc<Engines>,
     store: &Arc<dyn ObjectStore>,
     object: &ObjectMeta,
 ) -> Result<Option<u64>> {
-    let input = of_object(reader, store, object)?;
+    let input = of_object(engines, store, object)?;
     let read = move |_| Ok(input.kept().ok().flatten().and_then(|kept| kept.read()));
-    Ok(blocking(reader, read).await?.map(|tree| tree.records()))
+    Ok(blocking(engines, read).await?.map(|tree| tree.records()))
 }
 
 async fn blocking<T: Send + 'static>(
-    reader: &Arc<Reader>,
-    work: impl FnOnce(Arc<Reader>) -> Result<T> + Send + 'static,
+    engines: &Arc<Engines>,
+    work: impl FnOnce(Arc<Engines>) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let reader = reader.clone();
-    let done = tokio::task::spawn_blocking(move || work(reader)).await;
+    let engines = engines.clone();
+    let done = tokio::task::spawn_blocking(move || work(engines)).await;
     done.map_err(|error| DataFusionError::External(Box::new(error)))?
 }
 
@@ -88,17 +88,17 @@ fn of_local(path: &Path) -> Result<Kept> {
 }
 
 /// An object as an input. A local one has the same path in its store and in the file system.
-fn of_object(reader: &Reader, store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Input> {
+fn of_object(engines: &Engines, store: &Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<Input> {
     if store.to_string().starts_with("LocalFileSystem") {
         return Ok(Input::Local(local_path(&object.location)?));
     }
-    let source = reader.object(store, &object.location);
-    let kept = reader.options.cache.as_ref();
+    let source = engines.object(store, &object.location);
+    let kept = engines.options.cache.as_ref();
     let kept = kept.and_then(|folder| Kept::of_object(folder, &source.name(), object));
     Ok(Input::Remote(source, kept))
 }
 
-fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTree> {
+fn of_input(engines: &Engines, from: SchemaFrom, input: Input) -> Result<SchemaTree> {
     let limit = match from {
         SchemaFrom::Sample(records) => Some(records),
         _ => None,
@@ -116,7 +116,7 @@ fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTre
     if let Some(tree) = kept.as_ref().and_then(Kept::read) {
         return Ok(tree);
     }
-    let mut parts = reader.engine().input(vec![source]).schema(limit);
+    let mut parts = engines.engine().input(vec![source]).schema(limit);
     let (mut records, mut read, mut skipped) = (0, 0, 0);
     while limit.is_none_or(|limit| records < limit)
         && let Some(part) = parts.next()
@@ -124,17 +124,17 @@ fn of_input(reader: &Reader, from: SchemaFrom, input: Input) -> Result<SchemaTre
         let part = part.map_err(external)?;
         records += part.records;
         skipped += part.skipped.len();
-        reader.report.read(parts.bytes_read(), &mut read);
+        engines.report.read(parts.bytes_read(), &mut read);
     }
     let tree = parts.finish().tree;
     // A run that does not skip malformed records has to find them.
-    if let Some(kept) = kept.filter(|_| reader.options.keeps_schemas && skipped == 0)
+    if let Some(kept) = kept.filter(|_| engines.options.keeps_schemas && skipped == 0)
         && let Err(error) = kept.write(&tree)
     {
         // Those of objects have one folder, and one note.
         let name = if is_local { Some(kept.file()) } else { kept.file().parent() };
         let name = name.unwrap_or(kept.file()).display();
-        reader.report.note(format!("the schema cannot be kept in {name}: {error}"));
+        engines.report.note(format!("the schema cannot be kept in {name}: {error}"));
     }
     Ok(tree)
 }

@@ -11,10 +11,10 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::arrows::Arrows;
+use crate::engines::Engines;
 use crate::format::{EXTENSIONS, WarpathFormatFactory};
 use crate::functions;
 use crate::options::Options;
-use crate::reader::Reader;
 use crate::report::Report;
 use crate::semi::DistinctKeys;
 use crate::tables;
@@ -55,7 +55,7 @@ impl Options {
         report: &Arc<Report>,
         change: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
     ) -> Result<SessionContext, DataFusionError> {
-        let reader = Arc::new(Reader::new(self, report.clone())?);
+        let engines = Arc::new(Engines::new(self, report.clone())?);
         let config = SessionConfig::new()
             .with_target_partitions(self.all_workers())
             .with_information_schema(true)
@@ -64,7 +64,7 @@ impl Options {
         let mut config = config;
         let mut runtime = RuntimeEnvBuilder::new()
             .with_cache_manager(no_caches())
-            .with_object_store_registry(reader.registry());
+            .with_object_store_registry(engines.registry());
         if let Some(memory) = self.memory {
             runtime = runtime.with_memory_limit(memory, 1.0);
             // A sort that writes its rows to files takes all memory that is left to merge them. Several sorts
@@ -80,9 +80,9 @@ impl Options {
             .with_optimizer_rule(Arc::new(DistinctKeys));
         let mut state = change(builder).build();
         for extension in EXTENSIONS {
-            let factory = WarpathFormatFactory::new(reader.clone(), extension);
+            let factory = WarpathFormatFactory::new(engines.clone(), extension);
             state.register_file_format(Arc::new(factory), true)?;
-            let table = Arc::new(tables::Locations::new(reader.clone())) as Arc<dyn TableProviderFactory>;
+            let table = Arc::new(tables::Locations::new(engines.clone())) as Arc<dyn TableProviderFactory>;
             state.table_factories_mut().insert(extension.to_uppercase(), table);
         }
         let mut context = SessionContext::new_with_state(state);
@@ -95,7 +95,7 @@ impl Options {
             let known = context.udf(function)?;
             context.register_udf(known.as_ref().clone().with_aliases([alias]));
         }
-        tables::enable(&context, reader);
+        tables::enable(&context, engines);
         Ok(context)
     }
 }

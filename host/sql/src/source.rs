@@ -19,9 +19,9 @@ use datafusion_datasource::projection::{ProjectionOpener, SplitProjection};
 use object_store::ObjectStore;
 use warpath::Source;
 
+use crate::engines::{Engines, local_path};
 use crate::paths::Paths;
 use crate::predicate::{self, Columns, Condition, refers_to_files};
-use crate::reader::{Reader, local_path};
 use crate::scan::{Counts, OpensFiles, Scan, Wanted};
 
 /// The least bytes of a part of a file. A part takes one thread a millisecond.
@@ -38,7 +38,7 @@ const FEW_PARTS: u64 = 4;
 /// A scan of files: its paths and filters.
 #[derive(Clone)]
 pub struct WarpathSource {
-    reader: Arc<Reader>,
+    engines: Arc<Engines>,
     table: TableSchema,
     /// True if the types of columns are those of all records.
     are_of_all_records: bool,
@@ -52,12 +52,12 @@ pub struct WarpathSource {
 
 impl WarpathSource {
     /// A scan of all columns.
-    pub fn new(reader: Arc<Reader>, table: TableSchema, are_of_all_records: bool) -> Self {
+    pub fn new(engines: Arc<Engines>, table: TableSchema, are_of_all_records: bool) -> Self {
         let schema = table.table_schema();
         let all: Vec<usize> = (0..schema.fields().len()).collect();
         Self {
             projection: ProjectionExprs::from_indices(&all, schema),
-            reader,
+            engines,
             table,
             are_of_all_records,
             filters: Vec::new(),
@@ -67,9 +67,9 @@ impl WarpathSource {
         }
     }
 
-    /// The reader of its files.
-    pub fn reader(&self) -> &Reader {
-        &self.reader
+    /// The engines that read its files.
+    pub fn engines(&self) -> &Engines {
+        &self.engines
     }
 
     /// True if the types of columns are those of all records.
@@ -111,7 +111,7 @@ impl FileSource for WarpathSource {
         let (paths, remainder) = Paths::of(&self.projection, file_schema.fields())?;
         let schema = Arc::new(paths.schema());
         let scan = Scan {
-            reader: self.reader.clone(),
+            engines: self.engines.clone(),
             store,
             is_local: is_local(config),
             wanted: Wanted::of(&paths.columns)?,
@@ -177,7 +177,7 @@ impl FileSource for WarpathSource {
         ordering: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if ordering.is_some() || !self.reader.has_parts() || !is_local(config) {
+        if ordering.is_some() || !self.engines.has_parts() || !is_local(config) {
             return Ok(None);
         }
         let files: Vec<&PartitionedFile> = config.file_groups.iter().flat_map(FileGroup::iter).collect();

@@ -10,7 +10,7 @@ use warpath::InputError;
 use warpath_remote::Stores;
 use warpath_remote::address::ObjectsAddress;
 
-use crate::reader::external;
+use crate::engines::external;
 
 /// The stores that a program registers, and those that queries name.
 #[derive(Debug)]

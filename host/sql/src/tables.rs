@@ -23,19 +23,19 @@ use warpath::Error;
 use warpath_remote::Address;
 use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
+use crate::engines::{Engines, external};
 use crate::files::FilesTable;
 use crate::format::WarpathFormat;
-use crate::reader::{Reader, external};
 use crate::stores::named;
 
 /// Endings of files that DataFusion reads by itself.
 const OTHERS: [&str; 4] = ["parquet", "csv", "arrow", "avro"];
 
 /// Makes tables of the quoted names in queries of a session.
-pub fn enable(context: &SessionContext, reader: Arc<Reader>) {
+pub fn enable(context: &SessionContext, engines: Arc<Engines>) {
     let others = DynamicListTableFactory::default();
     others.session_store().with_state(context.state_weak_ref());
-    let factory = Files { reader, others };
+    let factory = Files { engines, others };
     let state = context.state_ref();
     let catalogs = state.read().catalog_list().clone();
     let catalogs = DynamicFileCatalog::new(catalogs, Arc::new(factory));
@@ -43,7 +43,7 @@ pub fn enable(context: &SessionContext, reader: Arc<Reader>) {
 }
 
 struct Files {
-    reader: Arc<Reader>,
+    engines: Arc<Engines>,
     /// The tables of other formats. It knows the session.
     others: DynamicListTableFactory,
 }
@@ -102,7 +102,7 @@ impl Files {
 
     /// The table of local files.
     async fn local(&self, name: &Path) -> Result<Arc<dyn TableProvider>> {
-        let format = WarpathFormat::new(self.reader.clone());
+        let format = WarpathFormat::new(self.engines.clone());
         let state = self.state(&name.display().to_string())?;
         Ok(Arc::new(FilesTable::open(name, format, None, &state).await?))
     }
@@ -110,7 +110,7 @@ impl Files {
     /// The table of a URL.
     async fn at(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
         let is_other = OTHERS.contains(&ending(name));
-        let urls = locations(&self.reader, name, true).await?;
+        let urls = locations(&self.engines, name, true).await?;
         match (&urls[..], is_other) {
             ([Location { url, glob: None }], true) => match self.others.try_new(url.as_str()).await? {
                 Some(table) => Ok(table),
@@ -126,7 +126,7 @@ impl Files {
 
     /// The table of objects. `name` is the name in the query.
     async fn table(&self, name: &str, urls: Vec<ListingTableUrl>) -> Result<Arc<dyn TableProvider>> {
-        let (state, format) = (self.state(name)?, WarpathFormat::new(self.reader.clone()));
+        let (state, format) = (self.state(name)?, WarpathFormat::new(self.engines.clone()));
         refuse_filename(&format, name)?;
         let options = ListingOptions::new(Arc::new(format)).with_file_extension("");
         let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
@@ -153,7 +153,7 @@ struct Location {
 
 /// The locations that a URL means, for DataFusion. If `has_patterns`, a pattern of one folder is one
 /// location, which DataFusion lists. Every other pattern is listed here, and each object is a location.
-async fn locations(reader: &Arc<Reader>, name: &str, has_patterns: bool) -> Result<Vec<Location>> {
+async fn locations(engines: &Arc<Engines>, name: &str, has_patterns: bool) -> Result<Vec<Location>> {
     let plan = |error: url::ParseError| external(Error::Usage(format!("{name}: is no URL: {error}")));
     let address = match Address::parse(name).map_err(external)? {
         Address::File(path) => match Url::from_file_path(&path) {
@@ -193,7 +193,7 @@ async fn locations(reader: &Arc<Reader>, name: &str, has_patterns: bool) -> Resu
             .map_err(|error| external(Error::Usage(format!("{name}: is no pattern: {error}"))))?;
         return Ok(vec![Location { url: encoded(folder), glob: Some(glob) }]);
     }
-    let stores = reader.stores.clone();
+    let stores = engines.stores.clone();
     let keys = tokio::task::spawn_blocking(move || stores.list(&address)).await;
     let keys = keys.map_err(|error| DataFusionError::External(Box::new(error)))?.map_err(external)?;
     Ok(keys.iter().map(|key| Location { url: encoded(key.as_ref()), glob: None }).collect())
@@ -201,7 +201,7 @@ async fn locations(reader: &Arc<Reader>, name: &str, has_patterns: bool) -> Resu
 
 /// Makes the tables of `CREATE EXTERNAL TABLE`, also those of patterns of object stores.
 pub struct Locations {
-    reader: Arc<Reader>,
+    engines: Arc<Engines>,
     tables: ListingTableFactory,
 }
 
@@ -212,9 +212,9 @@ impl Debug for Locations {
 }
 
 impl Locations {
-    /// Tables of files that a reader reads.
-    pub fn new(reader: Arc<Reader>) -> Self {
-        Self { reader, tables: ListingTableFactory::new() }
+    /// Tables of files that these engines read.
+    pub fn new(engines: Arc<Engines>) -> Self {
+        Self { engines, tables: ListingTableFactory::new() }
     }
 }
 
@@ -233,12 +233,12 @@ impl TableProviderFactory for Locations {
             && is_plain(&command)
             && let Some(session) = state.as_any().downcast_ref::<SessionState>()
         {
-            let format = WarpathFormat::of_options(self.reader.clone(), &command.options)?;
+            let format = WarpathFormat::of_options(self.engines.clone(), &command.options)?;
             let declared = (!declared.fields().is_empty()).then(|| Arc::new(declared));
             return Ok(Arc::new(FilesTable::open(&path, format, declared, session).await?));
         }
         let name = command.locations.join(", ");
-        refuse_filename(&WarpathFormat::of_options(self.reader.clone(), &command.options)?, &name)?;
+        refuse_filename(&WarpathFormat::of_options(self.engines.clone(), &command.options)?, &name)?;
         command.schema = Arc::new(DFSchema::try_from(declared)?);
         let mut all = Vec::new();
         for name in &command.locations {
@@ -246,7 +246,7 @@ impl TableProviderFactory for Locations {
                 all.push(name.clone());
                 continue;
             }
-            let urls = locations(&self.reader, name, false).await?;
+            let urls = locations(&self.engines, name, false).await?;
             all.extend(urls.into_iter().map(|location| String::from(location.url)));
         }
         command.locations = all;

@@ -2,7 +2,7 @@
 //!
 //! A scan crosses the wire as the configuration that DataFusion encodes itself (files, schema, projection,
 //! limit) and as what is here: its filters, and how its records are read. Filters that operators change
-//! while they run do not cross. The process that runs the scan has a [`Reader`] of its own, with its own
+//! while they run do not cross. The process that runs the scan has a [`Engines`] of its own, with its own
 //! device and workers. The policy for malformed records is that of the query.
 //!
 //! The reports of such scans are in the names of counters, because metrics are all that a cluster returns
@@ -20,7 +20,7 @@ use warpath::OnError;
 use crate::report::{LeftOut, Refused};
 use crate::source::WarpathSource;
 
-pub use crate::reader::Reader;
+pub use crate::engines::Engines;
 
 /// The version of the form on the wire.
 pub const VERSION: u32 = 1;
@@ -41,18 +41,18 @@ impl Scan {
     pub fn of(source: &dyn FileSource) -> Option<Self> {
         let source = source.downcast_ref::<WarpathSource>()?;
         Some(Self {
-            on_error: source.reader().options.on_error,
+            on_error: source.engines().options.on_error,
             are_of_all_records: source.are_of_all_records(),
             filters: source.filters().to_vec(),
         })
     }
 
-    /// The source of all columns of a table that is this scan, over a reader with its policy.
+    /// The source of all columns of a table that is this scan, over engines with its policy.
     ///
     /// # Errors
     /// A filter that cannot be evaluated.
-    pub fn source(self, reader: &Arc<Reader>, table: TableSchema) -> Result<Arc<dyn FileSource>> {
-        let source = WarpathSource::new(reader.clone(), table, self.are_of_all_records);
+    pub fn source(self, engines: &Arc<Engines>, table: TableSchema) -> Result<Arc<dyn FileSource>> {
+        let source = WarpathSource::new(engines.clone(), table, self.are_of_all_records);
         Ok(Arc::new(source.filtered(self.filters)?))
     }
 }

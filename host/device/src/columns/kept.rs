@@ -87,7 +87,7 @@ impl<A: Accelerator> ColumnsStage<A> {
     pub fn kept(
         &mut self,
         device: &A,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         asked: &[(usize, Kind, &program::Column)],
         records: usize,
         width: OffsetWidth,
@@ -95,11 +95,11 @@ impl<A: Accelerator> ColumnsStage<A> {
         let held = self.held(device)?;
         let mut columns = Vec::with_capacity(asked.len());
         self.last.resize(asked.len(), None);
-        let shapes = source.shapes(asked, records, width)?;
+        let shapes = matched.shapes(asked, records, width)?;
         while columns.len() < asked.len() {
             let from = columns.len();
-            let some = self.how_many(&shapes, from, source.text.len()?);
-            self.keep_some(device, &held, source, &shapes[from..from + some], from, records, &mut columns)?;
+            let some = self.how_many(&shapes, from, matched.text.len()?);
+            self.keep_some(device, &held, matched, &shapes[from..from + some], from, records, &mut columns)?;
         }
         Ok(columns)
     }
@@ -110,7 +110,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         &mut self,
         device: &A,
         held: &Held<A>,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         shapes: &[Shape],
         first: usize,
         records: usize,
@@ -122,7 +122,8 @@ impl<A: Accelerator> ColumnsStage<A> {
         let mut made = Vec::with_capacity(shapes.len());
         for ((stage, shape), last) in together.iter_mut().zip(shapes).zip(&*last) {
             stage.items.stays = true;
-            let room = stage.make(device, source, shape, records, last.unwrap_or_default().expect().bytes)?;
+            let room =
+                stage.make(device, matched, shape, records, last.unwrap_or_default().expect().bytes)?;
             made.push((room, Read::new(shape, records)));
         }
         let mut downloads = Downloads::new(device);
@@ -150,12 +151,12 @@ impl<A: Accelerator> ColumnsStage<A> {
         {
             let unknown = read.unknown(shape)?;
             if unknown.bytes > *room {
-                let rows = shape.rows(device, source, &stage.rows)?;
+                let rows = shape.rows(device, matched, &stage.rows)?;
                 stage.items.gather(device, rows, NO_BOUNDS, None, unknown.bytes)?;
                 is_complete = false;
             }
             if unknown.unfinished > 0 {
-                stage.finish(device, source, shape, unknown.unfinished, &mut read.validity)?;
+                stage.finish(device, matched, shape, unknown.unfinished, &mut read.validity)?;
                 is_complete = false;
             }
             *last = Some(unknown);
@@ -176,7 +177,7 @@ impl<A: Accelerator> ColumnStage<A> {
     fn finish(
         &mut self,
         device: &A,
-        source: &MatchedPartition<'_, A>,
+        matched: &MatchedPartition<'_, A>,
         shape: &Shape,
         unfinished: usize,
         validity: &mut [u32],
@@ -187,7 +188,7 @@ impl<A: Accelerator> ColumnStage<A> {
         downloads.add(&self.items.values, 0, &mut bits)?;
         downloads.run()?;
         let mut values: Vec<f64> = bits.into_iter().map(f64::from_bits).collect();
-        finish_floats(source.text.bytes()?, &rows, &mut values, validity)?;
+        finish_floats(matched.text.bytes()?, &rows, &mut values, validity)?;
         let bits: Vec<u64> = values.into_iter().map(f64::to_bits).collect();
         device.upload(self.items.values.get_mut()?, 0, &bits)?;
         device.upload(self.items.validity.get_mut()?, 0, validity)

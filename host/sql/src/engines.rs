@@ -22,15 +22,15 @@ use crate::stores::SessionStores;
 /// use std::sync::Arc;
 ///
 /// use warpath_sql::Options;
-/// use warpath_sql::wire::Reader;
+/// use warpath_sql::wire::Engines;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let reader = Reader::new(&Options { workers: 3, ..Options::default() }, Arc::default())?;
-/// assert_eq!(reader.options.workers, 3);
+/// let engines = Engines::new(&Options { workers: 3, ..Options::default() }, Arc::default())?;
+/// assert_eq!(engines.options.workers, 3);
 /// # Ok(())
 /// # }
 /// ```
-pub struct Reader {
+pub struct Engines {
     /// The settings.
     pub options: Options,
     /// The report that scans add to.
@@ -44,7 +44,7 @@ pub struct Reader {
     part: Engine,
 }
 
-impl Reader {
+impl Engines {
     /// Opens the device.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Reader {
         Ok(Self { options: options.clone(), report, stores, reports_by_metrics: false, whole, part })
     }
 
-    /// A reader with the same settings and stores, and another policy for malformed records.
+    /// Engines with the same settings and stores, and another policy for malformed records.
     ///
     /// # Errors
     /// The errors of a device that cannot be opened.
@@ -78,7 +78,7 @@ impl Reader {
         Self::with_stores(&options, self.report.clone(), self.stores.clone())
     }
 
-    /// The stores of objects, for the runtime of DataFusion that runs scans of this reader. A store is made
+    /// The stores of objects, for the runtime of DataFusion that runs scans of these engines. A store is made
     /// when a scan first reads from it.
     #[must_use]
     pub fn registry(&self) -> Arc<dyn ObjectStoreRegistry> {
