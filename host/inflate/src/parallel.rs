@@ -25,7 +25,7 @@ use crate::chunk::{End, FoundChunk, Position, decode, search};
 use crate::find::Start;
 use crate::member::{Fault, Trailer};
 use crate::raw::Raw;
-use crate::text::{Bytes, DecodedText, Memory};
+use crate::text::{DecodedBytes, DecodedText, Memory};
 
 /// The text of all members of a gzip file, decoded by several threads.
 ///
@@ -36,7 +36,7 @@ pub struct ParallelGzip {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// The text that is handed out, from one byte on and up to another.
-    text: Option<Bytes>,
+    text: Option<DecodedBytes>,
     taken: usize,
     end: usize,
     /// The checksum and the size of the member so far.
@@ -104,7 +104,7 @@ enum Search {
 
 /// A text with the checksums of its pieces, which end with the members.
 struct Done {
-    text: Bytes,
+    text: DecodedBytes,
     checksums: Vec<u32>,
     last: Last,
 }
@@ -496,7 +496,7 @@ impl State {
 }
 
 /// The checksums of a text.
-fn checked(text: Bytes, mut last: Last) -> Done {
+fn checked(text: DecodedBytes, mut last: Last) -> Done {
     if text.is_cut {
         last = Some(Err(Fault::Block));
     }

@@ -144,7 +144,7 @@ impl DecodedText {
 
     /// The bytes of the text, with the markers replaced. A marker of an offset before the window ends the
     /// text; the second value is then true.
-    pub fn into_bytes(self, before: &[u8]) -> (Bytes, Memory) {
+    pub fn into_bytes(self, before: &[u8]) -> (DecodedBytes, Memory) {
         let mut resolved = Vec::new();
         let mut is_cut = false;
         let units = self.unsettled();
@@ -162,7 +162,7 @@ impl DecodedText {
         }
         let memory = Memory { units: self.units, bytes: Vec::new() };
         let known = if is_cut { 0..0 } else { self.bytes_from..self.bytes_end };
-        (Bytes { resolved, bytes: self.bytes, known, members: self.members, is_cut }, memory)
+        (DecodedBytes { resolved, bytes: self.bytes, known, members: self.members, is_cut }, memory)
     }
 
     /// The memory of text that is not needed.
@@ -188,7 +188,7 @@ fn grow<T: Copy + Default>(memory: &mut Vec<T>, end: usize) {
 }
 
 /// Text that is decoded.
-pub struct Bytes {
+pub struct DecodedBytes {
     resolved: Vec<u8>,
     bytes: Vec<u8>,
     known: std::ops::Range<usize>,
@@ -198,7 +198,7 @@ pub struct Bytes {
     pub is_cut: bool,
 }
 
-impl Bytes {
+impl DecodedBytes {
     /// Bytes of the text.
     pub fn len(&self) -> usize {
         self.resolved.len() + self.known.len()

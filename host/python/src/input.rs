@@ -13,7 +13,7 @@ use crate::border::{border, detached};
 use crate::columns;
 use crate::error::{raise, usage};
 use crate::matches::Matches;
-use crate::reading::{Bytes, Origin, Reading, Settings};
+use crate::reading::{Origin, PythonBytes, Reading, Settings};
 use crate::rows::OnMismatch;
 use crate::schema::{self, Schema};
 use crate::selection::Selection;
@@ -201,7 +201,7 @@ pub fn from_bytes(
     partition_size: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Input> {
     border(py, || {
-        let origin = Origin::Bytes(name.to_owned(), Bytes(Arc::new(data)));
+        let origin = Origin::Bytes(name.to_owned(), PythonBytes(Arc::new(data)));
         let format = choose(py, "format", format, &[("ndjson", Format::Ndjson), ("json", Format::Json)])?;
         let workers = integer("workers", workers, 1)?;
         let partition_size = integer("partition_size", partition_size, 1)?;

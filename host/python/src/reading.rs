@@ -67,14 +67,14 @@ impl Settings {
 pub enum Origin {
     Files(Vec<PathBuf>),
     /// Bytes in memory, with a name for messages.
-    Bytes(String, Bytes),
+    Bytes(String, PythonBytes),
 }
 
 /// Bytes that belong to Python.
 #[derive(Clone)]
-pub struct Bytes(pub Arc<PyBackedBytes>);
+pub struct PythonBytes(pub Arc<PyBackedBytes>);
 
-impl AsRef<[u8]> for Bytes {
+impl AsRef<[u8]> for PythonBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }

@@ -31,7 +31,7 @@ pub(crate) fn failed(source: io::Error) -> Error {
 struct Item {
     /// The first bytes of the key, as a number in their order.
     prefix: u64,
-    /// The offset of its bytes in [`Bytes`]: the key, then the payload.
+    /// The offset of its bytes in [`ByteArena`]: the key, then the payload.
     begin: u64,
     key: u32,
     payload: u32,
@@ -40,7 +40,7 @@ struct Item {
 /// Collects items, and gives them back sorted.
 pub struct Sorter {
     memory: usize,
-    bytes: Bytes,
+    bytes: ByteArena,
     items: Vec<Item>,
     runs: Runs,
 }
@@ -50,7 +50,7 @@ const CHUNK: usize = 1 << 20;
 
 /// The bytes of items, in chunks. One growing vector would take up to twice the memory while it grows.
 #[derive(Default)]
-struct Bytes {
+struct ByteArena {
     chunks: Vec<Vec<u8>>,
     /// The number of the chunk that is being filled.
     filled: usize,
@@ -58,7 +58,7 @@ struct Bytes {
     len: usize,
 }
 
-impl Bytes {
+impl ByteArena {
     /// Adds the bytes of an item. Returns their offset: the number of the chunk, and 32 bits for the offset
     /// in it. Offsets grow.
     fn push(&mut self, key: &[u8], payload: &[u8]) -> u64 {
@@ -104,7 +104,7 @@ impl Sorter {
     /// A sorter that keeps about `memory` bytes in memory.
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        Self { memory, bytes: Bytes::default(), items: Vec::new(), runs: Runs::default() }
+        Self { memory, bytes: ByteArena::default(), items: Vec::new(), runs: Runs::default() }
     }
 
     /// Adds an item.
@@ -183,7 +183,7 @@ impl Sorter {
     }
 }
 
-fn parts<'a>(bytes: &'a Bytes, item: &Item) -> (&'a [u8], &'a [u8]) {
+fn parts<'a>(bytes: &'a ByteArena, item: &Item) -> (&'a [u8], &'a [u8]) {
     bytes.get(item.begin, item.key as usize + item.payload as usize).split_at(item.key as usize)
 }
 
@@ -191,7 +191,7 @@ fn parts<'a>(bytes: &'a Bytes, item: &Item) -> (&'a [u8], &'a [u8]) {
 pub struct Sorted(SortedItems);
 
 enum SortedItems {
-    Memory { bytes: Bytes, items: Vec<Item>, next: usize },
+    Memory { bytes: ByteArena, items: Vec<Item>, next: usize },
     Merge(Merge),
 }
 
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn chunks_give_the_bytes_back() {
         let mut random = Rng::new(9);
-        let mut bytes = Bytes::default();
+        let mut bytes = ByteArena::default();
         for _ in 0..3 {
             let mut all = Vec::new();
             for i in 0..40u8 {

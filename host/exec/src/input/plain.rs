@@ -40,7 +40,7 @@ const CACHE_LINE: usize = 64;
 /// A file that can be read at any offset: one that is not compressed, or the text of packed lines.
 #[derive(Debug)]
 pub(crate) struct PlainFile {
-    file: Bytes,
+    file: ByteSource,
     name: Arc<str>,
     /// The offset of the input's first byte in the file.
     base: u64,
@@ -50,13 +50,13 @@ pub(crate) struct PlainFile {
 
 /// The source of a file's bytes.
 #[derive(Debug)]
-enum Bytes {
+enum ByteSource {
     File(File),
     Packed(PackedFile),
     Held(InputBytes<'static>),
 }
 
-impl Bytes {
+impl ByteSource {
     /// Reads some bytes at an offset; 0 at the end.
     fn read_at(&self, room: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
@@ -183,26 +183,26 @@ impl PlainFile {
     /// A file in which the input begins at byte `base`.
     pub fn new(file: File, name: Arc<str>, base: u64) -> io::Result<Self> {
         let len = file.metadata()?.len().saturating_sub(base);
-        Ok(Self { file: Bytes::File(file), name, base, len })
+        Ok(Self { file: ByteSource::File(file), name, base, len })
     }
 
     /// The text of packed lines.
     pub fn packed(packed: PackedFile) -> Self {
         let (name, len) = (packed.name().into(), packed.info().text_bytes);
-        Self { file: Bytes::Packed(packed), name, base: 0, len }
+        Self { file: ByteSource::Packed(packed), name, base: 0, len }
     }
 
     /// Bytes in memory. Stretches of them are copied.
     pub fn held(bytes: InputBytes<'static>, name: Arc<str>) -> Self {
         let len = bytes.len() as u64;
-        Self { file: Bytes::Held(bytes), name, base: 0, len }
+        Self { file: ByteSource::Held(bytes), name, base: 0, len }
     }
 
     /// The packed file, if this is one.
     pub fn as_packed(&self) -> Option<&PackedFile> {
         match &self.file {
-            Bytes::Packed(packed) => Some(packed),
-            Bytes::File(_) | Bytes::Held(_) => None,
+            ByteSource::Packed(packed) => Some(packed),
+            ByteSource::File(_) | ByteSource::Held(_) => None,
         }
     }
 
@@ -238,8 +238,8 @@ impl PlainFile {
     /// If this is a packed file, or bytes in memory.
     pub fn into_file(self) -> File {
         match self.file {
-            Bytes::File(file) => file,
-            Bytes::Packed(_) | Bytes::Held(_) => panic!("this is not a plain file"),
+            ByteSource::File(file) => file,
+            ByteSource::Packed(_) | ByteSource::Held(_) => panic!("this is not a plain file"),
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
 
     /// The underlying file.
     fn behind(file: &PlainFile) -> &File {
-        let Bytes::File(file) = &file.file else { panic!("it is packed") };
+        let ByteSource::File(file) = &file.file else { panic!("it is packed") };
         file
     }
 

@@ -55,7 +55,7 @@ impl CodeAutomaton {
     pub fn new(pattern: &Pattern, table: &Table) -> Result<Self, AutomatonError> {
         let (expression, kind) = pattern.expression();
         let bytes = bytewise::anchored(expression, kind);
-        let bytes = Bytes(bytes.map_err(|error| AutomatonError::Work(error.to_string()))?);
+        let bytes = ByteAutomaton(bytes.map_err(|error| AutomatonError::Work(error.to_string()))?);
         let numbers = Numbers::of(&bytes)?;
         let mut automaton = Self {
             next: zeroed(),
@@ -144,9 +144,9 @@ fn zeroed() -> Box<TransitionTable> {
 }
 
 /// The minimal automaton over bytes.
-struct Bytes(bytewise::Automaton);
+struct ByteAutomaton(bytewise::Automaton);
 
-impl Bytes {
+impl ByteAutomaton {
     fn states(&self) -> usize {
         self.0.accepts.len()
     }
@@ -182,7 +182,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(bytes: &Bytes) -> Result<Self, AutomatonError> {
+    fn of(bytes: &ByteAutomaton) -> Result<Self, AutomatonError> {
         let is_live = |state: &u32| bytes.decided(*state).is_none();
         let (mut live, others): (Vec<u32>, Vec<u32>) =
             (0..bytes.states() as u32).filter(is_live).partition(|state| bytes.0.accepts[*state as usize]);

@@ -47,7 +47,7 @@ pub struct PackedFile(Arc<Opened>);
 #[derive(Debug)]
 struct Opened {
     name: String,
-    bytes: Bytes,
+    bytes: FileBytes,
     entries: Vec<GroupEntry>,
     trailer: Trailer,
     /// The result of each group's check, once it has been read.
@@ -56,12 +56,12 @@ struct Opened {
 
 /// All bytes of a file.
 #[derive(Debug)]
-enum Bytes {
+enum FileBytes {
     Mapped(Mmap),
     Owned(Vec<u8>),
 }
 
-impl Bytes {
+impl FileBytes {
     fn all(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
@@ -176,7 +176,7 @@ impl PackedFile {
         // becomes shorter.
         let map =
             unsafe { Mmap::map(file) }.map_err(|source| InputError::Io { name: name.clone(), source })?;
-        Self::new(Bytes::Mapped(map), name)
+        Self::new(FileBytes::Mapped(map), name)
     }
 
     /// Opens a packed file in memory. `name` is used in messages.
@@ -185,10 +185,10 @@ impl PackedFile {
     /// [`InputError::NotPacked`], [`InputError::PackedVersion`] and [`InputError::Packed`], as for
     /// [`open`](Self::open).
     pub fn from_bytes(bytes: Vec<u8>, name: impl Into<String>) -> Result<Self, InputError> {
-        Self::new(Bytes::Owned(bytes), name.into())
+        Self::new(FileBytes::Owned(bytes), name.into())
     }
 
-    fn new(bytes: Bytes, name: String) -> Result<Self, InputError> {
+    fn new(bytes: FileBytes, name: String) -> Result<Self, InputError> {
         layout::check_header(bytes.all(), &name)?;
         match check(bytes.all()) {
             Ok((entries, trailer)) => {
