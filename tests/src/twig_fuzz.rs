@@ -102,7 +102,7 @@ fn lines(subscriptions: &Subscriptions, text: &[u8]) -> usize {
     let (mut together, mut alone) = (subscriptions.matcher(), subscriptions.matcher());
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     let mut good = 0;
-    json::Lines::default().read(text, &mut together, |together, number, ended| {
+    json::LineReader::default().read(text, &mut together, |together, number, ended| {
         alone.reset();
         let read = json::read(lines[number], &mut alone);
         // Scalars and the contents of strings are not checked in lines.

@@ -92,7 +92,7 @@ fn ids(subscriptions: &Subscriptions, text: &str, documents: Documents) -> Resul
         }
         Documents::Json => {
             let (line, mut read) = (text.replace('\n', " "), Ok(()));
-            json::Lines::default().read(line.as_bytes(), &mut matcher, |_, _, ended| read = ended);
+            json::LineReader::default().read(line.as_bytes(), &mut matcher, |_, _, ended| read = ended);
             read.map_err(|fault| fault.kind.to_string())?;
         }
     }

@@ -9,7 +9,7 @@ use warpath_shared::query::document::Document;
 use warpath_shared::units::{Level, LineIx, PartOffset};
 
 use super::index::{Builder, LeveledText, Structure};
-use super::query::{self, Lines, Scratch, answer_indexed};
+use super::query::{self, IndexedLines, Scratch, answer_indexed};
 
 /// The part of a text's index that queries read: everything except the string bitmap.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl HostIndex {
     /// Evaluates a program over a text and its levels, in any representation. Matches have only their
     /// positions.
     pub fn find<D: Document>(&self, doc: &D, program: &Program, want: Want) -> Answer {
-        let lines = Lines { starts: &self.line_starts, faults: &self.faults };
+        let lines = IndexedLines { starts: &self.line_starts, faults: &self.faults };
         answer_indexed(doc, lines, program, want.to_find(program))
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn find(text: &[u8], program: &Program, way: &Way, scratch: &mut Scra
 
 /// The lines of a text that is indexed.
 #[derive(Clone, Copy)]
-pub(crate) struct Lines<'a> {
+pub(crate) struct IndexedLines<'a> {
     /// The start of each line, followed by the length of the text.
     pub starts: &'a [PartOffset],
     /// The faulty lines, in order.
@@ -92,7 +92,7 @@ pub(crate) struct Lines<'a> {
 /// of lines and the bytes that the program needs.
 pub(crate) fn answer_indexed<D: Document>(
     doc: &D,
-    lines: Lines<'_>,
+    lines: IndexedLines<'_>,
     program: &Program,
     want: Want,
 ) -> Answer {
@@ -104,7 +104,7 @@ pub(crate) fn answer_indexed<D: Document>(
 
 struct OverIndex<'a, D> {
     doc: &'a D,
-    lines: Lines<'a>,
+    lines: IndexedLines<'a>,
     program: &'a Program,
     want: Want,
 }
@@ -129,7 +129,7 @@ fn run_lines<D: Document>(
     program: &ProgramView<'_>,
     machine: &mut Machine,
     doc: &D,
-    lines: Lines<'_>,
+    lines: IndexedLines<'_>,
     sink: &mut Collector,
     mut may_match: impl FnMut(usize, usize) -> bool,
 ) {
@@ -514,7 +514,7 @@ impl Work for Interpret<'_, '_> {
                 machine.run_block(program, pc, &doc, node, *sink);
             }
             None => {
-                let lines = Lines { starts: &structure.line_starts, faults: &structure.faults(text) };
+                let lines = IndexedLines { starts: &structure.line_starts, faults: &structure.faults(text) };
                 run_lines(program, machine, &doc, lines, sink, |from, to| {
                     needles.as_mut().is_none_or(|needles| needles.occur(whole, start + from, start + to))
                 });

@@ -186,7 +186,7 @@ pub fn pack_to_watched(
     progress: &mut dyn FnMut(u64),
 ) -> Result<PackStats, Error> {
     let failed = |source| Error::from(InputError::Io { name: name.to_owned(), source });
-    let mut lines = Lines {
+    let mut lines = GroupReader {
         name: input.name(),
         reader: input.into_reader()?,
         carry: Vec::new(),
@@ -260,7 +260,7 @@ fn sample(texts: &[Vec<u8>]) -> Sample {
 const SAMPLE_PART: usize = 1 << 10;
 
 /// Reads an input as groups of whole lines.
-struct Lines {
+struct GroupReader {
     name: String,
     reader: Box<dyn Read + Send>,
     /// Bytes that were read after the end of the last group.
@@ -270,7 +270,7 @@ struct Lines {
     line: u64,
 }
 
-impl Lines {
+impl GroupReader {
     /// The next lines, of at most `size` bytes; if the first line is longer, that line alone.
     fn next(&mut self, size: usize) -> Result<Option<Vec<u8>>, Error> {
         let mut text = std::mem::take(&mut self.carry);

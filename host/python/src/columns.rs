@@ -20,14 +20,14 @@ const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, tim
 
 /// The columns of a selection.
 #[derive(Clone)]
-pub enum Columns {
+pub enum SelectedColumns {
     /// A column for each path.
     Typed(Box<Schema>),
     /// A column for each member of the records.
     Nested(Arc<NestedSchema>),
 }
 
-impl Columns {
+impl SelectedColumns {
     /// The schema of all batches.
     pub fn arrow(&self) -> SchemaRef {
         match self {
@@ -138,7 +138,7 @@ pub fn typed(
     auto: bool,
     explode: Option<&str>,
     on_mismatch: OnMismatch,
-) -> PyResult<Columns> {
+) -> PyResult<SelectedColumns> {
     let failed = |error| raise(py, error);
     if specs.is_empty() {
         return Err(usage(py, "there are no columns; expected a path for each name: {\"id\": \"$.id\"}"));
@@ -195,14 +195,14 @@ pub fn typed(
             None => program,
         })
     };
-    make().map(|schema| Columns::Typed(Box::new(schema))).map_err(failed)
+    make().map(|schema| SelectedColumns::Typed(Box::new(schema))).map_err(failed)
 }
 
 /// Makes a column for each member of the records. Reads all records, if no schema is known.
-pub fn nested(py: Python<'_>, reading: &Reading, known: Option<NestedSchema>) -> PyResult<Columns> {
+pub fn nested(py: Python<'_>, reading: &Reading, known: Option<NestedSchema>) -> PyResult<SelectedColumns> {
     let schema = match known {
         Some(schema) => schema,
         None => schema::of_all(py, reading)?,
     };
-    Ok(Columns::Nested(Arc::new(schema)))
+    Ok(SelectedColumns::Nested(Arc::new(schema)))
 }

@@ -10,7 +10,7 @@ use warpath::columns::{ArrowDevice, DeviceBatch as Columns, DeviceBatches, Devic
 use warpath::{Answers, Error};
 
 use crate::border::{Exclusive, border, detached};
-use crate::columns::Columns as Selected;
+use crate::columns::SelectedColumns;
 use crate::error::{Mismatch, Stop, raise, usage};
 use crate::interrupt;
 use crate::reading::Reading;
@@ -35,7 +35,7 @@ pub struct OnDevice {
 impl OnDevice {
     /// Begins to read.
     pub fn new(
-        columns: &Selected,
+        columns: &SelectedColumns,
         reading: &Reading,
         limit: Option<u64>,
         on_mismatch: OnMismatch,

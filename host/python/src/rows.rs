@@ -9,7 +9,7 @@ use warpath::columns::{ColumnBatch, NestedBatch, NestedSchema, Reason, Tally};
 use warpath::{Answers, Batch, Error};
 use warpath_answer::answer::{Limit, Piece, Want};
 
-use crate::columns::Columns;
+use crate::columns::SelectedColumns;
 use crate::error::{Mismatch, Stop};
 use crate::interrupt;
 use crate::reading::Reading;
@@ -31,7 +31,7 @@ pub enum OnMismatch {
 /// The rows of one read.
 pub struct SelectedRows {
     answers: Answers<'static>,
-    columns: Columns,
+    columns: SelectedColumns,
     arrow: SchemaRef,
     /// The name and the type of each column whose values are counted.
     counted: Vec<(String, String)>,
@@ -48,7 +48,7 @@ pub struct SelectedRows {
 impl SelectedRows {
     /// Begins to read.
     pub fn new(
-        columns: &Columns,
+        columns: &SelectedColumns,
         reading: &Reading,
         limit: Option<u64>,
         on_mismatch: OnMismatch,
@@ -75,7 +75,7 @@ impl SelectedRows {
 
     /// Takes the rows of a partition.
     fn take(&mut self, mut batch: Batch<'static>) -> Result<(), Stop> {
-        if let Columns::Nested(schema) = &self.columns {
+        if let SelectedColumns::Nested(schema) = &self.columns {
             let schema = schema.clone();
             let made = batch.take_nested();
             for (piece, nested) in batch.pieces().zip(made) {

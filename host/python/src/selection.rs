@@ -13,7 +13,7 @@ use warpath::columns::{Occurrences, Tally};
 use warpath::{Answers, Error, Plan, Stats};
 
 use crate::border::{Exclusive, border, detached, guarded, unlocked};
-use crate::columns::Columns;
+use crate::columns::SelectedColumns;
 use crate::device::{self, DeviceBatch, DeviceBatchIterator, OnDevice};
 use crate::error::{Stop, raise, usage};
 use crate::interrupt;
@@ -38,7 +38,7 @@ const ARRAY_CAPSULE: &CStr = c"arrow_array";
 #[pyclass(frozen, module = "warpath")]
 pub struct Selection {
     reading: Reading,
-    columns: Columns,
+    columns: SelectedColumns,
     arrow: SchemaRef,
     limit: Option<u64>,
     on_mismatch: OnMismatch,
@@ -58,7 +58,12 @@ struct Report {
 
 impl Selection {
     /// Makes a selection of the first `limit` rows.
-    pub fn new(reading: Reading, columns: Columns, limit: Option<u64>, on_mismatch: OnMismatch) -> Self {
+    pub fn new(
+        reading: Reading,
+        columns: SelectedColumns,
+        limit: Option<u64>,
+        on_mismatch: OnMismatch,
+    ) -> Self {
         let arrow = columns.arrow();
         Self { reading, columns, arrow, limit, on_mismatch, report: Mutex::default() }
     }

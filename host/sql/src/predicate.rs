@@ -62,7 +62,7 @@ impl Condition {
 
 /// The columns that conditions refer to.
 #[derive(Clone, Copy)]
-pub struct Columns<'a> {
+pub struct ColumnRefs<'a> {
     /// The fields of the files.
     pub fields: &'a Fields,
     /// True if the fields' types are those of all records.
@@ -94,7 +94,7 @@ fn negated(op: ComparisonOp) -> ComparisonOp {
     }
 }
 
-impl Columns<'_> {
+impl ColumnRefs<'_> {
     /// A predicate that holds for every record for which the expression is true. `None` if there is none.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use warpath::{
 
 use crate::engines::{Engines, external, local_path};
 use crate::paths::PathColumn;
-use crate::predicate::{self, Columns, Condition};
+use crate::predicate::{self, ColumnRefs, Condition};
 use crate::report::LeftOut;
 use crate::wire;
 
@@ -90,7 +90,7 @@ impl Scan {
     /// The predicate as it is now.
     fn predicate(&self) -> Result<Option<Predicate>> {
         let columns =
-            Columns { fields: self.file_schema.fields(), are_of_all_records: self.are_of_all_records };
+            ColumnRefs { fields: self.file_schema.fields(), are_of_all_records: self.are_of_all_records };
         let mut conditions: Vec<Condition> = self.condition.iter().cloned().collect();
         for filter in &self.dynamic {
             conditions.extend(columns.condition(filter)?);

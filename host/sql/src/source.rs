@@ -21,7 +21,7 @@ use warpath::Source;
 
 use crate::engines::{Engines, local_path};
 use crate::paths::Paths;
-use crate::predicate::{self, Columns, Condition, refers_to_files};
+use crate::predicate::{self, ColumnRefs, Condition, refers_to_files};
 use crate::scan::{Counts, OpensFiles, Scan, Wanted};
 
 /// The least bytes of a part of a file. A part takes one thread a millisecond.
@@ -94,9 +94,9 @@ impl WarpathSource {
         Ok(Self { filters, condition: predicate::all(conditions), ..self.clone() })
     }
 
-    fn columns(&self) -> Columns<'_> {
+    fn columns(&self) -> ColumnRefs<'_> {
         let fields = self.table.file_schema().fields();
-        Columns { fields, are_of_all_records: self.are_of_all_records }
+        ColumnRefs { fields, are_of_all_records: self.are_of_all_records }
     }
 }
 

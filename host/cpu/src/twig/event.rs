@@ -11,7 +11,7 @@ use std::thread::LocalKey;
 
 use warpath_core::error::Error;
 
-use super::json::Lines;
+use super::json::LineReader;
 use super::matcher::{MatcherMemory, TwigMatcher};
 use super::snapshot::Snapshot;
 use crate::lease::{Kept, Lease, Pool};
@@ -21,7 +21,7 @@ use crate::record::{Line, error_of};
 #[derive(Debug, Default)]
 struct EventMemory {
     line: Line,
-    lines: Lines,
+    lines: LineReader,
     matcher: MatcherMemory,
     /// The numbers of the subscriptions that match, ascending.
     numbers: Vec<u32>,

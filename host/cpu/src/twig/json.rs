@@ -35,20 +35,20 @@ pub fn read(text: &[u8], events: &mut impl Events) -> Result<(), TreeFault> {
 
 /// A reader of JSON lines, each of which is a document. It keeps its memory from one text to the next.
 #[derive(Default)]
-pub struct Lines {
+pub struct LineReader {
     tape: TapeMemory,
     /// The open nodes: the end on the tape, the value's node, and true if the receiver needs the value.
     open: Vec<(u32, u32, bool)>,
     name: Vec<u8>,
 }
 
-impl std::fmt::Debug for Lines {
+impl std::fmt::Debug for LineReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").finish_non_exhaustive()
+        f.debug_struct("LineReader").finish_non_exhaustive()
     }
 }
 
-impl Lines {
+impl LineReader {
     /// Sends the events of all lines of a text that have a record. The last line may lack its newline.
     ///
     /// `ended` is called after each of these lines with its number, counted from 0. For a faulty line it

@@ -10,7 +10,7 @@ use warpath_lang::twig::value::Value;
 
 use super::group::{Bits, GROUP_WORDS, Group, Words};
 use super::resolve::{Resolver, ResolverMemory, RowSink};
-use super::rows::{Places, RowIx, RowTable};
+use super::rows::{GroupBits, RowIx, RowTable};
 use super::set::{TagIx, TwigIx, TwigSet};
 use super::{Events, Name};
 
@@ -394,7 +394,7 @@ impl Work for Leaf<'_> {
 /// Adds leaves of twigs, in the selected groups only.
 struct LeafOf<'a> {
     rows: &'a RowTable,
-    leaves: &'a Places,
+    leaves: &'a GroupBits,
     groups: &'a [u32],
     at: At<'a>,
 }

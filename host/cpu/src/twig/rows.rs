@@ -15,7 +15,7 @@ const FEW: usize = 8;
 
 /// Bits of all groups, stored sparsely. Most rows are those of values, and have few bits.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct GroupBits {
     /// Single words with their bits, numbered over all groups, ascending.
     pub few: Vec<(u32, u64)>,
     /// Groups with more than `FEW` words, ascending, and the index of their words.
@@ -26,9 +26,9 @@ pub struct Places {
 #[derive(Clone, Debug, Default)]
 pub struct TwigRow {
     /// The nodes without others below them.
-    pub leaves: Places,
+    pub leaves: GroupBits,
     /// The nodes with others below them.
-    pub inner: Places,
+    pub inner: GroupBits,
     /// The groups of the twigs whose key is this row, ascending, and the number of such twigs in each.
     pub keys: Vec<(u32, u32)>,
     /// The number of leaves of twigs that use this row.
@@ -81,7 +81,7 @@ fn of_group(group: u32) -> std::ops::Range<u32> {
     first..first + GROUP_WORDS as u32
 }
 
-impl Places {
+impl GroupBits {
     /// Returns `true` if there are no bits.
     pub fn is_empty(&self) -> bool {
         self.few.is_empty() && self.all.is_empty()
@@ -138,7 +138,7 @@ impl RowTable {
     }
 
     /// The groups in which a row has bits, ascending, and these bits.
-    pub fn groups<'a>(&'a self, places: &'a Places) -> Vec<(u32, Words)> {
+    pub fn groups<'a>(&'a self, places: &'a GroupBits) -> Vec<(u32, Words)> {
         let mut groups: Vec<(u32, Words)> =
             places.all.iter().map(|(group, at)| (*group, *self.words(*at))).collect();
         for (word, bits) in &places.few {

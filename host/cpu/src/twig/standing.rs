@@ -227,7 +227,7 @@ pub fn stages(backend: &dyn Backend, documents: Documents) -> Vec<Stage> {
 
 /// The worker of the CPU.
 #[derive(Debug, Default)]
-pub struct CpuTwigs(json::Lines);
+pub struct CpuTwigs(json::LineReader);
 
 impl CpuTwigs {
     /// Reads a text that is one document and reports its events. Returns `false` if a JSON text is only white

@@ -180,9 +180,9 @@ pub(super) fn blocks_for(rows: u64) -> u64 {
 }
 
 /// Assigns consecutive ranges of the file.
-struct Places(u64);
+struct RangeAllocator(u64);
 
-impl Places {
+impl RangeAllocator {
     /// Returns the next range of `bytes` bytes; `None` beyond the address space.
     fn next(&mut self, bytes: u64) -> Option<Range<usize>> {
         let end = self.0.checked_add(bytes)?;
@@ -265,7 +265,7 @@ impl AllSizes {
     /// Computes the ranges of all parts; `None` beyond the address space.
     pub fn places(&self) -> Option<AllPlaces> {
         let Self { rows, columns, .. } = self;
-        let mut next = Places(HEADER_BYTES as u64);
+        let mut next = RangeAllocator(HEADER_BYTES as u64);
         let table = next.next(self.table)?;
         let mut places = Vec::with_capacity(columns.len());
         for sizes in columns {

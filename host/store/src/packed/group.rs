@@ -30,7 +30,7 @@ pub struct PackedGroup<'a> {
 
 /// The ranges of a group's parts in the bytes after its header.
 #[derive(Clone, Debug)]
-struct Places {
+struct GroupRanges {
     symbols: Range<usize>,
     lens: Range<usize>,
     splits: Range<usize>,
@@ -40,7 +40,7 @@ struct Places {
     end: usize,
 }
 
-impl Places {
+impl GroupRanges {
     /// Computes the ranges. `None` if they exceed the address space.
     fn of(header: &GroupHeader) -> Option<Self> {
         let mut at = 0_usize;
@@ -72,7 +72,7 @@ pub(super) fn body_bytes(header: &GroupHeader) -> Result<usize, Damage> {
     if header.lines > header.text || header.lines > u64::from(u32::MAX) {
         return Err(format!("{} bytes cannot have {} lines", header.text, header.lines));
     }
-    let end = Places::of(header).ok_or_else(too_large)?.end;
+    let end = GroupRanges::of(header).ok_or_else(too_large)?.end;
     // A group with its header is one slice.
     if end > isize::MAX as usize - GROUP_BYTES { Err(too_large()) } else { Ok(end) }
 }
@@ -87,7 +87,7 @@ impl<'a> PackedGroup<'a> {
         let header = GroupHeader::parse(head)?;
         let len = body_bytes(&header)?;
         let body = behind.get(..len).ok_or("a group ends early")?;
-        let places = Places::of(&header).ok_or("a group is larger than the address space")?;
+        let places = GroupRanges::of(&header).ok_or("a group is larger than the address space")?;
         let symbols: Vec<u64> =
             body[places.symbols].as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
         let table =

@@ -18,7 +18,7 @@ use crate::stream::Early;
 
 /// The lines that have to be read for a condition.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
+pub(crate) struct SelectedLines {
     /// The lines; `None` for all lines.
     pub rows: Option<RowSet>,
     /// The number of lines that were checked: against stored values, or by their text.
@@ -60,7 +60,7 @@ impl BitmapEngine {
     ///
     /// # Errors
     /// As for [`Plan::of`] and [`answer`](Self::answer), and those of the input. Malformed records are no
-    /// error here ([`Lines::early`]).
+    /// error here ([`SelectedLines::early`]).
     pub(crate) fn lines(
         &mut self,
         index: &BitmapIndex,
@@ -69,10 +69,10 @@ impl BitmapEngine {
         condition: &Predicate,
         prune: &Prune,
         approximate: bool,
-    ) -> Result<Lines, Error> {
+    ) -> Result<SelectedLines, Error> {
         let mut lines = match &prune.parts {
             Some(parts) => self.decided(index, engine, sources, condition, parts, approximate)?,
-            None => Lines::default(),
+            None => SelectedLines::default(),
         };
         if let Some(possible) = &prune.possible {
             let found = self.answer(index, possible, true)?;
@@ -100,8 +100,8 @@ impl BitmapEngine {
         condition: &Predicate,
         parts: &Parts,
         approximate: bool,
-    ) -> Result<Lines, Error> {
-        let (mut lines, mut known) = (Lines::default(), Vec::new());
+    ) -> Result<SelectedLines, Error> {
+        let (mut lines, mut known) = (SelectedLines::default(), Vec::new());
         let (mut rows, possible) = bounds(parts, index.rows(), &mut |part, expr| match part {
             Parts::Columns(_) => {
                 let plan = Plan::of(index, &condition.part(expr.clone()), approximate)?;

@@ -66,7 +66,7 @@ pub(super) fn build_ndjson_watched(
     let queries = specs.iter().map(query).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&queries)?;
     let opened = Opened::new(path)?;
-    let digest = Arc::new(Columns { kinds: specs.iter().map(|spec| spec.kind).collect() });
+    let digest = Arc::new(ColumnDigest { kinds: specs.iter().map(|spec| spec.kind).collect() });
     let want = digest.want();
     let mut answers = engine.open(path)?.digesting(digest).answers(program, want);
     let (mut parts, mut first) = (Vec::new(), 0);
@@ -116,7 +116,7 @@ fn query(spec: &ColumnSpec) -> Result<Query, Error> {
 }
 
 /// Makes the [`PartitionRows`] of a partition, in the worker that evaluated it.
-struct Columns {
+struct ColumnDigest {
     /// The kind of each column, if it is known.
     kinds: Vec<Option<Kind>>,
 }
@@ -131,7 +131,7 @@ struct PartitionRows {
     starts: Vec<PartOffset>,
 }
 
-impl Digest for Columns {
+impl Digest for ColumnDigest {
     fn want(&self) -> Want {
         Want::default().matches(true).records(true)
     }

@@ -32,7 +32,7 @@ const BLOCK: usize = 256;
 
 /// Distinct values as coordinates on a line, each a double.
 #[derive(Clone, Copy)]
-struct Places<'a> {
+struct Coordinates<'a> {
     keys: &'a [u64],
     /// Number of rows with this value or a lesser one, for each value; `before` is the
     /// number of rows before all values.
@@ -43,7 +43,7 @@ struct Places<'a> {
     scale: f64,
 }
 
-impl Places<'_> {
+impl Coordinates<'_> {
     /// Returns a double unchanged but for the scale, or an integer's or instant's distance to the least
     /// value. The distance is exact up to 2⁵³.
     fn at(&self, value: usize) -> f64 {
@@ -66,14 +66,14 @@ impl Places<'_> {
 
 /// Precomputed sums of ranges.
 struct Sums<'a> {
-    places: Places<'a>,
+    places: Coordinates<'a>,
     /// The sums of blocks, of pairs of blocks, of pairs of pairs, and so on. Nothing is subtracted from a
     /// sum, so small values beside large ones are not lost.
     levels: Vec<Vec<f64>>,
 }
 
 impl<'a> Sums<'a> {
-    fn of(places: Places<'a>) -> Self {
+    fn of(places: Coordinates<'a>) -> Self {
         let blocks = (0..places.keys.len() / BLOCK).map(|block| block * BLOCK);
         let mut sums: Vec<f64> = blocks.map(|block| places.sum(block..block + BLOCK)).collect();
         let mut levels = Vec::new();
@@ -126,12 +126,12 @@ pub(super) fn cut(kind: Kind, keys: &[u64], ends: &[u64], bins: usize) -> Vec<us
         }
         _ => 1.0,
     };
-    let starts = clusters(Places { keys, ends, before, kind, scale }, bins.min(MAX_BINS as usize));
+    let starts = clusters(Coordinates { keys, ends, before, kind, scale }, bins.min(MAX_BINS as usize));
     // -∞ joins the first finite value, and ∞ the last.
     distinct_starts(starts.into_iter().skip(1).map(|start| first + start), distinct)
 }
 
-fn clusters(places: Places<'_>, bins: usize) -> Vec<usize> {
+fn clusters(places: Coordinates<'_>, bins: usize) -> Vec<usize> {
     let count = places.keys.len();
     let mut cuts = quantiles(places.ends, places.before, bins);
     if cuts.len() == count {
@@ -197,7 +197,7 @@ mod tests {
         assert!(keys.is_sorted());
         // Values occur once and three times, after five rows of other values.
         let ends: Vec<u64> = (0..keys.len() as u64).map(|i| 6 + 2 * i + i % 2).collect();
-        let places = Places { keys: &keys, ends: &ends, before: 5, kind: Kind::Float, scale: 1.0 };
+        let places = Coordinates { keys: &keys, ends: &ends, before: 5, kind: Kind::Float, scale: 1.0 };
         let sums = Sums::of(places);
         for (begin, end) in
             [(600, 2600), (601, 2599), (600, 700), (800, 801), (768, 1024), (767, 1025), (700, 2300)]

@@ -48,7 +48,7 @@ struct ColumnHeader {
 }
 
 /// The ranges of all parts.
-struct Places {
+struct PartRanges {
     checksums: Range<usize>,
     /// All parts between the checksums and the codes.
     front: Range<usize>,
@@ -118,7 +118,7 @@ impl ColumnHeader {
     }
 
     /// Returns the ranges of all parts; `None` beyond the address space.
-    fn places(&self) -> Option<Places> {
+    fn places(&self) -> Option<PartRanges> {
         let align = |at: u64| at.checked_next_multiple_of(ALIGN as u64);
         let sizes = self.sizes()?;
         let mut front = 0_u64;
@@ -138,7 +138,7 @@ impl ColumnHeader {
             let start = (behind + starts[at]) as usize;
             start..start + sizes[at] as usize
         };
-        Some(Places {
+        Some(PartRanges {
             checksums: begin as usize..(begin + 8 * blocks) as usize,
             front: behind as usize..codes as usize,
             table: place(0),
