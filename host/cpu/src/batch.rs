@@ -20,7 +20,7 @@ use super::order::Tokens;
 
 /// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
 #[derive(Default)]
-pub(super) struct Batch {
+pub(super) struct WordBatch {
     /// The offset of the first word in the text.
     at: usize,
     /// The number of words.
@@ -53,7 +53,7 @@ pub(super) struct Brackets {
     pub newline: u64,
 }
 
-impl Batch {
+impl WordBatch {
     /// Forgets all words, because the next batch may not begin at the start of a line. `names` sets whether
     /// names are looked for from now on.
     pub(super) fn clear(&mut self, names: bool) {

@@ -23,7 +23,7 @@
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::WORDS;
 
-use super::batch::{Batch, Brackets};
+use super::batch::{Brackets, WordBatch};
 use super::shape::{self, Shapes};
 
 /// The bytes of a word by their roles. All except `string` and `quote` are outside strings.
@@ -272,7 +272,13 @@ impl Order {
     /// Returns whether the tokens of all words of a batch are in the order of JSON, and no byte below 0x20 is
     /// in a string.
     #[inline(always)]
-    pub(super) fn holds<S: Simd>(&mut self, simd: S, batch: &Batch, text: &[u8], words: &mut Words) -> bool {
+    pub(super) fn holds<S: Simd>(
+        &mut self,
+        simd: S,
+        batch: &WordBatch,
+        text: &[u8],
+        words: &mut Words,
+    ) -> bool {
         let Some(together) = self.words(simd, batch, text, words) else { return false };
         words.low_in_strings == 0
             && (together..batch.words).all(|at| {
@@ -287,7 +293,7 @@ impl Order {
     pub(super) fn words<S: Simd>(
         &mut self,
         simd: S,
-        batch: &Batch,
+        batch: &WordBatch,
         text: &[u8],
         words: &mut Words,
     ) -> Option<usize> {

@@ -21,7 +21,7 @@ use warpath_shared::query::tree::Linked;
 use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx, WORD_BYTES};
 
-use super::batch::Batch;
+use super::batch::WordBatch;
 use super::index::{Builder, LeveledText, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};
@@ -294,7 +294,7 @@ struct Anywhere<'a> {
 /// The memory of [`Anywhere`].
 #[derive(Default)]
 struct AnywhereMemory {
-    batch: Batch,
+    batch: WordBatch,
     words: Words,
     short: Short,
     found: Vec<BlockValue>,

@@ -25,7 +25,7 @@ use warpath_shared::check::{follows_quote, is_space_below, trim};
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::{Batch, Brackets};
+use super::batch::{Brackets, WordBatch};
 use super::plan::{Block, Plan};
 use super::short::{Looked, Short};
 
@@ -55,8 +55,8 @@ struct Frame {
 /// The memory that a pass needs besides the record, reused from record to record.
 #[derive(Default)]
 pub(super) struct Scan {
-    batch: Batch,
-    walk: Walk,
+    batch: WordBatch,
+    walk: RecordState,
     short: Short,
     /// Set if the records of the text are short.
     is_short: bool,
@@ -64,7 +64,7 @@ pub(super) struct Scan {
 
 /// The state of the pass within a record.
 #[derive(Default)]
-struct Walk {
+struct RecordState {
     frames: Vec<Frame>,
     /// The values found in the record, in the order of their ends.
     found: Vec<BlockValue>,
@@ -335,7 +335,7 @@ impl Scan {
 /// are white space. Only the bytes of `keep` matter.
 #[cold]
 #[inline(never)]
-pub(super) fn are_well(batch: &Batch, text: &[u8], word: usize, keep: u64) -> bool {
+pub(super) fn are_well(batch: &WordBatch, text: &[u8], word: usize, keep: u64) -> bool {
     let at = batch.place(word);
     let mut control = batch.control(word) & keep;
     while control != 0 {
@@ -364,7 +364,7 @@ fn after(words: u64, word: usize) -> usize {
 impl Look {
     /// The words in which a name that is looked for may end, or which have an odd colon.
     #[inline(always)]
-    fn words<S: Simd>(&self, simd: S, batch: &Batch) -> u64 {
+    fn words<S: Simd>(&self, simd: S, batch: &WordBatch) -> u64 {
         match self {
             Self::Names(names) if names.any => batch.words_with_colons(),
             Self::Names(names) => batch.words_with_ends(simd, names.lengths),
@@ -376,12 +376,12 @@ impl Look {
 impl Lengths {
     /// The colons of a word before which a name that is looked for may end.
     #[inline(always)]
-    fn ends(&self, batch: &Batch, word: usize) -> u64 {
+    fn ends(&self, batch: &WordBatch, word: usize) -> u64 {
         if self.any { batch.colons(word).0 } else { batch.ends(word, self.lengths) }
     }
 }
 
-impl Walk {
+impl RecordState {
     /// Decides which words must be visited in the current state.
     fn look(&self, plan: &Plan) -> Look {
         let Some(top) = self.frames.last() else { return Look::Nothing };

@@ -26,7 +26,7 @@ use warpath_core::simd::outline::WORDS;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::Batch;
+use super::batch::WordBatch;
 use super::plan::Plan;
 use super::scan::{BlockValue, are_well, skip_space};
 use super::shape::{Brackets, MOST, Shape, Shapes};
@@ -128,7 +128,7 @@ impl Short {
     pub(super) fn record<S: Simd, const ANYWHERE: bool>(
         &mut self,
         simd: S,
-        batch: &Batch,
+        batch: &WordBatch,
         text: &[u8],
         start: usize,
         plan: &Plan,
@@ -220,7 +220,7 @@ impl Short {
 /// The colons of a record before which a name may end. An item is the offset of a colon in the text, and the
 /// number of brackets of the record before it.
 struct Colons<'a> {
-    batch: &'a Batch,
+    batch: &'a WordBatch,
     gathered: &'a Gathered,
     names: Names,
     word: usize,
@@ -231,7 +231,7 @@ struct Colons<'a> {
 impl<'a> Colons<'a> {
     /// The colons of a record, of whose first word some bits are kept.
     #[inline(always)]
-    fn new(batch: &'a Batch, gathered: &'a Gathered, names: Names, first: (usize, u64)) -> Self {
+    fn new(batch: &'a WordBatch, gathered: &'a Gathered, names: Names, first: (usize, u64)) -> Self {
         let mut colons = Self { batch, gathered, names, word: first.0, ends: 0 };
         colons.ends = colons.ends() & first.1;
         colons
@@ -274,7 +274,7 @@ impl Iterator for Colons<'_> {
 /// A record, while it is looked at.
 struct Record<'a> {
     text: &'a [u8],
-    batch: &'a Batch,
+    batch: &'a WordBatch,
     plan: &'a Plan,
     shape: &'a Shape,
     gathered: &'a Gathered,

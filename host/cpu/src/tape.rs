@@ -81,7 +81,7 @@ impl TapeMemory {
         let total = chunks.len() + (!rest.is_empty() || terminate) as usize;
         let (mut state, mut carry) = (LineState::default(), TokenCarry::default());
         let mut walk =
-            Walk { builder: Builder::default(), line_start: 0, root: 0, open: None, faulty: false };
+            WordState { builder: Builder::default(), line_start: 0, root: 0, open: None, faulty: false };
         for w in 0..total {
             let word = chunks.get(w).unwrap_or(&last);
             let classes = simd.classify(word);
@@ -114,7 +114,7 @@ impl TapeMemory {
 }
 
 /// The state that one word passes to the next.
-struct Walk {
+struct WordState {
     builder: Builder,
     line_start: PartOffset,
     /// The first node of the current line.
@@ -125,7 +125,7 @@ struct Walk {
     faulty: bool,
 }
 
-impl Walk {
+impl WordState {
     #[inline(always)]
     fn word(
         &mut self,

@@ -27,7 +27,7 @@ use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::units::WORD_BYTES;
 
-use super::batch::Batch;
+use super::batch::WordBatch;
 use super::order::{Order, Tokens, Words};
 
 /// The numbers of lines and records of a valid text.
@@ -42,7 +42,7 @@ pub(crate) struct Valid {
 /// The validator, with memory that is reused from text to text.
 #[derive(Default)]
 pub(crate) struct Validator {
-    batch: Batch,
+    batch: WordBatch,
     words: Words,
 }
 
@@ -54,7 +54,7 @@ impl Validator {
     }
 }
 
-struct Validate<'a>(&'a [u8], &'a mut Batch, &'a mut Words);
+struct Validate<'a>(&'a [u8], &'a mut WordBatch, &'a mut Words);
 
 impl Work for Validate<'_> {
     type Output = Option<Valid>;

@@ -119,7 +119,7 @@ impl Scan {
         if let Some(predicate) = self.predicate()? {
             input = input.matching(&predicate);
         }
-        let run = Run::start(input, &self.wanted);
+        let run = FileRun::start(input, &self.wanted);
         Ok(Batches {
             run,
             scan: self,
@@ -170,14 +170,14 @@ impl Wanted {
 }
 
 /// The evaluation of a file.
-enum Run {
+enum FileRun {
     /// Values of paths.
     Columns(AsyncBatches<'static>),
     /// The number of records alone.
     Records(AsyncResults<'static, warpath_exec::stream::Programs<Option<warpath::Batch<'static>>>>),
 }
 
-impl Run {
+impl FileRun {
     fn start(input: Input<'static>, wanted: &Wanted) -> Self {
         match wanted {
             Wanted::Records(root) => {
@@ -198,7 +198,7 @@ impl Run {
 
 /// The batches of a file.
 struct Batches {
-    run: Run,
+    run: FileRun,
     scan: Arc<Scan>,
     name: String,
     /// The offset of the part in the file.
@@ -226,7 +226,7 @@ impl Batches {
         if stats.skipped > 0 {
             engines.report.skipped(&self.name, stats.skipped);
         }
-        if let Run::Columns(batches) = &self.run {
+        if let FileRun::Columns(batches) = &self.run {
             let names: Vec<String> =
                 columns.iter().map(|column| format!("{}:{}", column.path, column.values)).collect();
             // Lines of a part count from its first line. The lines before it are counted once.
@@ -351,7 +351,7 @@ impl Stream for Batches {
             return Poll::Ready(Some(Ok(piece)));
         }
         let next = match &mut this.run {
-            Run::Columns(batches) => match ready!(Pin::new(batches).poll_next(context)) {
+            FileRun::Columns(batches) => match ready!(Pin::new(batches).poll_next(context)) {
                 Some(Ok(batch)) => {
                     // The names are those of paths, which a scan may read as several types.
                     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -360,7 +360,7 @@ impl Stream for Batches {
                 }
                 other => other,
             },
-            Run::Records(answers) => match ready!(Pin::new(answers).poll_next(context)) {
+            FileRun::Records(answers) => match ready!(Pin::new(answers).poll_next(context)) {
                 Some(Ok(batch)) => {
                     let rows = usize::try_from(batch.count(0)).unwrap_or(usize::MAX);
                     let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -23,7 +23,7 @@ use warpath_core::pool;
 use warpath_shared::bitmap::TILE_CHUNKS;
 use warpath_store::bitmap::index::BitmapIndex;
 
-use self::leaf::{Leaf, Read};
+use self::leaf::{Leaf, LeafData};
 use super::plan::formula::Formula;
 
 /// The number of tiles of a stretch.
@@ -151,15 +151,15 @@ struct Stretch<'a> {
     index: &'a BitmapIndex,
     leaves: &'a [Leaf<'a>],
     number: usize,
-    read: Vec<Option<Read<'a>>>,
+    read: Vec<Option<LeafData<'a>>>,
 }
 
 impl<'a> Stretch<'a> {
     /// The data that has been read of a test's column.
-    fn leaf(&mut self, leaf: usize) -> Result<&mut Read<'a>, Error> {
+    fn leaf(&mut self, leaf: usize) -> Result<&mut LeafData<'a>, Error> {
         Ok(match &mut self.read[leaf] {
             Some(read) => read,
-            none => none.insert(Read::new(&self.leaves[leaf], self.index, self.number)),
+            none => none.insert(LeafData::new(&self.leaves[leaf], self.index, self.number)),
         })
     }
 }

@@ -419,7 +419,7 @@ fn short_records_are_decided_by_their_shapes() {
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) -> Self::Output {
             let Self(text, plan) = self;
-            let (mut batch, mut short) = (Batch::default(), Short::default());
+            let (mut batch, mut short) = (WordBatch::default(), Short::default());
             let (mut at, mut ended, mut values) = (0, 0, Vec::new());
             batch.clear(true);
             short.begin(plan);

@@ -2,7 +2,7 @@
 
 use warpath_lang::twig::Twig;
 
-use super::layout::{Bit, Layout, Run};
+use super::layout::{Bit, BitRun, Layout};
 
 /// The number of words of a group: one for each lane of a warp, or four of the widest vectors.
 pub use warpath_shared::twig::GROUP_WORDS;
@@ -144,7 +144,7 @@ impl Group {
             self.descendant.set(place(layout.reports[node]));
         }
         let mut is_always = false;
-        for Run { owner: node, first, guard } in &layout.runs {
+        for BitRun { owner: node, first, guard } in &layout.runs {
             self.starts.set(place(*first));
             let guard = place(*guard);
             if let Some(node) = node {

@@ -47,7 +47,7 @@ pub struct Bit {
 
 /// The bits of the children of one node, side by side.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct BitRun {
     /// The node whose children they are; `None` for the document.
     pub owner: Option<usize>,
     /// The bit of the first child, or the guard if there are no children.
@@ -61,7 +61,7 @@ pub struct Layout {
     /// The report bit of each node.
     pub reports: Vec<Bit>,
     /// The run of each node that has children. The document's run is the last.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BitRun>,
     /// The number of words. If there is more than one, the words are the twig's alone.
     pub words: usize,
     /// The number of bits used in the last word.
@@ -122,7 +122,7 @@ impl Layout {
             self.reports[*child] = Bit { word, at: self.bits + at };
         }
         let guard = self.bits + children.len();
-        self.runs.push(Run { owner, first: Bit { word, at: self.bits }, guard: Bit { word, at: guard } });
+        self.runs.push(BitRun { owner, first: Bit { word, at: self.bits }, guard: Bit { word, at: guard } });
         self.bits = guard + 1;
     }
 

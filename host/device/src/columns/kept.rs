@@ -17,7 +17,7 @@ use crate::{Accelerator, Downloads};
 
 /// The parts of a column that are read before its arrays are taken.
 #[derive(Default)]
-struct Read {
+struct ReadParts {
     list_narrow: Vec<i32>,
     list_wide: Vec<i64>,
     validity: Vec<u32>,
@@ -25,7 +25,7 @@ struct Read {
     counts: Vec<u64>,
 }
 
-impl Read {
+impl ReadParts {
     /// Makes room for a column of some records.
     fn new(shape: &Shape, records: usize) -> Self {
         let of = |yes: bool, len: usize| if yes { len } else { 0 };
@@ -124,7 +124,7 @@ impl<A: Accelerator> ColumnsStage<A> {
             stage.items.stays = true;
             let room =
                 stage.make(device, matched, shape, records, last.unwrap_or_default().expect().bytes)?;
-            made.push((room, Read::new(shape, records)));
+            made.push((room, ReadParts::new(shape, records)));
         }
         let mut downloads = Downloads::new(device);
         for (stage, (_, read)) in together.iter().zip(&mut made) {
@@ -195,7 +195,7 @@ impl<A: Accelerator> ColumnStage<A> {
     }
 
     /// Takes the arrays of a column away, which is complete.
-    fn take(&mut self, held: &Held<A>, shape: &Shape, read: Read) -> Result<(Column, Arrays), Error> {
+    fn take(&mut self, held: &Held<A>, shape: &Shape, read: ReadParts) -> Result<(Column, Arrays), Error> {
         let large = shape.width == OffsetWidth::Large;
         let lists = match (shape.singular, large) {
             (true, _) => None,

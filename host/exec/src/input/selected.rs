@@ -31,7 +31,7 @@ use warpath_store::bitmap::layout::BLOCK_LINES;
 
 use super::buffers::{Buffers, Lent};
 use super::plain::{Cut, PlainFile};
-use super::selection::{Run, Selected};
+use super::selection::{LineRun, Selected};
 use super::source::Source;
 use super::text::{Extract, Text};
 
@@ -328,7 +328,7 @@ impl<'a> Packer<'a> {
         if !follows {
             let file_at = behind - len as u64;
             let run =
-                Run { line: self.lines, at: self.kept as u64, file_line: line - self.of.first, file_at };
+                LineRun { line: self.lines, at: self.kept as u64, file_line: line - self.of.first, file_at };
             self.selected.runs.push(run);
         }
         self.kept += len;

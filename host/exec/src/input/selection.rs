@@ -5,12 +5,12 @@ use warpath_shared::units::ByteOffset;
 /// The lines of a file that a text consists of.
 #[derive(Clone, Debug, Default)]
 pub struct Selected {
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<LineRun>,
 }
 
 /// Lines that are consecutive in the file too.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
+pub(super) struct LineRun {
     /// The first line and its offset in the text.
     pub line: u64,
     pub at: u64,

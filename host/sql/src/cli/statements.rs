@@ -58,7 +58,7 @@ impl Session {
             let is_shown =
                 self.output.is_none() && self.format != Format::Table && io::stdout().is_terminal();
             let watch = Watch::start(self.progress, &self.report, is_shown);
-            let run = Run {
+            let run = StatementRun {
                 context: self.context.clone(),
                 report: self.report.clone(),
                 format: self.format,
@@ -102,7 +102,7 @@ impl Session {
 }
 
 /// The run of a statement.
-struct Run {
+struct StatementRun {
     context: SessionContext,
     report: Arc<Report>,
     format: Format,
@@ -110,7 +110,7 @@ struct Run {
     total: Total,
 }
 
-impl Run {
+impl StatementRun {
     /// Runs a statement. Returns the columns of the tables that it names.
     async fn of(self, statement: Statement) -> Result<Vec<String>, DataFusionError> {
         let plan = self.context.state().statement_to_plan(statement).await?;

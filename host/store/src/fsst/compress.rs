@@ -267,7 +267,7 @@ impl Compressor {
     }
 
     pub(super) fn compress_with(&self, isa: Isa, text: &[u8], codes: &mut Vec<u8>) {
-        let mut batch = Batch::default();
+        let mut batch = StringBatch::default();
         for part in text.chunks(BATCH_BYTES) {
             batch.strings(part.len().div_ceil(SEGMENT_BYTES), |at| (at * SEGMENT_BYTES).min(part.len()), 1);
             batch.compress(isa, self, part, codes, |_| ());
@@ -309,7 +309,7 @@ impl Compressor {
         codes: &mut Vec<u8>,
         ends: &mut Vec<u64>,
     ) {
-        let mut batch = Batch::default();
+        let mut batch = StringBatch::default();
         let mut first = 0;
         while first + 1 < offsets.len() {
             let begin = offsets[first].place();
@@ -351,7 +351,7 @@ impl Compressor {
 
 /// Some strings, and their codes.
 #[derive(Default)]
-struct Batch {
+struct StringBatch {
     /// The start of each string in the text, and last the end of the last string.
     bounds: Vec<usize>,
     /// The first string of each run, and last the number of strings.
@@ -362,7 +362,7 @@ struct Batch {
     room: Vec<u8>,
 }
 
-impl Batch {
+impl StringBatch {
     /// Takes `count` strings by their bounds. Groups them into runs of at most `longest` strings.
     ///
     /// # Panics
@@ -409,7 +409,7 @@ impl Batch {
     }
 }
 
-/// [`Batch::compress`] in one instruction set.
+/// [`StringBatch::compress`] in one instruction set.
 struct Compress<'a> {
     compressor: &'a Compressor,
     text: &'a [u8],

@@ -103,7 +103,7 @@ impl Bench<'_> {
         for threads in [1, cores] {
             let run = || -> usize {
                 let found = chunks.par_iter().map_init(
-                    || (json::Lines::default(), set.matcher()),
+                    || (json::LineReader::default(), set.matcher()),
                     |(lines, matcher), chunk| {
                         let mut ids: Vec<(usize, TwigIx)> = Vec::new();
                         lines.read(chunk, matcher, |matcher, line, _| {

@@ -175,7 +175,7 @@ impl Work for Add<'_> {
 }
 
 /// The data that has been read of a test's column for a stretch.
-pub(super) struct Read<'a> {
+pub(super) struct LeafData<'a> {
     leaf: &'a Leaf<'a>,
     index: &'a BitmapIndex,
     /// The number of the stretch.
@@ -203,7 +203,7 @@ enum Hits<'a> {
     Texts(Texts<'a>, Vec<u32>, &'a Ranges),
 }
 
-impl<'a> Read<'a> {
+impl<'a> LeafData<'a> {
     pub fn new(leaf: &'a Leaf<'a>, index: &'a BitmapIndex, stretch: usize) -> Self {
         let is_here = |cut: &&Cut<'_>| cut.before[stretch] < cut.before[stretch + 1];
         let cut = leaf.cut.iter().filter(is_here).map(|cut| ReadCut::new(cut, stretch)).collect();

@@ -124,7 +124,8 @@ impl BitmapEngine {
         }
         undecided -= &rows;
         let mut known = known.into_iter();
-        let mut read = Read { engine: engine.skipping(), malformed: RowSet::none(index.rows()), first: None };
+        let mut read =
+            PathEvaluation { engine: engine.skipping(), malformed: RowSet::none(index.rows()), first: None };
         let (mut exact, _) = bounds(parts, index.rows(), &mut |part, expr| {
             let rows = match part {
                 Parts::Columns(_) => known.next().unwrap_or_default(),
@@ -152,7 +153,7 @@ impl BitmapEngine {
 }
 
 /// The evaluation of tests of paths on some lines.
-struct Read {
+struct PathEvaluation {
     /// The engine, which skips malformed records.
     engine: Engine,
     malformed: RowSet,
@@ -160,7 +161,7 @@ struct Read {
     first: Option<(RecordError, Vec<u8>)>,
 }
 
-impl Read {
+impl PathEvaluation {
     /// The lines among some lines of a file for which a predicate of paths is true.
     fn matching(
         &mut self,

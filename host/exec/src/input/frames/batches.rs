@@ -210,12 +210,12 @@ impl Ahead for Lent {
 }
 
 /// Whole frames.
-struct Batch {
+struct FrameBatch {
     bytes: Vec<u8>,
     range: Range<usize>,
 }
 
-impl Batch {
+impl FrameBatch {
     /// The text of the frames, decoded in the thread that reads.
     fn reader<F: Format>(self) -> io::Result<Box<dyn Read + Send>> {
         let Self { bytes, range } = self;
@@ -227,7 +227,7 @@ impl Batch {
 
 /// The frames that come next.
 enum Next {
-    Batch(Batch),
+    Batch(FrameBatch),
     /// A frame that the thread that reads decodes, or bytes that are no frame, or an error of the reader.
     Single,
     End,
@@ -237,7 +237,7 @@ enum Next {
 struct Data {
     window: Window,
     /// A batch that comes before the bytes of the window.
-    first: Option<Batch>,
+    first: Option<FrameBatch>,
     /// Bytes of the frame that was decoded last by the thread that reads. At first, more than any frame has.
     passed: usize,
 }
@@ -297,7 +297,7 @@ impl Window {
     }
 
     /// Takes out the next `count` bytes, which were looked at. The rest goes to other memory.
-    fn split(&mut self, count: usize, mut other: Vec<u8>) -> Batch {
+    fn split(&mut self, count: usize, mut other: Vec<u8>) -> FrameBatch {
         let (begin, end) = (self.begin, self.begin + count);
         let rest = &self.bytes[end..self.end];
         if other.len() < rest.len() {
@@ -305,7 +305,7 @@ impl Window {
         }
         other[..rest.len()].copy_from_slice(rest);
         (self.begin, self.end) = (0, rest.len());
-        Batch { bytes: std::mem::replace(&mut self.bytes, other), range: begin..end }
+        FrameBatch { bytes: std::mem::replace(&mut self.bytes, other), range: begin..end }
     }
 }
 
@@ -328,7 +328,7 @@ enum Made {
     /// The text up to `end`, and the error after it.
     Text { text: Vec<u8>, end: usize, error: Option<io::Error> },
     /// A batch whose text is too long.
-    Long(Batch),
+    Long(FrameBatch),
 }
 
 impl<F> Decoding<F> {
@@ -339,11 +339,11 @@ impl<F> Decoding<F> {
 
 impl<F: Format> Work for Decoding<F> {
     type Source = Lent;
-    type Job = Batch;
+    type Job = FrameBatch;
     type Made = Made;
     type State<'a> = F::State;
 
-    fn next(&self, source: &mut Lent, _: &Stop) -> Option<Batch> {
+    fn next(&self, source: &mut Lent, _: &Stop) -> Option<FrameBatch> {
         let room = || self.spare().frames.pop().unwrap_or_default();
         match source.data.next::<F::Walk>(self.sizes, self.sizes.frame[0], room) {
             Next::Batch(batch) => Some(batch),
@@ -355,7 +355,7 @@ impl<F: Format> Work for Decoding<F> {
         true
     }
 
-    fn make(&self, _: Turn, state: &mut F::State, batch: Batch) -> Made {
+    fn make(&self, _: Turn, state: &mut F::State, batch: FrameBatch) -> Made {
         let most = self.sizes.batch[1] + self.sizes.frame[1];
         let mut text = self.spare().texts.pop().unwrap_or_default();
         let mut end = 0;

@@ -176,7 +176,7 @@ fn narrow<const N: usize>(offsets: &[u64], to: &mut [u8]) {
 }
 
 /// The contents of a column's file other than its codes, and the range of these.
-struct Read {
+struct FileContents {
     header: ColumnHeader,
     table: Table,
     offsets: Vec<u64>,
@@ -186,7 +186,7 @@ struct Read {
 }
 
 /// Reads a file whose magic and version are valid.
-fn read(file: &[u8]) -> Result<Read, String> {
+fn read(file: &[u8]) -> Result<FileContents, String> {
     let head = file.first_chunk().ok_or("it ends in its header")?;
     let header = ColumnHeader::decode(head)?;
     if header.file_bytes != file.len() as u64 {
@@ -215,7 +215,7 @@ fn read(file: &[u8]) -> Result<Read, String> {
     let offsets = &file[places.offsets];
     let offsets = if header.has(IS_WIDE) { wide::<8>(offsets) } else { wide::<4>(offsets) };
     let splits = numbers(&file[places.splits]).into_iter().map(Split).collect();
-    Ok(Read { header, table, offsets, splits, validity, codes: places.codes })
+    Ok(FileContents { header, table, offsets, splits, validity, codes: places.codes })
 }
 
 /// Checks that the first bytes of a file are a column's, of a known version.
@@ -236,9 +236,9 @@ fn check_head(name: &str, head: &[u8]) -> Result<(), ColumnError> {
 fn column(
     name: String,
     image: impl FnOnce(Range<usize>) -> Image,
-    read: Result<Read, String>,
+    read: Result<FileContents, String>,
 ) -> Result<StringColumn, ColumnError> {
-    let Read { header, table, offsets, splits, validity, codes } =
+    let FileContents { header, table, offsets, splits, validity, codes } =
         read.map_err(|what| ColumnError::Damaged { name: name.clone(), what })?;
     let kind = if header.has(IS_TEXT) { StringKind::Utf8 } else { StringKind::Binary };
     let column = Parts { name, kind, table, image: image(codes), offsets, splits, validity }.assemble()?;
