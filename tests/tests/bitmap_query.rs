@@ -214,7 +214,7 @@ fn operands(table: &Table, plan: &Plan) -> Vec<Vec<bool>> {
 
 /// Counts of the ways that expressions took, which show that the test covers all of them.
 #[derive(Default, Debug)]
-struct Seen {
+struct Coverage {
     exact: usize,
     checked: usize,
     undecided_rows: usize,
@@ -225,7 +225,7 @@ struct Seen {
     deep: usize,
 }
 
-fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
+fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Coverage) {
     let rows = table.records.len();
     let expr = parse(text).unwrap_or_else(|error| panic!("{}", error.render(text)));
     assert_eq!(parse(&expr.to_string()).unwrap().to_string(), expr.to_string());
@@ -302,7 +302,7 @@ fn hold_to_oracle(table: &Table, text: &str, rng: &mut Rng, seen: &mut Seen) {
 #[test]
 fn answers_are_the_oracles() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256);
-    let mut seen = Seen::default();
+    let mut seen = Coverage::default();
     for seed in 0..cases {
         let mut rng = Rng::new(seed);
         let rng = &mut rng;
@@ -315,7 +315,7 @@ fn answers_are_the_oracles() {
             hold_to_oracle(&table, &text, rng, &mut seen);
         }
     }
-    let Seen { exact, checked, undecided_rows, found_by_check, constant, records, skips, .. } = seen;
+    let Coverage { exact, checked, undecided_rows, found_by_check, constant, records, skips, .. } = seen;
     assert!(
         [exact, checked, undecided_rows, found_by_check, constant, records, skips].iter().all(|n| *n > 10),
         "{seen:?}"
@@ -362,7 +362,7 @@ fn an_index_plans_what_it_is_asked() {
 fn stretches_are_checked_side_by_side() {
     let rng = &mut Rng::new(7);
     let rows = 63 * 128 * 20 + 5;
-    let mut seen = Seen::default();
+    let mut seen = Coverage::default();
     let table = table(rows, rng);
     for _ in 0..4 {
         let text = expression(&table, 2, rng);
@@ -440,7 +440,7 @@ fn floats_at_the_ends_of_their_order_are_told_apart() {
         cells.push(Cell::Null);
         let others = (0..cells.len()).map(|row| Cell::Value(Scalar::Int(row as i64 % 7))).collect();
         let table = undecided(vec![("x", Kind::Float, cells), ("y", Kind::Int, others)]);
-        let (rng, mut seen) = (&mut Rng::new(1), Seen::default());
+        let (rng, mut seen) = (&mut Rng::new(1), Coverage::default());
         for literal in
             ["-1e999", "-1", "-5e-324", "-0.0", "0", "5e-324", "1", "1.7976931348623157e308", "1e999"]
         {

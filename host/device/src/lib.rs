@@ -54,7 +54,7 @@ pub use fsst_match::FsstMatchStage;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use together::Together;
-pub use tree::{TreeCut, Trees};
+pub use tree::{HostTrees, TreeCut};
 pub use twig::{TwigStage, TwigTasks};
 pub use twig_lines::{LinesMatched, TwigLinesStage};
 pub use twig_xml::{TwigXmlStage, XmlMatched};

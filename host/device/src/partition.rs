@@ -19,7 +19,7 @@ use super::columns::{ColumnsStage, ItemStage, MatchedPartition};
 use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::query::{Find, QueryStage};
-use super::results::{Bounds, Texts};
+use super::results::{Bounds, MatchTexts};
 use super::tree::{TreeCut, TreeStage};
 
 /// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
@@ -167,7 +167,7 @@ impl<A: Accelerator> IndexedText<'_, A> {
         };
         let texts = match want.text {
             Some(form) => found.texts(device, indexed, &bounds, form, raw)?,
-            None => Texts::default(),
+            None => MatchTexts::default(),
         };
         let mut piece = Piece {
             base: base as PartOffset,

@@ -21,7 +21,7 @@ use super::lines::Lines;
 use super::partition::{
     DEVICE_BYTES_PER_BYTE, Lane, SMALLEST_PARTITION, Stages, Task, Waits, answer_in_parts,
 };
-use super::tree::{TreeCut, Trees};
+use super::tree::{HostTrees, TreeCut};
 use super::{Accelerator, Queues, stages};
 
 /// Runs partitions through a device. Each of several workers runs its partitions on its own queue.
@@ -156,9 +156,9 @@ impl<A: Accelerator> Pipeline<A> {
     ///
     /// # Errors
     /// [`Error::Device`].
-    pub fn trees(&self, text: &[u8], cut: TreeCut) -> Result<Trees, Error> {
+    pub fn trees(&self, text: &[u8], cut: TreeCut) -> Result<HostTrees, Error> {
         if text.is_empty() {
-            return Ok(Trees { roots: vec![0], ..Trees::default() });
+            return Ok(HostTrees { roots: vec![0], ..HostTrees::default() });
         }
         let Stages { index, tree, .. } = &mut *self.stages();
         let _waits = Waits(&*self.device);

@@ -86,7 +86,7 @@ impl Bounds {
 
 /// The text of matches, made on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Texts {
+pub(super) struct MatchTexts {
     /// The text of the matches of each path. Each match is followed by a newline. Matches are in record
     /// order, and within a record in RFC 9535's order.
     pub texts: Vec<Vec<u8>>,
@@ -125,11 +125,11 @@ impl<A: Accelerator> ResultsStage<A> {
         bounds: &Bounds,
         form: TextForm,
         raw: &mut ItemStage<A>,
-    ) -> Result<Texts, Error> {
+    ) -> Result<MatchTexts, Error> {
         let (paths, total) = (bounds.paths(), bounds.total()?);
         if total == 0 {
             let before_fault = bounds.cut.then(|| vec![0; paths]);
-            return Ok(Texts { texts: vec![Vec::new(); paths], before_fault });
+            return Ok(MatchTexts { texts: vec![Vec::new(); paths], before_fault });
         }
         let (bounds, text) = match form {
             TextForm::Json => (self.make_text(device, indexed, bounds)?, &self.text),
@@ -144,7 +144,7 @@ impl<A: Accelerator> ResultsStage<A> {
         // The numbers are less than the bytes of a text on this host, so they fit.
         let before_fault =
             bounds.counts_before_cut().map(|cuts| cuts.into_iter().map(|cut| cut as usize).collect());
-        Ok(Texts { texts, before_fault })
+        Ok(MatchTexts { texts, before_fault })
     }
 
     /// Makes the JSON text of the matches, of which there is at least one. Returns the bounds as byte offsets

@@ -46,7 +46,7 @@ impl Default for TreeCut {
 
 /// The trees of a partition, copied back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trees {
+pub struct HostTrees {
     /// The nodes of all lines, in the order in which they begin in the text. Nodes of faulty lines have no
     /// meaning.
     pub nodes: Vec<TapeNode>,
@@ -244,10 +244,10 @@ impl<A: Accelerator> TreeStage<A> {
         text: &[u8],
         shape: IndexShape,
         nodes: usize,
-    ) -> Result<Trees, Error> {
+    ) -> Result<HostTrees, Error> {
         let faults = index.judge(device, Lines::Plain(text), shape, warpath_cpu::tree::line_fault)?;
         let mut trees =
-            Trees { nodes: vec![TapeNode::default(); nodes], roots: vec![0; shape.lines + 1], faults };
+            HostTrees { nodes: vec![TapeNode::default(); nodes], roots: vec![0; shape.lines + 1], faults };
         let mut downloads = Downloads::new(device);
         downloads.add(&self.nodes, 0, &mut trees.nodes)?;
         downloads.add(&self.roots, 0, &mut trees.roots)?;

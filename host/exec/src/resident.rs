@@ -18,7 +18,7 @@ use crate::engine::{Chosen, OnError};
 use crate::input::Text;
 use crate::limits::RunLimits;
 use crate::request::Request;
-use crate::stream::{Answers, Batch, Hits, Ordered, Origin, Programs, Store, Stored, Values};
+use crate::stream::{Answers, Batch, EachValue, Hits, Ordered, Origin, Programs, Store, Stored};
 use crate::trace::Operation;
 
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
@@ -154,7 +154,7 @@ impl ResidentIndex {
         };
         let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
         let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
-        for made in Ordered::<Values<_>>::of_each(inputs, &chosen, plan, lines, make) {
+        for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
             let (origin, made) = made?;
             wanted += made.iter().map(Partition::memory).sum::<u64>();
             if wanted > limit {

@@ -84,7 +84,7 @@ pub use sampler::Sampler;
 pub use schemas::{InputSchema, SchemaPart, Schemas};
 pub(crate) use store::{Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
-pub(crate) use values::Values;
+pub(crate) use values::EachValue;
 pub use warpath_answer::backend::Setup;
 pub use warpath_plan::{Plan, Pruned, Reading, Unused};
 

@@ -18,7 +18,7 @@ use crate::common::bare_backend;
 
 /// The recorded work of a [`Watched`] backend's workers.
 #[derive(Debug, Default)]
-struct Seen {
+struct Recorded {
     /// The number of live workers, and of all workers so far.
     workers: usize,
     created: usize,
@@ -36,7 +36,7 @@ struct Seen {
     fault: Option<String>,
 }
 
-impl Seen {
+impl Recorded {
     /// Notes that more texts have been begun than there should be.
     fn limit_begun(&mut self, most: usize) {
         if self.begun > most {
@@ -52,7 +52,7 @@ type Before = Box<dyn Fn(&Watched, &[u8]) + Send + Sync>;
 /// Answers as the CPU does. Threads can wait for what it has seen.
 #[derive(Default)]
 struct Watched {
-    seen: Mutex<Seen>,
+    seen: Mutex<Recorded>,
     changed: Condvar,
     before: Option<Before>,
 }
@@ -64,18 +64,18 @@ impl Watched {
         Arc::new(Self { before: Some(Box::new(before)), ..Self::default() })
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Recorded> {
         self.seen.lock().unwrap()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Seen)) {
+    fn change(&self, change: impl FnOnce(&mut Recorded)) {
         change(&mut self.seen());
         self.changed.notify_all();
     }
 
     /// Waits until something holds, or there is a fault.
-    fn wait(&self, until: impl Fn(&Seen) -> bool) -> MutexGuard<'_, Seen> {
-        let waits = |seen: &mut Seen| seen.fault.is_none() && !until(seen);
+    fn wait(&self, until: impl Fn(&Recorded) -> bool) -> MutexGuard<'_, Recorded> {
+        let waits = |seen: &mut Recorded| seen.fault.is_none() && !until(seen);
         self.changed.wait_while(self.seen(), waits).unwrap()
     }
 }

@@ -10,7 +10,7 @@ use warpath_shared::twig::dictionary::{
 
 use super::rows::RowIx;
 use super::set::TwigSet;
-use super::values::Values;
+use super::values::ValueTests;
 
 /// The arrays of a set.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl Names {
     pub fn of(set: &TwigSet) -> Self {
         let mut names = Self::default();
         let mut entries: Vec<(u32, &[u8], u32)> = Vec::new();
-        let none = Values::default();
+        let none = ValueTests::default();
         for (kind, any) in set.any.iter().enumerate() {
             names.tests_any |= u64::from(any.is_some()) << kind;
             names.list(any.as_deref().unwrap_or(&none), &mut entries);
@@ -77,7 +77,7 @@ impl Names {
     }
 
     /// Adds a list of tests, and returns its number.
-    fn list<'a>(&mut self, values: &'a Values, entries: &mut Vec<(u32, &'a [u8], u32)>) -> u32 {
+    fn list<'a>(&mut self, values: &'a ValueTests, entries: &mut Vec<(u32, &'a [u8], u32)>) -> u32 {
         let number = self.lists.len() as u32;
         let before = entries.len();
         entries.extend(values.strings().map(|(key, row)| (2 * number + 1, key, row)));

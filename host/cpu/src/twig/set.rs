@@ -39,7 +39,7 @@ use super::group::{Group, Taken};
 use super::layout::{Layout, TooLarge};
 use super::matcher::{MatcherMemory, TwigMatcher};
 use super::rows::{ANY_ATTRIBUTE, ANY_ELEMENT, RowIx, RowTable};
-use super::values::Values;
+use super::values::ValueTests;
 
 /// The number of a twig in a set. The number of a removed twig is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,7 +118,7 @@ pub struct Tag {
     /// The row of twig nodes of this name without a test of the value.
     pub row: Option<RowIx>,
     /// The tests of the twig nodes of this name with a test of the value.
-    pub values: Option<Box<Values>>,
+    pub values: Option<Box<ValueTests>>,
 }
 
 /// A set of twigs, stored as bits.
@@ -128,7 +128,7 @@ pub struct TwigSet {
     attributes: HashMap<Box<[u8]>, TagIx, FixedState>,
     pub(super) tags: Vec<Tag>,
     /// The value tests of the twig nodes `*` and `@*`.
-    pub(super) any: [Option<Box<Values>>; 2],
+    pub(super) any: [Option<Box<ValueTests>>; 2],
     pub(super) rows: RowTable,
     pub(super) groups: Vec<Group>,
     /// Groups with freed bits.

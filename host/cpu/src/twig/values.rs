@@ -11,7 +11,7 @@ type ByKey = HashMap<Box<[u8]>, RowIx, FixedState>;
 
 /// The tests of values of one name. Tests for one equal value are looked up; the others are tried in turn.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct ValueTests {
     strings: ByKey,
     numbers: ByKey,
     /// `false`, `true` and `null`.
@@ -53,7 +53,7 @@ pub struct Scratch {
     key: Vec<u8>,
 }
 
-impl Values {
+impl ValueTests {
     /// Returns the row of nodes whose value must pass these tests. There is at least one test. `new` makes a
     /// row if these tests have none yet.
     pub fn row(&mut self, tests: &[ValueTest], new: impl FnOnce() -> RowIx) -> RowIx {

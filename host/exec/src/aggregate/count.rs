@@ -9,7 +9,7 @@ use warpath_core::error::Error;
 use warpath_core::key;
 
 use super::sorter::{Sorted, Sorter};
-use super::values::{ValueCount, Values};
+use super::values::{ValueCount, ValueTable};
 
 /// The count of a value, as a run has it.
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl Counted {
 /// ```
 pub struct Counter {
     memory: usize,
-    values: Values,
+    values: ValueTable,
     next: u64,
     /// The values that did not fit in memory.
     spilled: Option<Sorter>,
@@ -84,7 +84,7 @@ impl Counter {
     #[doc(hidden)]
     #[must_use]
     pub fn new(memory: usize) -> Self {
-        Self { memory, values: Values::default(), next: 0, spilled: None }
+        Self { memory, values: ValueTable::default(), next: 0, spilled: None }
     }
 
     /// Adds `count` to the count of a value. Returns true if the value is known to be new, which is known as
@@ -136,7 +136,7 @@ impl Counter {
         }
         let Self { values, spilled, .. } = self;
         let Some(spilled) = spilled else {
-            let Values { bytes, entries, .. } = values;
+            let ValueTable { bytes, entries, .. } = values;
             return entries.iter().try_for_each(|entry| each(entry.key(&bytes), Counted::of(entry)));
         };
         // The caller may need as much memory as the values took.
@@ -191,7 +191,7 @@ impl Counter {
             })?;
             return Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: top });
         }
-        let Values { bytes, mut entries, .. } = self.values;
+        let ValueTable { bytes, mut entries, .. } = self.values;
         let order = |a: &ValueCount, b: &ValueCount| {
             b.count.cmp(&a.count).then_with(|| a.key(&bytes).cmp(b.key(&bytes)))
         };
@@ -211,7 +211,7 @@ impl Counter {
     pub fn in_order(self, all: bool) -> Result<Counts, Error> {
         if self.spilled.is_none() {
             // All of them were reported.
-            let Values { bytes, entries, .. } = self.values;
+            let ValueTable { bytes, entries, .. } = self.values;
             let entries = if all { entries } else { Vec::new() };
             return Ok(Counts { from: From::Memory(bytes, entries.into_iter()), left: usize::MAX });
         }

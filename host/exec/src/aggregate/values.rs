@@ -34,7 +34,7 @@ const SLOTS: usize = 64;
 
 /// Values by their keys.
 #[derive(Default)]
-pub(super) struct Values {
+pub(super) struct ValueTable {
     /// The bytes of the keys.
     pub bytes: Vec<u8>,
     /// The entries, in the order in which their values were first added.
@@ -42,7 +42,7 @@ pub(super) struct Values {
     slots: Vec<u64>,
 }
 
-impl Values {
+impl ValueTable {
     /// Returns the entry of a key, or the slot in which its number belongs and its hash.
     pub fn find(&mut self, key: &[u8]) -> Result<&mut ValueCount, u32> {
         let hash = (FixedState::default().hash_one(key) >> 32) as u32;

@@ -14,7 +14,7 @@ use warpath_shared::units::Level;
 use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
 use crate::engine::Engine;
 use crate::input::{Inputs, PlainFile, Source, Text};
-use crate::stream::{Ordered, Values};
+use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
 /// Opens a regular file.
@@ -81,7 +81,7 @@ pub(super) fn build(
     let mut place = HEADER_BYTES as u64;
     let mut table: Vec<PartitionEntry> = Vec::new();
     let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
-    for made in Ordered::<Values<_>>::of_each(inputs, &chosen, plan, lines, make) {
+    for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
         let (_, (bytes, mut entry)) = made?;
         out.write_all(&bytes).map_err(failed)?;
         entry.place = place;

@@ -63,9 +63,9 @@ pub(super) fn start<'a, T: Send + 'static>(
 }
 
 /// The operator that yields each value, with its input. Its field counts the lines of a value.
-pub struct Values<T>(fn(&T) -> u64);
+pub struct EachValue<T>(fn(&T) -> u64);
 
-impl<'a, T: Send + 'static> Operator<'a> for Values<T> {
+impl<'a, T: Send + 'static> Operator<'a> for EachValue<T> {
     type Task = PerText<T>;
     type Items = option::IntoIter<(Origin, T)>;
 
@@ -76,7 +76,7 @@ impl<'a, T: Send + 'static> Operator<'a> for Values<T> {
     }
 }
 
-impl<'a, T: Send + 'static> Ordered<'a, Values<T>> {
+impl<'a, T: Send + 'static> Ordered<'a, EachValue<T>> {
     /// Makes a value from each partition of some inputs, in as many threads as were chosen. `lines` counts
     /// the lines of a value.
     pub(crate) fn of_each(
@@ -93,6 +93,6 @@ impl<'a, T: Send + 'static> Ordered<'a, Values<T>> {
             text.forget();
             Ok(made)
         });
-        Self::new(Values(lines), start(inputs, chosen, plan, buffers, make))
+        Self::new(EachValue(lines), start(inputs, chosen, plan, buffers, make))
     }
 }

@@ -29,7 +29,7 @@ impl std::fmt::Display for BitmapFault {
 
 /// The findings about a sequence of atoms.
 #[derive(Clone, Copy)]
-struct Seen {
+struct AtomFindings {
     /// Bit 63 is set if one of the words is not a valid atom.
     bad: u64,
     /// Number of chunks in the atoms, if none is bad.
@@ -37,8 +37,8 @@ struct Seen {
 }
 
 /// Examines atoms of a bitmap of `most` chunks. `before[i]` is the atom before `atoms[i]`.
-fn look(atoms: &[u64], before: &[u64], most: u64) -> Seen {
-    let mut seen = Seen { bad: 0, chunks: 0 };
+fn look(atoms: &[u64], before: &[u64], most: u64) -> AtomFindings {
+    let mut seen = AtomFindings { bad: 0, chunks: 0 };
     for (&word, &before) in atoms.iter().zip(before) {
         // All ones for a fill, and zero for a literal.
         let fill = ((word as i64) >> 63) as u64;

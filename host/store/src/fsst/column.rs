@@ -123,7 +123,7 @@ impl Image {
 }
 
 /// The parts of a column, before the check that they agree.
-struct Parts {
+struct ColumnParts {
     name: String,
     kind: StringKind,
     table: Table,
@@ -200,7 +200,7 @@ fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
     splits.windows(2).any(is_far).then_some("its splits do not ascend, or go too far")
 }
 
-impl Parts {
+impl ColumnParts {
     /// Returns the column, if its parts agree.
     fn assemble(self) -> Result<StringColumn, ColumnError> {
         let Self { name, kind, table, image, offsets, splits, validity } = self;

@@ -423,7 +423,7 @@ struct Compress<'a> {
 
 /// A run in progress.
 #[derive(Default)]
-struct Lane<'a> {
+struct ActiveRun<'a> {
     /// The rest of the string, and of the run's output.
     text: &'a [u8],
     room: &'a mut [u8],
@@ -436,7 +436,7 @@ struct Lane<'a> {
     last: usize,
 }
 
-impl Lane<'_> {
+impl ActiveRun<'_> {
     /// Writes an entry's codes. A byte has at most two codes, so two always fit before each byte.
     #[inline(always)]
     fn write(&mut self, entry: SymbolEntry) {
@@ -453,7 +453,7 @@ impl<'a> Compress<'a> {
     /// Moves a lane whose string is done to the next string that is not empty, of the same run or the next
     /// one. Returns false if there is none.
     #[inline(never)]
-    fn advance(&mut self, lane: &mut Lane<'a>) -> bool {
+    fn advance(&mut self, lane: &mut ActiveRun<'a>) -> bool {
         loop {
             if lane.string == lane.last {
                 let [first, last, ..] = *self.runs else { return false };
@@ -476,7 +476,7 @@ impl<'a> Compress<'a> {
     }
 
     /// Stores the end of a string.
-    fn end_string(&mut self, lane: &mut Lane<'a>) {
+    fn end_string(&mut self, lane: &mut ActiveRun<'a>) {
         self.ends[lane.string] = lane.whole - lane.room.len();
         lane.string += 1;
     }
@@ -487,7 +487,7 @@ impl Work for Compress<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
-        let (mut lanes, mut active) = ([(); LANES].map(|()| Lane::default()), 0);
+        let (mut lanes, mut active) = ([(); LANES].map(|()| ActiveRun::default()), 0);
         while active < LANES && self.advance(&mut lanes[active]) {
             active += 1;
         }

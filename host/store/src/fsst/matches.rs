@@ -212,7 +212,7 @@ struct Walk<'a> {
 
 /// A string, and the progress of its walk.
 #[derive(Clone, Copy, Default)]
-struct Lane {
+struct StringWalk {
     string: usize,
     at: usize,
     end: usize,
@@ -233,7 +233,7 @@ impl Walk<'_> {
         let readable = self.codes.len() as u64;
         let together = self.offsets[1..].partition_point(|end| end + STEP as u64 <= readable);
         let mut next = 0;
-        let mut lanes = [Lane::default(); LANES];
+        let mut lanes = [StringWalk::default(); LANES];
         let mut filled = 0;
         while let Some(lane) = lanes.get_mut(filled)
             && let Some(new) = self.take(&mut next, together, &mut matched)
@@ -265,15 +265,15 @@ impl Walk<'_> {
         matched.fault
     }
 
-    fn lane(&self, string: usize) -> Lane {
+    fn lane(&self, string: usize) -> StringWalk {
         let (at, end) = (self.offsets[string] as usize, self.offsets[string + 1] as usize);
-        Lane { string, at, end, state: self.automaton.marks().start }
+        StringWalk { string, at, end, state: self.automaton.marks().start }
     }
 
     /// Returns the next string that needs more than one code. The first code often decides, and then a lane
     /// is not worth its cost.
     #[inline(always)]
-    fn take(&self, next: &mut usize, end: usize, matched: &mut MatchWords<'_>) -> Option<Lane> {
+    fn take(&self, next: &mut usize, end: usize, matched: &mut MatchWords<'_>) -> Option<StringWalk> {
         while *next < end {
             let mut lane = self.lane(*next);
             *next += 1;
@@ -291,7 +291,7 @@ impl Walk<'_> {
 
     /// Returns, for each lane, the states after each of the next codes.
     #[inline(always)]
-    fn step(&self, lanes: &[Lane; LANES]) -> [[u8; STEP]; LANES] {
+    fn step(&self, lanes: &[StringWalk; LANES]) -> [[u8; STEP]; LANES] {
         let rows = self.automaton.next();
         let codes: [&[u8; STEP]; LANES] = lanes.each_ref().map(|lane| {
             self.codes[lane.at..]
@@ -310,7 +310,7 @@ impl Walk<'_> {
     }
 
     /// Walks a string to its end, or to the code that decides.
-    fn finish(&self, mut lane: Lane, matched: &mut MatchWords<'_>) {
+    fn finish(&self, mut lane: StringWalk, matched: &mut MatchWords<'_>) {
         for code in &self.codes[lane.at..lane.end] {
             if is_decided(lane.state) {
                 break;
@@ -322,7 +322,7 @@ impl Walk<'_> {
 
     /// Stores the result of a string that has been walked.
     #[inline(always)]
-    fn note(&self, lane: &Lane, matched: &mut MatchWords<'_>) {
+    fn note(&self, lane: &StringWalk, matched: &mut MatchWords<'_>) {
         let verdict = self.automaton.marks().verdict(lane.state);
         matched.words[lane.string / 64] |= u64::from(verdict.is_match()) << (lane.string % 64);
         matched.fault = matched.fault.min(fault_word(lane.string as u64, verdict));

@@ -42,7 +42,7 @@ pub(in super::super) struct ParallelFrames<F: Format> {
     state: State<F>,
 }
 
-type Home = Arc<Mutex<Option<Data>>>;
+type Home = Arc<Mutex<Option<FrameData>>>;
 
 enum State<F: Format> {
     /// Before a frame; the data is at home.
@@ -76,7 +76,7 @@ impl<F: Format> ParallelFrames<F> {
     }
 
     pub(super) fn with_sizes(raw: Box<dyn Read + Send>, threads: usize, sizes: Sizes) -> Self {
-        let data = Data { window: Window::new(raw), first: None, passed: usize::MAX };
+        let data = FrameData { window: Window::new(raw), first: None, passed: usize::MAX };
         Self { sizes, threads, home: Arc::new(Mutex::new(Some(data))), state: State::Between }
     }
 
@@ -169,7 +169,7 @@ impl Current {
 
 /// The data, which returns home when this is dropped.
 struct Lent {
-    data: Data,
+    data: FrameData,
     home: Home,
 }
 
@@ -234,7 +234,7 @@ enum Next {
 }
 
 /// The data from the beginning of a frame on.
-struct Data {
+struct FrameData {
     window: Window,
     /// A batch that comes before the bytes of the window.
     first: Option<FrameBatch>,
@@ -242,13 +242,13 @@ struct Data {
     passed: usize,
 }
 
-impl Default for Data {
+impl Default for FrameData {
     fn default() -> Self {
         Self { window: Window::new(Box::new(io::empty())), first: None, passed: usize::MAX }
     }
 }
 
-impl Data {
+impl FrameData {
     /// Finds the next batch, and takes it out. A frame whose header does not say the size of its text has at
     /// most `longest` bytes. `room` returns memory for the bytes after the batch.
     fn next<W: Walk>(&mut self, sizes: Sizes, longest: usize, room: impl FnOnce() -> Vec<u8>) -> Next {

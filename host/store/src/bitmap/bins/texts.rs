@@ -14,12 +14,12 @@ const MOST_ROWS: usize = 1 << 31;
 /// The distinct texts of a column. Parts of the rows are processed in parallel, and each has its own numbers.
 pub struct Dictionary<'a> {
     values: &'a Texts,
-    parts: Vec<Seen<'a>>,
+    parts: Vec<DistinctTexts<'a>>,
     part_rows: usize,
 }
 
 /// The distinct texts of a part of the rows, in order of first occurrence.
-struct Seen<'a> {
+struct DistinctTexts<'a> {
     /// The number of the first entry.
     first: u64,
     /// The number of the text of each entry, from the first on. Entries that no row of the part has are 0.
@@ -28,7 +28,7 @@ struct Seen<'a> {
     counts: Vec<u64>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> DistinctTexts<'a> {
     fn of(range: Range<usize>, values: &'a Texts) -> Self {
         let rows = &values.numbers()[range];
         let has_text = |number: &u64| *number != 0;
@@ -75,7 +75,7 @@ impl<'a> Dictionary<'a> {
         let part_rows = pool::range_rows(rows, 1).min(MOST_ROWS);
         let ranges = (0..rows).step_by(part_rows).map(|start| start..rows.min(start + part_rows)).collect();
         let seen = pool::map(ranges, |range| {
-            let seen = Seen::of(range, values);
+            let seen = DistinctTexts::of(range, values);
             let runs = seen.runs();
             (seen, runs)
         });
@@ -87,7 +87,7 @@ impl<'a> Dictionary<'a> {
     /// all texts.
     pub fn cut(self, starts: &[&[u8]]) -> TextBins<'a> {
         let bin = |text: &&[u8]| (starts.partition_point(|start| start <= text) as u32).saturating_sub(1);
-        let parts = pool::map(self.parts, |Seen { first, mut numbers, texts, .. }| {
+        let parts = pool::map(self.parts, |DistinctTexts { first, mut numbers, texts, .. }| {
             let bins: Vec<u32> = texts.iter().map(bin).collect();
             numbers.iter_mut().for_each(|number| *number = bins.get(*number as usize).copied().unwrap_or(0));
             (first, numbers)

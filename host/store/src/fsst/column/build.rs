@@ -19,7 +19,7 @@ use warpath_core::pool;
 use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
-use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind, is_valid};
+use super::{ColumnParts, Image, PIECE_NUMBERS, StringColumn, StringKind, is_valid};
 
 /// Approximate size of a fragment: whole segments, so that a long string is cut at a segment's end.
 const FRAGMENT_BYTES: usize = 128 * SEGMENT_BYTES;
@@ -228,7 +228,8 @@ impl StringColumn {
         }
         let len = codes.len();
         let image = Image::Owned(codes, 0..len);
-        let parts = Parts { name: NAME.into(), kind, table: *table, image, offsets, splits: known, validity };
+        let parts =
+            ColumnParts { name: NAME.into(), kind, table: *table, image, offsets, splits: known, validity };
         let column = parts.assemble()?;
         match column.escape_at_end() {
             Some((row, at)) => Err(column.codes_fault(row, CodeFault::Escape(at)).into()),
@@ -327,5 +328,5 @@ fn make(
     let bytes = offsets.last().map_or(0, |end| end.place() - first);
     splits.push(Split::new(bytes as u64, false));
     let image = Image::Owned(codes, 0..len);
-    Ok(Parts { name: NAME.into(), kind, table, image, offsets: ends, splits, validity }.assemble()?)
+    Ok(ColumnParts { name: NAME.into(), kind, table, image, offsets: ends, splits, validity }.assemble()?)
 }

@@ -13,7 +13,7 @@ use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_shared::fsst::{MAX_SYMBOLS, SPLIT_CODES, Split, Table};
 
-use super::{Image, PIECE_NUMBERS, Parts, StringColumn, StringKind};
+use super::{ColumnParts, Image, PIECE_NUMBERS, StringColumn, StringKind};
 
 /// The version of the format that this crate writes and reads.
 pub const VERSION: u32 = 1;
@@ -241,7 +241,8 @@ fn column(
     let FileContents { header, table, offsets, splits, validity, codes } =
         read.map_err(|what| ColumnError::Damaged { name: name.clone(), what })?;
     let kind = if header.has(IS_TEXT) { StringKind::Utf8 } else { StringKind::Binary };
-    let column = Parts { name, kind, table, image: image(codes), offsets, splits, validity }.assemble()?;
+    let column =
+        ColumnParts { name, kind, table, image: image(codes), offsets, splits, validity }.assemble()?;
     if column.nulls != header.nulls || column.bytes() != header.bytes {
         return Err(column.damaged("its header and the sections after it disagree"));
     }
