@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use warpath_cpu::tree::{NONE, NodeKind, line_fault};
-use warpath_device::{Accelerator, Pipeline, TreeCut, Trees};
+use warpath_device::{Accelerator, HostTrees, Pipeline, TreeCut};
 use warpath_shared::tree::tape::TapeNode;
 use warpath_shared::units::MAX_DEPTH;
 
@@ -38,7 +38,7 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8], cuts: &[TreeCu
 ///
 /// # Errors
 /// A difference.
-pub fn compare(text: &[u8], got: &Trees, want: &oracle::tape::Trees) -> Result<()> {
+pub fn compare(text: &[u8], got: &HostTrees, want: &oracle::tape::Trees) -> Result<()> {
     ensure!(got.roots == want.roots, "roots {:?}, not {:?}", got.roots, want.roots);
     ensure!(got.nodes.len() == want.nodes.len(), "{} nodes, not {}", got.nodes.len(), want.nodes.len());
     let mut faults = got.faults.iter().peekable();

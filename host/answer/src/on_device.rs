@@ -313,7 +313,7 @@ pub fn none_of(values: &Values) -> Values {
 
 /// Copies a column that the host made to a device. The column that is returned has no values.
 pub fn upload(holder: &dyn Holder, mut column: Column) -> Result<(Column, Arrays), Error> {
-    let array = |bytes: &[u8]| holder.array(&[Part::Host(bytes)]);
+    let array = |bytes: &[u8]| holder.array(&[ArrayPart::Host(bytes)]);
     let none = none_of(&column.items.values);
     let (values, text) = match std::mem::replace(&mut column.items.values, none) {
         Values::Boolean(bits) => (array(bytes(&bits))?, None),

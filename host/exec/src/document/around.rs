@@ -173,14 +173,14 @@ mod tests {
         assert_eq!(found(" ", &[]), Err(Missing::Further));
         let text = r#"{"x":"],\"","y":{"a":[{}]},"\u0061" : [ 3, [4,[5]], [6] ],"a":[]}"#;
         assert_eq!(found(text, &[name("a")]), Ok(text.find("[ 3").unwrap() + 1));
-        assert_eq!(found(text, &[name("a"), Step::Index(1)]), Ok(text.find("[4").unwrap() + 1));
-        assert_eq!(found(text, &[name("a"), Step::Index(2)]), Ok(text.find("[6").unwrap() + 1));
+        assert_eq!(found(text, &[name("a"), PathStep::Index(1)]), Ok(text.find("[4").unwrap() + 1));
+        assert_eq!(found(text, &[name("a"), PathStep::Index(2)]), Ok(text.find("[6").unwrap() + 1));
         for (steps, missing) in [
-            (&[name("a"), Step::Index(0)][..], Missing::NotThere),
-            (&[name("a"), Step::Index(3)][..], Missing::NotThere),
+            (&[name("a"), PathStep::Index(0)][..], Missing::NotThere),
+            (&[name("a"), PathStep::Index(3)][..], Missing::NotThere),
             (&[name("z")][..], Missing::NotThere),
             (&[name("x")][..], Missing::NotThere),
-            (&[Step::Index(0)][..], Missing::NotThere),
+            (&[PathStep::Index(0)][..], Missing::NotThere),
         ] {
             assert_eq!(found(text, steps), Err(missing), "{steps:?}");
         }
