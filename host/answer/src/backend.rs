@@ -11,7 +11,7 @@ use crate::answer::{Answer, LineFault, Want};
 
 pub use crate::buffer::Buffer;
 pub use crate::forms::Forms;
-pub use crate::kept::{KeepForm, Kept, Room};
+pub use crate::resident::{KeepForm, Kept, Room};
 pub use crate::stage::{Evaluation, Stage};
 
 /// A backend that indexes and queries partitions: the CPU, a CUDA device, or the emulator in tests.

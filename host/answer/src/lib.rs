@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`backend`] | the contract between engine and backend |
-//! | [`forms`], [`kept`] | the device forms of operators; partitions that are kept |
+//! | [`forms`], [`resident`] | the device forms of operators; partitions that are kept |
 //! | [`stage`] | stages of evaluations as data |
 //! | [`buffer`] | host memory that partitions are read into |
 //! | [`answer`] | the results of one partition |
@@ -19,8 +19,8 @@ pub mod backend;
 pub mod buffer;
 pub mod columns;
 pub mod forms;
-pub mod kept;
 #[cfg(feature = "arrow")]
 pub mod nested;
 pub mod on_device;
+pub mod resident;
 pub mod stage;

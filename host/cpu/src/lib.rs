@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Cpu`]; `way`, `query`, `plan`, `needles` | a program over one partition; the ways through it |
 //! | `batch`, `scan`, `short`, `shape`, `order` | records that stream by, without an index |
-//! | `index`, [`kept`] | the structural index of a text; an index in memory for repeated evaluation |
+//! | `index`, [`host_index`] | the structural index of a text; an index in memory for repeated evaluation |
 //! | `placed`, `tape`, [`tree`] | tokens at allowed positions; the trees of records; a tree as arrays and as text |
 //! | [`find`], `record`, `lease` | values found in one record in memory; memory that each thread keeps between such calls |
 //! | [`strict`], `valid` | checks by all of RFC 8259 and RFC 3629 |
@@ -17,8 +17,8 @@ mod batch;
 pub mod bitmap;
 pub mod cut;
 pub mod find;
+pub mod host_index;
 mod index;
-pub mod kept;
 mod lease;
 mod needles;
 mod order;
@@ -48,7 +48,7 @@ use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
-pub use kept::{HostIndex, keep};
+pub use host_index::{HostIndex, keep};
 pub(crate) use valid::{Valid, Validator};
 
 /// The CPU of this machine, as a backend.

@@ -10,7 +10,7 @@
 //! Only the device knows the number of bytes of a column. The host copies back as many as the previous
 //! partition lets it expect. If that was too few, there is a second wait.
 
-mod kept;
+mod resident;
 
 use std::ops::Range;
 use std::sync::Arc;

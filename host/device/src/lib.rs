@@ -8,7 +8,7 @@
 //! | `stages`, `together` | the tables of stages; several devices as one backend |
 //! | `pipeline`, `partition` | workers over any accelerator; one partition on a queue |
 //! | `index`, `query`, `tree`, `results`, `columns` | the index, programs, trees, matches and columns of a partition |
-//! | `kept`, `lines` | partitions that stay on a device; their text |
+//! | `resident`, `lines` | partitions that stay on a device; their text |
 //! | `memory`, `upload`, `held` | memory that is used again; copies through pinned memory; arrays that outlive their partition |
 //! | `bitmap`, `bitmap_resident` | bitmaps, and bitmaps that stay on a device |
 //! | `fsst`, `fsst_match` | compressed strings, and patterns over them |
@@ -27,12 +27,12 @@ mod fsst;
 mod fsst_match;
 mod held;
 mod index;
-mod kept;
 mod lines;
 mod memory;
 mod partition;
 pub mod pipeline;
 mod query;
+mod resident;
 mod results;
 pub mod stages;
 pub mod together;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath_answer::answer::{Answer, LineFault, Want};
 use warpath_answer::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
 use warpath_answer::forms::Forms;
-use warpath_answer::kept::KeepForm;
+use warpath_answer::resident::KeepForm;
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
 use warpath_cpu::Cpu;
@@ -16,11 +16,11 @@ use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 use warpath_store::packed::text::PackedText;
 
-use super::kept::DeviceKeeper;
 use super::lines::Lines;
 use super::partition::{
     DEVICE_BYTES_PER_BYTE, Lane, SMALLEST_PARTITION, Stages, Task, Waits, answer_in_parts,
 };
+use super::resident::DeviceKeeper;
 use super::tree::{HostTrees, TreeCut};
 use super::{Accelerator, Queues, stages};
 

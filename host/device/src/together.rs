@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpath_answer::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
 use warpath_answer::forms::Forms;
-use warpath_answer::kept::{KeepForm, Kept, Room};
+use warpath_answer::resident::{KeepForm, Kept, Room};
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
 use warpath_cpu::bitmap::maker::{BitmapForm, BitmapMaker, PlanDevice};

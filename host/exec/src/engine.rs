@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use warpath_answer::answer::Want;
 use warpath_answer::backend::{Backend, Evaluation, Stage};
-use warpath_answer::kept::KeepForm;
 #[cfg(feature = "arrow")]
 use warpath_answer::nested::NestedSchema;
+use warpath_answer::resident::KeepForm;
 use warpath_core::cancel::{CancelToken, Interrupt};
 use warpath_core::error::{DeviceError, Error, PlanError};
 use warpath_core::pool::cores;

@@ -24,7 +24,7 @@ use store::FileStore;
 use warpath_core::error::{Error, IndexError, PlanError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::{Stamp, hash};
-use warpath_cpu::kept::HostIndex;
+use warpath_cpu::host_index::HostIndex;
 use warpath_plan::Structural;
 use warpath_shared::units::Level;
 

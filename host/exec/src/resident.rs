@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use warpath_answer::answer::Want;
-use warpath_answer::kept::{KeepForm, Kept};
+use warpath_answer::resident::{KeepForm, Kept};
 use warpath_core::cancel::CancelToken;
 use warpath_core::error::{DeviceError, Error, IndexError};
 use warpath_cpu::keep;

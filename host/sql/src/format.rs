@@ -18,9 +18,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use object_store::{ObjectMeta, ObjectStore};
 
 use crate::engines::Engines;
-use crate::kept;
 use crate::options::{Options, SchemaFrom};
 use crate::schema;
+use crate::schema_cache;
 use crate::source::WarpathSource;
 
 /// The names of the format in `STORED AS`, and the endings of files.
@@ -163,7 +163,7 @@ impl FileFormat for WarpathFormat {
         object: &ObjectMeta,
     ) -> Result<Statistics> {
         let mut statistics = Statistics::new_unknown(&table);
-        if kept::is_kept(object) {
+        if schema_cache::is_kept(object) {
             statistics.num_rows = Precision::Exact(0);
             statistics.total_byte_size = Precision::Exact(0);
             return Ok(statistics);
@@ -183,7 +183,8 @@ impl FileFormat for WarpathFormat {
         mut config: FileScanConfig,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         for group in &mut config.file_groups {
-            let files = group.iter().filter(|file| !kept::is_kept(&file.object_meta)).cloned().collect();
+            let files =
+                group.iter().filter(|file| !schema_cache::is_kept(&file.object_meta)).cloned().collect();
             *group = FileGroup::new(files);
         }
         config.file_groups.retain(|group| !group.is_empty());

@@ -28,7 +28,7 @@
 //! | [`functions`], `arrows` | `json_path` and its typed variants; the operators `->` and `->>` |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `format` | the file format: schemas and statistics of files |
-//! | `schema`, `kept` | the schema of all records; where it is kept |
+//! | `schema`, `schema_cache` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
 //! | `semi` | a rule of the optimizer for semi and anti joins |
 //! | `scan` | the evaluation of one file or a part of it |
@@ -46,11 +46,11 @@ mod arrows;
 mod engines;
 mod files;
 mod format;
-mod kept;
 mod paths;
 mod predicate;
 mod scan;
 mod schema;
+mod schema_cache;
 mod semi;
 mod session;
 mod source;

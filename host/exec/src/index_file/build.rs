@@ -7,7 +7,7 @@ use std::path::Path;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::{Stamp, hash};
 use warpath_core::temporary::{OutputMode, Temporary};
-use warpath_cpu::kept::HostIndex;
+use warpath_cpu::host_index::HostIndex;
 use warpath_plan::{Evaluated, Facts};
 use warpath_shared::units::Level;
 

@@ -3,7 +3,7 @@
 use warpath_answer::answer::LineFault;
 use warpath_core::fields::Fields;
 use warpath_core::stamp::{Stamp, hash};
-use warpath_cpu::kept::HostIndex;
+use warpath_cpu::host_index::HostIndex;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
     Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,

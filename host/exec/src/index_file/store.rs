@@ -11,7 +11,7 @@ use warpath_core::pool::cores;
 use warpath_core::pool::stream::{Limits, each};
 use warpath_core::stamp::hash;
 use warpath_cpu::Cpu;
-use warpath_cpu::kept::HostIndex;
+use warpath_cpu::host_index::HostIndex;
 use warpath_cpu::strict::Checked;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;

@@ -2,7 +2,7 @@
 
 use warpath_answer::answer::{Answer, LineFault, Want, finish};
 use warpath_answer::backend::{Backend, StructuralIndex};
-use warpath_answer::kept::{KeepForm, Kept};
+use warpath_answer::resident::{KeepForm, Kept};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::query::document::Document;

@@ -12,7 +12,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath_answer::answer::{Answer, LineFault, Want};
-use warpath_answer::kept::{KeepForm, Kept, Room};
+use warpath_answer::resident::{KeepForm, Kept, Room};
 use warpath_answer::stage::Evaluation;
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
