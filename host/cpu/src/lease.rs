@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
 /// Memory that a thread keeps between calls.
-pub(crate) trait Kept: Default + 'static {
+pub(crate) trait Reusable: Default + 'static {
     /// The pool of each thread.
     fn pool() -> &'static LocalKey<Pool<Self>>;
 
@@ -27,9 +27,9 @@ impl<T> Pool<T> {
 const MOST: usize = 4;
 
 /// Memory in use. Dropping it gives it to the thread that drops it.
-pub(crate) struct Lease<T: Kept>(Option<Box<T>>);
+pub(crate) struct Lease<T: Reusable>(Option<Box<T>>);
 
-impl<T: Kept> Lease<T> {
+impl<T: Reusable> Lease<T> {
     /// Takes memory that the thread keeps, or new memory.
     pub fn take() -> Self {
         // A thread that ends has no such memory any more.
@@ -38,7 +38,7 @@ impl<T: Kept> Lease<T> {
     }
 }
 
-impl<T: Kept> Drop for Lease<T> {
+impl<T: Reusable> Drop for Lease<T> {
     fn drop(&mut self) {
         let Some(memory) = self.0.take().filter(|memory| memory.is_small()) else { return };
         // More memory than that is dropped, after the borrow has ended.
@@ -53,7 +53,7 @@ impl<T: Kept> Drop for Lease<T> {
     }
 }
 
-impl<T: Kept> Deref for Lease<T> {
+impl<T: Reusable> Deref for Lease<T> {
     type Target = T;
 
     #[inline]
@@ -62,14 +62,14 @@ impl<T: Kept> Deref for Lease<T> {
     }
 }
 
-impl<T: Kept> DerefMut for Lease<T> {
+impl<T: Reusable> DerefMut for Lease<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0.as_deref_mut().unwrap_or_else(|| unreachable!("only `drop` takes the memory"))
     }
 }
 
-impl<T: Kept> fmt::Debug for Lease<T> {
+impl<T: Reusable> fmt::Debug for Lease<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease").finish_non_exhaustive()
     }

@@ -16,7 +16,7 @@ use warpath_shared::units::MAX_PARTITION_BYTES;
 use super::cut::flatten;
 use super::query::{self, Collector, Scratch};
 use super::way::{Records, Way};
-use crate::lease::{Kept, Pool};
+use crate::lease::{Pool, Reusable};
 
 /// UTF-8's byte order mark. At the start of a record it is not part of the text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -48,7 +48,7 @@ pub(crate) struct RecordMemory {
     line: Line,
 }
 
-impl Kept for RecordMemory {
+impl Reusable for RecordMemory {
     fn pool() -> &'static LocalKey<Pool<Self>> {
         thread_local! {
             static POOL: Pool<RecordMemory> = const { Pool::new() };

@@ -112,7 +112,7 @@ pub fn holds(pattern: &[u8], kind: PatternKind, subject: &[u8]) -> bool {
         let wanted = match kept.iter().rposition(|kept| kept.kind == kind && kept.pattern == pattern) {
             Some(at) => kept.remove(at),
             None => {
-                let new = Kept::new(pattern, kind);
+                let new = CompiledPattern::new(pattern, kind);
                 make_room(kept, new.bytes());
                 new
             }
@@ -125,11 +125,11 @@ pub fn holds(pattern: &[u8], kind: PatternKind, subject: &[u8]) -> bool {
 thread_local! {
     /// Patterns of documents, the last one used most recently. Consecutive records often have the same
     /// pattern.
-    static KEPT_PATTERNS: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+    static KEPT_PATTERNS: RefCell<Vec<CompiledPattern>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Drops the least recently used patterns until `bytes` more bytes can be kept.
-fn make_room(kept: &mut Vec<Kept>, bytes: usize) {
+fn make_room(kept: &mut Vec<CompiledPattern>, bytes: usize) {
     let mut bytes = bytes;
     let others = kept.iter().rev().take(KEPT - 1).take_while(|kept| {
         bytes += kept.bytes();
@@ -139,14 +139,14 @@ fn make_room(kept: &mut Vec<Kept>, bytes: usize) {
     kept.drain(..kept.len() - others);
 }
 
-struct Kept {
+struct CompiledPattern {
     pattern: Vec<u8>,
     kind: PatternKind,
     /// The automaton, with the states that subjects have reached so far; `None` if nothing matches.
     automaton: Option<(lazy::DFA, lazy::Cache)>,
 }
 
-impl Kept {
+impl CompiledPattern {
     fn new(pattern: &[u8], kind: PatternKind) -> Self {
         Self { pattern: pattern.to_vec(), kind, automaton: lazy_automaton(pattern, kind) }
     }

@@ -13,7 +13,7 @@ use crate::border::{border, detached};
 use crate::columns;
 use crate::error::{raise, usage};
 use crate::matches::Matches;
-use crate::reading::{Origin, PythonBytes, Reading, Settings};
+use crate::reading::{EngineSettings, Origin, PythonBytes, Reading};
 use crate::rows::OnMismatch;
 use crate::schema::{self, Schema};
 use crate::selection::Selection;
@@ -82,7 +82,7 @@ impl Options {
                 .map(Arc::new)
                 .map_err(|why| usage(py, format!("time_format {text:?}: {why}")))
         });
-        let settings = Settings {
+        let settings = EngineSettings {
             device: self.device.parse().map_err(|error| raise(py, error))?,
             format: self.format,
             on_error: choose(

@@ -20,7 +20,7 @@ const MOST_ENGINES: usize = 8;
 
 /// The settings of an engine.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct EngineSettings {
     pub device: DeviceChoice,
     pub format: Format,
     pub on_error: OnError,
@@ -30,9 +30,9 @@ pub struct Settings {
 }
 
 /// The engines of this process, the last used one at the end. An engine keeps the device that it has opened.
-static ENGINES: Mutex<Vec<(Settings, Engine)>> = Mutex::new(Vec::new());
+static ENGINES: Mutex<Vec<(EngineSettings, Engine)>> = Mutex::new(Vec::new());
 
-impl Settings {
+impl EngineSettings {
     /// The engine with these settings, which is opened at most once.
     pub fn engine(&self) -> Result<Engine, Error> {
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ pub struct Reading {
     pub origin: Origin,
     /// The column of the files, which are tables, whose values are the records.
     pub column: Option<TextColumn>,
-    pub settings: Settings,
+    pub settings: EngineSettings,
     pub time_format: Option<Arc<TimeFormat>>,
     pub predicate: Option<Predicate>,
 }
@@ -124,12 +124,12 @@ impl Reading {
 
     /// The input, to be read once as nested columns. A record of these is read by the grammar of JSON.
     pub fn input_for_nested(&self) -> Result<Input<'static>, Error> {
-        let mut settings = Settings { strict: true, ..self.settings.clone() };
+        let mut settings = EngineSettings { strict: true, ..self.settings.clone() };
         settings.partition_size.get_or_insert(NESTED_PARTITION_BYTES);
         self.input_with(&settings)
     }
 
-    fn input_with(&self, settings: &Settings) -> Result<Input<'static>, Error> {
+    fn input_with(&self, settings: &EngineSettings) -> Result<Input<'static>, Error> {
         let engine = settings.engine()?;
         let input = match &self.origin {
             Origin::Files(files) => {

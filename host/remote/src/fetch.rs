@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::fault::{Fault, is_about_range, is_timeout};
 use crate::reader::Object;
-use crate::settings::Settings;
+use crate::settings::StoreSettings;
 
 /// The most attempts for one part, however many bytes come between them.
 const MOST_ATTEMPTS: usize = 100;
@@ -32,7 +32,7 @@ pub enum Message {
 /// The task of one part.
 pub struct Fetch {
     pub object: Object,
-    pub settings: Settings,
+    pub settings: StoreSettings,
     /// The object as the first part saw it. `None` in the task of the first part.
     pub known: Option<ObjectMeta>,
     /// The next byte that is wanted.
@@ -147,12 +147,12 @@ impl Fetch {
 }
 
 /// The permits that some bytes take while they wait for the reader.
-pub fn room_of(bytes: &Bytes, settings: &Settings) -> u32 {
+pub fn room_of(bytes: &Bytes, settings: &StoreSettings) -> u32 {
     u32::try_from(bytes.len() as u64).unwrap_or(u32::MAX).min(room(settings))
 }
 
 /// The permits of a part.
-pub fn room(settings: &Settings) -> u32 {
+pub fn room(settings: &StoreSettings) -> u32 {
     u32::try_from(settings.part_bytes).unwrap_or(u32::MAX).min(1 << 28)
 }
 

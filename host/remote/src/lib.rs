@@ -35,7 +35,7 @@ pub use fault::reason;
 #[cfg(feature = "object-store")]
 pub use reader::{Object, ObjectReader};
 #[cfg(feature = "object-store")]
-pub use settings::Settings;
+pub use settings::StoreSettings;
 #[cfg(feature = "object-store")]
 pub use stores::Stores;
 

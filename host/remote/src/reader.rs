@@ -3,8 +3,8 @@
 //! The first request of an object asks for its first part, and its response has the size and the entity tag.
 //! Then parts are fetched in order, several at a time, by tasks of a runtime that all readers share. A reader
 //! that has asked for its last part begins the next objects of its list. At most
-//! [`Settings::parts`](crate::Settings::parts) parts of a list are fetched or wait at the same time, plus the
-//! first part of each other object that is read meanwhile: every reader may have one.
+//! [`StoreSettings::parts`](crate::StoreSettings::parts) parts of a list are fetched or wait at the same
+//! time, plus the first part of each other object that is read meanwhile: every reader may have one.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use tokio::task::AbortHandle;
 
 use crate::fault::Fault;
 use crate::fetch::{Fetch, Message, room, room_of};
-use crate::settings::Settings;
+use crate::settings::StoreSettings;
 
 /// The threads of the runtime. They decrypt and copy; all else is waiting.
 const THREADS: usize = 2;
@@ -76,7 +76,7 @@ enum Progress {
 /// The objects that are read one after the other.
 struct List {
     objects: Vec<Object>,
-    settings: Settings,
+    settings: StoreSettings,
     /// The parts that are fetched or wait for their reader.
     parts: Arc<AtomicUsize>,
     ahead: Mutex<Ahead>,
@@ -161,14 +161,14 @@ impl List {
 impl ObjectReader {
     /// A reader of one object.
     #[must_use]
-    pub fn new(object: Object, settings: &Settings) -> Self {
+    pub fn new(object: Object, settings: &StoreSettings) -> Self {
         let list = List::of(vec![object], settings);
         Self::of(list, 0)
     }
 
     /// Readers of objects that are read one after the other.
     #[must_use]
-    pub fn of_list(objects: Vec<Object>, settings: &Settings) -> Vec<Self> {
+    pub fn of_list(objects: Vec<Object>, settings: &StoreSettings) -> Vec<Self> {
         let list = List::of(objects, settings);
         (0..list.objects.len()).map(|number| Self::of(list.clone(), number)).collect()
     }
@@ -238,7 +238,7 @@ impl ObjectReader {
 }
 
 impl List {
-    fn of(objects: Vec<Object>, settings: &Settings) -> Arc<Self> {
+    fn of(objects: Vec<Object>, settings: &StoreSettings) -> Arc<Self> {
         let settings = settings.clone();
         Arc::new(Self { objects, settings, parts: Arc::default(), ahead: Mutex::default() })
     }

@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use warpath_core::error::Error;
 
-/// The variable of [`Settings::timeout`], in seconds.
+/// The variable of [`StoreSettings::timeout`], in seconds.
 const TIMEOUT: &str = "WARPATH_REMOTE_TIMEOUT";
 
 /// Settings of stores.
 ///
 /// ```
 /// use std::time::Duration;
-/// use warpath_remote::Settings;
+/// use warpath_remote::StoreSettings;
 ///
 /// let variables = [("AWS_ENDPOINT", "http://localhost:9000"), ("WARPATH_REMOTE_TIMEOUT", "2.5")];
-/// let settings = Settings::of_variables(variables).unwrap();
+/// let settings = StoreSettings::of_variables(variables).unwrap();
 /// assert_eq!(settings.timeout, Duration::from_millis(2500));
-/// assert!(Settings::of_variables([("WARPATH_REMOTE_TIMEOUT", "soon")]).is_err());
+/// assert!(StoreSettings::of_variables([("WARPATH_REMOTE_TIMEOUT", "soon")]).is_err());
 /// // An empty variable is as one that is not set.
-/// assert!(Settings::of_variables([("WARPATH_REMOTE_TIMEOUT", "")]).is_ok());
+/// assert!(StoreSettings::of_variables([("WARPATH_REMOTE_TIMEOUT", "")]).is_ok());
 /// ```
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct StoreSettings {
     /// The longest time without a byte from a server. After it, a request is made once more, and then given
     /// up.
     pub timeout: Duration,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub variables: Vec<(String, String)>,
 }
 
-impl Default for Settings {
+impl Default for StoreSettings {
     /// Settings without credentials.
     fn default() -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl StoreSettings {
     /// The settings of this process's environment: the variables `AWS_…` and `WARPATH_REMOTE_TIMEOUT`.
     ///
     /// # Errors

@@ -16,21 +16,21 @@ use crate::connect::Connector;
 use crate::fault::reason;
 use crate::list;
 use crate::reader::{Object, ObjectReader};
-use crate::settings::Settings;
+use crate::settings::StoreSettings;
 
 /// The stores of a process or a session, with their settings. Connections are kept, and used again.
 ///
 /// ```
-/// use warpath_remote::{Address, Settings, Stores};
+/// use warpath_remote::{Address, StoreSettings, Stores};
 ///
-/// let stores = Stores::new(Settings::of_variables([("AWS_REGION", "eu-west-1")]).unwrap());
+/// let stores = Stores::new(StoreSettings::of_variables([("AWS_REGION", "eu-west-1")]).unwrap());
 /// let Ok(Address::Objects(url)) = Address::parse("s3://bucket/log.ndjson") else { panic!() };
 /// // Nothing is fetched before the first read.
 /// assert_eq!(stores.readers(&url).unwrap()[0].name(), "s3://bucket/log.ndjson");
 /// ```
 #[derive(Debug)]
 pub struct Stores {
-    settings: Settings,
+    settings: StoreSettings,
     /// The stores of buckets and of servers, by their URLs.
     buckets: Mutex<HashMap<String, Arc<AmazonS3>>>,
     servers: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
@@ -41,7 +41,7 @@ pub struct Stores {
 impl Stores {
     /// No store yet.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: StoreSettings) -> Self {
         Self {
             settings,
             buckets: Mutex::default(),
@@ -53,19 +53,19 @@ impl Stores {
     /// The stores of this process, with the settings of its environment.
     ///
     /// # Errors
-    /// The errors of [`Settings::of_environment`].
+    /// The errors of [`StoreSettings::of_environment`].
     pub fn of_environment() -> Result<&'static Self, Error> {
         static STORES: OnceLock<Stores> = OnceLock::new();
         if let Some(stores) = STORES.get() {
             return Ok(stores);
         }
-        let settings = Settings::of_environment()?;
+        let settings = StoreSettings::of_environment()?;
         Ok(STORES.get_or_init(|| Self::new(settings)))
     }
 
     /// The settings.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &StoreSettings {
         &self.settings
     }
 

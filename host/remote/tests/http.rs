@@ -4,17 +4,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use warpath_objects::{HttpServer, Reply, Request};
-use warpath_remote::{Settings, Stores};
+use warpath_remote::{StoreSettings, Stores};
 
 use super::{noise, read, readers, refusal, small};
 
 fn stores() -> Stores {
-    Stores::new(small(Settings::default()))
+    Stores::new(small(StoreSettings::default()))
 }
 
 /// Stores that wait some time for a server that never answers.
 fn impatient(milliseconds: u64) -> Stores {
-    Stores::new(Settings { timeout: Duration::from_millis(milliseconds), ..small(Settings::default()) })
+    Stores::new(StoreSettings {
+        timeout: Duration::from_millis(milliseconds),
+        ..small(StoreSettings::default())
+    })
 }
 
 /// A reply of a server that knows no ranges.

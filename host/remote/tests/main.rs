@@ -6,7 +6,7 @@ mod s3;
 use std::io::Read;
 
 use warpath_remote::address::ObjectsAddress;
-use warpath_remote::{Address, ObjectReader, Settings, Stores};
+use warpath_remote::{Address, ObjectReader, StoreSettings, Stores};
 
 /// Random bytes of no value to a compressor.
 fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -47,6 +47,6 @@ fn refusal(stores: &Stores, text: &str) -> String {
 }
 
 /// Settings with small parts and few retries.
-fn small(settings: Settings) -> Settings {
-    Settings { part_bytes: 1000, retries: 1, ..settings }
+fn small(settings: StoreSettings) -> StoreSettings {
+    StoreSettings { part_bytes: 1000, retries: 1, ..settings }
 }

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use warpath_core::error::{Error, InputError};
 use warpath_objects::{HttpServer, Proxy, Reply, S3Server};
-use warpath_remote::{ObjectReader, Settings, Stores};
+use warpath_remote::{ObjectReader, StoreSettings, Stores};
 
 use super::{bytes, noise, read, readers, refusal, small, url};
 
-fn settings(endpoint: SocketAddr) -> Settings {
-    small(Settings::of_variables(S3Server::variables(endpoint)).unwrap())
+fn settings(endpoint: SocketAddr) -> StoreSettings {
+    small(StoreSettings::of_variables(S3Server::variables(endpoint)).unwrap())
 }
 
 /// Asserts that ranges have each byte of an object once.
@@ -86,7 +86,7 @@ fn memory_and_requests_are_bounded_ahead_of_the_reader() {
     let object = noise(3, 100_000);
     server.put("long", object.clone());
     let proxy = Proxy::before(server.address());
-    let stores = Stores::new(Settings { parts: 4, ..settings(proxy.address()) });
+    let stores = Stores::new(StoreSettings { parts: 4, ..settings(proxy.address()) });
     let mut reader = readers(&stores, "s3://bucket/long").remove(0);
     let mut got = Vec::new();
     let mut room = [0; 100];
@@ -241,7 +241,7 @@ fn refusals_say_what_to_do() {
 
     let mut wrong = S3Server::variables(server.address());
     wrong[2].1 = "another secret".into();
-    let wrong = Stores::new(small(Settings::of_variables(wrong).unwrap()));
+    let wrong = Stores::new(small(StoreSettings::of_variables(wrong).unwrap()));
     let said = refusal(&wrong, "s3://bucket/k");
     assert!(said.starts_with("access is denied (403): SignatureDoesNotMatch"), "{said}");
     assert!(said.contains("credentials are read from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"), "{said}");
@@ -276,7 +276,7 @@ fn missing_credentials_are_named() {
     let nobody = HttpServer::start(|_| Reply::new("404 Not Found", ""));
     let variables =
         [("AWS_ENDPOINT", nobody.url("")), ("AWS_METADATA_ENDPOINT", nobody.url("169.254.169.254"))];
-    let stores = Stores::new(small(Settings::of_variables(variables).unwrap()));
+    let stores = Stores::new(small(StoreSettings::of_variables(variables).unwrap()));
     let said = refusal(&stores, "s3://bucket/k");
     assert!(
         said.starts_with("there are no credentials; credentials are read from AWS_ACCESS_KEY_ID"),
@@ -288,7 +288,7 @@ fn missing_credentials_are_named() {
         Reply::file(request, b"public", Some("\"1\"")).with("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")
     });
     let variables = [("AWS_ENDPOINT", public.url("")), ("AWS_SKIP_SIGNATURE", "true".into())];
-    let stores = Stores::new(small(Settings::of_variables(variables).unwrap()));
+    let stores = Stores::new(small(StoreSettings::of_variables(variables).unwrap()));
     assert_eq!(read(&stores, "s3://bucket/k").unwrap(), b"public");
 }
 

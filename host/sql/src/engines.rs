@@ -10,7 +10,7 @@ use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use warpath::{DeviceChoice, Engine, Error, OnError, Source};
-use warpath_remote::{Object, ObjectReader, Settings as StoreSettings, Stores};
+use warpath_remote::{Object, ObjectReader, StoreSettings, Stores};
 
 use crate::options::Options;
 use crate::report::Report;

@@ -59,4 +59,4 @@ mod tables;
 
 pub use format::WarpathFormatFactory;
 pub use options::{Options, SchemaFrom};
-pub use warpath_remote::Settings as StoreSettings;
+pub use warpath_remote::StoreSettings;

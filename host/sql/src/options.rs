@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
-use warpath_remote::Settings as StoreSettings;
+use warpath_remote::StoreSettings;
 
 /// The source of a table's columns.
 ///

@@ -14,7 +14,7 @@ use warpath_store::schema::MOST_MEMBERS;
 use crate::engines::{Engines, external, local_path};
 use crate::options::SchemaFrom;
 use crate::paths;
-use crate::schema_cache::{Kept, is_kept};
+use crate::schema_cache::{CachedSchema, is_kept};
 
 /// The schema of all files of a table.
 pub async fn of_files(

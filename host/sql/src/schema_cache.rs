@@ -1,4 +1,4 @@
-//! Kept schemas: that of a file beside it, and those of objects in a folder.
+//! Cached schemas: that of a file beside it, and those of objects in a folder.
 //!
 //! The schema of `events.ndjson` is kept in `.events.ndjson.schema`: a line with the size, the time and a
 //! hash of samples of the file, and then the rows of `warpath schema --format ndjson`. When one of the three
@@ -24,14 +24,14 @@ use warpath_exec::saved_schema;
 const VERSION: u64 = 1;
 
 /// The location at which the schema of an input is kept, and the input as it is now.
-pub struct Kept {
+pub struct CachedSchema {
     file: PathBuf,
     header: Value,
     /// The mode of the file: it shows no more than its input does.
     mode: OutputMode,
 }
 
-impl Kept {
+impl CachedSchema {
     /// The location for a local file.
     ///
     /// # Errors

@@ -143,20 +143,20 @@ impl Ord for Number {
 
 /// Parses one record; `None` if it is not JSON.
 pub fn parse(text: &[u8], start: usize, end: usize) -> Option<Value> {
-    let mut parser = Parser { text, at: start, end };
+    let mut parser = JsonParser { text, at: start, end };
     parser.space();
     let value = parser.value(0)?;
     parser.space();
     (parser.at == end).then_some(value)
 }
 
-struct Parser<'a> {
+struct JsonParser<'a> {
     text: &'a [u8],
     at: usize,
     end: usize,
 }
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     fn peek(&self) -> Option<u8> {
         (self.at < self.end).then(|| self.text[self.at])
     }

@@ -38,18 +38,18 @@ fn compile(pattern: &str) -> Regex {
 
 /// The pattern in the syntax of the `regex` crate; `None` if it is no I-Regexp.
 pub fn translate(pattern: &[u8]) -> Option<String> {
-    let mut parser = Parser { rest: std::str::from_utf8(pattern).ok()?, out: String::new() };
+    let mut parser = PatternParser { rest: std::str::from_utf8(pattern).ok()?, out: String::new() };
     parser.i_regexp()?;
     parser.rest.is_empty().then_some(parser.out)
 }
 
-struct Parser<'p> {
+struct PatternParser<'p> {
     rest: &'p str,
     out: String,
 }
 
 /// One function for each rule of the grammar: it reads the rule's text and writes the translation.
-impl Parser<'_> {
+impl PatternParser<'_> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }

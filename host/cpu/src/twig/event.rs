@@ -14,7 +14,7 @@ use warpath_core::error::Error;
 use super::json::LineReader;
 use super::matcher::{MatcherMemory, TwigMatcher};
 use super::snapshot::Snapshot;
-use crate::lease::{Kept, Lease, Pool};
+use crate::lease::{Lease, Pool, Reusable};
 use crate::record::{Line, error_of};
 
 /// The memory of one call.
@@ -27,7 +27,7 @@ struct EventMemory {
     numbers: Vec<u32>,
 }
 
-impl Kept for EventMemory {
+impl Reusable for EventMemory {
     fn pool() -> &'static LocalKey<Pool<Self>> {
         thread_local! {
             static POOL: Pool<EventMemory> = const { Pool::new() };

@@ -21,30 +21,30 @@ pub struct Sample<T> {
     size: usize,
     seed: u64,
     next: u64,
-    kept: BinaryHeap<Kept<T>>,
+    kept: BinaryHeap<SampledRecord<T>>,
 }
 
 /// A record of the sample.
-struct Kept<T> {
+struct SampledRecord<T> {
     priority: (u64, u64),
     record: T,
 }
 
-impl<T> PartialEq for Kept<T> {
+impl<T> PartialEq for SampledRecord<T> {
     fn eq(&self, other: &Self) -> bool {
         self.priority == other.priority
     }
 }
 
-impl<T> Eq for Kept<T> {}
+impl<T> Eq for SampledRecord<T> {}
 
-impl<T> PartialOrd for Kept<T> {
+impl<T> PartialOrd for SampledRecord<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Kept<T> {
+impl<T> Ord for SampledRecord<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.priority.cmp(&other.priority)
     }
@@ -77,7 +77,7 @@ impl<T> Sample<T> {
                 _ => return None,
             }
         }
-        self.kept.push(Kept { priority, record: record() });
+        self.kept.push(SampledRecord { priority, record: record() });
         if self.kept.len() > self.size { self.kept.pop().map(|kept| kept.record) } else { None }
     }
 

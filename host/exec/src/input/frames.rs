@@ -29,7 +29,7 @@ pub(super) use batches::ParallelFrames;
 const READ_BYTES: usize = 256 << 10;
 
 /// A format of frames.
-pub(super) trait Format: Send + Sync + Sized + 'static {
+pub(super) trait FrameFormat: Send + Sync + Sized + 'static {
     /// The position in the data.
     type Walk: Walk;
     /// Memory that a thread keeps from one batch to the next.
@@ -113,7 +113,7 @@ pub(super) fn part(left: u32) -> (usize, u32) {
 }
 
 /// The text of frames, decoded in the thread that reads.
-pub(super) fn sequential<F: Format>(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+pub(super) fn sequential<F: FrameFormat>(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     F::reader(Pieces::<_, F::Walk>::new(Window::new(raw)).boxed())
 }
 

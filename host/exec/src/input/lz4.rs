@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::{Beginning, Format, Frames, NextPiece, Walk, part};
+use super::frames::{Beginning, FrameFormat, Frames, NextPiece, Walk, part};
 
 const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// The most bytes of a block.
@@ -13,7 +13,7 @@ const BLOCK_BYTES: u32 = 4 << 20;
 /// Frames of LZ4.
 pub(super) struct Lz4;
 
-impl Format for Lz4 {
+impl FrameFormat for Lz4 {
     type Walk = Lz4Walk;
     type State = ();
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::DCtx;
 
-use super::frames::{Beginning, Format, Frames, NextPiece, Walk, part};
+use super::frames::{Beginning, FrameFormat, Frames, NextPiece, Walk, part};
 
 /// The most bytes of a block (section 3.1.1.2.4).
 const BLOCK_BYTES: usize = 128 << 10;
@@ -14,7 +14,7 @@ const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// Frames of Zstandard.
 pub(super) struct Zstd;
 
-impl Format for Zstd {
+impl FrameFormat for Zstd {
     type Walk = ZstdWalk;
     type State = Option<DCtx<'static>>;
 

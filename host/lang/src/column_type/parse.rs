@@ -63,7 +63,7 @@ impl FromStr for ColumnType {
     type Err = TypeError;
 
     fn from_str(text: &str) -> Result<Self, TypeError> {
-        let mut parser = Parser { text, rest: text, depth: 0 };
+        let mut parser = TypeParser { text, rest: text, depth: 0 };
         let parsed = parser.column_type();
         match parsed {
             Ok(parsed) if parser.rest.is_empty() => Ok(parsed),
@@ -84,14 +84,14 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         })
 }
 
-struct Parser<'a> {
+struct TypeParser<'a> {
     /// The whole text.
     text: &'a str,
     rest: &'a str,
     depth: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> TypeParser<'a> {
     fn column_type(&mut self) -> Result<ColumnType, TypeError> {
         self.depth += 1;
         if self.depth > MAX_NESTING {

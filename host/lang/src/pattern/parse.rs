@@ -21,7 +21,7 @@ pub(super) struct Pattern {
 
 /// Parses a pattern; `None` if it is not an I-Regexp.
 pub(super) fn parse(pattern: &str) -> Option<Pattern> {
-    Parser { rest: pattern }.i_regexp()
+    RegexpParser { rest: pattern }.i_regexp()
 }
 
 /// The parsed part of a group, or of the pattern itself.
@@ -42,11 +42,11 @@ impl Branches {
     }
 }
 
-struct Parser<'p> {
+struct RegexpParser<'p> {
     rest: &'p str,
 }
 
-impl<'p> Parser<'p> {
+impl<'p> RegexpParser<'p> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }

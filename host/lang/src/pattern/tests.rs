@@ -496,7 +496,7 @@ fn patterns_of_documents_may_be_larger_and_are_kept() {
             );
         }
         KEPT_PATTERNS.with_borrow(|kept| {
-            let bytes: usize = kept.iter().map(Kept::bytes).sum();
+            let bytes: usize = kept.iter().map(CompiledPattern::bytes).sum();
             // Patterns used since then may have gained states, up to 2 MiB each.
             let most = KEPT_BYTES + kept.len() * (2 << 20);
             assert!(kept.len() <= KEPT && bytes <= most, "{bytes} bytes of {}", kept.len());

@@ -22,7 +22,7 @@ use super::{Axis, NameTest, Twig, TwigError};
 /// # Errors
 /// [`TwigError`] for a text that is not a path.
 pub fn parse(text: &str) -> Result<Twig, TwigError> {
-    let mut parser = Parser { text, at: 0, twig: Twig { nodes: Vec::new() }, depth: 0 };
+    let mut parser = XPathParser { text, at: 0, twig: Twig { nodes: Vec::new() }, depth: 0 };
     parser.space();
     if !parser.text[parser.at..].starts_with('/') {
         return Err(parser.error("a subscription begins with `/` or `//`, or with `$` if it is JSONPath"));
@@ -38,14 +38,14 @@ pub fn parse(text: &str) -> Result<Twig, TwigError> {
 /// The maximum nesting of brackets: far more than the nodes of a twig.
 const DEEPEST: usize = 100;
 
-struct Parser<'a> {
+struct XPathParser<'a> {
     text: &'a str,
     at: usize,
     twig: Twig,
     depth: usize,
 }
 
-impl Parser<'_> {
+impl XPathParser<'_> {
     fn error(&self, message: impl Into<String>) -> TwigError {
         TwigError::new(self.at, message)
     }

@@ -38,7 +38,7 @@ use warpath_core::json;
 use warpath_shared::column::Kind as JsonKind;
 
 pub use lloyd::MAX_ROUNDS;
-pub(super) use sorted::{Value, float, scalar};
+pub(super) use sorted::{KeyedValue, float, scalar};
 
 /// The greatest number of bins in a [`BinSpec`], and of distinct values with one bin each.
 pub const MAX_BINS: u32 = 1 << 16;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::bins::{Value, float, scalar};
+use super::bins::{KeyedValue, float, scalar};
 
 /// The kind of a column's values.
 ///

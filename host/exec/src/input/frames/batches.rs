@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
-use super::{Ahead, Format, NextPiece, Pieces, Walk, Window, sequential};
+use super::{Ahead, FrameFormat, NextPiece, Pieces, Walk, Window, sequential};
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ const ROOM: usize = 128 << 10;
 ///
 /// Text and errors are those of [`sequential`](super::sequential). The input is read ahead, so it should not
 /// be one that waits. Each thread takes 48 MiB at most, and the decoder's memory; one more batch waits.
-pub(in super::super) struct ParallelFrames<F: Format> {
+pub(in super::super) struct ParallelFrames<F: FrameFormat> {
     sizes: Sizes,
     threads: usize,
     /// Holds the data between two frames; the threads, or the decoder of one frame, return it.
@@ -44,7 +44,7 @@ pub(in super::super) struct ParallelFrames<F: Format> {
 
 type Home = Arc<Mutex<Option<FrameData>>>;
 
-enum State<F: Format> {
+enum State<F: FrameFormat> {
     /// Before a frame; the data is at home.
     Between,
     /// The threads, the text that is handed out, and the bytes of it that have been.
@@ -68,7 +68,7 @@ impl Current {
     }
 }
 
-impl<F: Format> ParallelFrames<F> {
+impl<F: FrameFormat> ParallelFrames<F> {
     /// The text of frames, decoded by `threads` threads, at least one. There are fewer if the operating
     /// system starts no more.
     pub fn new(raw: Box<dyn Read + Send>, threads: usize) -> Self {
@@ -105,7 +105,7 @@ impl<F: Format> ParallelFrames<F> {
     }
 }
 
-impl<F: Format> Read for ParallelFrames<F> {
+impl<F: FrameFormat> Read for ParallelFrames<F> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if room.is_empty() {
             return Ok(0);
@@ -137,7 +137,7 @@ impl<F: Format> Read for ParallelFrames<F> {
 
 impl Current {
     /// Reads some text; none after the last batch.
-    fn read<F: Format>(&mut self, stream: &Stream<Decoding<F>>, room: &mut [u8]) -> io::Result<usize> {
+    fn read<F: FrameFormat>(&mut self, stream: &Stream<Decoding<F>>, room: &mut [u8]) -> io::Result<usize> {
         loop {
             match self {
                 Self::Text { text, taken, end, error } => {
@@ -217,7 +217,7 @@ struct FrameBatch {
 
 impl FrameBatch {
     /// The text of the frames, decoded in the thread that reads.
-    fn reader<F: Format>(self) -> io::Result<Box<dyn Read + Send>> {
+    fn reader<F: FrameFormat>(self) -> io::Result<Box<dyn Read + Send>> {
         let Self { bytes, range } = self;
         let mut frames = Cursor::new(bytes);
         frames.set_position(range.start as u64);
@@ -337,7 +337,7 @@ impl<F> Decoding<F> {
     }
 }
 
-impl<F: Format> Work for Decoding<F> {
+impl<F: FrameFormat> Work for Decoding<F> {
     type Source = Lent;
     type Job = FrameBatch;
     type Made = Made;

@@ -2,7 +2,7 @@
 
 use super::super::column::Kind;
 use super::super::value::{Number, ceiling, instant, number};
-use super::sorted::{Points, Sorted, Value, float, int};
+use super::sorted::{KeyedValue, Points, Sorted, float, int};
 use super::{AUTO_DISTINCT, AUTO_QUANTILES, BinSpec, Edge, MAX_BINS, lloyd};
 
 /// Cuts the distinct values of a column. Returns the numbers of the values at which bins begin, in order; the

@@ -184,7 +184,7 @@ fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sorted::Value;
+    use super::super::sorted::KeyedValue;
     use super::*;
 
     #[test]

@@ -9,18 +9,18 @@ use super::super::column::{Kind, Scalar};
 const SIGN: u64 = 1 << 63;
 
 /// Values that are compared by 64-bit keys.
-pub trait Value: Copy + Send + Sync {
+pub trait KeyedValue: Copy + Send + Sync {
     /// Returns the key, whose order is that of the values.
     fn key(self) -> u64;
 }
 
-impl Value for i64 {
+impl KeyedValue for i64 {
     fn key(self) -> u64 {
         self as u64 ^ SIGN
     }
 }
 
-impl Value for f64 {
+impl KeyedValue for f64 {
     /// Returns the key of a double that is neither NaN nor -0. The bits of positive doubles are in order;
     /// those of negative doubles are in reverse order.
     fn key(self) -> u64 {
@@ -29,7 +29,7 @@ impl Value for f64 {
     }
 }
 
-impl Value for bool {
+impl KeyedValue for bool {
     fn key(self) -> u64 {
         self.into()
     }
@@ -122,7 +122,7 @@ impl<K: Ord + Copy + Send> Runs<K> {
 }
 
 /// Sorts and counts the keys of the rows that have a value.
-pub fn sort_keys<T: Value>(values: &[T], states: &[State]) -> Runs<u64> {
+pub fn sort_keys<T: KeyedValue>(values: &[T], states: &[State]) -> Runs<u64> {
     let ranges = pool::ranges(values.len(), 1);
     Runs::merge_all(pool::map(ranges, |range| {
         let rows = values[range.clone()].iter().zip(&states[range]);
