@@ -40,7 +40,7 @@ use warpath_core::wah::WahBuf;
 use warpath_lang::jsonpath::State;
 use warpath_store::bitmap::bins::BinSpec;
 use warpath_store::bitmap::bins::cut::cut;
-use warpath_store::bitmap::bins::sorted::{Sorted, Value, sort_keys};
+use warpath_store::bitmap::bins::sorted::{KeyedValue, Sorted, sort_keys};
 use warpath_store::bitmap::bins::texts::Dictionary;
 use warpath_store::bitmap::built::{Built, BuiltColumn};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Kind};
@@ -392,7 +392,7 @@ struct Numbered {
 }
 
 impl Numbered {
-    fn by_keys<T: Value>(
+    fn by_keys<T: KeyedValue>(
         sorted: &Sorted<'_>,
         starts: &[usize],
         spec: BinSpec,

@@ -1,7 +1,7 @@
 //! The stored values of a column: bin by bin, in the order of the rows.
 
 use warpath_core::pool;
-use warpath_store::bitmap::bins::sorted::Value;
+use warpath_store::bitmap::bins::sorted::KeyedValue;
 use warpath_store::bitmap::bitmaps::{BinNumber, BinNumbers};
 use warpath_store::bitmap::built::StoredValues;
 use warpath_store::bitmap::column::{Bin, Holds};
@@ -35,7 +35,7 @@ fn of_data<N: BinNumber>(
     }
 }
 
-fn of_keys<N: BinNumber, T: Value>(
+fn of_keys<N: BinNumber, T: KeyedValue>(
     bins: &[Bin],
     empty: Vec<StoredValues>,
     numbers: &[N],
