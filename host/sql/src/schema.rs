@@ -69,12 +69,12 @@ async fn blocking<T: Send + 'static>(
 /// An input that a schema is made of.
 enum Input {
     Local(PathBuf),
-    Remote(Source, Option<Kept>),
+    Remote(Source, Option<CachedSchema>),
 }
 
 impl Input {
     /// The location of its kept schema; `None` if there is none.
-    fn kept(self) -> Result<Option<Kept>> {
+    fn kept(self) -> Result<Option<CachedSchema>> {
         match self {
             Self::Local(path) => of_local(&path).map(Some),
             Self::Remote(_, kept) => Ok(kept),
@@ -82,9 +82,9 @@ impl Input {
     }
 }
 
-fn of_local(path: &Path) -> Result<Kept> {
+fn of_local(path: &Path) -> Result<CachedSchema> {
     let failed = |source| InputError::Io { name: path.display().to_string(), source };
-    Kept::of_file(path).map_err(|error| external(failed(error).into()))
+    CachedSchema::of_file(path).map_err(|error| external(failed(error).into()))
 }
 
 /// An object as an input. A local one has the same path in its store and in the file system.
@@ -94,7 +94,7 @@ fn of_object(engines: &Engines, store: &Arc<dyn ObjectStore>, object: &ObjectMet
     }
     let source = engines.object(store, &object.location);
     let kept = engines.options.cache.as_ref();
-    let kept = kept.and_then(|folder| Kept::of_object(folder, &source.name(), object));
+    let kept = kept.and_then(|folder| CachedSchema::of_object(folder, &source.name(), object));
     Ok(Input::Remote(source, kept))
 }
 
@@ -113,7 +113,7 @@ fn of_input(engines: &Engines, from: SchemaFrom, input: Input) -> Result<SchemaT
     };
     // The schema of a sample is not kept.
     let kept = kept.filter(|_| limit.is_none());
-    if let Some(tree) = kept.as_ref().and_then(Kept::read) {
+    if let Some(tree) = kept.as_ref().and_then(CachedSchema::read) {
         return Ok(tree);
     }
     let mut parts = engines.engine().input(vec![source]).schema(limit);
