@@ -2,7 +2,7 @@
 //!
 //! A scan crosses the wire as the configuration that DataFusion encodes itself (files, schema, projection,
 //! limit) and as what is here: its filters, and how its records are read. Filters that operators change
-//! while they run do not cross. The process that runs the scan has a [`Engines`] of its own, with its own
+//! while they run do not cross. The process that runs the scan has [`Engines`] of its own, with its own
 //! device and workers. The policy for malformed records is that of the query.
 //!
 //! The reports of such scans are in the names of counters, because metrics are all that a cluster returns
