@@ -1,4 +1,4 @@
-//! The schema of a table: that of all records of its files, which is kept ([`kept`](crate::kept)).
+//! The schema of a table: that of all records of its files, which is cached ([`schema_cache`](crate::schema_cache)).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
