@@ -1,4 +1,5 @@
-//! The schema of a table: that of all records of its files, which is cached ([`schema_cache`](crate::schema_cache)).
+//! The schema of a table: that of all records of its files, which is cached
+//! ([`schema_cache`](crate::schema_cache)).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
