@@ -91,6 +91,8 @@ pub mod columns {
     #[cfg(feature = "arrow")]
     pub use warpath_answer::nested::{NestedBatch, NestedSchema, json_text};
     pub use warpath_answer::on_device::ArrowDevice;
+    #[cfg(feature = "parquet")]
+    pub use warpath_answer::parquet::ParquetWriter;
     #[cfg(feature = "arrow")]
     pub use warpath_answer::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
     #[cfg(feature = "arrow")]

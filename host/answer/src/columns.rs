@@ -35,6 +35,8 @@ mod lost;
 pub(crate) mod scalar;
 pub(crate) mod tally;
 
+#[cfg(feature = "arrow")]
+pub use arrow::is_flat;
 use warpath_core::error::Error;
 pub use warpath_lang::column_type::{ColumnType, MAX_PRECISION, StructField, TypeError};
 use warpath_lang::program::{Program, Query};

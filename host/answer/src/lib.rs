@@ -10,6 +10,7 @@
 //! | [`answer`] | the results of one partition |
 //! | [`columns`] | results as typed columns in Arrow's layout |
 //! | `nested` | records decoded to nested columns (feature `arrow`) |
+//! | `parquet` | the writer of Parquet (feature `parquet`) |
 //! | [`on_device`] | columns whose values stay in the memory of a device |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -22,5 +23,7 @@ pub mod forms;
 #[cfg(feature = "arrow")]
 pub mod nested;
 pub mod on_device;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod resident;
 pub mod stage;

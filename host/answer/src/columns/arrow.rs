@@ -166,3 +166,16 @@ fn lists<O: OffsetSizeTrait>(offsets: Vec<O>, items: ArrayRef) -> Result<ArrayRe
     let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
     Ok(Arc::new(GenericListArray::try_new(field, ascending(offsets)?, items, None)?))
 }
+
+/// Returns true if each column of a schema has values of a fixed width, or strings: no lists, structs or
+/// dictionaries.
+// Hidden: the encoders of tables alone need it.
+#[doc(hidden)]
+#[must_use]
+pub fn is_flat(schema: &ArrowSchema) -> bool {
+    let is_flat = |values: &DataType| {
+        matches!(values, DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8)
+            || values.primitive_width().is_some()
+    };
+    schema.fields().iter().all(|field| is_flat(field.data_type()))
+}

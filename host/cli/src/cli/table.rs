@@ -4,22 +4,9 @@
 //! |---|---|
 //! | `arrow` | the writer of Arrow IPC |
 //! | `message` | record batches of Arrow IPC, encoded from rows in parts |
-//! | `row_groups` | the writer of Parquet |
-//! | `plain_groups` | row groups of columns that are one leaf each |
-//! | `chunk`; `distinct`, `hybrid` | column chunks of Parquet; numbers of distinct values, packed integers |
 
 mod arrow;
-#[cfg(feature = "parquet")]
-mod chunk;
-#[cfg(feature = "parquet")]
-mod distinct;
-#[cfg(feature = "parquet")]
-mod hybrid;
 mod message;
-#[cfg(feature = "parquet")]
-mod plain_groups;
-#[cfg(feature = "parquet")]
-mod row_groups;
 
 #[cfg(feature = "parquet")]
 use std::io;
@@ -29,12 +16,12 @@ use arrow_schema::SchemaRef;
 #[cfg(feature = "parquet")]
 use parquet::errors::ParquetError;
 use warpath::Error;
+#[cfg(feature = "parquet")]
+use warpath::columns::ParquetWriter;
 
 use super::failure::Failure;
 use super::out::Out;
 use arrow::ArrowWriter;
-#[cfg(feature = "parquet")]
-use row_groups::ParquetWriter;
 
 /// A format of typed columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

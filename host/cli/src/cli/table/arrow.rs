@@ -13,11 +13,12 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
 use arrow_schema::{ArrowError, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
+use warpath_answer::columns::is_flat;
 
 use super::super::failure::Failure;
 use super::super::out::Out;
 use super::internal;
-use super::message::{Message, is_of_parts, padding};
+use super::message::{Message, padding};
 
 /// The least number of rows in a batch; or the number of bytes that ends a batch earlier. The last batch may
 /// be smaller. A partition has fewer rows, because its size is chosen for fast reading.
@@ -78,7 +79,7 @@ impl ArrowWriter {
         let begin = if is_file { [MARK, padding(MARK.len())].concat() } else { Vec::new() };
         let library = StreamWriter::try_new(begin, &schema).map_err(internal)?;
         Ok(Self {
-            of_parts: is_of_parts(&schema),
+            of_parts: is_flat(&schema),
             schema,
             library,
             file: is_file.then(FileEnd::default),

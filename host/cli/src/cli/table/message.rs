@@ -18,7 +18,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, GenericStringArray, OffsetSizeTrait, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer};
 use arrow_ipc::{FieldNode, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::DataType;
 use flatbuffers::FlatBufferBuilder;
 
 /// The alignment of buffers in the message, in bytes, as the library has it.
@@ -31,15 +31,6 @@ const PADDING: [u8; ALIGNMENT] = [0; ALIGNMENT];
 /// Returns zeros that fill `len` bytes up to the alignment.
 pub fn padding(len: usize) -> &'static [u8] {
     &PADDING[..len.next_multiple_of(ALIGNMENT) - len]
-}
-
-/// Returns true if columns of a schema can be encoded in parts: values of a fixed width, and strings.
-pub fn is_of_parts(schema: &Schema) -> bool {
-    let is_plain = |values: &DataType| {
-        matches!(values, DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8)
-            || values.primitive_width().is_some()
-    };
-    schema.fields().iter().all(|field| is_plain(field.data_type()))
 }
 
 /// A record batch as a message.
@@ -58,7 +49,7 @@ struct Section {
 }
 
 impl Message {
-    /// Encodes batches of one schema, of which [`is_of_parts`] is true, as one batch.
+    /// Encodes batches of one schema, of which [`is_flat`](warpath_answer::columns::is_flat) is true, as one batch.
     pub fn new(batches: &[RecordBatch]) -> Self {
         let rows = batches.iter().map(RecordBatch::num_rows).sum::<usize>();
         let (mut nodes, mut body) = (Vec::new(), Vec::new());
@@ -193,6 +184,7 @@ mod tests {
         StringArray,
     };
     use arrow_ipc::writer::StreamWriter;
+    use warpath_answer::columns::is_flat;
     use warpath_random::Rng;
 
     use super::super::arrow::joined;
@@ -241,7 +233,7 @@ mod tests {
                 })
                 .collect();
             let schema = parts[0].schema();
-            assert!(is_of_parts(&schema));
+            assert!(is_flat(&schema));
             let mut library = StreamWriter::try_new(Vec::new(), &schema).unwrap();
             library.get_mut().clear();
             library.write(&joined(&schema, &parts).unwrap()).unwrap();

@@ -28,7 +28,6 @@ use parquet::file::writer::SerializedFileWriter;
 use warpath_core::pool;
 
 use super::chunk::{self, Chunk, ChunkEncoder};
-use super::message::is_of_parts;
 
 /// The rows and the bytes in memory at which a row group ends. DuckDB's have about as many rows. They are few
 /// enough for the numbers of distinct values to stay in the cache of a core.
@@ -71,11 +70,6 @@ enum Encoder {
 enum Encoded {
     Chunk(Chunk),
     Library(ArrowColumnChunk),
-}
-
-/// Returns true if all columns are one leaf.
-pub fn is_plain(schema: &SchemaRef) -> bool {
-    !schema.fields().is_empty() && is_of_parts(schema)
 }
 
 impl Encoder {
