@@ -91,10 +91,10 @@ pub mod columns {
     #[cfg(feature = "arrow")]
     pub use warpath_answer::nested::{NestedBatch, NestedSchema, json_text};
     pub use warpath_answer::on_device::ArrowDevice;
-    #[cfg(feature = "parquet")]
-    pub use warpath_answer::parquet::ParquetWriter;
     #[cfg(feature = "arrow")]
     pub use warpath_answer::on_device::{ArrowDeviceArray, DeviceBatch, DeviceValues};
+    #[cfg(feature = "parquet")]
+    pub use warpath_answer::parquet::ParquetWriter;
     #[cfg(feature = "arrow")]
     pub use warpath_exec::device_batches::DeviceBatches;
     #[cfg(feature = "arrow")]
