@@ -14,7 +14,7 @@
 //! does, and reports the error. Both feed a decoder piece by piece: a header, a block, a checksum. Text and
 //! errors therefore depend neither on the number of threads nor on the size of a read.
 //!
-//! A file may have a seek table, in a frame that is skipped ("Zstandard Seekable Format"). It is not used:
+//! A file may have a seek table, in a frame that is skipped ("Zstandard Seekable FrameFormat"). It is not used:
 //! the headers of blocks show the same positions, and are read anyway. A table could be wrong.
 
 mod batches;
@@ -30,8 +30,8 @@ const READ_BYTES: usize = 256 << 10;
 
 /// A format of frames.
 pub(super) trait FrameFormat: Send + Sync + Sized + 'static {
-    /// The position in the data.
-    type Walk: Walk;
+    /// The pieces of a frame after its header.
+    type Body: Body;
     /// Memory that a thread keeps from one batch to the next.
     type State: Default;
 
@@ -56,13 +56,90 @@ pub(super) trait FrameFormat: Send + Sync + Sized + 'static {
 /// are compiled for costs seconds of a build.
 pub(super) type Frames<'a> = Box<dyn BufRead + Send + 'a>;
 
-/// A position in frames, from piece to piece. The default is the beginning of a frame.
-pub(super) trait Walk: Default + Send + 'static {
+/// The frames of a format, apart from those that are skipped. A value is a position in a frame, after its
+/// header.
+pub(super) trait Body: Sized + Send + 'static {
+    /// The first bytes of a frame.
+    const MAGIC: [u8; 4];
+
+    /// The header of the frame at the beginning of `bytes`.
+    ///
+    /// # Errors
+    /// The number of bytes that are needed, if `bytes` are fewer.
+    fn begin(bytes: &[u8]) -> Result<Header<Self>, usize>;
+
     /// The next piece, at the beginning of `bytes`. `NextPiece::Needs` leaves the position as it is.
     fn step(&mut self, bytes: &[u8]) -> NextPiece;
+}
+
+/// The header of a frame.
+pub(super) struct Header<B> {
+    pub len: usize,
+    /// Bytes of text of the frame, if the header says so. Damaged data may say anything.
+    pub text_bytes: Option<u64>,
+    /// The position after the header.
+    pub body: B,
+}
+
+/// A position in frames, from piece to piece.
+pub(super) struct Walk<B> {
+    next: Next<B>,
+    text_bytes: Option<u64>,
+}
+
+/// The next piece.
+enum Next<B> {
+    Header,
+    Body(B),
+    /// Bytes of a frame that is skipped.
+    Skipped(u32),
+}
+
+impl<B: Body> Walk<B> {
+    /// The beginning of a frame.
+    pub fn new() -> Self {
+        Self { next: Next::Header, text_bytes: None }
+    }
 
     /// Bytes of text of the frame, if its header says so. Damaged data may say anything.
-    fn text_bytes(&self) -> Option<u64>;
+    pub fn text_bytes(&self) -> Option<u64> {
+        self.text_bytes
+    }
+
+    /// The next piece, at the beginning of `bytes`. `NextPiece::Needs` leaves the position as it is.
+    pub fn step(&mut self, bytes: &[u8]) -> NextPiece {
+        let step = match &mut self.next {
+            Next::Header => self.header(bytes),
+            Next::Body(body) => body.step(bytes),
+            Next::Skipped(left) => {
+                let (len, rest) = part(*left);
+                *left = rest;
+                NextPiece::Piece { len, is_last: rest == 0 }
+            }
+        };
+        if let NextPiece::Piece { is_last: true, .. } = step {
+            self.next = Next::Header;
+        }
+        step
+    }
+
+    fn header(&mut self, bytes: &[u8]) -> NextPiece {
+        match Beginning::of(bytes, B::MAGIC) {
+            Beginning::Needs(count) => NextPiece::Needs(count),
+            Beginning::Skipped(len) => {
+                (self.text_bytes, self.next) = (Some(0), Next::Skipped(len));
+                NextPiece::Piece { len: 8, is_last: len == 0 }
+            }
+            Beginning::Other if !bytes.starts_with(&B::MAGIC) => NextPiece::Broken,
+            Beginning::Other => match B::begin(bytes) {
+                Err(count) => NextPiece::Needs(count),
+                Ok(Header { len, text_bytes, body }) => {
+                    (self.text_bytes, self.next) = (text_bytes, Next::Body(body));
+                    NextPiece::Piece { len, is_last: false }
+                }
+            },
+        }
+    }
 }
 
 /// The next piece of some data.
@@ -77,7 +154,7 @@ pub(super) enum NextPiece {
 }
 
 /// The beginning of a frame, as far as skipped frames show.
-pub(super) enum Beginning {
+enum Beginning {
     /// At least this many bytes are needed.
     Needs(usize),
     /// A frame that is skipped: a header of eight bytes, and this many bytes more.
@@ -89,7 +166,7 @@ pub(super) enum Beginning {
 impl Beginning {
     /// The beginning of a frame of zstd or LZ4, whose magic number is `own`. Both have the same frames that
     /// are skipped (RFC 8878, section 3.1.2).
-    pub(super) fn of(bytes: &[u8], own: [u8; 4]) -> Self {
+    fn of(bytes: &[u8], own: [u8; 4]) -> Self {
         let known = &bytes[..bytes.len().min(4)];
         let is_skipped = match known {
             [0x50..=0x5f, rest @ ..] => [0x2a, 0x4d, 0x18].starts_with(rest),
@@ -114,7 +191,7 @@ pub(super) fn part(left: u32) -> (usize, u32) {
 
 /// The text of frames, decoded in the thread that reads.
 pub(super) fn sequential<F: FrameFormat>(raw: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    F::reader(Pieces::<_, F::Walk>::new(Window::new(raw)).boxed())
+    F::reader(Pieces::<_, F::Body>::new(Window::new(raw)).boxed())
 }
 
 /// Bytes of which as many as necessary can be looked at.
@@ -236,9 +313,9 @@ impl Ahead for Window {
 /// Decoders decode all that they are given, and lose what they have decoded if they find a fault. With one
 /// piece at a time they lose nothing of the pieces before it. zstd's also decodes a whole frame at once if it
 /// is there, and then reports other faults than otherwise.
-pub(super) struct Pieces<A, W> {
+pub(super) struct Pieces<A, B> {
     ahead: A,
-    walk: W,
+    walk: Walk<B>,
     /// Bytes of the piece that have not been read.
     left: usize,
     /// True if the piece is the last of its frame.
@@ -247,9 +324,9 @@ pub(super) struct Pieces<A, W> {
     is_single: bool,
 }
 
-impl<A: Ahead, W: Walk> Pieces<A, W> {
+impl<A: Ahead, B: Body> Pieces<A, B> {
     pub(super) fn new(ahead: A) -> Self {
-        Self { ahead, walk: W::default(), left: 0, is_last: false, is_single: false }
+        Self { ahead, walk: Walk::new(), left: 0, is_last: false, is_single: false }
     }
 
     /// The pieces of the first frame.
@@ -289,7 +366,7 @@ impl<A: Ahead, W: Walk> Pieces<A, W> {
     }
 }
 
-impl<A: Ahead, W: Walk> BufRead for Pieces<A, W> {
+impl<A: Ahead, B: Body> BufRead for Pieces<A, B> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.left == 0 {
             if self.is_last && self.is_single {
@@ -312,7 +389,7 @@ impl<A: Ahead, W: Walk> BufRead for Pieces<A, W> {
     }
 }
 
-impl<A: Ahead, W: Walk> Read for Pieces<A, W> {
+impl<A: Ahead, B: Body> Read for Pieces<A, B> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             if self.is_last && self.is_single {

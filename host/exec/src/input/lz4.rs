@@ -4,9 +4,8 @@ use std::io::{self, Read};
 
 use lz4_flex::frame::FrameDecoder;
 
-use super::frames::{Beginning, FrameFormat, Frames, NextPiece, Walk, part};
+use super::frames::{Body, FrameFormat, Frames, Header, NextPiece, part};
 
-const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// The most bytes of a block.
 const BLOCK_BYTES: u32 = 4 << 20;
 
@@ -14,7 +13,7 @@ const BLOCK_BYTES: u32 = 4 << 20;
 pub(super) struct Lz4;
 
 impl FrameFormat for Lz4 {
-    type Walk = Lz4Walk;
+    type Body = Lz4Body;
     type State = ();
 
     fn reader(frames: Frames<'static>) -> io::Result<Box<dyn Read + Send>> {
@@ -30,95 +29,49 @@ impl FrameFormat for Lz4 {
     }
 }
 
-/// A position in frames of LZ4.
-#[derive(Debug, Default)]
-pub(super) struct Lz4Walk {
-    next: Next,
-    text_bytes: Option<u64>,
+/// The next piece of a frame.
+pub(super) struct Lz4Body {
+    block_has_checksum: bool,
+    text_has_checksum: bool,
+    /// Bytes of a block that were not passed on; 0 before the size of a block, or the mark of the end.
+    left: u32,
 }
 
-/// The next piece.
-#[derive(Clone, Copy, Debug, Default)]
-enum Next {
-    #[default]
-    Header,
-    /// The size of a block, or the mark of the end.
-    Block(Checksums),
-    /// Bytes of a block.
-    Within(Checksums, u32),
-    /// Bytes of a frame that is skipped.
-    Skipped(u32),
-}
+impl Body for Lz4Body {
+    const MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 
-/// The checksums that a frame has.
-#[derive(Clone, Copy, Debug)]
-struct Checksums {
-    of_block: bool,
-    of_text: bool,
-}
-
-impl Walk for Lz4Walk {
-    fn step(&mut self, bytes: &[u8]) -> NextPiece {
-        match self.next {
-            Next::Header => self.header(bytes),
-            Next::Block(checksums) => {
-                let Some(size) = bytes.first_chunk() else { return NextPiece::Needs(4) };
-                // The highest bit says that the block is not compressed.
-                let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
-                if size > BLOCK_BYTES {
-                    return NextPiece::Broken;
-                }
-                if size == 0 {
-                    self.next = Next::Header;
-                    return NextPiece::Piece { len: 4 + 4 * usize::from(checksums.of_text), is_last: true };
-                }
-                self.next = Next::Within(checksums, size + 4 * u32::from(checksums.of_block));
-                NextPiece::Piece { len: 4, is_last: false }
-            }
-            Next::Within(checksums, left) => {
-                let (len, left) = part(left);
-                self.next = if left > 0 { Next::Within(checksums, left) } else { Next::Block(checksums) };
-                NextPiece::Piece { len, is_last: false }
-            }
-            Next::Skipped(left) => {
-                let (len, left) = part(left);
-                self.next = if left > 0 { Next::Skipped(left) } else { Next::Header };
-                NextPiece::Piece { len, is_last: left == 0 }
-            }
-        }
-    }
-
-    fn text_bytes(&self) -> Option<u64> {
-        self.text_bytes
-    }
-}
-
-impl Lz4Walk {
-    fn header(&mut self, bytes: &[u8]) -> NextPiece {
-        match Beginning::of(bytes, MAGIC) {
-            Beginning::Needs(count) => return NextPiece::Needs(count),
-            Beginning::Skipped(len) => {
-                self.text_bytes = Some(0);
-                self.next = if len > 0 { Next::Skipped(len) } else { Next::Header };
-                return NextPiece::Piece { len: 8, is_last: len == 0 };
-            }
-            Beginning::Other if !bytes.starts_with(&MAGIC) => return NextPiece::Broken,
-            Beginning::Other => {}
-        }
-        let Some(flags) = bytes.get(4) else { return NextPiece::Needs(5) };
+    fn begin(bytes: &[u8]) -> Result<Header<Self>, usize> {
+        let flags = bytes.get(4).ok_or(5_usize)?;
         let has = |bit: u8| flags >> bit & 1 != 0;
         let (has_size, has_dictionary) = (has(3), has(0));
         // The magic number, flags, the size of blocks, the size of the text, a dictionary and a checksum.
         let len = 7 + 8 * usize::from(has_size) + 4 * usize::from(has_dictionary);
-        self.text_bytes = None;
-        if has_size {
-            let Some(said) = bytes.get(6..).and_then(|rest| rest.first_chunk()) else {
-                return NextPiece::Needs(len);
-            };
-            self.text_bytes = Some(u64::from_le_bytes(*said));
+        let text_bytes = match bytes.get(6..).and_then(|rest| rest.first_chunk()) {
+            _ if !has_size => None,
+            Some(size) => Some(u64::from_le_bytes(*size)),
+            None => return Err(len),
+        };
+        let body = Self { block_has_checksum: has(4), text_has_checksum: has(2), left: 0 };
+        Ok(Header { len, text_bytes, body })
+    }
+
+    fn step(&mut self, bytes: &[u8]) -> NextPiece {
+        if self.left > 0 {
+            let (len, left) = part(self.left);
+            self.left = left;
+            return NextPiece::Piece { len, is_last: false };
         }
-        self.next = Next::Block(Checksums { of_block: has(4), of_text: has(2) });
-        NextPiece::Piece { len, is_last: false }
+        let Some(size) = bytes.first_chunk() else { return NextPiece::Needs(4) };
+        // The highest bit says that the block is not compressed.
+        let size = u32::from_le_bytes(*size) & 0x7fff_ffff;
+        if size > BLOCK_BYTES {
+            return NextPiece::Broken;
+        }
+        if size == 0 {
+            return NextPiece::Piece { len: 4 + 4 * usize::from(self.text_has_checksum), is_last: true };
+        }
+        self.left = size + 4 * u32::from(self.block_has_checksum);
+        NextPiece::Piece { len: 4, is_last: false }
     }
 }
 

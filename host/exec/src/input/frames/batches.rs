@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
 
-use super::{Ahead, FrameFormat, NextPiece, Pieces, Walk, Window, sequential};
+use super::{Ahead, Body, FrameFormat, NextPiece, Pieces, Walk, Window, sequential};
 
 /// Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -87,11 +87,11 @@ impl<F: FrameFormat> ParallelFrames<F> {
         let Sizes { frame: [longest, _], first, .. } = self.sizes;
         // The frame that follows one of usual length is probably of usual length, too.
         let longest = if lent.data.passed <= longest { longest } else { first.min(longest) };
-        Ok(match lent.data.next::<F::Walk>(self.sizes, longest, Vec::new) {
+        Ok(match lent.data.next::<F::Body>(self.sizes, longest, Vec::new) {
             Next::End => State::Ended,
             Next::Single => {
                 lent.data.passed = 0;
-                State::Single(F::reader(Pieces::<_, F::Walk>::of_one(lent).boxed())?)
+                State::Single(F::reader(Pieces::<_, F::Body>::of_one(lent).boxed())?)
             }
             Next::Batch(batch) if lent.data.window.is_at_end() => State::Single(batch.reader::<F>()?),
             Next::Batch(batch) => {
@@ -251,11 +251,11 @@ impl Default for FrameData {
 impl FrameData {
     /// Finds the next batch, and takes it out. A frame whose header does not say the size of its text has at
     /// most `longest` bytes. `room` returns memory for the bytes after the batch.
-    fn next<W: Walk>(&mut self, sizes: Sizes, longest: usize, room: impl FnOnce() -> Vec<u8>) -> Next {
+    fn next<B: Body>(&mut self, sizes: Sizes, longest: usize, room: impl FnOnce() -> Vec<u8>) -> Next {
         if let Some(batch) = self.first.take() {
             return Next::Batch(batch);
         }
-        let mut walk = W::default();
+        let mut walk = Walk::<B>::new();
         // The ends of the last piece and of the last frame, and the text of the frames.
         let (mut at, mut end, mut text) = (0, 0, 0);
         let mut needs = 1;
@@ -345,7 +345,7 @@ impl<F: FrameFormat> Work for Decoding<F> {
 
     fn next(&self, source: &mut Lent, _: &Stop) -> Option<FrameBatch> {
         let room = || self.spare().frames.pop().unwrap_or_default();
-        match source.data.next::<F::Walk>(self.sizes, self.sizes.frame[0], room) {
+        match source.data.next::<F::Body>(self.sizes, self.sizes.frame[0], room) {
             Next::Batch(batch) => Some(batch),
             Next::Single | Next::End => None,
         }
@@ -359,7 +359,7 @@ impl<F: FrameFormat> Work for Decoding<F> {
         let most = self.sizes.batch[1] + self.sizes.frame[1];
         let mut text = self.spare().texts.pop().unwrap_or_default();
         let mut end = 0;
-        let frames = Pieces::<_, F::Walk>::new(&batch.bytes[batch.range.clone()]).boxed();
+        let frames = Pieces::<_, F::Body>::new(&batch.bytes[batch.range.clone()]).boxed();
         let read = F::read(state, frames, &mut |reader| {
             loop {
                 if end == text.len() {

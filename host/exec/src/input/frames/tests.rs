@@ -10,7 +10,7 @@ use zstd::stream::write::Encoder;
 
 use super::batches::Sizes;
 use super::*;
-use crate::input::zstd::{Zstd, ZstdWalk};
+use crate::input::zstd::{Zstd, ZstdBody};
 
 /// The text before the end or the error, and the error.
 type Outcome = (Vec<u8>, Option<(io::ErrorKind, String)>);
@@ -329,7 +329,7 @@ fn a_frame_that_is_there_is_decoded() {
 
 #[test]
 fn headers_say_where_pieces_end() {
-    let mut walk = ZstdWalk::default();
+    let mut walk = Walk::<ZstdBody>::new();
     let bytes = b"\x28\xb5\x2f\xfd\x64\x05\x01";
     for (known, needs) in [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (6, 7)] {
         assert_eq!(walk.step(&bytes[..known]), NextPiece::Needs(needs));
