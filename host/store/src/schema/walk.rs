@@ -216,25 +216,6 @@ impl Records<'_> {
             let byte = *text.get(begin)?;
             let position = Position { text: options.text, line: walked.lines, offset: begin as u64 };
             match byte {
-                b'"' => {
-                    let end = token_end(text, next);
-                    if text[end - 1] != b'"' {
-                        return None;
-                    }
-                    if ADD {
-                        let inside = &text[begin + 1..end - 1];
-                        let node = &mut tree.nodes[node as usize];
-                        node.count(JsonType::String, position, || Excerpt::of(&text[begin..end]));
-                        if has_backslash(simd, text, begin + 1, end - 1) {
-                            decoded.clear();
-                            decode(inside, Malformed::Order, decoded);
-                            node.add_string(decoded, prefix_of(decoded));
-                        } else {
-                            node.add_string(inside, prefix_at(text, begin + 1, end - 1));
-                        }
-                    }
-                    t += 1;
-                }
                 b'{' => {
                     if ADD {
                         tree.nodes[node as usize].count(JsonType::Object, position, Excerpt::default);
@@ -272,26 +253,9 @@ impl Records<'_> {
                     }
                     t += 1;
                 }
-                b'-' | b'0'..=b'9' => {
-                    let end = token_end(text, next);
-                    let number = Number::read(text, begin, end)?;
-                    if ADD {
-                        add_number(&mut tree.nodes[node as usize], number, &text[begin..end], position);
-                    }
-                    t += 1;
-                }
                 _ => {
-                    let end = token_end(text, next);
-                    let kind = match &text[begin..end] {
-                        b"null" => JsonType::Null,
-                        b"true" | b"false" => JsonType::Bool,
-                        _ => return None,
-                    };
-                    if ADD {
-                        let node = &mut tree.nodes[node as usize];
-                        node.count(kind, position, || Excerpt::of(&text[begin..end]));
-                        node.trues += u64::from(byte == b't');
-                    }
+                    let bounds = (begin, token_end(text, next));
+                    scalar::<S, ADD>(simd, tree, text, bounds, (node, position), decoded)?;
                     t += 1;
                 }
             }
@@ -325,6 +289,56 @@ impl Records<'_> {
             }
         }
     }
+}
+
+/// Reads a string, a number or a word, which begins and ends at `begin` and `end`.
+#[inline(always)]
+fn scalar<S: Simd, const ADD: bool>(
+    simd: S,
+    tree: &mut SchemaTree,
+    text: &[u8],
+    (begin, end): (usize, usize),
+    (node, position): (NodeId, Position),
+    decoded: &mut Vec<u8>,
+) -> Option<()> {
+    let token = &text[begin..end];
+    match text[begin] {
+        b'"' => {
+            if text[end - 1] != b'"' {
+                return None;
+            }
+            if ADD {
+                let node = &mut tree.nodes[node as usize];
+                node.count(JsonType::String, position, || Excerpt::of(token));
+                if has_backslash(simd, text, begin + 1, end - 1) {
+                    decoded.clear();
+                    decode(&text[begin + 1..end - 1], Malformed::Order, decoded);
+                    node.add_string(decoded, prefix_of(decoded));
+                } else {
+                    node.add_string(&text[begin + 1..end - 1], prefix_at(text, begin + 1, end - 1));
+                }
+            }
+        }
+        b'-' | b'0'..=b'9' => {
+            let number = Number::read(text, begin, end)?;
+            if ADD {
+                add_number(&mut tree.nodes[node as usize], number, token, position);
+            }
+        }
+        _ => {
+            let kind = match token {
+                b"null" => JsonType::Null,
+                b"true" | b"false" => JsonType::Bool,
+                _ => return None,
+            };
+            if ADD {
+                let node = &mut tree.nodes[node as usize];
+                node.count(kind, position, || Excerpt::of(token));
+                node.trues += u64::from(token == b"true");
+            }
+        }
+    }
+    Some(())
 }
 
 /// Reads the name at token `t` and the colon. Returns the token of the value, and the node of the member.
