@@ -29,7 +29,7 @@ use warpath::bitmap::{
 use warpath::{DeviceChoice, Engine, Error, OnError};
 use warpath_core::wah::WahBuf;
 use warpath_device::Pipeline;
-use warpath_exec::bitmap::build::{bitmaps_of, build_column, build_ndjson, build_table};
+use warpath_exec::bitmap::build::{BitmapMaker, bitmaps_of, build_column, build_table};
 use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 use warpath_store::bitmap::value::{Cell, ColumnValues};
 use warpath_store::bitmap::{BuiltColumn, StoredValues};

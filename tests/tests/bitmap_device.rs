@@ -10,9 +10,7 @@ use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, ColumnSpec, Plan, build}
 use warpath::{DeviceChoice, Engine, Error};
 use warpath_core::wah::Bitmap;
 use warpath_device::{BitmapStage, Pipeline};
-use warpath_exec::bitmap::build::{
-    BitmapMaker, bitmaps_of, build_column, build_column_by, build_ndjson, build_table, build_table_by,
-};
+use warpath_exec::bitmap::build::{BitmapMaker, bitmaps_of, build_column, build_column_by, build_table};
 use warpath_store::bitmap::value::ColumnValues;
 use warpath_tests::bitmaps::index::{check_answer, check_maker, check_makers, check_questions, index};
 use warpath_tests::emulated::Emulated;
@@ -125,11 +123,11 @@ fn an_engine_of_a_device_builds_with_it() {
     let path = ndjson(folder.path());
     let specs = [ColumnSpec::new("n", "$.n"), ColumnSpec::new("lang", "$.lang")];
     let cpu = Engine::builder().device(DeviceChoice::Cpu).build().unwrap();
-    let want = build_ndjson(&cpu, &path, &specs).unwrap();
+    let want = build(&cpu, &path, &specs).unwrap();
     let device = Emulated::default();
     let pipeline = Arc::new(Pipeline::new(device.clone()).unwrap());
     let engine = Engine::builder().backend(pipeline).build().unwrap();
-    assert_eq!(build_ndjson(&engine, &path, &specs).unwrap(), want);
+    assert_eq!(build(&engine, &path, &specs).unwrap(), want);
     assert_eq!(groups(&device), 2);
 
     let table = folder.path().join("table.arrow");
@@ -144,11 +142,11 @@ fn an_engine_of_a_device_builds_with_it() {
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     let specs = [ColumnSpec::new("n", "n"), ColumnSpec::new("s", "s")];
-    let want = build_table(&table, &specs).unwrap();
+    let want = build_table(&mut BitmapMaker::cpu(), &table, &specs).unwrap();
     assert_eq!(build(&engine, &table, &specs).unwrap().0, want);
     assert_eq!(groups(&device), 2);
     let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(device.clone())));
-    assert_eq!(build_table_by(&mut maker, &table, &specs).unwrap(), want);
+    assert_eq!(build_table(&mut maker, &table, &specs).unwrap(), want);
     assert_eq!(groups(&device), 2);
     assert_eq!(build(&cpu, &table, &specs).unwrap().0, want);
     assert_eq!(groups(&device), 0);

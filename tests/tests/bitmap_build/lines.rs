@@ -192,12 +192,12 @@ proptest! {
         let (files, text) = (Files::new(), ndjson(&lines));
         let path = files.write("lines", &text);
         let specs = specs_of_all_kinds(&spec(bins));
-        let (built, left_out) = build_ndjson(&cpu(OnError::Skip), &path, &specs).unwrap();
+        let (built, left_out) = build(&cpu(OnError::Skip), &path, &specs).unwrap();
         check_lines(&built, &left_out, &lines, &text, &KINDS);
         // However it is read, the same comes of it.
         let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip);
         let engine = engine.partition_size(partition_size).workers(workers).build().unwrap();
-        prop_assert_eq!(&build_ndjson(&engine, &path, &specs).unwrap(), &(built.clone(), left_out.clone()));
+        prop_assert_eq!(&build(&engine, &path, &specs).unwrap(), &(built.clone(), left_out.clone()));
         let other = |(other, other_left_out): (Built, LeftOut), name: &str| {
             assert_eq!(other.columns, built.columns, "{name}");
             assert_eq!((other.rows, &other.records, other.lines.len()), (built.rows, &built.records, 0), "{name}");
@@ -206,7 +206,7 @@ proptest! {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(text.as_bytes()).unwrap();
         let path = files.write("lines.gz", gzip.finish().unwrap());
-        other(build_ndjson(&engine, &path, &specs).unwrap(), "gzip");
+        other(build(&engine, &path, &specs).unwrap(), "gzip");
         let path = files.write("lines.zst", zstd::encode_all(text.as_bytes(), 1).unwrap());
         other(build(&engine, &path, &specs).unwrap(), "zstd");
     }
@@ -229,11 +229,11 @@ fn a_device_gives_the_same() {
     let text = ndjson(&lines);
     let path = files.write("lines", &text);
     let specs = specs_of_all_kinds(&spec("lloyd:5"));
-    let (built, left_out) = build_ndjson(&cpu(OnError::Skip), &path, &specs).unwrap();
+    let (built, left_out) = build(&cpu(OnError::Skip), &path, &specs).unwrap();
     check_lines(&built, &left_out, &lines, &text, &KINDS);
     for partition_size in [1 << 20, 700] {
         let engine = emulated(OnError::Skip, partition_size);
-        assert_eq!(build_ndjson(&engine, &path, &specs).unwrap(), (built.clone(), left_out.clone()));
+        assert_eq!(build(&engine, &path, &specs).unwrap(), (built.clone(), left_out.clone()));
     }
 }
 
@@ -248,7 +248,7 @@ fn several_columns_of_one_pass() {
         ColumnSpec::new("second tag", "$.user.tags[1]"),
         ColumnSpec::new("id again", "$.id").with_kind(Kind::Int),
     ];
-    let (built, _) = build_ndjson(&cpu(OnError::Fail), &path, &specs).unwrap();
+    let (built, _) = build(&cpu(OnError::Fail), &path, &specs).unwrap();
     let text = |text: &str| Row::Value(Scalar::Text(text.into()));
     check(&built.columns[0], &floats(&[1.0, 2.5]));
     check(&built.columns[1], &[text("a"), text("b")]);
@@ -266,7 +266,7 @@ fn integers_past_2_to_the_53_are_exact() {
     let path = files
         .write("lines", "{\"n\":9007199254740993}\n{\"n\":9007199254740992}\n{\"n\":9223372036854775807}\n");
     let specs = [ColumnSpec::new("n", "$.n").with_bins(spec("distinct"))];
-    let (built, _) = build_ndjson(&cpu(OnError::Fail), &path, &specs).unwrap();
+    let (built, _) = build(&cpu(OnError::Fail), &path, &specs).unwrap();
     check(&built.columns[0], &ints(&[(1 << 53) + 1, 1 << 53, i64::MAX]));
     assert_eq!(built.columns[0].column.bins.len(), 3);
 }
@@ -303,7 +303,7 @@ fn only_numbers_that_are_integers_are_integers() {
         NUMBERS.map(|(_, value, _)| value.map_or(Row::Other, |value| Row::Value(Scalar::Int(value))));
     let is_float = NUMBERS.map(|(.., value)| Row::Value(Scalar::Float(value)));
     for engine in [cpu(OnError::Fail), emulated(OnError::Fail, 1 << 20)] {
-        let (built, _) = build_ndjson(&engine, &path, &specs).unwrap();
+        let (built, _) = build(&engine, &path, &specs).unwrap();
         check(&built.columns[0], &is_int);
         check(&built.columns[1], &is_float);
         // One that is none makes a column of doubles.
@@ -330,7 +330,7 @@ fn only_numbers_that_are_integers_are_integers() {
     }
     // One beyond the range of doubles makes one, too.
     let path = files.write("lines", "{\"n\":1}\n{\"n\":1e999}\n");
-    let (built, _) = build_ndjson(&cpu(OnError::Fail), &path, &specs[2..]).unwrap();
+    let (built, _) = build(&cpu(OnError::Fail), &path, &specs[2..]).unwrap();
     check(&built.columns[0], &floats(&[1.0, f64::INFINITY]));
 }
 
@@ -338,7 +338,7 @@ fn only_numbers_that_are_integers_are_integers() {
 fn files_without_lines_records_or_values() {
     let files = Files::new();
     let specs = [ColumnSpec::new("n", "$.n")];
-    let of = |text: &[u8]| build_ndjson(&cpu(OnError::Fail), &files.write("lines", text), &specs).unwrap().0;
+    let of = |text: &[u8]| build(&cpu(OnError::Fail), &files.write("lines", text), &specs).unwrap().0;
     for (text, rows, lines) in [
         (&b""[..], 0, vec![0]),
         (b"\xef\xbb\xbf", 0, vec![3]),
@@ -363,40 +363,34 @@ fn what_cannot_be_built_of_lines_is_told() {
     let (skip, fail) = (cpu(OnError::Skip), cpu(OnError::Fail));
     let column = |source: &str| [ColumnSpec::new("n", source)];
     let name = path.display();
-    let error = build_ndjson(&fail, &path, &column("$.n")).unwrap_err();
+    let error = build(&fail, &path, &column("$.n")).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("{name}:2:8: closing bracket does not match the opening one"),
         "{error:?}"
     );
-    let (built, left_out) = build_ndjson(&skip, &path, &column("$.n")).unwrap();
+    let (built, left_out) = build(&skip, &path, &column("$.n")).unwrap();
     check(&built.columns[0], &[Row::Value(Scalar::Int(1)), Row::Missing]);
     assert_eq!((built.rows, left_out.count), (2, 1));
     assert_eq!(left_out.first.map(|first| (first.line, first.byte)), Some((2, 8)));
     assert_eq!(
-        said(build_ndjson(&skip, &path, &column("$.n[*]"))),
+        said(build(&skip, &path, &column("$.n[*]"))),
         "column `n`: `$.n[*]` may find several values of a record, and a column has one; a path of names and single indexes \
          finds one at most"
     );
-    assert!(matches!(build_ndjson(&skip, &path, &column("n")), Err(Error::Query(_))));
-    assert_eq!(said(build_ndjson(&skip, &path, &[])), "a bitmap index has at least one column");
+    assert!(matches!(build(&skip, &path, &column("n")), Err(Error::Query(_))));
+    assert_eq!(said(build(&skip, &path, &[])), "a bitmap index has at least one column");
     let twice = [ColumnSpec::new("n", "$.n"), ColumnSpec::new("n", "$.m")];
-    assert_eq!(said(build_ndjson(&skip, &path, &twice)), "two columns have the name `n`");
-    assert_eq!(
-        said(build_ndjson(&skip, &path, &[ColumnSpec::new("", "$.n")])),
-        "the column of `$.n` has no name"
-    );
+    assert_eq!(said(build(&skip, &path, &twice)), "two columns have the name `n`");
+    assert_eq!(said(build(&skip, &path, &[ColumnSpec::new("", "$.n")])), "the column of `$.n` has no name");
     let lloyd = [ColumnSpec::new("s", "$.n").with_kind(Kind::Text).with_bins(spec("lloyd:2"))];
-    assert!(
-        said(build_ndjson(&skip, &path, &lloyd))
-            .starts_with("column `s`: `lloyd:2` cuts numbers and instants")
-    );
+    assert!(said(build(&skip, &path, &lloyd)).starts_with("column `s`: `lloyd:2` cuts numbers and instants"));
     let folder = files.0.path();
-    assert!(said(build_ndjson(&skip, folder, &column("$.n"))).ends_with(": is a directory"));
+    assert!(said(build(&skip, folder, &column("$.n"))).ends_with(": is a directory"));
     assert!(said(build(&skip, &folder.join("none"), &column("$.n"))).contains("No such file"));
     let documents = Engine::builder().format(warpath_exec::document::Format::Json).build().unwrap();
     assert_eq!(
-        said(build_ndjson(&documents, &path, &column("$.n"))),
+        said(build(&documents, &path, &column("$.n"))),
         "a bitmap index requires NDJSON input; this input is one JSON document"
     );
     // A truncated file is reported, and so is a fault before the end.
@@ -404,5 +398,5 @@ fn what_cannot_be_built_of_lines_is_told() {
     gzip.write_all("{\"n\":1}\n".repeat(100_000).as_bytes()).unwrap();
     let bytes = gzip.finish().unwrap();
     let path = files.write("cut.gz", &bytes[..bytes.len() - 20]);
-    assert!(said(build_ndjson(&skip, &path, &column("$.n"))).contains("gzip data is damaged or ends early"));
+    assert!(said(build(&skip, &path, &column("$.n"))).contains("gzip data is damaged or ends early"));
 }

@@ -254,7 +254,7 @@ fn files_of_tables_are_known_by_their_bytes() {
         for len in [8, bytes.len() / 2, bytes.len() - 9] {
             let cut = files.write("cut", &bytes[..len]);
             if !path.ends_with("stream") {
-                let error = said(build_table(&cut, &specs));
+                let error = said(build(&engine, &cut, &specs));
                 assert!(error.starts_with(&format!("{}: ", cut.display())), "{}: {error}", path.display());
             }
         }
@@ -262,5 +262,8 @@ fn files_of_tables_are_known_by_their_bytes() {
         assert!(unknown.ends_with(": has no column `x`; it has `unused`, `s`, `n`"), "{unknown}");
     }
     let lines = files.write("lines", "{}\n");
-    assert!(said(build_table(&lines, &specs)).ends_with(": is not a Parquet or Arrow table"));
+    assert!(
+        said(build_table(&mut BitmapMaker::cpu(), &lines, &specs))
+            .ends_with(": is not a Parquet or Arrow table")
+    );
 }

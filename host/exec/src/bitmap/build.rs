@@ -52,11 +52,10 @@ use crate::input::PlainFile;
 use crate::table::TableForm;
 
 pub use matches::{DocumentsLeftOut, build_matches};
-pub use ndjson::{build_ndjson, build_ndjson_by};
+#[cfg(feature = "arrow-ipc")]
+pub use table::build_table;
 #[cfg(feature = "arrow")]
 pub use table::{build_arrow, build_arrow_by};
-#[cfg(feature = "arrow-ipc")]
-pub use table::{build_table, build_table_by};
 pub use warpath_cpu::bitmap::maker::{BitmapMaker, Made};
 use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
@@ -184,33 +183,25 @@ pub struct LeftOut {
 /// ```
 ///
 /// # Errors
-/// The errors of [`build_ndjson`] and of `build_table`. [`InputError::NotBuilt`] for a table that this build
-/// of Warpath does not read.
+/// * [`Error::Query`] for a source that is not a JSONPath. For a table, [`Error::Usage`] for a column that
+///   the table does not have.
+/// * [`Error::Usage`] for a path that may find several values of a record, and for equal names. Also for
+///   values that cannot be cut as wanted, and for an engine of documents.
+/// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
+///   [`InputError::NotBuilt`] for a table that this build of Warpath does not read.
+/// * [`Error::Device`] if a device fails, or has not enough memory.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
-    build_by(&mut bitmap_maker(engine, path)?, engine, path, specs)
-}
-
-/// Builds columns of a file, with bitmaps by the given maker.
-///
-/// # Errors
-/// The errors of [`build`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
-pub fn build_by(
-    maker: &mut BitmapMaker,
-    engine: &Engine,
-    path: &Path,
-    specs: &[ColumnSpec],
-) -> Result<(Built, LeftOut), Error> {
-    build_watched(maker, engine, path, specs, Arc::new(|_| {}))
+    build_watched(&mut bitmap_maker(engine, path)?, engine, path, specs, Arc::new(|_| {}))
 }
 
 /// A function that is called now and then with the bytes of text that have been read.
 pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// Builds columns of a file, as [`build_by`] does. Calls `watch` as the lines of a file are read. The cells
-/// of a table are read without it.
+/// Builds columns of a file, as [`build`] does, with bitmaps by the given maker. Calls `watch` as the lines
+/// of a file are read. The cells of a table are read without it.
 ///
 /// # Errors
-/// The errors of [`build_by`].
+/// The errors of [`build`].
 pub fn build_watched(
     maker: &mut BitmapMaker,
     engine: &Engine,
@@ -220,9 +211,9 @@ pub fn build_watched(
 ) -> Result<(Built, LeftOut), Error> {
     let opened = Opened::new(path)?;
     match opened.table()? {
-        None => ndjson::build_ndjson_watched(maker, engine, path, specs, watch),
+        None => ndjson::build_ndjson(maker, engine, path, specs, watch),
         #[cfg(feature = "arrow-ipc")]
-        Some(_) => Ok((build_table_by(maker, path, specs)?, LeftOut::default())),
+        Some(_) => Ok((build_table(maker, path, specs)?, LeftOut::default())),
         #[cfg(not(feature = "arrow-ipc"))]
         Some(table) => Err(table.not_built(&opened.name).into()),
     }

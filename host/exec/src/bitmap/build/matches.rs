@@ -29,7 +29,7 @@ pub struct DocumentsLeftOut {
 /// predicate `only` is not true matches nothing.
 ///
 /// If the documents are the lines of one file, the index has the offsets of lines, as with
-/// [`build_ndjson`](super::build_ndjson). Rows of several inputs follow each other.
+/// [`build`](super::build). Rows of several inputs follow each other.
 ///
 /// # Errors
 /// * The errors of the inputs.

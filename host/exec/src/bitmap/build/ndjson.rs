@@ -25,7 +25,7 @@ pub(super) const LINES: u64 = 64;
 /// queries evaluates it. The match of a path is the value of the line's row. Without a match, or if the line
 /// is not a record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
 ///
-/// The same backend makes the bitmaps ([`bitmap_maker`](super::bitmap_maker)).
+/// `maker` makes the bitmaps. `watch` is called with the bytes of text that have been read.
 ///
 /// Returns also the malformed records that were left out, if the engine [skips](crate::engine::OnError::Skip)
 /// them. [`Built::lines`] has offsets only for plain and packed files; they are offsets in the text.
@@ -36,25 +36,7 @@ pub(super) const LINES: u64 = 64;
 ///   values that cannot be cut as wanted, and for an engine of documents.
 /// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
 /// * [`Error::Device`].
-pub fn build_ndjson(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
-    build_ndjson_by(&mut engine.bitmap_maker_for(path)?, engine, path, specs)
-}
-
-/// Builds columns of the lines of a file, with bitmaps by the given maker.
-///
-/// # Errors
-/// The errors of [`build_ndjson`]. [`Error::Device`] if the maker's device fails, or has not enough memory.
-pub fn build_ndjson_by(
-    maker: &mut BitmapMaker,
-    engine: &Engine,
-    path: &Path,
-    specs: &[ColumnSpec],
-) -> Result<(Built, LeftOut), Error> {
-    build_ndjson_watched(maker, engine, path, specs, Arc::new(|_| {}))
-}
-
-/// Builds columns of the lines of a file. Calls `watch` with the bytes of text that have been read.
-pub(super) fn build_ndjson_watched(
+pub(super) fn build_ndjson(
     maker: &mut BitmapMaker,
     engine: &Engine,
     path: &Path,

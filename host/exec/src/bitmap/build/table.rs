@@ -208,7 +208,7 @@ fn cells(array: &dyn Array) -> Option<Cells<'_>> {
 }
 
 #[cfg(feature = "arrow-ipc")]
-pub use file::{build_table, build_table_by};
+pub use file::build_table;
 
 /// Files of tables.
 #[cfg(feature = "arrow-ipc")]
@@ -225,26 +225,14 @@ mod file {
     use crate::table;
 
     /// Builds columns of a file that is a table: a Parquet file, an Arrow file or an Arrow stream, recognised
-    /// by its first bytes. Only the columns of `specs` are read.
+    /// by its first bytes. Only the columns of `specs` are read. `maker` makes the bitmaps.
     ///
     /// # Errors
     /// * The errors of [`build_arrow`](super::build_arrow), and those of the file.
     /// * [`Error::Usage`] for a file that is not a table. [`InputError::NotBuilt`] for a Parquet file, if the
     ///   feature `parquet` is off.
-    pub fn build_table(path: &Path, specs: &[ColumnSpec]) -> Result<Built, Error> {
-        build_table_by(&mut BitmapMaker::cpu(), path, specs)
-    }
-
-    /// Builds columns of a file that is a table, with bitmaps by the given maker.
-    ///
-    /// # Errors
-    /// The errors of [`build_table`]. [`Error::Device`] if the maker's device fails, or has not enough
-    /// memory.
-    pub fn build_table_by(
-        maker: &mut BitmapMaker,
-        path: &Path,
-        specs: &[ColumnSpec],
-    ) -> Result<Built, Error> {
+    /// * [`Error::Device`] if the maker's device fails, or has not enough memory.
+    pub fn build_table(maker: &mut BitmapMaker, path: &Path, specs: &[ColumnSpec]) -> Result<Built, Error> {
         let opened = Opened::new(path)?;
         let Some(form) = opened.table()? else {
             return Err(Error::Usage(format!("{}: is not a Parquet or Arrow table", opened.name)));
