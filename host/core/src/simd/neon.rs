@@ -3,10 +3,9 @@
 use core::arch::aarch64::*;
 
 use warpath_shared::index::class::Classes;
-use warpath_shared::index::string::prefix_xor;
 use warpath_shared::units::WORD_BYTES;
 
-use super::operations::{Simd, Work, gather_each, matches_each, outline_each, scatter_each};
+use super::operations::{Simd, Work, outline_each};
 use super::outline::{Outline, Stretch};
 
 #[inline(never)]
@@ -149,24 +148,5 @@ unsafe impl Simd for Neon {
         unsafe { may_matter(word) }
     }
 
-    #[inline(always)]
-    fn prefix_xor(self, bits: u64) -> u64 {
-        // The carry-less product is an extension that some processors with NEON lack.
-        prefix_xor(bits)
-    }
-
-    #[inline(always)]
-    fn gather(self, bits: u64, mask: u64) -> u64 {
-        gather_each(bits, mask)
-    }
-
-    #[inline(always)]
-    fn scatter(self, bits: u64, mask: u64) -> u64 {
-        scatter_each(bits, mask)
-    }
-
-    #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
-        matches_each(word, hidden, words, masks)
-    }
+    // `prefix_xor` is the portable one: the carry-less product is an extension that some processors lack.
 }

@@ -26,15 +26,42 @@ pub unsafe trait Simd: Copy {
     /// The positions of brackets and bytes below 0x20 in a word, and possibly of other bytes.
     fn may_matter(self, word: &[u8; WORD_BYTES]) -> u64;
     /// Bit *i* of the result is the exclusive or of bits 0 to *i*.
-    fn prefix_xor(self, bits: u64) -> u64;
+    #[inline(always)]
+    fn prefix_xor(self, bits: u64) -> u64 {
+        prefix_xor(bits)
+    }
     /// The bits of `bits` at the positions of `mask`, side by side from bit 0.
-    fn gather(self, bits: u64, mask: u64) -> u64;
+    #[inline(always)]
+    fn gather(self, bits: u64, mut mask: u64) -> u64 {
+        let (mut gathered, mut to) = (0, 0);
+        while mask != 0 {
+            gathered |= (bits >> mask.trailing_zeros() & 1) << to;
+            to += 1;
+            mask &= mask - 1;
+        }
+        gathered
+    }
     /// The lowest bits of `bits`, from bit 0 on, moved to the positions of `mask`. This is the inverse of
     /// [`gather`](Self::gather).
-    fn scatter(self, bits: u64, mask: u64) -> u64;
+    #[inline(always)]
+    fn scatter(self, mut bits: u64, mut mask: u64) -> u64 {
+        let mut scattered = 0;
+        while mask != 0 {
+            scattered |= (bits & 1) << mask.trailing_zeros();
+            bits >>= 1;
+            mask &= mask - 1;
+        }
+        scattered
+    }
     /// Compares `word` with four words, each under its mask. Bit *i* is set if word *i* is equal in the bits
     /// of its mask, and its mask contains no bit of `hidden`.
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8;
+    #[inline(always)]
+    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
+        let each = words.iter().zip(masks).enumerate();
+        each.fold(0, |found, (at, (other, mask))| {
+            found | u8::from(((word ^ other) | hidden) & mask == 0) << at
+        })
+    }
     /// Does work in a function of its own. What is inlined into several callers is compiled for each of them
     /// and for each instruction set, which takes seconds of a build.
     fn apart<W: Work>(self, work: W) -> W::Output;
@@ -210,55 +237,4 @@ unsafe impl Simd for Portable {
         let c = self.classify(word);
         c.open | c.close | c.newline | c.control
     }
-
-    #[inline(always)]
-    fn prefix_xor(self, bits: u64) -> u64 {
-        prefix_xor(bits)
-    }
-
-    #[inline(always)]
-    fn gather(self, bits: u64, mask: u64) -> u64 {
-        gather_each(bits, mask)
-    }
-
-    #[inline(always)]
-    fn scatter(self, bits: u64, mask: u64) -> u64 {
-        scatter_each(bits, mask)
-    }
-
-    #[inline(always)]
-    fn matches(self, word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
-        matches_each(word, hidden, words, masks)
-    }
-}
-
-/// [`Simd::gather`], one bit after the other.
-#[inline(always)]
-pub(super) fn gather_each(bits: u64, mut mask: u64) -> u64 {
-    let (mut gathered, mut to) = (0, 0);
-    while mask != 0 {
-        gathered |= (bits >> mask.trailing_zeros() & 1) << to;
-        to += 1;
-        mask &= mask - 1;
-    }
-    gathered
-}
-
-/// [`Simd::matches`], one word after the other.
-#[inline(always)]
-pub(super) fn matches_each(word: u64, hidden: u64, words: &[u64; 4], masks: &[u64; 4]) -> u8 {
-    let each = words.iter().zip(masks).enumerate();
-    each.fold(0, |found, (at, (other, mask))| found | u8::from(((word ^ other) | hidden) & mask == 0) << at)
-}
-
-/// [`Simd::scatter`], one bit after the other.
-#[inline(always)]
-pub(super) fn scatter_each(mut bits: u64, mut mask: u64) -> u64 {
-    let mut scattered = 0;
-    while mask != 0 {
-        scattered |= (bits & 1) << mask.trailing_zeros();
-        bits >>= 1;
-        mask &= mask - 1;
-    }
-    scattered
 }
