@@ -66,35 +66,30 @@ pub enum OnError {
 #[derive(Clone)]
 pub struct Engine {
     backend: Backends,
+    settings: Settings,
+}
+
+/// The settings of runs. `None` leaves a number to the backend.
+#[derive(Clone, Default)]
+struct Settings {
     partition_size: Option<usize>,
     workers: Option<usize>,
     in_caller: bool,
     on_error: OnError,
     strict: bool,
     format: Format,
-    max_latency: Duration,
+    max_latency: Option<Duration>,
     limits: RunLimits,
     ignores_indexes: bool,
 }
 
+/// Backends, each with the buffers that its partitions are read into. The buffers are kept from input to
+/// input.
 #[derive(Clone)]
 enum Backends {
-    One(Ready),
+    One(Arc<Buffers>),
     /// The CPU, or a device that is opened when an input wants it.
-    Auto(Ready, Arc<Mutex<FirstDevice>>),
-}
-
-/// A backend with the buffers that its partitions are read into. The buffers are kept from input to input.
-#[derive(Clone)]
-struct Ready {
-    backend: Arc<dyn Backend>,
-    buffers: Arc<Buffers>,
-}
-
-impl Ready {
-    fn new(backend: Arc<dyn Backend>) -> Self {
-        Self { buffers: Buffers::new(backend.clone()), backend }
-    }
+    Auto(Arc<Buffers>, Arc<Mutex<FirstDevice>>),
 }
 
 fn lock(device: &Mutex<FirstDevice>) -> MutexGuard<'_, FirstDevice> {
@@ -108,14 +103,14 @@ enum FirstDevice {
     NotOpened,
     /// No device that can run the kernels.
     None,
-    Open(Ready),
+    Open(Arc<Buffers>),
 }
 
 impl FirstDevice {
-    fn open(&mut self) -> Result<Option<Ready>, Error> {
+    fn open(&mut self) -> Result<Option<Arc<Buffers>>, Error> {
         if let Self::NotOpened = self {
             *self = match devices::cuda(0) {
-                Ok(device) => Self::Open(Ready::new(device)),
+                Ok(device) => Self::Open(Buffers::new(device)),
                 Err(Error::Device(
                     DeviceError::NoDriver
                     | DeviceError::NotBuilt
@@ -125,14 +120,14 @@ impl FirstDevice {
                 Err(error) => return Err(error),
             };
         }
-        Ok(if let Self::Open(ready) = self { Some(ready.clone()) } else { None })
+        Ok(if let Self::Open(buffers) = self { Some(buffers.clone()) } else { None })
     }
 }
 
 /// The backend, buffers and limits chosen for one input.
 #[derive(Clone)]
 pub(crate) struct Chosen {
-    pub backend: Arc<dyn Backend>,
+    /// The buffers of partitions, and the backend that reads them.
     pub buffers: Arc<Buffers>,
     pub partition_size: usize,
     pub workers: usize,
@@ -153,6 +148,10 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        self.buffers.backend()
+    }
+
     /// The choice with the sizes that stay in a memory budget.
     fn within(self, limits: &RunLimits) -> Self {
         let longest = limits.record().unwrap_or(MAX_PARTITION_BYTES);
@@ -163,13 +162,13 @@ impl Chosen {
             return self;
         }
         let Shares { partition_size, workers, text } = shares.unwrap_or(whole);
-        let buffers = Buffers::for_records(self.backend.clone(), text, longest);
+        let buffers = Buffers::for_records(self.backend().clone(), text, longest);
         Self { partition_size, workers, buffers, ..self }
     }
 
     /// Opens the span of an operation. `input` returns the names of its inputs.
     pub fn begin(&mut self, operation: Operation, input: impl FnOnce() -> String) {
-        self.span = Span::of(operation, || self.backend.name(), input);
+        self.span = Span::of(operation, || self.backend().name(), input);
     }
 }
 
@@ -189,15 +188,7 @@ impl Chosen {
 pub struct EngineBuilder {
     device: DeviceChoice,
     backend: Option<Arc<dyn Backend>>,
-    partition_size: Option<usize>,
-    workers: Option<usize>,
-    in_caller: bool,
-    on_error: OnError,
-    strict: bool,
-    format: Format,
-    max_latency: Option<Duration>,
-    limits: RunLimits,
-    ignores_indexes: bool,
+    settings: Settings,
 }
 
 impl EngineBuilder {
@@ -221,7 +212,7 @@ impl EngineBuilder {
     /// partition longer. The default suits the backend.
     #[must_use]
     pub fn partition_size(mut self, bytes: usize) -> Self {
-        self.partition_size = Some(bytes);
+        self.settings.partition_size = Some(bytes);
         self
     }
 
@@ -230,7 +221,7 @@ impl EngineBuilder {
     /// [`InputError::RecordTooLong`](warpath_core::error::InputError::RecordTooLong).
     #[must_use]
     pub fn max_record(mut self, bytes: usize) -> Self {
-        self.limits.add_record(bytes);
+        self.settings.limits.add_record(bytes);
         self
     }
 
@@ -238,7 +229,7 @@ impl EngineBuilder {
     /// suits the backend.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
+        self.settings.workers = Some(workers);
         self
     }
 
@@ -251,14 +242,14 @@ impl EngineBuilder {
     #[doc(hidden)]
     #[must_use]
     pub fn in_caller(mut self) -> Self {
-        self.in_caller = true;
+        self.settings.in_caller = true;
         self
     }
 
     /// Sets the reaction to a malformed record. The default is [`OnError::Fail`].
     #[must_use]
     pub fn on_error(mut self, on_error: OnError) -> Self {
-        self.on_error = on_error;
+        self.settings.on_error = on_error;
         self
     }
 
@@ -287,7 +278,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
+        self.settings.strict = strict;
         self
     }
 
@@ -314,7 +305,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn format(mut self, format: Format) -> Self {
-        self.format = format;
+        self.settings.format = format;
         self
     }
 
@@ -326,7 +317,7 @@ impl EngineBuilder {
     /// included. Files are read as fast as possible, without waiting.
     #[must_use]
     pub fn max_latency(mut self, latency: Duration) -> Self {
-        self.max_latency = Some(latency);
+        self.settings.max_latency = Some(latency);
         self
     }
 
@@ -365,7 +356,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn find_indexes(mut self, find: bool) -> Self {
-        self.ignores_indexes = !find;
+        self.settings.ignores_indexes = !find;
         self
     }
 
@@ -385,7 +376,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.limits.add_token(token);
+        self.settings.limits.add_token(token);
         self
     }
 
@@ -405,7 +396,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.add_timeout(timeout);
+        self.settings.limits.add_timeout(timeout);
         self
     }
 
@@ -424,7 +415,7 @@ impl EngineBuilder {
     /// ```
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
-        self.limits.add_memory(bytes);
+        self.settings.limits.add_memory(bytes);
         self
     }
 
@@ -438,54 +429,26 @@ impl EngineBuilder {
     ///   workers. Also
     ///   for a list of devices that is empty or names a device twice.
     pub fn build(self) -> Result<Engine, Error> {
-        let Self {
-            device,
-            backend,
-            partition_size,
-            workers,
-            in_caller,
-            on_error,
-            strict,
-            format,
-            max_latency,
-            limits,
-            ignores_indexes,
-        } = self;
-        if let Some(size) = partition_size
-            && !(1..=MAX_PARTITION_BYTES).contains(&size)
-        {
-            let most = MAX_PARTITION_BYTES;
-            return Err(Error::Usage(format!("a partition has 1 to {most} bytes, not {size}")));
+        let Self { device, backend, settings } = self;
+        for (what, size) in [("partition", settings.partition_size), ("record", settings.limits.record())] {
+            if let Some(size) = size
+                && !(1..=MAX_PARTITION_BYTES).contains(&size)
+            {
+                let most = MAX_PARTITION_BYTES;
+                return Err(Error::Usage(format!("a {what} has 1 to {most} bytes, not {size}")));
+            }
         }
-        if let Some(size) = limits.record()
-            && !(1..=MAX_PARTITION_BYTES).contains(&size)
-        {
-            let most = MAX_PARTITION_BYTES;
-            return Err(Error::Usage(format!("a record has 1 to {most} bytes, not {size}")));
-        }
-        if workers == Some(0) {
+        if settings.workers == Some(0) {
             return Err(Error::Usage("no workers; expected at least one".into()));
         }
         let backend = match backend {
-            Some(backend) => Backends::One(Ready::new(backend)),
+            Some(backend) => Backends::One(Buffers::new(backend)),
             None => match devices::open(&device)? {
-                Some(backend) => Backends::One(Ready::new(backend)),
-                None => Backends::Auto(Ready::new(Arc::new(Cpu)), Arc::default()),
+                Some(backend) => Backends::One(Buffers::new(backend)),
+                None => Backends::Auto(Buffers::new(Arc::new(Cpu)), Arc::default()),
             },
         };
-        let max_latency = max_latency.unwrap_or(MAX_LATENCY);
-        Ok(Engine {
-            backend,
-            partition_size,
-            workers,
-            in_caller,
-            on_error,
-            strict,
-            format,
-            max_latency,
-            limits,
-            ignores_indexes,
-        })
+        Ok(Engine { backend, settings })
     }
 }
 
@@ -507,7 +470,7 @@ impl Engine {
     #[doc(hidden)]
     #[must_use]
     pub fn stages(&self, program: &Program, want: Want) -> Vec<Stage> {
-        self.usual().stages(&Evaluation { strict: self.strict, ..Evaluation::new(program, want) })
+        self.usual().stages(&Evaluation { strict: self.settings.strict, ..Evaluation::new(program, want) })
     }
 
     /// The steps in which that backend matches documents against subscriptions.
@@ -521,13 +484,13 @@ impl Engine {
     /// Bytes of a partition on that backend.
     #[must_use]
     pub fn partition_size(&self) -> usize {
-        self.partition_size.unwrap_or_else(|| self.usual().partition_size())
+        self.settings.partition_size.unwrap_or_else(|| self.usual().partition_size())
     }
 
     /// The backend for inputs of which nothing is known.
     pub(crate) fn usual(&self) -> &dyn Backend {
-        let (Backends::One(ready) | Backends::Auto(ready, _)) = &self.backend;
-        &*ready.backend
+        let (Backends::One(buffers) | Backends::Auto(buffers, _)) = &self.backend;
+        &**buffers.backend()
     }
 
     /// Chooses the backend of a run over inputs whose plain text has `plain_bytes` bytes in total.
@@ -542,20 +505,20 @@ impl Engine {
         };
         loop {
             let (Backends::One(own) | Backends::Auto(own, _)) = &self.backend;
-            let has = warpath_plan::Backends { own: &*own.backend, device: state, cores: cores() };
+            let has = warpath_plan::Backends { own: &**own.backend(), device: state, cores: cores() };
             let (on, reason) = warpath_plan::backend(purpose, plain_bytes, &has);
-            let ready = match (on, &self.backend) {
+            let buffers = match (on, &self.backend) {
                 (On::Device, Backends::Auto(_, device)) => match lock(device).open()? {
-                    Some(ready) => ready,
+                    Some(buffers) => buffers,
                     None => {
                         state = Some(Device::Absent);
                         continue;
                     }
                 },
-                (On::Cpu, _) => Ready::new(Arc::new(Cpu)),
+                (On::Cpu, _) => Buffers::new(Arc::new(Cpu)),
                 _ => own.clone(),
             };
-            return Ok(self.chosen(ready, reason));
+            return Ok(self.chosen(buffers, reason));
         }
     }
 
@@ -568,67 +531,67 @@ impl Engine {
         facts: Facts,
         unused: Vec<Unused>,
     ) -> Result<Plan, Error> {
-        let request = Request { evaluated, strict: self.strict, has_condition, in_caller: self.in_caller };
+        let Settings { strict, in_caller, .. } = self.settings;
+        let request = Request { evaluated, strict, has_condition, in_caller };
         let runs = Runs {
-            backend: chosen.backend.name(),
+            backend: chosen.backend().name(),
             reason: chosen.reason.clone(),
-            abilities: chosen.backend.abilities(),
+            abilities: chosen.backend().abilities(),
             workers: chosen.workers,
             partition_size: chosen.partition_size,
         };
         Ok(warpath_plan::plan::plan(&request, facts, runs, unused)?)
     }
 
-    fn chosen(&self, ready: Ready, reason: Option<String>) -> Chosen {
-        let Ready { backend, buffers } = ready;
-        let partition_size = self.partition_size.unwrap_or_else(|| backend.partition_size());
-        let workers = self.workers.unwrap_or_else(|| backend.workers(partition_size));
+    fn chosen(&self, buffers: Arc<Buffers>, reason: Option<String>) -> Chosen {
+        let backend = buffers.backend();
+        let Settings { partition_size, workers, strict, max_latency, ref limits, .. } = self.settings;
         // A budget of memory counts no text that is decompressed ahead.
-        let decoders = if self.limits.memory().is_some() { 1 } else { self.workers.unwrap_or_else(cores) };
-        let (strict, max_latency) = (self.strict, self.max_latency);
+        let decoders = if limits.memory().is_some() { 1 } else { workers.unwrap_or_else(cores) };
+        let partition_size = partition_size.unwrap_or_else(|| backend.partition_size());
+        let workers = workers.unwrap_or_else(|| backend.workers(partition_size));
         let chosen = Chosen {
-            backend,
             buffers,
             partition_size,
             workers,
             decoders,
             strict,
-            max_latency,
-            interrupt: self.limits.begin(),
+            max_latency: max_latency.unwrap_or(MAX_LATENCY),
+            interrupt: limits.begin(),
             span: Span::default(),
             reason,
             #[cfg(feature = "arrow")]
             nested: None,
         };
-        chosen.within(&self.limits)
+        chosen.within(limits)
     }
 
     /// The limits of the engine's runs.
     pub(crate) fn limits(&self) -> &RunLimits {
-        &self.limits
+        &self.settings.limits
     }
 
     /// The limits of the engine's runs, to be changed.
     pub(crate) fn limits_mut(&mut self) -> &mut RunLimits {
-        &mut self.limits
+        &mut self.settings.limits
     }
 
     /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let chosen = self.choose(Purpose::Other, plain_bytes)?;
-        let Some(form) = chosen.backend.forms().get::<dyn KeepForm>() else { return Ok(chosen) };
+        let Some(form) = chosen.backend().forms().get::<dyn KeepForm>() else { return Ok(chosen) };
         let (size, workers) = form.partitions();
-        let partition_size = self.partition_size.unwrap_or(size);
-        let chosen = Chosen { partition_size, workers: self.workers.unwrap_or(workers), ..chosen };
-        Ok(chosen.within(&self.limits))
+        let partition_size = self.settings.partition_size.unwrap_or(size);
+        let chosen = Chosen { partition_size, workers: self.settings.workers.unwrap_or(workers), ..chosen };
+        Ok(chosen.within(&self.settings.limits))
     }
 
     /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
     /// the file later.
     pub(crate) fn choose_to_store(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let chosen = self.choose(Purpose::Other, plain_bytes)?;
-        let partition_size = self.partition_size.unwrap_or_else(|| Cpu.partition_size());
-        Ok(Chosen { partition_size, ..chosen }.within(&self.limits))
+        let partition_size = self.settings.partition_size.unwrap_or_else(|| Cpu.partition_size());
+        Ok(Chosen { partition_size, ..chosen }.within(&self.settings.limits))
     }
 
     /// The maker of bitmaps for an index of an input that is not a file of lines. If the engine chooses, that
@@ -640,7 +603,7 @@ impl Engine {
     /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
         let bytes = Source::File(path.to_owned()).plain_bytes();
-        BitmapMaker::of(&*self.choose(Purpose::Other, bytes)?.backend)
+        BitmapMaker::of(&**self.choose(Purpose::Other, bytes)?.backend())
     }
 
     /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
@@ -654,29 +617,30 @@ impl Engine {
 
     /// The engine with skipped malformed records, and without indexes beside its inputs.
     pub(crate) fn skipping(&self) -> Self {
-        Self { on_error: OnError::Skip, ignores_indexes: true, ..self.clone() }
+        let settings = Settings { on_error: OnError::Skip, ignores_indexes: true, ..self.settings.clone() };
+        Self { backend: self.backend.clone(), settings }
     }
 
     pub(crate) fn on_error(&self) -> OnError {
-        self.on_error
+        self.settings.on_error
     }
 
     pub(crate) fn format(&self) -> Format {
-        self.format
+        self.settings.format
     }
 
     /// True if indexes that lie beside an input are used.
     pub(crate) fn finds_indexes(&self) -> bool {
-        !self.ignores_indexes
+        !self.settings.ignores_indexes
     }
 
     pub(crate) fn is_strict(&self) -> bool {
-        self.strict
+        self.settings.strict
     }
 
     /// Refuses inputs that are documents, where lines are required.
     pub(crate) fn wants_lines(&self, requires: &'static str) -> Result<(), Error> {
-        match self.format {
+        match self.settings.format {
             Format::Ndjson => Ok(()),
             _ => Err(PlanError::new(requires, "this input is one JSON document").into()),
         }

@@ -94,7 +94,7 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         && !matches!(facts.bytes, Bytes::Part(_))
         // The partitions of an index have the lengths that they have, whatever a budget allows.
         && engine.limits().memory().is_none()
-        && chosen.backend.abilities().uses_index_files
+        && chosen.backend().abilities().uses_index_files
     {
         levels = beside::structural(path, &mut unused).map(Arc::new);
     }
@@ -132,7 +132,7 @@ pub(crate) fn explain(mut request: Request<'_>, program: Program, want: Want) ->
     };
     let packed = matches!((&plan.reading, bytes), (Reading::Lines { packed: true }, Bytes::Packed(_)));
     let evaluation = Evaluation { strict: plan.strict, packed, ..Evaluation::new(evaluated, want) };
-    let stages = chosen.backend.stages(&evaluation);
+    let stages = chosen.backend().stages(&evaluation);
     Ok(Explained { plan, program, bytes, elements, stages })
 }
 

@@ -116,7 +116,7 @@ impl ResidentIndex {
         let Request { engine, inputs, .. } = input;
         let on_error = engine.on_error();
         chosen.begin(Operation::Index, || inputs.names());
-        let backend = &chosen.backend;
+        let backend = chosen.backend();
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
             && let room = form.room(plain, chosen.partition_size, levels)?
             && plain > 0

@@ -237,7 +237,7 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     #[must_use]
     pub fn setup(&self) -> Setup {
         let Running { flow: Some(flow), conduct, .. } = &self.running else { return Setup::default() };
-        let mut setup = flow.work().task.backend().setup();
+        let mut setup = flow.work().task.buffers().backend().setup();
         setup.notes.extend(conduct.iter().flat_map(|conduct| conduct.notes().iter().cloned()));
         setup
     }

@@ -66,7 +66,7 @@ pub(super) fn build(
     let mut chosen = engine.choose_to_store(facts.bytes.plain())?;
     let plan = engine.plan(&chosen, Evaluated::Structure, false, facts, Vec::new())?;
     chosen.begin(Operation::IndexFile, || inputs.names());
-    let backend = chosen.backend.clone();
+    let backend = chosen.backend().clone();
     let make = move |_, text: &Text<'_>| {
         let index = if backend.abilities().uses_index_files {
             HostIndex::build(text.bytes(), levels)

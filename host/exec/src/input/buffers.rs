@@ -41,6 +41,11 @@ impl Buffers {
         Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest })
     }
 
+    /// The backend that reads the buffers.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
     /// The most bytes of a record that is read.
     pub fn longest(&self) -> usize {
         self.longest

@@ -83,7 +83,7 @@ fn index<'a>(mut input: Request<'a>, levels: Level) -> Result<Running<'a, PerTex
     let (mut chosen, plan) = input.planned(Purpose::Other, Evaluated::Structure, facts)?;
     let Request { inputs, .. } = input;
     chosen.begin(Operation::Indexes, || inputs.names());
-    let (backend, is_strict) = (chosen.backend.clone(), chosen.strict);
+    let (backend, is_strict) = (chosen.backend().clone(), chosen.strict);
     let make: Make<StructuralIndex> = Box::new(move |_, text| {
         let mut index = backend.index(text.bytes(), levels)?;
         if is_strict {

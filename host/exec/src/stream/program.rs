@@ -214,7 +214,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         let running = with_condition(program, own, want).and_then(|program| {
             let mut plan = Plan::default();
             (plan.backend, plan.workers, plan.partition_size) =
-                (chosen.backend.name(), chosen.workers, chosen.partition_size);
+                (chosen.backend().name(), chosen.workers, chosen.partition_size);
             (plan.strict, plan.reading) = (chosen.strict, Reading::Resident { levels });
             let work = Work { program, want, on_error, digest: None, sampler: None };
             let flow = Flow::jobs(work.task(&chosen), Jobs::Store(store, 0), &chosen, &plan)?;

@@ -8,7 +8,6 @@ use std::option;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_answer::answer::{LineFault, Want};
-use warpath_answer::backend::Backend;
 use warpath_core::error::{Error, InputError, RecordError};
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::stream::Turn;
@@ -61,7 +60,6 @@ type Trees = Arc<Mutex<BTreeMap<usize, (SchemaTree, Walker)>>>;
 
 /// The addition of texts to the trees of workers.
 pub struct SchemaTask {
-    backend: Arc<dyn Backend>,
     buffers: Arc<Buffers>,
     trees: Trees,
     strict: bool,
@@ -277,10 +275,6 @@ impl Task for SchemaTask {
     type Output = Added;
     type Worker<'a> = ();
 
-    fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
-
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
     }
@@ -395,10 +389,10 @@ fn start<'a>(
     if limit.is_some() {
         chosen.workers = 1;
     }
-    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
+    let (buffers, strict) = (chosen.buffers.clone(), chosen.strict);
     let skips = engine.on_error() == OnError::Skip;
     let left = Mutex::new(limit.unwrap_or(u64::MAX));
-    let task = SchemaTask { backend, buffers, trees, strict, skips, chosen: chosen_records, left };
+    let task = SchemaTask { buffers, trees, strict, skips, chosen: chosen_records, left };
     let flow = match engine.format() {
         Format::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, strict)?,
         _ => Flow::lines(task, inputs, &chosen, &plan)?,

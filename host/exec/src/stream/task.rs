@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use warpath_answer::answer::{Answer, Want};
-use warpath_answer::backend::{Backend, Worker};
+use warpath_answer::backend::Worker;
 #[cfg(feature = "arrow")]
 use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
@@ -24,10 +24,7 @@ pub trait Task: Send + Sync + 'static {
     /// The state of one thread.
     type Worker<'a>;
 
-    /// The backend that evaluates the task.
-    fn backend(&self) -> &dyn Backend;
-
-    /// The buffers that texts are read into.
+    /// The buffers that texts are read into, and the backend that evaluates the task.
     fn buffers(&self) -> &Arc<Buffers>;
 
     /// True if the caller may stop soon. Then the first parts are small.
@@ -98,7 +95,6 @@ impl Work {
 
 /// The evaluation of a program.
 pub struct ProgramTask {
-    pub backend: Arc<dyn Backend>,
     pub buffers: Arc<Buffers>,
     pub program: Program,
     pub want: Want,
@@ -134,7 +130,6 @@ impl ProgramTask {
     pub(super) fn new(chosen: &Chosen, work: Work) -> Self {
         let Work { program, want, on_error, digest, sampler } = work;
         Self {
-            backend: chosen.backend.clone(),
             buffers: chosen.buffers.clone(),
             program,
             want,
@@ -168,10 +163,6 @@ impl Task for ProgramTask {
     type Output = Answered;
     type Worker<'a> = Box<dyn Worker + 'a>;
 
-    fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
-
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
     }
@@ -187,7 +178,7 @@ impl Task for ProgramTask {
         text: &mut Text<'_>,
         surveyed: bool,
     ) -> Result<Answered, Error> {
-        let Self { backend, buffers, program, strict, .. } = self;
+        let Self { buffers, program, strict, .. } = self;
         let want = if surveyed { Want::default() } else { self.want };
         #[cfg_attr(not(feature = "arrow"), expect(unused_mut, reason = "only Arrow's columns are added"))]
         let mut answer = if let Some(fault) = text.extract().and_then(|extract| fault(extract, text, *strict))
@@ -196,7 +187,7 @@ impl Task for ProgramTask {
         } else {
             let made = match worker.take() {
                 Some(worker) => worker,
-                None => backend.worker(turn.thread)?,
+                None => buffers.backend().worker(turn.thread)?,
             };
             let worker = worker.insert(made);
             if let Some(packed) = text.as_packed()? {

@@ -7,7 +7,6 @@ use std::option;
 use std::sync::Arc;
 
 use warpath_answer::answer::{LineFault, Want};
-use warpath_answer::backend::Backend;
 use warpath_core::error::{Error, InputError};
 use warpath_core::pool::stream::Turn;
 use warpath_cpu::Cpu;
@@ -33,7 +32,6 @@ use crate::trace::Operation;
 
 /// Subscriptions that are matched against all texts of some inputs.
 pub struct TwigTask {
-    backend: Arc<dyn Backend>,
     buffers: Arc<Buffers>,
     standing: Standing,
     documents: Documents,
@@ -53,10 +51,6 @@ pub struct Matching {
 impl Task for TwigTask {
     type Output = Matching;
     type Worker<'a> = Box<dyn TwigWorker + 'a>;
-
-    fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
 
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
@@ -157,7 +151,7 @@ impl TwigTask {
     ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
         let made = match worker.take() {
             Some(worker) => worker,
-            None => standing::worker(&*self.backend, turn.thread)?,
+            None => standing::worker(&**self.buffers.backend(), turn.thread)?,
         };
         Ok(worker.insert(made))
     }
@@ -242,8 +236,8 @@ fn start<'a>(
         None => None,
     };
     chosen.begin(Operation::Filter, || inputs.names());
-    let (backend, buffers, strict) = (chosen.backend.clone(), chosen.buffers.clone(), chosen.strict);
-    let task = TwigTask { backend, buffers, standing: standing.clone(), documents, strict, only };
+    let (buffers, strict) = (chosen.buffers.clone(), chosen.strict);
+    let task = TwigTask { buffers, standing: standing.clone(), documents, strict, only };
     let flow = match documents {
         Documents::Ndjson => Flow::lines(task, inputs, &chosen, &plan)?,
         Documents::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, false)?,

@@ -3,7 +3,6 @@
 use std::option;
 use std::sync::Arc;
 
-use warpath_answer::backend::Backend;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 use warpath_plan::Plan;
@@ -21,7 +20,6 @@ pub(super) type Make<T> = Box<dyn Fn(usize, &mut Text<'_>) -> Result<T, Error> +
 
 /// A task that makes one value from each text.
 pub struct PerText<T> {
-    backend: Arc<dyn Backend>,
     buffers: Arc<Buffers>,
     make: Make<T>,
 }
@@ -29,10 +27,6 @@ pub struct PerText<T> {
 impl<T: Send + 'static> Task for PerText<T> {
     type Output = T;
     type Worker<'a> = ();
-
-    fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
 
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
@@ -57,7 +51,7 @@ pub(super) fn start<'a, T: Send + 'static>(
     buffers: Arc<Buffers>,
     make: Make<T>,
 ) -> Result<Running<'a, PerText<T>>, Error> {
-    let task = PerText { backend: chosen.backend.clone(), buffers, make };
+    let task = PerText { buffers, make };
     let flow = Flow::lines(task, inputs, chosen, &plan)?;
     Ok(Running::new(plan, flow, chosen))
 }
@@ -87,7 +81,7 @@ impl<'a, T: Send + 'static> Ordered<'a, EachValue<T>> {
         make: impl Fn(usize, &Text<'_>) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Self {
         // These buffers may have another size than the ones for streaming, and are of no use afterwards.
-        let buffers = Buffers::new(chosen.backend.clone());
+        let buffers = Buffers::new(chosen.backend().clone());
         let make: Make<T> = Box::new(move |number, text| {
             let made = make(number, text)?;
             text.forget();
