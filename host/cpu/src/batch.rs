@@ -14,9 +14,81 @@
 
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::{Outline, Planes, Stretch, WORDS};
-use warpath_shared::units::{WORD_BYTES, words_for};
+use warpath_shared::check::{follows_quote, is_space_below};
+use warpath_shared::index::class::is_whitespace;
+use warpath_shared::units::{PartOffset, WORD_BYTES, words_for};
 
-use super::order::Tokens;
+/// The bytes of a word by their roles. All except `string` and `quote` are outside strings.
+#[derive(Clone, Copy)]
+pub(super) struct Tokens {
+    /// The bytes in strings, including opening quotes.
+    pub string: u64,
+    /// Quotes that open or close strings.
+    pub quote: u64,
+    pub brackets: Brackets,
+    pub colon: u64,
+    pub comma: u64,
+    /// White space other than line feeds.
+    pub space: u64,
+}
+
+impl Tokens {
+    /// A line feed, and nothing else.
+    pub const NEWLINE: Self = Self {
+        string: 0,
+        quote: 0,
+        brackets: Brackets { open: 0, close: 0, brace: 0, newline: 1 },
+        colon: 0,
+        comma: 0,
+        space: !1,
+    };
+}
+
+/// A value that was found, with the block for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockValue {
+    /// The block of the plan.
+    pub block: usize,
+    /// The offset of its first byte.
+    pub start: PartOffset,
+    /// The offset after its last byte.
+    pub end: PartOffset,
+    /// Set if the value is a container.
+    pub container: bool,
+}
+
+/// The offset after the white space at `at`. A line feed is not skipped.
+#[inline(always)]
+pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|byte| *byte != b'\n' && is_whitespace(*byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns whether all colons of a word follow a string, and whether all its bytes below 0x20 outside strings
+/// are white space. Only the bytes of `keep` matter.
+#[cold]
+#[inline(never)]
+pub(super) fn are_well(batch: &WordBatch, text: &[u8], word: usize, keep: u64) -> bool {
+    let at = batch.place(word);
+    let mut control = batch.control(word) & keep;
+    while control != 0 {
+        if !is_space_below(text[at + control.trailing_zeros() as usize]) {
+            return false;
+        }
+        control &= control - 1;
+    }
+    let mut colons = batch.colons(word).1 & keep;
+    while colons != 0 {
+        let colon = (at + colons.trailing_zeros() as usize) as PartOffset;
+        if !follows_quote(colon, |at| text[at as usize]) {
+            return false;
+        }
+        colons &= colons - 1;
+    }
+    true
+}
 
 /// The words of a batch. It begins at the start of a line, or at the end of the previous batch.
 #[derive(Default)]

@@ -23,34 +23,8 @@
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::WORDS;
 
-use super::batch::{Brackets, WordBatch};
+use super::batch::{WordBatch, Brackets, Tokens};
 use super::shape::{self, Shapes};
-
-/// The bytes of a word by their roles. All except `string` and `quote` are outside strings.
-#[derive(Clone, Copy)]
-pub(super) struct Tokens {
-    /// The bytes in strings, including opening quotes.
-    pub string: u64,
-    /// Quotes that open or close strings.
-    pub quote: u64,
-    pub brackets: Brackets,
-    pub colon: u64,
-    pub comma: u64,
-    /// White space other than line feeds.
-    pub space: u64,
-}
-
-impl Tokens {
-    /// A line feed, and nothing else.
-    pub const NEWLINE: Self = Self {
-        string: 0,
-        quote: 0,
-        brackets: Brackets { open: 0, close: 0, brace: 0, newline: 1 },
-        colon: 0,
-        comma: 0,
-        space: !1,
-    };
-}
 
 /// The results of a word without a fault.
 #[derive(Clone, Copy)]

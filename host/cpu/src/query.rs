@@ -21,12 +21,12 @@ use warpath_shared::query::tree::Linked;
 use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx, WORD_BYTES};
 
-use super::batch::WordBatch;
+use super::batch::{WordBatch, BlockValue, skip_space};
 use super::index::{Builder, LeveledText, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};
 use super::plan::Plan;
-use super::scan::{BlockValue, Scan, skip_space};
+use super::scan::Scan;
 use super::short::{Looked, Short};
 use super::tape::{TapeMemory, TreeText};
 use super::way::{Records, Way};

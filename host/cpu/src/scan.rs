@@ -21,26 +21,13 @@
 //! ```
 
 use warpath_core::simd::Simd;
-use warpath_shared::check::{follows_quote, is_space_below, trim};
+use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::{Brackets, WordBatch};
+use super::batch::{WordBatch, Brackets, BlockValue, are_well, skip_space};
 use super::plan::{Block, Plan};
 use super::short::{Looked, Short};
-
-/// A value, and the block of the plan that selects it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BlockValue {
-    /// The block of the plan.
-    pub block: usize,
-    /// The offset of its first byte.
-    pub start: PartOffset,
-    /// The offset after its last byte.
-    pub end: PartOffset,
-    /// Set if the value is a container.
-    pub container: bool,
-}
 
 /// An open container whose members or whose end are wanted. The frame at height *h* is for a container at
 /// depth *h* + 1.
@@ -172,15 +159,6 @@ enum Walked {
     Ended(usize),
     /// The record is not regular.
     GivenUp,
-}
-
-/// The offset after the white space at `at`. A line feed is not skipped.
-#[inline(always)]
-pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
-    while text.get(at).is_some_and(|byte| *byte != b'\n' && is_whitespace(*byte)) {
-        at += 1;
-    }
-    at
 }
 
 impl Scan {
@@ -329,30 +307,6 @@ impl Scan {
             inside = 1 << walk.frames.len();
         }
     }
-}
-
-/// Returns whether all colons of a word follow a string, and whether all its bytes below 0x20 outside strings
-/// are white space. Only the bytes of `keep` matter.
-#[cold]
-#[inline(never)]
-pub(super) fn are_well(batch: &WordBatch, text: &[u8], word: usize, keep: u64) -> bool {
-    let at = batch.place(word);
-    let mut control = batch.control(word) & keep;
-    while control != 0 {
-        if !is_space_below(text[at + control.trailing_zeros() as usize]) {
-            return false;
-        }
-        control &= control - 1;
-    }
-    let mut colons = batch.colons(word).1 & keep;
-    while colons != 0 {
-        let colon = (at + colons.trailing_zeros() as usize) as PartOffset;
-        if !follows_quote(colon, |at| text[at as usize]) {
-            return false;
-        }
-        colons &= colons - 1;
-    }
-    true
 }
 
 /// The first of some words from `word` on, or 64 and more if there is none.

@@ -26,9 +26,8 @@ use warpath_core::simd::outline::WORDS;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::WordBatch;
+use super::batch::{WordBatch, BlockValue, are_well, skip_space};
 use super::plan::Plan;
-use super::scan::{BlockValue, are_well, skip_space};
 use super::shape::{Brackets, MOST, Shape, Shapes};
 
 /// An open container whose members are looked for.

@@ -3,7 +3,6 @@
 use warpath_answer::stage::{Evaluation, StageRow};
 
 use super::way::{Records, Way};
-use crate::twig::Documents;
 
 static VALIDATE: StageRow = StageRow::cpu(
     "validate",
@@ -20,17 +19,6 @@ static INDEX: StageRow = StageRow::cpu("index", "line starts, {levels}, faults (
 static OVER_LEVELS: StageRow =
     StageRow::cpu("query", "the program over each record, in the same pass (every core)");
 
-static READ_RECORDS: StageRow =
-    StageRow::cpu("tree", "tokens, links and faults of each record (every worker)");
-static READ_JSON: StageRow =
-    StageRow::cpu("tree", "tokens, links and faults of each document (every worker)");
-static READ_XML: StageRow =
-    StageRow::cpu("tree", "elements, attributes and text of each document (every worker)");
-static TWIGS: StageRow = StageRow::cpu(
-    "twigs",
-    "all subscriptions at once, by a bit for each node, on what their names and values touch",
-);
-
 /// The stages of an evaluation, in order.
 pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static StageRow> {
     let program = evaluation.program;
@@ -41,14 +29,4 @@ pub(super) fn of_program(evaluation: &Evaluation<'_>) -> Vec<&'static StageRow> 
     };
     let validate = evaluation.strict.then_some(&VALIDATE);
     validate.into_iter().chain(rows.iter().copied()).collect()
-}
-
-/// The stages that match documents against subscriptions, in order.
-pub(crate) fn of_documents(documents: Documents) -> [&'static StageRow; 2] {
-    let read = match documents {
-        Documents::Ndjson => &READ_RECORDS,
-        Documents::Json => &READ_JSON,
-        Documents::Xml => &READ_XML,
-    };
-    [read, &TWIGS]
 }

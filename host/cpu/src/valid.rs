@@ -27,8 +27,8 @@ use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::units::WORD_BYTES;
 
-use super::batch::WordBatch;
-use super::order::{Order, Tokens, Words};
+use super::batch::{WordBatch, Tokens};
+use super::order::{Order, Words};
 
 /// The numbers of lines and records of a valid text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

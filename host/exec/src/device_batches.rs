@@ -4,12 +4,10 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use arrow_schema::SchemaRef;
-use warpath_answer::answer::Want;
 use warpath_answer::columns::{Reason, Schema, Tally};
 use warpath_answer::on_device::DeviceBatch;
 use warpath_core::error::Error;
 
-use crate::operators::Input;
 use crate::stream::{Answers, Batch};
 
 /// Columns of inputs that stay on a device, in order, all of one schema. See
@@ -60,25 +58,8 @@ pub struct RefusedRow {
 }
 
 impl<'a> DeviceBatches<'a> {
-    /// Starts the results, unless a column is of a type that stays on no device.
-    pub(crate) fn start(input: Input<'a>, schema: &Schema) -> Self {
-        let mut columns = schema.program().columns().iter();
-        let answers = match columns.find(|column| column.values.is_nested()) {
-            None => {
-                let want = Want::new().columns(schema.width()).on_device(true);
-                input.answers(schema.program().clone(), want)
-            }
-            Some(column) => Answers::failed(Error::Usage(format!(
-                "column `{}` is a {}, which cannot stay on a device; expected no column of a type `list<>` or \
-                 `struct<>`: select it to the host",
-                column.name, column.values
-            ))),
-        };
-        Self::new(answers, schema)
-    }
-
     /// Makes the batches of results that have the columns of a schema.
-    fn new(answers: Answers<'a>, schema: &Schema) -> Self {
+    pub(crate) fn new(answers: Answers<'a>, schema: &Schema) -> Self {
         let columns = schema.program().columns().iter();
         let counted = columns.map(|column| (column.name.clone(), column.values.to_string()));
         let counted: Vec<_> = counted.collect();

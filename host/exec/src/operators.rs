@@ -358,7 +358,19 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn device_columns(self, schema: &Schema) -> DeviceBatches<'a> {
-        DeviceBatches::start(self, schema)
+        let mut columns = schema.program().columns().iter();
+        let answers = match columns.find(|column| column.values.is_nested()) {
+            None => {
+                let want = Want::new().columns(schema.width()).on_device(true);
+                self.answers(schema.program().clone(), want)
+            }
+            Some(column) => Answers::failed(Error::Usage(format!(
+                "column `{}` is a {}, which cannot stay on a device; expected no column of a type `list<>` or \
+                 `struct<>`: select it to the host",
+                column.name, column.values
+            ))),
+        };
+        DeviceBatches::new(answers, schema)
     }
 
     /// The records as nested columns, as from [`nested`](Self::nested), in record batches of one schema.

@@ -415,7 +415,7 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
                             return Poll::Ready(Some(Err(self.end(error))));
                         }
                         self.finished = true;
-                        self.running.span.end(self.stats);
+                        self.running.span.end(self.stats.totals());
                     }
                 },
             }
@@ -427,7 +427,7 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
     fn end(&mut self, error: Error) -> Error {
         self.finished = true;
         self.running.span.failed(&error);
-        self.running.span.end(self.stats);
+        self.running.span.end(self.stats.totals());
         self.items = None;
         self.texts.clear();
         match &mut self.running.flow {

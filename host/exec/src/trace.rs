@@ -17,8 +17,6 @@ use std::time::Duration;
 use warpath_core::error::Error;
 use warpath_core::pool::stream::Turn;
 
-use crate::stream::Stats;
-
 /// The operations that have spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -112,13 +110,12 @@ impl Span {
         }
     }
 
-    /// Records the totals at the end of the results.
-    pub fn end(&self, stats: Stats) {
+    /// Records the totals at the end of the results, each with its field.
+    pub fn end(&self, totals: [(&str, u64); 4]) {
         if let Some(span) = &self.0 {
-            span.record("bytes", stats.bytes);
-            span.record("lines", stats.lines);
-            span.record("matches", stats.matches);
-            span.record("skipped", stats.skipped);
+            for (field, total) in totals {
+                span.record(field, total);
+            }
         }
     }
 }
@@ -133,5 +130,5 @@ impl Span {
 
     pub fn failed(&self, _: &Error) {}
 
-    pub fn end(&self, _: Stats) {}
+    pub fn end(&self, _: [(&str, u64); 4]) {}
 }

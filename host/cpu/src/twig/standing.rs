@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use warpath_answer::answer::LineFault;
+use warpath_answer::backend::Backend;
+use warpath_answer::stage::{Stage, StageRow};
 use warpath_core::error::{Error, InputError};
 
 use super::event::EventMatches;
@@ -9,10 +12,6 @@ use super::json::{self, Fault};
 pub use super::snapshot::Snapshot;
 use super::xml::{self, XmlError};
 use super::{Events, Matcher, Subscriptions};
-use crate::stages;
-use warpath_answer::answer::LineFault;
-use warpath_answer::backend::Backend;
-use warpath_answer::stage::Stage;
 
 /// Bytes of lines that the CPU reads at a time, so that their events stay in its caches.
 const LINES_BYTES: usize = 256 << 10;
@@ -216,12 +215,30 @@ pub fn worker(backend: &dyn Backend, number: usize) -> Result<Box<dyn TwigWorker
     }
 }
 
+static READ_RECORDS: StageRow = StageRow::cpu("tree", "tokens, links and faults of each record (every worker)");
+static READ_JSON: StageRow = StageRow::cpu("tree", "tokens, links and faults of each document (every worker)");
+static READ_XML: StageRow = StageRow::cpu("tree", "elements, attributes and text of each document (every worker)");
+static TWIGS: StageRow = StageRow::cpu(
+    "twigs",
+    "all subscriptions at once, by a bit for each node, on what their names and values touch",
+);
+
+/// The stages that match documents against subscriptions, in order.
+fn of_documents(documents: Documents) -> [&'static StageRow; 2] {
+    let read = match documents {
+        Documents::Ndjson => &READ_RECORDS,
+        Documents::Json => &READ_JSON,
+        Documents::Xml => &READ_XML,
+    };
+    [read, &TWIGS]
+}
+
 /// The stages of such a worker for documents of a kind, in order, for `explain`.
 #[must_use]
 pub fn stages(backend: &dyn Backend, documents: Documents) -> Vec<Stage> {
     match backend.forms().get::<dyn TwigForm>() {
         Some(form) => form.stages(documents),
-        None => stages::of_documents(documents).map(|row| row.stage(0)).into(),
+        None => of_documents(documents).map(|row| row.stage(0)).into(),
     }
 }
 

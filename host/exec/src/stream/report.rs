@@ -39,6 +39,12 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// The totals that the span of an operation records.
+    pub(super) fn totals(&self) -> [(&'static str, u64); 4] {
+        let Self { bytes, lines, matches, skipped, .. } = *self;
+        [("bytes", bytes), ("lines", lines), ("matches", matches), ("skipped", skipped)]
+    }
+
     /// The statistics of this work and of other work: sums, and the greater number of workers.
     ///
     /// ```
