@@ -9,6 +9,7 @@ use warpath::columns::{Column, ColumnBatch, ColumnType, OffsetWidth, Offsets, Re
 use warpath::{Engine, InputError, OnError, Program, Query, Source, TextForm, Want};
 use warpath_answer::backend::Backend;
 use warpath_cpu::Cpu;
+use warpath_random::table;
 
 use crate::data::{BOUNDARY_LINES, FILES, paths_of};
 use crate::oracle;
@@ -487,86 +488,6 @@ pub fn check_columns(backend: &dyn Backend, text: &[u8], paths: &[&str]) -> Resu
     Ok(())
 }
 
-/// Numbers, words and strings that are hard to parse, or invalid. Each is one value.
-const VALUES: [&[u8]; 76] = [
-    b"0",
-    b"-0",
-    b"7",
-    b"-7",
-    b"9223372036854775807",
-    b"9223372036854775808",
-    b"-9223372036854775808",
-    b"-9223372036854775809",
-    b"9999999999999999999",
-    b"10000000000000000000",
-    b"123456789012345678901234567890",
-    b"1.0",
-    b"1e3",
-    b"-1.5E-7",
-    b"0.1",
-    b"0.30000000000000004",
-    b"40.712345678901234",
-    b"9007199254740993",
-    b"9007199254740993.0000000000000000000000000000001",
-    b"1e22",
-    b"1e23",
-    b"8.5e-323",
-    b"2.2250738585072011e-308",
-    b"1.7976931348623157e308",
-    b"1.7976931348623159e308",
-    b"1e999",
-    b"-1e999",
-    b"1e-999",
-    b"0e99999999999999999999",
-    b"123456789e-30",
-    b"0.000000000000000000000000000001",
-    b"01",
-    b"-",
-    b"1.",
-    b".5",
-    b"1e",
-    b"1e+",
-    b"+1",
-    b"00",
-    b"1x",
-    b"1 2",
-    b"NaN",
-    b"inf",
-    b"0x10",
-    b"true",
-    b"false",
-    b"null",
-    b"tru",
-    b"truee",
-    b"falsey",
-    b"nul",
-    b"nulls",
-    b"\"\"",
-    b"\"plain\"",
-    "\"é☺😀\"".as_bytes(),
-    br#""\"\\\/\b\f\n\r\t""#,
-    br#""\u0041\u00e9\u263A""#,
-    br#""\ud83d\ude00!""#,
-    br#""\ud83d""#,
-    br#""\ude00\ud83d""#,
-    br#""\ud83d\ud83d\ude00x\ud83d\n""#,
-    br#""\ud83d\u12""#,
-    br#""\x""#,
-    br#""\u12g4""#,
-    br#""\u0000""#,
-    b"\"\xff\"",
-    b"\"\xc3\"",
-    b"\"\xed\xa0\x80\"",
-    b"\"a\"b\"c\"",
-    b"\"tab\there\"",
-    b"{\"k\":[1,2]}",
-    b"[]",
-    b"[null]",
-    b"{\"\xff\":1}",
-    "{\"☺\":\"\\n\"}".as_bytes(),
-    b"\"1\"",
-];
-
 /// Checks columns of every type, of values that are hard to parse, with rows of many lengths.
 ///
 /// # Errors
@@ -574,7 +495,8 @@ const VALUES: [&[u8]; 76] = [
 pub fn columns(backend: &dyn Backend) -> Result<()> {
     // Each value as a record, as a member and as an element; some records are faulty, some lines blank.
     let mut text = Vec::new();
-    for (i, value) in VALUES.iter().enumerate() {
+    for (i, [value]) in table::rows::<1>(include_str!("../data/json.txt"), "column values").iter().enumerate()
+    {
         for (before, after) in [("", "\n"), ("{\"a\": ", " }\n"), ("[7, ", ",\"x\"]\n")] {
             text.extend_from_slice(before.as_bytes());
             text.extend_from_slice(value);

@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use warpath_cpu::strict;
 use warpath_device::{Accelerator, Pipeline};
+use warpath_random::table::rows;
 use warpath_shared::check::trim;
 use warpath_shared::units::{MAX_DEPTH, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 
@@ -33,96 +35,17 @@ pub fn check<A: Accelerator>(pipeline: &Pipeline<A>, text: &[u8]) -> Result<usiz
     anyhow::bail!("fault {at} of {} bytes is {got:?}, not {want:?}: {shown}", text.len())
 }
 
-/// One value of each valid form, and of each invalid form. The bytes of the value alone make it valid or
-/// invalid.
-const VALUES: [&[u8]; 78] = [
-    b"0",
-    b"-0",
-    b"-10.025e-07",
-    b"1E+400",
-    b"12345678901234567890",
-    b"true",
-    b"false",
-    b"null",
-    b"\"\"",
-    br#""\"\\\/\b\f\n\r\t""#,
-    br#""\u00eF\ud800""#,
-    b"\"\x7f\"",
-    "\"\u{80}\u{7ff}\u{800}\u{d7ff}\u{e000}\u{ffff}\u{10000}\u{10ffff}\"".as_bytes(),
-    b"01",
-    b"-01",
-    b"00",
-    b"-",
-    b"--1",
-    b"+1",
-    b"1.",
-    b".5",
-    b"-.5",
-    b"1.e5",
-    b"1e",
-    b"1e+",
-    b"1e+-5",
-    b"1-2",
-    b"1.5.5",
-    b"1e5.5",
-    b"1e5e5",
-    b"1_000",
-    b"0x10",
-    b"NaN",
-    b"Infinity",
-    b"e5",
-    b"tru",
-    b"truee",
-    b"True",
-    b"nul",
-    b"nulll",
-    b"nulle",
-    b"fals",
-    b"fallse",
-    b"falsee",
-    b"ttrue",
-    b"truefalse",
-    b"1true",
-    b"true1",
-    b"x",
-    b"'a'",
-    b"\\",
-    b"\x0c1",
-    b"\x00",
-    b"\xef\xbb\xbf1",
-    b"\xc2\xa01",
-    br#""\x""#,
-    br#""\U0041""#,
-    br#""\u""#,
-    br#""\u0""#,
-    br#""\u00e""#,
-    br#""\u00g0""#,
-    br#""\u00e\n""#,
-    b"\"\x00\"",
-    b"\"\x1f\"",
-    b"\"\t\"",
-    b"\"\x80\"",
-    b"\"\xbf\"",
-    b"\"\xc0\x80\"",
-    b"\"\xc1\xbf\"",
-    b"\"\xc3\"",
-    b"\"\xe0\x9f\xbf\"",
-    b"\"\xe2\x82\"",
-    b"\"\xed\xa0\x80\"",
-    b"\"\xf0\x8f\xbf\xbf\"",
-    b"\"\xf0\x9f\x98\"",
-    b"\"\xf4\x90\x80\x80\"",
-    b"\"\xf5\x80\x80\x80\"",
-    b"\"\xff\"",
-];
+/// The values of `json.txt`.
+static VALUES: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| rows::<1>(include_str!("../data/json.txt"), "values").concat());
 
 /// A text of each value after `shift` bytes: on a line of its own, in an array, in an object, and cut off by
 /// a newline.
 fn values(shift: usize) -> Vec<u8> {
     let mut text = " ".repeat(shift).into_bytes();
-    for value in VALUES {
+    for value in VALUES.iter() {
         for (before, behind) in [(&b""[..], &b"\n"[..]), (b"[", b",1]\n"), (b"{\"a\":", b"}\r\n")] {
-            text.extend_from_slice(&[before, value, behind].concat());
+            text.extend_from_slice(&[before, &value[..], behind].concat());
         }
         for cut in 1..value.len() {
             text.extend_from_slice(&[&value[..cut], b"\n"].concat());
@@ -166,7 +89,7 @@ pub fn slide<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> 
 pub fn boundaries<A: Accelerator>(pipeline: &Pipeline<A>, step: usize) -> Result<()> {
     for boundary in [WORD_BYTES, STRETCH_BYTES, TILE_BYTES] {
         let mut texts = vec![Vec::new(); 3];
-        for (i, value) in VALUES.into_iter().enumerate().step_by(step) {
+        for (i, value) in VALUES.iter().enumerate().step_by(step) {
             for back in 0..=value.len() {
                 for (way, text) in texts.iter_mut().enumerate() {
                     // One text holds all values, each at the next boundary.

@@ -281,32 +281,11 @@ pub fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
                 text.splice(to..to, part);
             }
             _ => {
-                let piece = [
-                    "<a>",
-                    "</a>",
-                    "<b/>",
-                    "<!--",
-                    "-->",
-                    "<![CDATA[",
-                    "]]>",
-                    "<?",
-                    "?>",
-                    "<!D",
-                    "<!>",
-                    "<>",
-                    "</>",
-                    "&x;",
-                    "&#0;",
-                    "&#xd800;",
-                    "&#99999;",
-                    "&",
-                    " a=''",
-                    "/",
-                    "\u{feff}",
-                    "<!---->",
-                    "<!--->",
-                    "<!-->",
-                ][rng.below(24)];
+                let pieces = concat!(
+                    "<a>|</a>|<b/>|<!--|-->|<![CDATA[|]]>|<?|?>|<!D|<!>|<>|</>|",
+                    "&x;|&#0;|&#xd800;|&#99999;|&| a=''|/|\u{feff}|<!---->|<!--->|<!-->",
+                );
+                let piece = pieces.split('|').nth(rng.below(24)).unwrap();
                 text.splice(at..at, piece.bytes());
             }
         }

@@ -3,98 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Fields, Item};
+use warpath_random::table::texts;
 
 use crate::sources::{Name, Sources, attributes, is_shown};
 
 /// The most names that the facade may have. A name more needs a reason, and a higher number here.
-const MOST_NAMES: usize = 149;
+const MOST_NAMES: usize = 150;
 
-/// The names whose example does not run, with the reason.
-const NOT_RUN: &[(&str, &str)] = &[
-    ("columns::ArrowDeviceArray", NO_DEVICE),
-    ("columns::DeviceBatch", NO_DEVICE),
-    ("columns::DeviceBatches", NO_DEVICE),
-    ("columns::DeviceValues", NO_DEVICE),
-    ("cuda::DeviceInfo", NO_DEVICE),
-];
-
-/// The reason of what only a device makes.
-const NO_DEVICE: &str = "a machine without a driver has no device";
-
-/// The enums, and structs of public fields, that will not grow.
-const COMPLETE: &[(&str, &str)] = &[
-    ("Limit", "an amount is of matches or of records"),
-    ("RecordError", "a position and a fault, which the layers above make"),
-    ("RowForm", "backends and the program match all forms"),
-    ("TextForm", "backends and the program match all forms"),
-    ("TreeError", "a position and a fault, which the layers above make"),
-    ("bitmap::Edge", "a literal has quotes or none"),
-    ("bitmap::Kind", "a kind more is another version of the index file, and needs an arm in each layer"),
-    ("columns::ArrowDevice", "a type and a number, as in Arrow's interface"),
-    ("columns::ColumnTally", "the ways in which a value is lost; whoever reports them reports all"),
-    ("columns::OffsetWidth", "Arrow has two widths"),
-    ("columns::Offsets", "Arrow has two widths"),
-    ("columns::Reason", "whoever reports a lost value reports each reason"),
-    ("columns::StructField", "a name and a type, which the caller makes"),
-    ("schema::Change", "whoever reports changes reports each kind"),
-    ("schema::Position", "a text, a line and an offset"),
-    ("schema::SchemaRow", "a row of a saved schema, of which trees are made"),
-    ("schema::Step", "the ways from a node to its child"),
-    ("time::Instant", "a number"),
-    ("time::Unit", "numbers of times have these units"),
-    ("twig::Documents", "the engine has a way to read each"),
-];
-
-/// The structs that have public fields.
-const OPEN: &[(&str, &str)] = &[
-    ("IndexInfo", REPORT),
-    ("Plan", REPORT),
-    ("RecordError", REPORT),
-    ("Stats", REPORT),
-    ("TextColumn", "what it was made of; `new` makes it"),
-    ("TreeError", REPORT),
-    ("Want", "what its methods have set, for backends"),
-    ("aggregate::Kinds", REPORT),
-    ("aggregate::Summary", REPORT),
-    ("bitmap::BitmapInfo", REPORT),
-    ("bitmap::ColumnInfo", REPORT),
-    ("bitmap::LeftOut", REPORT),
-    ("bitmap::Matching", REPORT),
-    ("columns::ArrowDevice", "a type and a number, as in Arrow's interface"),
-    ("columns::Column", ARRAYS),
-    ("columns::ColumnBatch", ARRAYS),
-    ("columns::ColumnTally", REPORT),
-    ("columns::Items", ARRAYS),
-    ("columns::Lost", REPORT),
-    ("columns::NestedBatch", ARRAYS),
-    ("columns::Occurrences", REPORT),
-    ("columns::Refusal", REPORT),
-    ("columns::StructField", "a name and a type, which the caller makes"),
-    ("columns::Tally", REPORT),
-    ("cuda::DeviceInfo", REPORT),
-    ("packed::PackOptions", "what its method has set"),
-    ("packed::PackStats", REPORT),
-    ("packed::PackedInfo", REPORT),
-    ("plan::Pruned", REPORT),
-    ("plan::Selected", REPORT),
-    ("plan::Unused", REPORT),
-    ("schema::ArrowOptions", "what its methods have set"),
-    ("schema::Difference", REPORT),
-    ("schema::Excerpt", REPORT),
-    ("schema::First", REPORT),
-    ("schema::InputSchema", REPORT),
-    ("schema::Position", REPORT),
-    ("schema::SchemaPart", REPORT),
-    ("schema::SchemaRow", "a row of a saved schema, of which trees are made"),
-    ("time::Instant", "a number of nanoseconds"),
-    ("twig::FileChange", REPORT),
-    ("twig::SubscriptionError", REPORT),
-];
-
-/// The reason of reports, which the library makes and callers read.
-const REPORT: &str = "a report: its fields are the results";
-/// The reason of columns, whose arrays callers take.
-const ARRAYS: &str = "arrays that callers take out";
+/// The names that are exceptions to the rules here, each with the reason. A section has the exceptions to one
+/// rule.
+const EXCEPTIONS: &str = include_str!("../data/facade.txt");
 
 #[test]
 fn names_are_few() {
@@ -107,21 +25,18 @@ fn names_are_few() {
 #[test]
 fn each_name_has_an_example_that_runs() {
     let names = Sources::read().names();
-    let bad = names.iter().filter(|name| {
-        let wanted =
-            if listed(NOT_RUN).contains_key(name.path.as_str()) { Example::Compiled } else { Example::Run };
-        example(&name.docs) != wanted
-    });
-    let bad: Vec<&str> = bad.map(|name| name.path.as_str()).collect();
-    assert!(bad.is_empty(), "names without an example, or with one that is listed wrongly: {bad:#?}");
-    assert_known(NOT_RUN, &names);
+    let missing = names.iter().filter(|name| example(&name.docs) < Example::Compiled);
+    let missing: Vec<&str> = missing.map(|name| name.path.as_str()).collect();
+    assert!(missing.is_empty(), "names without an example: {missing:#?}");
+    let bad = differences("not run", &names, |name| example(&name.docs) != Example::Run);
+    assert!(bad.is_empty(), "names whose example does not run, or listed wrongly: {bad:#?}");
 }
 
 #[test]
 fn enums_and_open_structs_can_grow() {
     let sources = Sources::read();
     let names = sources.names();
-    let bad = differences(COMPLETE, &names, |name| {
+    let bad = differences("complete", &names, |name| {
         let item = sources.item(name.item);
         let may_be_made = match item {
             Item::Enum(_) => true,
@@ -140,7 +55,7 @@ fn enums_and_open_structs_can_grow() {
 fn structs_have_methods_in_place_of_fields() {
     let sources = Sources::read();
     let names = sources.names();
-    let bad = differences(OPEN, &names, |name| match sources.item(name.item) {
+    let bad = differences("open", &names, |name| match sources.item(name.item) {
         Item::Struct(item) => item.fields.iter().any(|field| is_shown(&field.vis, &field.attrs)),
         _ => false,
     });
@@ -172,26 +87,14 @@ fn example(docs: &[String]) -> Example {
     best
 }
 
-fn listed<'a>(list: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, &'a str> {
-    list.iter().copied().collect()
-}
-
-/// Checks that a list has only names of the facade.
-fn assert_known(list: &[(&str, &str)], names: &[Name]) {
+/// The names that are in a section of the exceptions and should not be, or are not and should be.
+fn differences<'n>(section: &str, names: &'n [Name], belongs: impl Fn(&Name) -> bool) -> Vec<&'n str> {
+    let listed: BTreeMap<String, String> =
+        texts(EXCEPTIONS, section).into_iter().map(|[name, reason]| (name, reason)).collect();
     let paths: BTreeSet<&str> = names.iter().map(|name| name.path.as_str()).collect();
-    for (listed, reason) in list {
-        assert!(paths.contains(listed), "no name `{listed}`: {reason}");
+    for (name, reason) in &listed {
+        assert!(paths.contains(name.as_str()), "no name `{name}`: {reason}");
     }
-}
-
-/// The names that are in a list and should not be, or are not and should be.
-fn differences<'n>(
-    list: &[(&str, &str)],
-    names: &'n [Name],
-    belongs: impl Fn(&Name) -> bool,
-) -> Vec<&'n str> {
-    assert_known(list, names);
-    let list = listed(list);
-    let differs = |name: &&Name| belongs(name) != list.contains_key(name.path.as_str());
+    let differs = |name: &&Name| belongs(name) != listed.contains_key(&name.path);
     names.iter().filter(differs).map(|name| name.path.as_str()).collect()
 }

@@ -14,6 +14,7 @@ use warpath_cpu::Cpu;
 use warpath_cpu::tree;
 use warpath_cpu::tree::{Tree, TreeFault};
 use warpath_exec::dump;
+use warpath_random::table::texts;
 use warpath_shared::ir::{MAX_FRAMES, MAX_PATHS};
 use warpath_shared::units::MAX_DEPTH;
 use warpath_tests::data::{self, FILES, paths_of, queries};
@@ -91,20 +92,8 @@ fn index_of_nothing() -> Result<()> {
 /// Each sort of fault, and after each a line that is read as if nothing had been.
 #[test]
 fn index_of_faulty_lines() -> Result<()> {
-    let faulty = [
-        "{\"a\":\"x}",
-        "{\"a\":\"\\",
-        "[1,{\"b\":2",
-        "[1]]",
-        "[{]}",
-        "{}[]",
-        "1,2",
-        "\"a\":1",
-        "\\",
-        "}{",
-        "[\\",
-    ];
-    let text: String = faulty.iter().map(|line| format!("{line}\n[\"ok\"]\n")).collect();
+    let faulty = r#"{"a":"x}|{"a":"\|[1,{"b":2|[1]]|[{]}|{}[]|1,2|"a":1|\|}{|[\"#;
+    let text: String = faulty.split('|').map(|line| format!("{line}\n[\"ok\"]\n")).collect();
     index("faulty_lines", text.as_bytes(), 2)
 }
 
@@ -188,24 +177,8 @@ fn tree_of_values() -> Result<()> {
 
 #[test]
 fn tree_of_faulty_lines() -> Result<()> {
-    let faulty = [
-        "[1,]",
-        "{1:2}",
-        "{\"a\"}",
-        "[\"a\":1]",
-        "[1:2]",
-        "[1 2]",
-        "[tru]",
-        "1 2",
-        "[1",
-        "[1}",
-        "]",
-        "\"x",
-        "1,2",
-        "\"\\",
-        "{}{}",
-    ];
-    trees("faulty_lines", faulty.join("\n").as_bytes(), false, Tree::of_json)
+    let faulty = r#"[1,]|{1:2}|{"a"}|["a":1]|[1:2]|[1 2]|[tru]|1 2|[1|[1}|]|"x|1,2|"\|{}{}"#;
+    trees("faulty_lines", faulty.replace('|', "\n").as_bytes(), false, Tree::of_json)
 }
 
 #[test]
@@ -322,36 +295,9 @@ fn answers_of_queries() -> Result<()> {
 /// Programs that need trees, and programs with filters of several tests.
 #[test]
 fn programs_of_the_whole_grammar() -> Result<()> {
-    let paths = [
-        "$..id_str",
-        "$.a..*",
-        "$..[0]",
-        "$..['a','b']",
-        "$[?@.a]",
-        "$[?$.a]",
-        "$[?!@.a]",
-        "$[?!(@.a == 1)]",
-        "$[?@.a == 1 && @.b == 2]",
-        "$[?@.a == 1 || @.b == 2]",
-        "$.a[?@ != 1]",
-        "$.a[?@ < 1]",
-        "$.a[?@ <= 1]",
-        "$.a[?@ > 1]",
-        "$.a[?@ >= 1]",
-        "$.a[?@.b == @.c]",
-        "$.a[?1 == 1]",
-        "$.a[?@.b == $.b]",
-        "$.a[?$.b == 1]",
-        "$.a[?length(@.b) == 1]",
-        "$.a[?count(@.*) == 1]",
-        "$.a[?value(@.*) == 1]",
-        "$.a[?match(@.b, 'x.*')]",
-        "$.a[?search(@.b, 'x')]",
-        "$.é[?@.b ==\t$.b]",
-    ];
     let mut out = String::new();
-    for path in paths {
-        let query = Query::compile(path)?;
+    for [path] in texts(include_str!("../data/programs.txt"), "whole grammar") {
+        let query = Query::compile(&path)?;
         writeln!(out, "{path}\n{}", Program::new(std::slice::from_ref(&query))?)?;
     }
     snapshot("programs_of_the_whole_grammar", &out);

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use warpath::TreeFaultKind;
 use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault};
+use warpath_random::table::texts;
 use warpath_shared::check::{FaultKind, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::tree::MAX_NODE_DEPTH;
@@ -421,85 +422,23 @@ fn as_long_as_partitions_may_be() {
     assert_eq!(Tree::of_brackets(&text), Err(want));
 }
 
-#[test]
-fn first_faults_of_brackets() -> Result<()> {
-    use FaultKind::{MismatchedBracket, SecondRoot, UnclosedContainer, UnopenedContainer};
-    use TreeFaultKind::{NotABracket, Record};
-    for (text, kind, at) in [
-        // A total of zero, and no tree.
-        ("][", Record(UnopenedContainer), 0),
-        ("[]][", Record(UnopenedContainer), 2),
-        ("[]]", Record(UnopenedContainer), 2),
-        ("[", Record(UnclosedContainer), 0),
-        ("[[][", Record(UnclosedContainer), 3),
-        ("[[][]", Record(UnclosedContainer), 0),
-        ("[}", Record(MismatchedBracket), 1),
-        ("[{]}", Record(MismatchedBracket), 2),
-        ("[][]", Record(SecondRoot), 2),
-        ("[1]", NotABracket, 1),
-        ("[{}{", Record(UnclosedContainer), 3),
-        // What comes first counts.
-        ("[][}]", Record(SecondRoot), 2),
-        ("[}][", Record(MismatchedBracket), 1),
-        ("{[][}]]", Record(MismatchedBracket), 4),
-        ("[{}{)}", NotABracket, 4),
-        ("[})", Record(MismatchedBracket), 1),
-        ("[]{)", Record(SecondRoot), 2),
-        (" \t[ { } )", NotABracket, 8),
-    ] {
-        assert_eq!(judge_brackets(text.as_bytes())?.err(), Some(TreeFault { kind, at }), "{text}");
+/// The first fault of each text of a section, by a function.
+fn check_faults(section: &str, judge: fn(&[u8]) -> Result<Result<Tree, TreeFault>>) -> Result<()> {
+    for [text, kind, at] in texts(include_str!("../data/json.txt"), section) {
+        let fault = judge(text.as_bytes())?.err().with_context(|| format!("a tree of {text}"))?;
+        ensure!((format!("{:?}", fault.kind), fault.at.to_string()) == (kind, at), "{text}: {fault:?}");
     }
     Ok(())
 }
 
 #[test]
+fn first_faults_of_brackets() -> Result<()> {
+    check_faults("faults of brackets", judge_brackets)
+}
+
+#[test]
 fn first_faults_of_json() -> Result<()> {
-    use TreeFaultKind::{NameAsValue, NoColon, NoComma, NoName, NoValue, NotAValue, Record};
-    for (text, kind, at) in [
-        ("[1,]", NoValue, 3),
-        ("[,1]", NoValue, 1),
-        ("[1,,2]", NoValue, 3),
-        ("[:]", Record(FaultKind::NoValue), 1),
-        (r#"{"a":}"#, NoValue, 5),
-        (r#"{"a"::1}"#, Record(FaultKind::NoValue), 5),
-        (r#"{"a":,"b":1}"#, NoValue, 5),
-        (r#"{"a":1,}"#, NoName, 7),
-        ("{,}", NoName, 1),
-        ("{1:2}", Record(FaultKind::NoName), 1),
-        (r#"{"a":1,[2]}"#, NoName, 7),
-        (r#"{[]:1}"#, Record(FaultKind::NoSeparator), 3),
-        (r#"{"a"}"#, NoColon, 1),
-        (r#"{"a" 1}"#, NoColon, 1),
-        (r#"{"a":1,"b"}"#, NoColon, 7),
-        (r#"{"a","b":1}"#, NoColon, 1),
-        (r#"["a":1]"#, NameAsValue, 1),
-        (r#"[1,"a":1]"#, NameAsValue, 3),
-        (r#"{"a":"b":1}"#, NameAsValue, 5),
-        ("[1:2]", Record(FaultKind::NoSeparator), 2),
-        (r#"{"a":1:2}"#, Record(FaultKind::NoSeparator), 6),
-        (r#"[[]:2]"#, Record(FaultKind::NoSeparator), 3),
-        ("[1 2]", NoComma, 3),
-        ("[1[]]", NoComma, 2),
-        (r#"["a""b"]"#, NoComma, 4),
-        (r#"{"a":1 "b":2}"#, NoComma, 7),
-        (r#"{"a":{}{}}"#, NoComma, 7),
-        ("nul", Record(FaultKind::BadLiteral), 3),
-        ("[tru]", NotAValue, 1),
-        ("[+1]", NotAValue, 1),
-        ("['a']", NotAValue, 1),
-        (r#"{"a":\"}"#, NotAValue, 5),
-        ("1 2", Record(FaultKind::BehindRecord), 2),
-        (r#""a" {}"#, Record(FaultKind::SecondRoot), 4),
-        ("[] nul", Record(FaultKind::BehindRecord), 3),
-        // What is looked for in every record comes first, wherever it is.
-        ("[1,,2}", Record(FaultKind::MismatchedBracket), 5),
-        (r#"[1,,"x]"#, Record(FaultKind::UnclosedString), 4),
-        (r#""a":1"#, Record(FaultKind::StraySeparator), 3),
-        ("[nul", Record(FaultKind::UnclosedContainer), 0),
-    ] {
-        assert_eq!(judge_json(text.as_bytes())?.err(), Some(TreeFault { kind, at }), "{text}");
-    }
-    Ok(())
+    check_faults("faults of trees", judge_json)
 }
 
 /// A prefix has a depth below zero exactly if a container is closed that was not opened.

@@ -6,10 +6,13 @@ use warpath_cpu::twig::TwigSet;
 use warpath_cpu::twig::encode::Compiled;
 use warpath_cpu::twig::names::Names;
 use warpath_device::{Accelerator as _, TwigXmlStage};
+use warpath_random::table::texts;
 use warpath_shared::twig::dictionary::{ATTRIBUTES, Hash, NAMES};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::random::Rng;
 use warpath_tests::xml::{self, BIBLIOGRAPHY};
+
+const CASES: &str = include_str!("../data/xml.txt");
 
 fn stage(set: &TwigSet) -> TwigXmlStage<Emulated> {
     let device = Emulated::default().queue().unwrap();
@@ -41,109 +44,7 @@ fn ordinary_documents_are_not_left_to_the_host() {
 /// leaves to the host the malformed ones, and some well-formed ones.
 #[test]
 fn cases_are_read_at_every_place_of_a_word() {
-    let good = [
-        "<a/>",
-        "<a />",
-        "<a></a>",
-        "<a\n></a\t>",
-        " \r\n\t<a/> \n",
-        "<a>x</a><!-- e --><?p?>\n",
-        "<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a[>.dtd'><a/>",
-        "<!DOCTYPE a PUBLIC \"'>\" '<\">'><a/>",
-        "<!-- a -- > - --><a/>",
-        "<a><!DOCTYPE b><?xml version='1'?></a><!DOCTYPE c '>'>",
-        "<a>\u{e9}<b/>\u{20ac}</a>",
-        "<!----><a/>",
-        "<a><!-- > -- ] ?> --></a>",
-        "<a><![CDATA[]]></a>",
-        "<a><![CDATA[]]]]></a>",
-        "<a><![CDATA[</a> & ]] > --> ]>]]></a>",
-        "<a><?p?></a>",
-        "<a><?p ? > -->?></a>",
-        "<a b='1' c = \"2\"\td\n=\n'>/>'/>",
-        "<a b='\"' c=\"'\">\"'</a>",
-        "<a b='<'/>",
-        "<a c='&lt;&#32;'/>",
-        "<a>&lt;&gt;&amp;&quot;&apos;&#1;&#x20ac;&#55295;&#xD7FF;</a>",
-        "<a>> ]]> --> ?> \" ' = /</a>",
-        "<é ü='ß'>😀€</é>",
-        "<a.b-c:d_1/>",
-        "<_><:/></_>",
-        "<a><b><c/>x<c></c>y</b>\n</a>",
-        "<a>0.1</a>",
-        "<a b='0.1'/>",
-        "<a>\u{7f}\u{1}\u{0}\u{fffd}\u{10ffff}</a>",
-    ];
-    let left = [
-        "",
-        " ",
-        "x",
-        "<a>",
-        "</a>",
-        "<a",
-        "<",
-        "<!",
-        "<!-",
-        "<a/><a/>",
-        "<a/>x",
-        "x<a/>",
-        "<a/>&#32;",
-        "<a></b>",
-        "<ab></ac>",
-        "<abc></ab>",
-        "<a b='1' b=\"2\"/>",
-        "<a b='1'c='2'/>",
-        "<a b/>",
-        "<a b=/>",
-        "<a b=1/>",
-        "<a c='&x;'/>",
-        "<a c='&'/>",
-        "<a =''/>",
-        "<a b c=''/>",
-        "<a b==''/>",
-        "<a b=''''/>",
-        "<a / >",
-        "<a//>",
-        "< a/>",
-        "<1/>",
-        "<a><</a>",
-        "<a <b>/>",
-        "<a></a b=''>",
-        "<a></ a>",
-        "<a></a/>",
-        "<a>&</a>",
-        "<a>&x;</a>",
-        "<a>&amp</a>",
-        "<a>&#0;</a>",
-        "<a>&#xD800;</a>",
-        "<a>&#x110000;</a>",
-        "<a>&#4294967297;</a>",
-        "<a>&#-1;</a>",
-        "<a>&#;</a>",
-        "<a>&#x;</a>",
-        "<a>&#xg;</a>",
-        "<a>&#a;</a>",
-        "<!--><a/>",
-        "<!---><a/>",
-        "<!- --><a/>",
-        "<![CDATA[x]]><a/>",
-        "<a><![CDATX[x]]></a>",
-        "<a><![CDATA[x]]</a>",
-        "<?><a/>",
-        "<??><a/>",
-        "<? p?><a/>",
-        "<!DOCTYPE><a/>",
-        "<!DOCTYPE ><a/>",
-        "<!DOCTYPEa><a/>",
-        "<!doctype a><a/>",
-        "<!ELEMENT a><a/>",
-        "<!DOCTYPE a [<!ENTITY e '>'>]><a/>",
-        "<!DOCTYPE a '><a/>",
-        "\u{feff}<a/>",
-        "<a b='>'",
-        "<a b='",
-        "<a><b></a></b>",
-    ];
+    let [good, left] = ["read", "left"].map(|section| texts::<1>(CASES, section).concat());
     let set = xml::set(["/a", "//a[b]", "//@b", "//*[c]/c", "/a/b/c", "//@*", "//_"]).unwrap();
     let mut stage = stage(&set);
     for place in 0..64 {
@@ -155,7 +56,7 @@ fn cases_are_read_at_every_place_of_a_word() {
             want.push(documents.len() as u32);
             documents.push(left.as_bytes());
         }
-        for left in left {
+        for left in &left {
             want.push(documents.len() as u32);
             documents.push(left.as_bytes());
         }
@@ -225,45 +126,9 @@ fn names_of_one_hash_are_told_apart() {
 /// A tested value is known to the last byte, or left to the host.
 #[test]
 fn values_are_tested_as_the_cpu_tests_them() {
-    let queries = [
-        "//a[. = 'x']",
-        "//a[. = 0.1]",
-        "//a[. >= 0]",
-        "//a[. != 'x']",
-        "//@b[. = 'x']",
-        "//@b[. > 1]",
-        "//a[@b = '']",
-        "//a[. = '']",
-        "//*[. = 'é']",
-        "//@*[. <= 'b']",
-        "//a[. < 1e2]",
-        "//a[. = 'x\\y']",
-    ];
-    let set = xml::set(queries).unwrap();
-    let values = [
-        "",
-        "x",
-        "0.1",
-        "1e-1",
-        " 0.10\n",
-        "+1",
-        "-0",
-        "5",
-        "99.99",
-        "é",
-        "b",
-        "a\\u0062",
-        "x\\y",
-        "10",
-        "9999999999999999999999",
-        "\u{c}7\u{c}",
-        "0x1",
-        "1.",
-        ".5",
-        "\t",
-    ];
+    let set = xml::set(texts::<1>(CASES, "queries").concat()).unwrap();
     let mut documents = Vec::new();
-    for value in values {
+    for [value] in texts(CASES, "values") {
         documents.push(format!("<a>{value}</a>"));
         documents.push(format!("<a b='{value}'/>"));
         documents.push(format!("<a><![CDATA[{value}]]></a>"));

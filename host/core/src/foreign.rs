@@ -258,6 +258,8 @@ impl fmt::Display for Foreign {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::table::texts;
+
     use super::*;
 
     #[test]
@@ -278,44 +280,9 @@ mod tests {
     #[test]
     fn text_is_recognised_by_its_first_lines() {
         use Foreign::*;
-        let cases: [(&str, Option<Foreign>); 34] = [
-            ("{\n", Some(Document)),
-            ("[1,\r\n2]", Some(Document)),
-            ("{\"a\":\n1}", Some(Document)),
-            ("{\"a\":1\n", None),
-            ("<?xml version=\"1.0\"?>\n<Error>", Some(Xml)),
-            ("<Error><Code>NoSuchKey</Code></Error>", Some(Xml)),
-            ("<!DOCTYPE html>\n", Some(Html)),
-            ("<html>", Some(Html)),
-            ("\u{1e}{\"a\":1}\n", Some(TextSequence)),
-            ("---\na: 1\n", Some(Yaml)),
-            ("%YAML 1.2\n", Some(Yaml)),
-            ("a: 1\nb:\n  - 1\n", Some(Yaml)),
-            ("a:\n  b: 1\n", Some(Yaml)),
-            ("a:\n- 1\n", Some(Yaml)),
-            ("- name: a\n", Some(Yaml)),
-            ("panic: stopped\n", None),
-            ("panic: stopped\n\ngoroutine 1 [running]:\n", None),
-            ("Error: no\n    at f (a.js:1:2)\n", None),
-            ("Traceback (most recent call last):\n  File \"a.py\"\n", None),
-            ("- a\n", None),
-            ("ts=2026-11-27 level=info msg=\"a b\"\n", Some(Logfmt)),
-            ("msg=\"a b\" level=info\n", Some(Logfmt)),
-            ("a=1\n", None),
-            ("id,name\n1,\"a,b\"\n", Some(Csv)),
-            ("id;name\n1;a\n", Some(Csv)),
-            ("\"id\",\"name\"\n1,a\n", Some(Csv)),
-            ("id\tname\n1\ta b\n", Some(Tsv)),
-            ("id,name\n", None),
-            ("id,name\n1\n", None),
-            ("started, slowly\nended, quickly\n", None),
-            ("worker started\n{\"a\":1}\n", None),
-            ("1 2\n", None),
-            ("nul\n", None),
-            (" \n \n", None),
-        ];
-        for (text, want) in cases {
-            assert_eq!(Foreign::of_lines(text.as_bytes()).map(|(_, format)| format), want, "{text}");
+        for [text, want] in texts(include_str!("foreign.txt"), "lines") {
+            let found = Foreign::of_lines(text.as_bytes()).map(|(_, format)| format!("{format:?}"));
+            assert_eq!(found.unwrap_or_default(), want, "{text}");
         }
         assert_eq!(Foreign::of_lines(b" \n\n <a/>"), Some((2, Xml)));
     }

@@ -369,7 +369,11 @@ pub fn write_string(bytes: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::table::texts;
+
     use super::*;
+
+    const CASES: &str = include_str!("key/cases.txt");
 
     fn key(json: &str) -> Vec<u8> {
         let mut key = Vec::new();
@@ -387,55 +391,10 @@ mod tests {
 
     #[test]
     fn keys_are_in_the_order_of_values() {
-        let ordered = [
-            "null",
-            "false",
-            "true",
-            "-1e400",
-            "-1000",
-            "-12",
-            "-11.5",
-            "-1",
-            "-1e-400",
-            "0",
-            "1e-400",
-            "0.5",
-            "1",
-            "1.5",
-            "2",
-            "10",
-            "12",
-            "9007199254740993",
-            "1e400",
-            r#""""#,
-            r#""\u0000""#,
-            r#""\u0000a""#,
-            r#""a""#,
-            r#""a\u0000""#,
-            r#""a\u0001""#,
-            r#""ab""#,
-            r#""b""#,
-            r#""é""#,
-            r#""\ud83d""#,
-            "\"\u{fffd}\"",
-            r#""😀""#,
-            "[]",
-            "[null]",
-            "[1]",
-            "[1,1]",
-            "[2]",
-            "[[]]",
-            "{}",
-            r#"{"a":1}"#,
-            r#"{"a":1,"b":0}"#,
-            r#"{"a":2}"#,
-            r#"{"b":1}"#,
-            "tru",
-            "{1}",
-        ];
+        let ordered = texts::<1>(CASES, "ordered").concat();
         for pair in ordered.windows(2) {
-            assert!(key(pair[0]) < key(pair[1]), "{} {}", pair[0], pair[1]);
-            assert!(!key(pair[1]).starts_with(&key(pair[0])), "{} {}", pair[0], pair[1]);
+            assert!(key(&pair[0]) < key(&pair[1]), "{} {}", pair[0], pair[1]);
+            assert!(!key(&pair[1]).starts_with(&key(&pair[0])), "{} {}", pair[0], pair[1]);
         }
         let mut missing = Vec::new();
         encode_missing(&mut missing);
@@ -445,30 +404,9 @@ mod tests {
 
     #[test]
     fn equal_values_have_one_text() {
-        for (spelt, plain) in [
-            ("1.0", "1"),
-            ("10e-1", "1"),
-            ("-0.0", "0"),
-            ("1.50", "1.5"),
-            ("-0.0250", "-0.025"),
-            ("1e2", "100"),
-            ("1e21", "1000000000000000000000"),
-            ("1e30", "1e30"),
-            ("-12.5e-10", "-1.25e-9"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
-            (r#""\u0041\/\n\"\u00e9""#, r#""A/\n\"é""#),
-            (r#""\ud83d\ude00\uD83D""#, r#""😀\ud83d""#),
-            (r#"{ "b" : [ 1.0 , { } ] , "a" : null }"#, r#"{"a":null,"b":[1,{}]}"#),
-            (r#"{"a":1,"a":2}"#, r#"{"a":1}"#),
-            (r#"{"b":0,"a":2,"\u0061":[1],"a":{}}"#, r#"{"a":2,"b":0}"#),
-            (r#"{"a":{"c":2,"c":1},"a":3}"#, r#"{"a":{"c":2}}"#),
-            (r#"[ ]"#, "[]"),
-            ("tru", "tru"),
-            ("[1 2]", "[1 2]"),
-            (r#"{"a"1}"#, r#"{"a"1}"#),
-        ] {
-            assert_eq!(text(spelt), plain, "{spelt}");
-            assert_eq!(key(plain), key(spelt), "{spelt}");
+        for [spelt, plain] in texts(CASES, "equal") {
+            assert_eq!(text(&spelt), plain, "{spelt}");
+            assert_eq!(key(&plain), key(&spelt), "{spelt}");
         }
     }
 

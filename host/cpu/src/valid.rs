@@ -203,6 +203,7 @@ fn digits(text: &[u8], begin: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use warpath_random::Rng;
+    use warpath_random::table::texts;
 
     use super::*;
     use crate::strict;
@@ -210,65 +211,17 @@ mod tests {
     /// Tests valid and invalid texts of all kinds, at every offset in a word and in every instruction set.
     #[test]
     fn what_is_valid_is_so_at_every_place() {
-        const GOOD: [&str; 12] = [
-            "1",
-            "-0.5e+10",
-            "true",
-            "[false,null]",
-            "\"\"",
-            r#""\"\\\/\b\f\n\r\t\u00eF\ud800""#,
-            "{}",
-            "[[],{},[{}]]",
-            " { \"a\" : [ 1 ,\t-0.0 , \"x\" ] , \"b\":{ \"c\":\"}\" }} \r",
-            "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
-            r#"{"\\":"\\\\","\\\"":1}"#,
-            "0E0",
-        ];
-        const BAD: [&str; 34] = [
-            "01",
-            "1.",
-            ".5",
-            "+1",
-            "1e",
-            "-",
-            "1 2",
-            "nul",
-            "truex",
-            "true\"a\"",
-            "1\"a\"",
-            "\"a\"1",
-            "\"a\"\"b\"",
-            "[1,]",
-            "[,1]",
-            "[1 2]",
-            "[1:2]",
-            "{\"a\"}",
-            "{\"a\":}",
-            "{\"a\":1,}",
-            "{a:1}",
-            "{1:2}",
-            "{\"a\":1 \"b\":2}",
-            "[1}",
-            "{]",
-            "]",
-            "[",
-            "{\"a\":[1,2}",
-            "\"a",
-            "\"a\tb\"",
-            r#""\x""#,
-            r#""\u00g0""#,
-            r#""\u00""#,
-            "\\\"a\"",
-        ];
+        let table = include_str!("../../../tests/data/json.txt");
+        let texts = |section, good| texts(table, section).into_iter().map(move |[text]| (text, good));
+        let bad = texts("bad", false).chain(texts("bad strings", false));
+        let all: Vec<(String, bool)> = texts("good", true).chain(bad).collect();
         let mut validator = Validator::default();
         for isa in Isa::all() {
             for pad in 0..140 {
                 // White space moves the text, and so does a string before it.
                 for before in [" ".repeat(pad), format!("\"{}\"\n", "x".repeat(pad))] {
                     let lines = 1 + before.contains('\n') as u32;
-                    for (text, good) in
-                        GOOD.map(|text| (text, true)).into_iter().chain(BAD.map(|text| (text, false)))
-                    {
+                    for (text, good) in &all {
                         for end in ["", "\n", "\n\n{}"] {
                             let text = format!("{before}{text}{end}");
                             let valid = isa.run(Validate(

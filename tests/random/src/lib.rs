@@ -1,10 +1,12 @@
-//! The random generator of Warpath's tests. A failure is repeated by its seed alone, on any machine and by
-//! any later version.
+//! The random generator of Warpath's tests, and the reader of their tables of cases ([`table`]). A failure
+//! of random cases is repeated by its seed alone, on any machine and by any later version.
 //!
 //! The crate has no dependencies, so that the unit tests of every layer can use it. The registry's crates do
 //! not fit, because the streams must never change: recorded runs and cases are named by their seeds.
 //! `fastrand` has changed its streams between minor versions. `rand_xoshiro` keeps its streams, but leaves
 //! numbers below a bound to `rand`, which does not.
+
+pub mod table;
 
 /// A generator of random numbers: SplitMix64.
 #[derive(Clone, Debug)]

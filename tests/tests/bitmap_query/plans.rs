@@ -1,6 +1,7 @@
 //! Plans: the programs of expressions, and the errors of wrong ones.
 
 use warpath_cpu::bitmap::plan::Counted;
+use warpath_random::table::texts;
 
 use super::*;
 
@@ -93,44 +94,8 @@ fn words(plan: &Plan) -> String {
 #[test]
 fn programs_are_short() {
     let columns = small();
-    for (text, expected) in [
-        // One bin, or all others where these are fewer.
-        ("lang = 'en'", "any(1) store0"),
-        ("lang in ('en', 'nl', 'de')", "any(1) not store0"),
-        ("lang is not missing", "any(1) not store0"),
-        ("not lang = 'fr'", "not store0"),
-        // Bins do not overlap: what is sure is what is possible without those that are cut.
-        ("followers > 1500", "any(2) store1 skipnone push any(1) andnot store0"),
-        ("followers between 50 and 2000", "any(3) store1 skipnone push any(2) andnot store0"),
-        (
-            "followers > 1500 and lang = 'en'",
-            "any(2) skipnone push any(1) and store1 skipnone push any(1) andnot store0",
-        ),
-        ("followers != 2000", "any(1) not store1 skipnone push any(1) andnot store0"),
-        // A row that one test leaves undecided another may decide.
-        ("followers > 1500 or lang = 'en'", "any(1) any(2) store1 skipnone push any(1) any(1) and store0"),
-        ("followers = 7", "store0 any(1) store1"),
-        // Bounds that are there decide.
-        ("followers >= 1000", "any(2) store0"),
-        ("followers > 999.5", "any(2) store0"),
-        ("followers between 100 and 999", "any(1) store0"),
-        // Nothing is read of what is always or never so.
-        ("followers < 0", "store0"),
-        ("followers = 99.5", "store0"),
-        ("verified = true", "not store0"),
-        ("verified = true and lang = 'nl'", "any(1) store0"),
-        ("verified = false or lang = 'nl'", "any(1) store0"),
-        ("verified = false and followers = 7", "store0"),
-        // Tests of a column are one.
-        ("followers >= 100 and followers <= 999", "any(1) store0"),
-        ("followers < 100 or lang = 'en' or followers >= 5000", "any(1) any(2) store0"),
-        ("followers > 7 and followers < 5", "store0"),
-        ("not (lang = 'en' or lang = 'nl')", "any(2) store0"),
-        // `and` from the fewest rows on.
-        ("lang = 'en' and followers >= 5000", "any(1) skipnone push any(1) and store0"),
-        ("lang != 'de' and followers is value", "any(2) skipnone push any(1) andnot store0"),
-    ] {
-        let plan = plan_of(text, &columns, false).unwrap();
+    for [text, expected] in texts(include_str!("../../data/programs.txt"), "over bitmaps") {
+        let plan = plan_of(&text, &columns, false).unwrap();
         assert_eq!(words(&plan), expected, "{text}");
     }
     // Densest first: a tile that is full needs no more.

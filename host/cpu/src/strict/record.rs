@@ -211,86 +211,17 @@ fn fault_in(fault: Fault, at_end: bool, open: usize) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::table::rows;
+
     use super::*;
 
     #[test]
     fn first_faults() {
-        use FaultKind::*;
-        type Case<'a> = (&'a [u8], Option<(FaultKind, usize)>);
-        let cases: &[Case<'_>] = &[
-            (br#"{"a":[1,{"b":"}"}],"c":-0.5e+10}"#, None),
-            (b" \t\r{ } \r", None),
-            (b"\n[\n1\n,\n2\n]\n", None),
-            (br#""\"\\\/\b\f\n\r\t\u00eF\ud800""#, None),
-            ("\"\u{7f}\u{80}\u{10ffff}\"".as_bytes(), None),
-            (b"", Some((NoValue, 0))),
-            (b" ", Some((NoValue, 1))),
-            (b"]", Some((UnopenedContainer, 0))),
-            (b",", Some((StraySeparator, 0))),
-            (b"{} x", Some((BehindRecord, 3))),
-            (b"{}[]", Some((SecondRoot, 2))),
-            (b"1}", Some((UnopenedContainer, 1))),
-            (b"1,", Some((StraySeparator, 1))),
-            (b"truex", Some((BehindRecord, 4))),
-            (b"tru", Some((BadLiteral, 3))),
-            (b"nope", Some((BadLiteral, 1))),
-            (b"NaN", Some((NoValue, 0))),
-            (b"01", Some((LeadingZero, 1))),
-            (b"-01", Some((LeadingZero, 2))),
-            (b"1.", Some((NoDigit, 2))),
-            (b"[1.]", Some((NoDigit, 3))),
-            (b".5", Some((NoValue, 0))),
-            (b"+1", Some((NoValue, 0))),
-            (b"1e", Some((NoDigit, 2))),
-            (b"1e+x", Some((NoDigit, 3))),
-            (b"-", Some((NoDigit, 1))),
-            (b"0x1", Some((BehindRecord, 1))),
-            (b"\"a\tb\"", Some((ControlInString, 2))),
-            (b"\"a\nb\"", Some((ControlInString, 2))),
-            (br#""\x""#, Some((BadEscape, 2))),
-            (br#""\U0041""#, Some((BadEscape, 2))),
-            (br#""\u00g1""#, Some((BadHexDigit, 5))),
-            (br#""\u00""#, Some((BadHexDigit, 5))),
-            (br#""\u00"#, Some((UnclosedString, 0))),
-            (br#"["a"#, Some((UnclosedString, 1))),
-            (br#"["a\"#, Some((EscapeAtEnd, 3))),
-            (b"[", Some((UnclosedContainer, 0))),
-            (b"[1,", Some((UnclosedContainer, 0))),
-            (br#"[{"a" "#, Some((UnclosedContainer, 1))),
-            (br#"[{"a":"#, Some((UnclosedContainer, 1))),
-            (br#"[{"a":1"#, Some((UnclosedContainer, 1))),
-            (br#"[{"a":[]}"#, Some((UnclosedContainer, 0))),
-            (b"[1,]", Some((TrailingComma, 3))),
-            (br#"{"a":1 , }"#, Some((TrailingComma, 9))),
-            (b"[1,}", Some((MismatchedBracket, 3))),
-            (b"[}", Some((MismatchedBracket, 1))),
-            (br#"{"a":1]"#, Some((MismatchedBracket, 6))),
-            (b"[1,,2]", Some((NoValue, 3))),
-            (b"[,1]", Some((NoValue, 1))),
-            (br#"{"a":}"#, Some((NoValue, 5))),
-            (br#"{,}"#, Some((NoName, 1))),
-            (b"{a:1}", Some((NoName, 1))),
-            (br#"{"a"}"#, Some((NoColon, 4))),
-            (br#"{"a",1}"#, Some((NoColon, 4))),
-            (br#"{"a" 1}"#, Some((NoColon, 5))),
-            (b"[1 2]", Some((NoSeparator, 3))),
-            (b"[1:2]", Some((NoSeparator, 2))),
-            (br#"{"a":1 "b":2}"#, Some((NoSeparator, 7))),
-            // RFC 3629: no single continuation byte, no overlong form, no surrogate, and nothing above
-            // U+10FFFF.
-            (b"\"\x80\"", Some((NotUtf8, 1))),
-            (b"\"\xc0\x80\"", Some((NotUtf8, 1))),
-            (b"\"\xc3\"", Some((NotUtf8, 1))),
-            (b"\"a\xe0\x80\x80\"", Some((NotUtf8, 2))),
-            (b"\"\xed\xa0\x80\"", Some((NotUtf8, 1))),
-            (b"\"\xf4\x90\x80\x80\"", Some((NotUtf8, 1))),
-            (b"\xff", Some((NotUtf8, 0))),
-            (b"[x \xff]", Some((NoValue, 1))),
-            (b"\xef\xbb\xbf{}", Some((NoValue, 0))),
-        ];
-        for (record, want) in cases {
-            let got = fault(record).map(|fault| (fault.kind, fault.at));
-            assert_eq!(got, *want, "{}", record.escape_ascii());
+        let table = include_str!("../../../../tests/data/json.txt");
+        for [record, kind, at] in rows(table, "faults") {
+            let got = fault(&record).map(|fault| [format!("{:?}", fault.kind), fault.at.to_string()]);
+            let got = got.unwrap_or_default().map(String::into_bytes);
+            assert_eq!(got, [kind, at], "{}", record.escape_ascii());
         }
     }
 

@@ -116,22 +116,7 @@ mod tests {
             assert_eq!((&*fraction.to_string(), &*fraction.percent()), (shown, percent), "{text}");
             assert_eq!(fraction, shown.parse().unwrap());
         }
-        for wrong in [
-            "",
-            ".",
-            "x",
-            "-0.5",
-            "+0.5",
-            "1.1",
-            "50",
-            "2",
-            "1e1",
-            "0.5e1",
-            "nan",
-            "inf",
-            "0.5e",
-            "1e99999999999",
-        ] {
+        for wrong in ",.,x,-0.5,+0.5,1.1,50,2,1e1,0.5e1,nan,inf,0.5e,1e99999999999".split(',') {
             assert!(wrong.parse::<Fraction>().is_err(), "{wrong}");
         }
         assert!("0.1234567890123456789".parse::<Fraction>().unwrap_err().contains("18 digits"));

@@ -280,6 +280,8 @@ impl<'q> Lexer<'q> {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::table::texts;
+
     use super::*;
 
     #[test]
@@ -326,27 +328,12 @@ mod tests {
 
     #[test]
     fn integers() {
-        use DiagnosticKind::{InvalidNumber, Range};
-        for (text, expected) in [
-            ("0", Ok(0)),
-            ("10:", Ok(10)),
-            ("-1]", Ok(-1)),
-            ("9007199254740991", Ok(MAX_INT)),
-            ("-9007199254740991", Ok(-MAX_INT)),
-            ("9007199254740992", Err((Range, 16))),
-            ("-9007199254740992", Err((Range, 17))),
-            ("99999999999999999999999", Err((Range, 23))),
-            ("-0", Err((InvalidNumber, 2))),
-            ("00", Err((InvalidNumber, 2))),
-            ("01", Err((InvalidNumber, 2))),
-            ("-01", Err((InvalidNumber, 3))),
-            ("-", Err((InvalidNumber, 1))),
-            ("- 1", Err((InvalidNumber, 1))),
-            ("1.0]", Err((InvalidNumber, 3))),
-            ("1e2]", Err((InvalidNumber, 3))),
-        ] {
-            let found = Lexer::new(text, 0).int().map_err(|error| (error.kind, error.span.end));
-            assert_eq!(found, expected, "{text}");
+        for [text, value, end] in texts(include_str!("parse/cases.txt"), "integers") {
+            let found = match Lexer::new(&text, 0).int() {
+                Ok(found) => [found.to_string(), String::new()],
+                Err(error) => [format!("{:?}", error.kind), error.span.end.to_string()],
+            };
+            assert_eq!(found, [value, end], "{text}");
         }
     }
 
@@ -386,34 +373,10 @@ mod tests {
 
     #[test]
     fn bad_strings() {
-        use DiagnosticKind::{ControlCharacter, InvalidEscape, UnclosedString};
-        for (text, kind, start, end) in [
-            (r#"""#, UnclosedString, 0, 1),
-            ("'abc\"", UnclosedString, 0, 1),
-            (r"'abc\", UnclosedString, 0, 1),
-            (r"'abc\'", UnclosedString, 0, 1),
-            ("'a\tb'", ControlCharacter, 2, 3),
-            ("'\0'", ControlCharacter, 1, 2),
-            (r#""\'""#, InvalidEscape, 1, 3),
-            (r#"'\"'"#, InvalidEscape, 1, 3),
-            (r"'\x12'", InvalidEscape, 1, 3),
-            (r"'\0'", InvalidEscape, 1, 3),
-            (r"'\☺'", InvalidEscape, 1, 5),
-            ("'\\\n'", InvalidEscape, 1, 3),
-            (r"'\U0041'", InvalidEscape, 1, 3),
-            (r"'\u'", InvalidEscape, 1, 3),
-            (r"'\u12g4'", InvalidEscape, 1, 5),
-            (r"'\u+123'", InvalidEscape, 1, 3),
-            (r"'\uD800'", InvalidEscape, 1, 7),
-            (r"'\uDC00'", InvalidEscape, 1, 7),
-            (r"'\uD800\u0041'", InvalidEscape, 1, 13),
-            (r"'\uD800\uD800'", InvalidEscape, 1, 13),
-            (r"'\uD800\uDC0'", InvalidEscape, 1, 12),
-            (r"'\uD800\n'", InvalidEscape, 1, 7),
-            ("'\\uD800𝄞'", InvalidEscape, 1, 7),
-        ] {
-            let error = Lexer::new(text, 0).string().expect_err(text);
-            assert_eq!((error.kind, error.span), (kind, Span::new(start, end)), "{text}");
+        for [text, kind, start, end] in texts(include_str!("parse/cases.txt"), "bad strings") {
+            let error = Lexer::new(&text, 0).string().expect_err(&text);
+            let span = Span::new(start.parse().unwrap(), end.parse().unwrap());
+            assert_eq!((format!("{:?}", error.kind), error.span), (kind, span), "{text}");
         }
     }
 }

@@ -1,4 +1,5 @@
 use warpath_random::Rng;
+use warpath_random::table::{rows, texts};
 
 use PatternKind::{Match, Search};
 use warpath_shared::query::automaton;
@@ -9,6 +10,8 @@ use super::*;
 
 #[path = "../../../../tests/src/oracle/regexp.rs"]
 mod oracle;
+
+const PATTERN_CASES: &str = include_str!("../../../../tests/data/regexps.txt");
 
 fn words(pattern: &str, kind: PatternKind) -> Vec<u16> {
     match compile(pattern, kind) {
@@ -60,190 +63,23 @@ fn is_regexp(pattern: &str) -> bool {
 
 #[test]
 fn patterns_match_all_of_a_string_and_are_searched_in_it() {
-    // Pattern, subject, and the results of `match` and `search`.
-    let cases: [(&str, &[u8], bool, bool); 64] = [
-        // The empty pattern, and empty branches.
-        ("", b"", true, true),
-        ("", b"a", false, true),
-        ("", b"\xff", false, true),
-        ("()", b"", true, true),
-        ("|", b"a", false, true),
-        ("a|", b"", true, true),
-        ("a|", b"a", true, true),
-        ("(|b)c", b"bc", true, true),
-        ("(|b)c", b"c", true, true),
-        ("(|b)c", b"bbc", false, true),
-        ("a||b", b"ab", false, true),
-        // Dots and ends of lines.
-        (".", b"\n", false, false),
-        (".", b"\r", false, false),
-        (".", "\u{2028}".as_bytes(), true, true),
-        (".", "\u{85}".as_bytes(), true, true),
-        (".", b"\0", true, true),
-        ("a.*b", b"a\nb", false, false),
-        ("a[.]b", b"axb", false, false),
-        (r"[\n\r\t]{3}", b"\n\r\t", true, true),
-        // A character is a code point, of any length.
-        (".", "𐄁".as_bytes(), true, true),
-        ("..", "é".as_bytes(), false, false),
-        (".{3}", "é€𐄁".as_bytes(), true, true),
-        ("[à-é]+", "àéç".as_bytes(), true, true),
-        ("[𐄀-𐄂]", "𐄁".as_bytes(), true, true),
-        ("[^é]", "è".as_bytes(), true, true),
-        ("[^é]", "é".as_bytes(), false, false),
-        // Lone surrogates, and bytes that are not UTF-8.
-        (".", b"\xed\xa0\x80", false, false),
-        ("[^a]", b"\xed\xbf\xbf", false, false),
-        (r"\P{Lu}", b"\xed\xa0\x80", false, false),
-        (r"\p{C}", b"\xed\xa0\x80", false, false),
-        ("a", b"\xed\xa0\x80a\xed\xb0\x80", false, true),
-        ("a.b", b"a\xed\xa0\x80b", false, false),
-        ("ab", b"a\xffb", false, false),
-        ("b", b"\xe2\x82b", false, true),
-        ("é", b"\xe2\xc3\xa9", false, true),
-        (".", b"\xc0\x80", false, false),
-        (".", b"\xf4\x90\x80\x80", false, false),
-        (".", b"\xe2\x82", false, false),
-        ("^a$", b"\xffa", false, false),
-        ("a*", b"\xff", false, true),
-        // Anchors, in positions where they match and where they do not.
-        ("^ab.*", b"abc", true, true),
-        ("^ab.*", b"xab", false, false),
-        (".*bc$", b"abcx", false, false),
-        ("b$", b"ab", false, true),
-        ("^b", b"ab", false, false),
-        ("^$", b"", true, true),
-        ("$^", b"", true, true),
-        ("a*$^", b"", true, true),
-        ("a*$^", b"a", false, false),
-        ("($^|a)*", b"aa", true, true),
-        ("($^|a)+b", b"ab", true, true),
-        ("a^b", b"ab", false, false),
-        ("(^|b)a", b"ba", true, true),
-        ("(^|b)a", b"ca", false, false),
-        ("(^|b)*a($|c)", b"bbac", true, true),
-        ("^*a", b"a", true, true),
-        ("[$^]+", b"^$", true, true),
-        // Repetitions.
-        ("a{2,3}", b"aaaa", false, true),
-        ("a{2}", b"a", false, false),
-        ("(a{0}b){2,}", b"bbb", true, true),
-        ("((a*)*|b+){2}", b"aab", true, true),
-        ("(a|b|ab)*c", b"abbac", true, true),
-        ("((ab?){2}c{0,1})+", b"abacab", false, true),
-        ("(){99999999999}a{1,000000000000000000002}", b"aa", true, true),
-    ];
-    for (pattern, subject, matches, found) in cases {
-        let answers = (both(pattern, Match, subject), both(pattern, Search, subject));
-        assert_eq!(answers, (matches, found), "{pattern} of {:?}", subject.escape_ascii().to_string());
+    for [pattern, subject, matches, found] in rows(PATTERN_CASES, "subjects") {
+        let pattern = str::from_utf8(&pattern).unwrap();
+        let answers = [Match, Search].map(|kind| both(pattern, kind, &subject).to_string().into_bytes());
+        assert_eq!(answers, [matches, found], "{pattern} of {:?}", subject.escape_ascii().to_string());
     }
+    // Numbers that the oracle cannot count to.
+    let large = "(){99999999999}a{1,000000000000000000002}";
+    assert!(both(large, Match, b"aa") && both(large, Search, b"aa"));
 }
 
 #[test]
 fn what_is_no_i_regexp_by_the_grammar_is_none() {
-    let good = [
-        "-,/:@_`~\"'#%&<=>! ",
-        r"\(\)\*\+\-\.\?\[\\\]\^\n\r\t\{\|\}",
-        "[-]",
-        "[--]",
-        "[-a-]",
-        "[a-]",
-        "[^-a]",
-        "[^^]",
-        "[a^]",
-        "[$.|(){}*+?]",
-        r"[\p{L}-]",
-        r"[-\p{L}a-z]",
-        r"[a\P{Nd}]",
-        r"[\[-\]]",
-        "[a-a]",
-        "a{0}",
-        "a{0,0}",
-        "a{2,2}",
-        "a{007,7}",
-        "a{3,}",
-        "(a)(b)*((c)?)+",
-        "|||",
-        "é{2}",
-        r"\p{Cn}\p{Zl}\p{Zp}",
-    ];
-    let bad = [
-        "(",
-        ")",
-        "a)",
-        "(a",
-        "[",
-        "]",
-        "[]",
-        "[^]",
-        "[^",
-        "[a",
-        "a]",
-        "{",
-        "}",
-        "a{",
-        "a{}",
-        "a{,2}",
-        "a{2",
-        "a{2,",
-        "a{2,1}",
-        "a{10,9}",
-        "a{ 1}",
-        "a{-1}",
-        "a{1,2,3}",
-        "a**",
-        "a+?",
-        "a{2}{3}",
-        "*",
-        "+a",
-        "?",
-        "|*",
-        "(*)",
-        "[z-a]",
-        "[a--]",
-        "[a-b-c]",
-        "[--a]",
-        r"[a-\p{L}]",
-        r"[\p{L}-a]",
-        "[a[b]",
-        "[[:alpha:]]",
-        "[a&&[b]]",
-        r"\",
-        r"\d",
-        r"\w",
-        r"\s",
-        r"\b",
-        r"\$",
-        r"\a",
-        r"\/",
-        r"\1",
-        r"\x41",
-        r"\u0041",
-        r"\p",
-        r"\pL",
-        r"\p{",
-        r"\p{}",
-        r"\p{Ll",
-        r"\p{Lx}",
-        r"\p{lu}",
-        r"\p{Cs}",
-        r"\p{Lul}",
-        r"\p{Letter}",
-        r"\p{^L}",
-        r"\p{IsGreek}",
-        "(?:a)",
-        "(?i)a",
-        "[a\\",
-        r"[\d]",
-    ];
-    for (patterns, expected) in [(&good[..], true), (&bad[..], false)] {
-        for pattern in patterns {
-            assert_eq!(is_regexp(pattern), expected, "{pattern}");
-            assert_eq!(
-                oracle::translate(pattern.as_bytes()).is_some(),
-                expected,
-                "the oracle about {pattern}"
-            );
+    for (section, expected) in [("good", true), ("bad", false)] {
+        for [pattern] in texts(PATTERN_CASES, section) {
+            assert_eq!(is_regexp(&pattern), expected, "{pattern}");
+            let is_translated = oracle::translate(pattern.as_bytes()).is_some();
+            assert_eq!(is_translated, expected, "the oracle about {pattern}");
         }
     }
     // Numbers that the oracle cannot count to.

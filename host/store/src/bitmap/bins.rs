@@ -209,6 +209,8 @@ fn quoted_len(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use warpath_random::table::texts;
+
     use super::*;
 
     #[test]
@@ -233,27 +235,9 @@ mod tests {
 
     #[test]
     fn what_is_no_spec_is_told() {
-        for (text, said) in [
-            ("", "is not a kind of bins; the kinds are auto, distinct, edges:A,B,…, width:N,"),
-            ("Lloyd:25", "is not a kind of bins"),
-            ("lloyd", "a number of bins comes after the colon, 1 to 65536: `lloyd:25`"),
-            ("lloyd:", "a number of bins"),
-            ("lloyd:0", "a number of bins"),
-            ("width:65537", "a number of bins"),
-            ("quantiles:-1", "a number of bins"),
-            ("quantiles:4x", "a number of bins"),
-            ("distinct:4", "nothing comes after `distinct`"),
-            ("edges", "edges come after the colon"),
-            ("edges:", "edges come after the colon"),
-            ("edges:1,,2", "edges come after the colon"),
-            ("edges:1,", "edges come after the colon"),
-            ("edges:\"a", "a quote that is not closed"),
-            ("edges:\"a\\\"", "a quote that is not closed"),
-            ("edges:\"a\"b", "a comma comes after an edge"),
-            ("edges:\"\\x\"", "an unknown escape"),
-        ] {
+        for [text, message] in texts(include_str!("bins/cases.txt"), "refused") {
             let error = text.parse::<BinSpec>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{text}`: ")) && error.contains(said), "{error}");
+            assert!(error.starts_with(&format!("`{text}`: ")) && error.contains(&message), "{error}");
         }
         let many = (0..MAX_BINS).map(|edge| edge.to_string()).collect::<Vec<_>>().join(",");
         assert!(format!("edges:{many}").parse::<BinSpec>().is_err());

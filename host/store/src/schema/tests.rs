@@ -1,6 +1,7 @@
 //! Trees of small texts, and the laws of trees.
 
 use warpath_random::Rng;
+use warpath_random::table::texts;
 
 use super::*;
 
@@ -131,41 +132,10 @@ fn numbers_of_all_sizes_are_read() {
 /// Bounds and distinct values are exact, whatever the kinds and the lengths of numbers.
 #[test]
 fn numbers_are_compared_exactly() {
-    let long = "9".repeat(300);
-    let cases: [(&[&str], &str, &str, u64); 7] = [
-        (
-            &["-9223372036854775808", "-9223372036854775809"],
-            "-9223372036854775809",
-            "-9223372036854775808",
-            2,
-        ),
-        (
-            &["18446744073709551615", "18446744073709551616.5", "18446744073709551614"],
-            "18446744073709551614",
-            "18446744073709551616.5",
-            3,
-        ),
-        (&[&long, "1e200", "-1"], "-1", &long, 3),
-        (&["1e999", "1e1000", "1e1001"], "1e999", "1e1001", 3),
-        (
-            &["9007199254740992", "9007199254740992.0", "9007199254740993.0"],
-            "9007199254740992",
-            "9007199254740993.0",
-            2,
-        ),
-        (&["100000000000000000000", "1e20", "1.00e20"], "1.00e20", "1e20", 1),
-        (
-            &["0.1", "0.10000000000000000000000000000000000000001"],
-            "0.1",
-            "0.10000000000000000000000000000000000000001",
-            2,
-        ),
-    ];
-    for (numbers, least, greatest, distinct) in cases {
-        let node = tree_of(&numbers.join("\n"));
-        let (low, high) = node.root().numbers().unwrap();
-        assert_eq!((low.as_str(), high.as_str()), (least, greatest), "{numbers:?}");
-        assert_eq!(node.root().distinct(), distinct, "{numbers:?}");
+    for [numbers, least, greatest, distinct] in texts(include_str!("numbers.txt"), "numbers") {
+        let node = tree_of(&numbers.replace(' ', "\n"));
+        assert_eq!(node.root().numbers(), Some((least, greatest)), "{numbers}");
+        assert_eq!(node.root().distinct().to_string(), distinct, "{numbers}");
     }
 }
 
@@ -224,52 +194,10 @@ fn json_schema_has_the_names_of_the_records() {
 
 #[test]
 fn what_is_no_json_is_suspect() {
-    let bad = [
-        "01",
-        "1.",
-        ".5",
-        "+1",
-        "1e",
-        "-",
-        "1 2",
-        "nul",
-        "truex",
-        "true\"a\"",
-        "1\"a\"",
-        "\"a\"1",
-        "\"a\"\"b\"",
-        "[1,]",
-        "[,1]",
-        "[1 2]",
-        "[1:2]",
-        "{\"a\"}",
-        "{\"a\":}",
-        "{\"a\":1,}",
-        "{a:1}",
-        "{1:2}",
-        "{\"a\":1 \"b\":2}",
-        "[1}",
-        "{]",
-        "]",
-        "[",
-        "{\"a\":[1,2}",
-        "\"a",
-        "{\"a\":1",
-        "{\"a",
-        "{\"a\"",
-        "{\"a\":",
-        "1,2",
-        ",",
-        ":",
-        "{,}",
-        "-\u{0}1",
-        "\\\"a\"",
-        "12345678:",
-        "1234567890123456x",
-    ];
+    let bad = texts(include_str!("../../../../tests/data/json.txt"), "bad");
     for pad in [0, 1, 50, 62, 63, 64, 65] {
         for end in ["", "\n", "\n{\"z\":1}\n"] {
-            for text in bad {
+            for [text] in &bad {
                 let text = format!("{{\"y\":1}}\n{}{text}{end}", " ".repeat(pad));
                 let mut tree = SchemaTree::default();
                 let walked = walk_part(&mut tree, &text, 0);

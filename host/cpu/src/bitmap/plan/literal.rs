@@ -107,8 +107,12 @@ fn instant(text: &str) -> Option<(Endpoint, Endpoint)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use warpath_lang::jsonpath::{ComparableKind, LogicalExprKind, parse_predicate};
+    use warpath_random::table::texts;
+
+    use super::*;
+
+    const CASES: &str = include_str!("literal.txt");
 
     /// The positions of the literal in `x = …`.
     fn of(literal: &str, kind: Kind) -> Result<(Endpoint, Endpoint), Diagnostic> {
@@ -122,48 +126,24 @@ mod tests {
         endpoints(literal, kind, "x")
     }
 
-    fn between(number: i64) -> (Endpoint, Endpoint) {
-        (Endpoint::behind(number), Endpoint::behind(number))
+    /// The positions that a table names.
+    fn expected(place: &str, number: &str) -> (Endpoint, Endpoint) {
+        let number = || number.parse().unwrap();
+        match place {
+            "beside" => beside(number()),
+            "between" => (Endpoint::behind(number()), Endpoint::behind(number())),
+            "start" => (Endpoint::Start, Endpoint::Start),
+            "end" => (Endpoint::End, Endpoint::End),
+            other => panic!("{other}"),
+        }
     }
 
     #[test]
     fn numbers_among_integers_are_exact() {
-        const MAX: i64 = i64::MAX;
-        for (text, expected) in [
-            ("0", beside(0)),
-            ("-0", beside(0)),
-            ("0.000e99", beside(0)),
-            ("-0e-99999999999999999999", beside(0)),
-            ("7", beside(7)),
-            ("-7", beside(-7)),
-            ("7.0", beside(7)),
-            ("700e-2", beside(7)),
-            ("0.07e2", beside(7)),
-            ("0.0007E+4", beside(7)),
-            ("1e3", beside(1000)),
-            ("1.5", between(1)),
-            ("-1.5", between(-2)),
-            ("0.5", between(0)),
-            ("-0.5", between(-1)),
-            ("1e-1", between(0)),
-            ("-1e-400", between(-1)),
-            ("1e-99999999999999999999", between(0)),
-            ("123.456e2", between(12345)),
-            ("123.450e2", beside(12345)),
-            ("9007199254740993", beside((1 << 53) + 1)),
-            ("9223372036854775807", beside(MAX)),
-            ("9223372036854775807.5", between(MAX)),
-            ("9223372036854775808", (Endpoint::End, Endpoint::End)),
-            ("-9223372036854775808", beside(i64::MIN)),
-            ("-9223372036854775808.1", (Endpoint::Start, Endpoint::Start)),
-            ("9999999999999999999", (Endpoint::End, Endpoint::End)),
-            ("1e19", (Endpoint::End, Endpoint::End)),
-            ("-1e20", (Endpoint::Start, Endpoint::Start)),
-            ("1e99999999999999999999", (Endpoint::End, Endpoint::End)),
-            ("0.00000000000000000001e21", beside(10)),
-        ] {
-            assert_eq!(of(text, Kind::Int), Ok(expected), "{text}");
+        for [text, place, number] in texts(CASES, "integers") {
+            assert_eq!(of(&text, Kind::Int), Ok(expected(&place, &number)), "{text}");
         }
+        const MAX: i64 = i64::MAX;
         assert_eq!(beside(MAX).1, Endpoint::End);
         assert_eq!(beside(i64::MIN).0, Endpoint::Start);
     }
@@ -183,54 +163,12 @@ mod tests {
 
     #[test]
     fn instants_are_exact() {
-        const SECOND: i64 = 1_000_000_000;
-        for (text, expected) in [
-            ("1970-01-01T00:00:00Z", beside(0)),
-            ("1970-01-01t00:00:00.000000001z", beside(1)),
-            ("1969-12-31 23:59:59.5Z", beside(-SECOND / 2)),
-            ("1970-01-01T01:30:00+01:30", beside(0)),
-            ("1969-12-31T19:00:00-05:00", beside(0)),
-            ("2000-02-29T12:00:00Z", beside(951_825_600 * SECOND)),
-            ("2024-05-01T00:00:00Z", beside(1_714_521_600 * SECOND)),
-            ("2016-12-31T23:59:60Z", beside(1_483_228_800 * SECOND)),
-            ("1970-01-01T00:00:00.0000000005Z", between(0)),
-            ("1969-12-31T23:59:59.9999999999Z", between(-1)),
-            ("1970-01-01T00:00:00.00000000100Z", beside(1)),
-            ("2262-04-11T23:47:16.854775807Z", beside(i64::MAX)),
-            ("2262-04-11T23:47:16.8547758071Z", between(i64::MAX)),
-            ("2262-04-11T23:47:16.854775808Z", (Endpoint::End, Endpoint::End)),
-            ("9999-12-31T23:59:59Z", (Endpoint::End, Endpoint::End)),
-            ("1677-09-21T00:12:43.145224192Z", beside(i64::MIN)),
-            ("1677-09-21T00:12:43.145224191Z", (Endpoint::Start, Endpoint::Start)),
-            ("0000-01-01T00:00:00Z", (Endpoint::Start, Endpoint::Start)),
-        ] {
-            assert_eq!(of(&format!("{text:?}"), Kind::Time), Ok(expected), "{text}");
+        for [text, place, number] in texts(CASES, "instants") {
+            assert_eq!(of(&format!("{text:?}"), Kind::Time), Ok(expected(&place, &number)), "{text}");
         }
-        for text in [
-            "",
-            "2024-05-01",
-            "2024-05-01T12:00Z",
-            "2024-05-01T12:00:00",
-            "2024-05-01T12:00:00.Z",
-            "2024-05-01T12:00:00+0200",
-            "2024-05-01T12:00:00+24:00",
-            "2024-05-01T24:00:00Z",
-            "2024-05-01T12:60:00Z",
-            "2024-05-01T12:00:61Z",
-            "2024-13-01T12:00:00Z",
-            "2024-00-01T12:00:00Z",
-            "2023-02-29T12:00:00Z",
-            "1900-02-29T12:00:00Z",
-            "2024-05-00T12:00:00Z",
-            "+024-05-01T12:00:00Z",
-            "2024-05-01T12:00:00Z ",
-            "2024-05-01T12:00:00é",
-        ] {
-            assert_eq!(
-                of(&format!("{text:?}"), Kind::Time).map_err(|error| error.kind),
-                Err(DiagnosticKind::WrongKind),
-                "{text}"
-            );
+        for [text] in texts(CASES, "no instants") {
+            let refused = of(&format!("{text:?}"), Kind::Time).map_err(|error| error.kind);
+            assert_eq!(refused, Err(DiagnosticKind::WrongKind), "{text}");
         }
     }
 
