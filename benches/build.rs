@@ -205,23 +205,23 @@ impl<'a> Names<'a> {
     }
 }
 
-enum Piece<'a> {
+enum Segment<'a> {
     Text(&'a str),
     Tag(&'a str),
 }
 
-fn pieces(mut text: &str) -> Vec<Piece<'_>> {
+fn segments(mut text: &str) -> Vec<Segment<'_>> {
     let is_tag = |after: &str| {
         after.starts_with(|char: char| {
             char.is_ascii_lowercase() || char.is_ascii_digit() || char == '\'' || char == '('
         })
     };
-    let mut pieces = Vec::new();
+    let mut segments = Vec::new();
     while !text.is_empty() {
         let tag = text.match_indices('{').map(|(at, _)| at).find(|at| is_tag(&text[at + 1..]));
         let (before, rest) = text.split_at(tag.unwrap_or(text.len()));
         if !before.is_empty() {
-            pieces.push(Piece::Text(before));
+            segments.push(Segment::Text(before));
         }
         text = rest;
         if tag.is_some() {
@@ -231,11 +231,11 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
                 char == '}' && !quoted
             });
             let end = end.unwrap_or_else(|| panic!("no end of the tag: {rest}"));
-            pieces.push(Piece::Tag(&rest[1..end]));
+            segments.push(Segment::Tag(&rest[1..end]));
             text = &rest[end + 1..];
         }
     }
-    pieces
+    segments
 }
 
 /// A part that is compiled.
@@ -243,7 +243,7 @@ struct Part<'n, 'a> {
     names: &'n mut Names<'a>,
     name: &'a str,
     locals: Vec<&'a str>,
-    pieces: std::vec::IntoIter<Piece<'a>>,
+    segments: std::vec::IntoIter<Segment<'a>>,
     /// The unread rest of the tag.
     rest: &'a str,
     value: String,
@@ -267,9 +267,9 @@ impl<'a> Part<'_, 'a> {
     /// The function of a part.
     fn compile(names: &mut Names<'a>, name: &'a str, parameters: &[&'a str], text: &str) -> String {
         let text: &'a str = text.to_owned().leak();
-        let pieces = pieces(text).into_iter();
+        let segments = segments(text).into_iter();
         let value = "Nothing".into();
-        let mut part = Part { names, name, locals: parameters.to_vec(), pieces, rest: "", value };
+        let mut part = Part { names, name, locals: parameters.to_vec(), segments, rest: "", value };
         let (body, last) = part.block();
         assert!(last.is_empty(), "{name}: {last} without a beginning");
         let (value, template) = (part.value, part.names.template);
@@ -288,14 +288,14 @@ impl<'a> Part<'_, 'a> {
     /// Compiles up to a tag that ends a block, and returns that, or an empty text at the end of the part.
     fn block(&mut self) -> (String, &'a str) {
         let mut code = String::new();
-        while let Some(piece) = self.pieces.next() {
-            let tag = match piece {
-                Piece::Text(text) => {
+        while let Some(segment) = self.segments.next() {
+            let tag = match segment {
+                Segment::Text(text) => {
                     let method = if text.is_ascii() { "plain" } else { "text" };
                     let _ = writeln!(code, "self.{method}({text:?});");
                     continue;
                 }
-                Piece::Tag(tag) => tag,
+                Segment::Tag(tag) => tag,
             };
             let (word, rest) = tag.split_once(' ').unwrap_or((tag, ""));
             code += &match word {

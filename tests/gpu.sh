@@ -6,6 +6,8 @@
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
 #   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
 #
+# Rivals are checked too if `benches/gpu.sh rivals` has built them into FOLDER.
+#
 # WARPATH_CONFORMANCE may name a folder with cts.json (the JSONPath compliance test suite) and JSONTestSuite.
 # The checks then run these suites too.
 #
@@ -56,6 +58,9 @@ run)
     "$bin/warpath" devices
     "$bin/check" --device cuda "${conformance[@]}" "${files[@]}"
     "$bin/check" --device cpu --no-suite "${files[@]}"
+    if [[ -x $bin/check-rivals ]]; then
+        "$bin/check-rivals"
+    fi
     # CuPy, PyTorch and, if it is there, pyarrow take columns on the device.
     if [[ -d $bin/python ]]; then
         tests/device.py "$bin/python"
@@ -87,6 +92,9 @@ sanitize)
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --strings 5
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --twigs 4
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --xml 4
+        if [[ -x $bin/check-rivals ]]; then
+            compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check-rivals" --rounds 4
+        fi
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
             "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" --count '$.user.lang' \
             "$data/twitter.wpk"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds or checks the PTX in host/device/ptx and benches/rivals/ptx, then has NVIDIA's assembler check it.
-# No GPU is needed.
+# Builds or checks the PTX in host/device/ptx and benches/ptx, then has NVIDIA's assembler check it. No GPU is
+# needed.
 #
-#   tests/ptx.sh [build|check]     (default: check)
+#   tests/ptx.sh [build|check]          (default: check)
+#   tests/ptx.sh build|check rivals     the PTX in benches/rivals/ptx
 #
 # It installs missing parts: the source of `core` (from rustup, else from Debian) and `ptxas` (from PyPI).
 # Exit status: 0 good; 1 the PTX differs from the PTX of the sources, or ptxas refuses it; 2 a part is missing
@@ -11,10 +12,17 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mode=${1:-check}
-case $mode in
-build | check) ;;
+case $mode:${2:-} in
+build: | check:)
+    folders=(host/device/ptx benches/ptx)
+    program=(-p warpath-cuda-builder --)
+    ;;
+build:rivals | check:rivals)
+    folders=(benches/rivals/ptx)
+    program=(--manifest-path benches/rivals/Cargo.toml --bin ptx-rivals -- --root .)
+    ;;
 *)
-    echo "usage: tests/ptx.sh [build|check]" >&2
+    echo "usage: tests/ptx.sh [build|check] [rivals]" >&2
     exit 2
     ;;
 esac
@@ -140,7 +148,8 @@ check_with_ptxas() {
     printf '%-16s %-8s %-40s %9s %6s %7s %7s %7s\n' \
         ptx arch kernel registers stack 'sp.st' 'sp.ld' shared
     shopt -s nullglob
-    for file in host/device/ptx/*.ptx benches/rivals/ptx/*.ptx; do
+    # shellcheck disable=SC2068  # patterns
+    for file in ${folders[@]/%//*.ptx}; do
         from=$(sed -n 's/^\.target sm_\([0-9]*\).*/\1/p' "$file" | head -n 1)
         [[ -n $from ]] || { say "$file has no .target"; failed=1; continue; }
         # Its own architecture, and those that a driver will compile it for.
@@ -162,7 +171,7 @@ check_with_ptxas() {
 
 ensure_rust_src
 status=0
-cargo run --quiet -p warpath-cuda-builder -- "$mode" || status=$?
+cargo run --quiet "${program[@]}" "$mode" || status=$?
 ((status <= 1)) || exit "$status"
 
 if ptxas=$(find_ptxas | tail -n 1) && [[ -n $ptxas ]]; then

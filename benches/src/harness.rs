@@ -12,6 +12,7 @@
 //! | [`process`] | the cost of one run of one program |
 //! | [`session`] | the order and number of runs, and the kept measurements |
 //! | [`components`] | the times that `bench kernels` measures inside a device |
+//! | [`copy`] | a copy on a device, the ceiling of other kernels |
 //! | [`timing`] | the loops of measurements within one process |
 //! | [`record`] | result files |
 //! | [`report`], [`chart`] | tables and plots of results |
@@ -22,6 +23,7 @@
 pub mod ask;
 pub mod chart;
 pub mod components;
+pub mod copy;
 pub mod data;
 pub mod lengths;
 pub mod machine;

@@ -2,12 +2,13 @@
 //! JSON, or lines of JSON.
 //!
 //! `cargo +nightly fuzz run twigs`. The tests run the same function over files with random changes
-//! (`tests/tests/twigs/random.rs`).
+//! (`tests/tests/twigs/cases.rs`).
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use warpath_tests::twig_evaluator::ByKeys;
 
 fuzz_target!(|bytes: &[u8]| {
-    warpath_tests::twig_fuzz::fuzz_one(bytes);
+    warpath_tests::twig_fuzz::fuzz_one::<ByKeys>(bytes);
 });

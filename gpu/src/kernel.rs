@@ -1,8 +1,9 @@
-//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`]. Those
-//! in `rival` are no part of the product.
+//! The kernels, one file a stage. Their arguments and launch shapes are in [`warpath_shared::kernel`]. The
+//! copy kernel is not part of the product.
 
-mod bitmap;
+pub mod bitmap;
 mod columns;
+mod copy;
 mod faulty;
 mod fsst;
 mod fsst_match;
@@ -12,8 +13,7 @@ mod line;
 mod odd;
 mod query;
 mod results;
-mod rival;
-mod scan;
+pub mod scan;
 mod strict;
 mod structure;
 mod tape;
@@ -26,6 +26,7 @@ mod xml;
 
 pub use bitmap::bitmap_range;
 pub use columns::{column_finish, column_gather, column_read, list_offsets, record_compact, record_rows};
+pub use copy::copy_16;
 pub use fsst::{fsst_decode, fsst_decode_strings};
 pub use fsst_match::fsst_match;
 pub use index::line_index;
@@ -36,10 +37,6 @@ pub use query::{
     filter_count, filter_fill, query_count, query_count_loose, query_fill, query_slots, query_slots_loose,
 };
 pub use results::{query_bounds, slot_compact, text_gather};
-pub use rival::{
-    coa_level, copy_16, decompress_scan, decompress_tiles, decompress_words, fsst_buffered, fsst_bytes,
-    fsst_lengths, fsst_shared, fsst_words, hybrid_tiles, twig_seed,
-};
 pub use scan::{count_scan, text_scan};
 pub use strict::strict_check;
 pub use structure::structure_write;

@@ -5,12 +5,13 @@
 //! need, and the sizes that must agree. The host checks these sizes before every launch, so that no kernel
 //! has to check them.
 //!
-//! The stages that launch the kernels are in `host/device/src/stages.rs`. `docs/architecture.md` has
-//! them as a table, with the bytes that they move. The kernels of rivals have a table of their own,
-//! [`RIVALS`]. The product does not contain them.
+//! The stages that launch the kernels are in `host/device/src/stages.rs`. `docs/kernels.md` has them as a
+//! table, with the bytes that they move. [`BENCH_KERNELS`] is a table of its own, because the product does
+//! not contain its kernels.
 
 mod bitmap;
 mod columns;
+mod copy;
 mod fsst;
 mod fsst_match;
 mod index;
@@ -18,7 +19,6 @@ mod launch;
 mod line;
 mod query;
 mod results;
-mod rivals;
 mod scan;
 mod strict;
 mod table;
@@ -36,6 +36,7 @@ pub use columns::{
     ListOffsets, ListOffsetsArgs, PathMatches, RecordCompact, RecordCompactArgs, RecordRows, RecordRowsArgs,
     Rows,
 };
+pub use copy::{Copy16, Copy16Args};
 pub use fsst::{
     FSST_ESCAPE, FSST_SPLITS, FSST_THREAD_CODES, FSST_THREADS, FSST_UNKNOWN, FsstDecode, FsstDecodeArgs,
     FsstDecodeStrings, block_splits,
@@ -46,7 +47,7 @@ pub use index::{
     OddCheck, OddCheckArgs, StructureWrite, StructureWriteArgs, TILE_FLAGS, TileKinds, TileLines, line_words,
     tile_fault_words,
 };
-pub use launch::{Kernel, SizeError};
+pub use launch::{Kernel, SizeError, Sizes};
 pub use line::{
     ANY_FAULTY, ANY_LOOSE, FAR, LINES, LineScan, LineScanArgs, LineStates, LineStatesArgs,
     MOST_LINES_OF_A_TILE, STATUS_WORDS,
@@ -59,15 +60,9 @@ pub use results::{
     COMPACT_ROWS, COMPACT_TILE, GATHER_TILE, QueryBounds, QueryBoundsArgs, SlotCompact, SlotCompactArgs,
     TextGather, TextGatherArgs, bounds_for, compact_tiles,
 };
-pub use rivals::{
-    COA_WORDS, CoaLevel, CoaLevelArgs, Copy16, Copy16Args, DecompressScan, DecompressScanArgs,
-    DecompressTiles, DecompressTilesArgs, DecompressWords, DecompressWordsArgs, EXPAND_WORDS, FsstBuffered,
-    FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords, HybridTiles,
-    HybridTilesArgs, MAX_THREADS, SCAN_ATOMS, TwigSeed, TwigSeedArgs,
-};
 pub use scan::{CountScan, LookBack, ScanArgs, TapeScan, TextScan, scan_tiles};
 pub use strict::{StrictCheck, StrictCheckArgs};
-pub use table::{KERNELS, RIVALS};
+pub use table::{BENCH_KERNELS, KERNELS};
 pub use tape::{
     LONG_LINES, TAPE_STATUS_WORDS, TapeBrackets, TapeLines, TapeLinesArgs, TapeMinima, TapeMinimaArgs,
     TapeNodes, TapeNodesArgs, TapeOutline, TapePieces, TapePiecesArgs, TapeWords, TapeWordsArgs, tape_groups,

@@ -45,8 +45,6 @@ pub type NodeIx = u32;
 /// A node of one document, counted from 0 breadth first: the root, its children, their children. Each depth
 /// is in the order of the text.
 pub type Rank = u32;
-/// A token of one document, counted from 0.
-pub type TokenIx = u32;
 /// An offset in the output array, in words of 32 bits.
 pub type Address = u32;
 

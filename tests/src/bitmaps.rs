@@ -6,9 +6,8 @@ use anyhow::{Result, ensure};
 use warpath_core::wah::{Bitmap, OnesBuilder, WahBuf, tile_starts};
 use warpath_cpu::bitmap::run::{Outputs, run};
 use warpath_device::{Accelerator, BitmapStage, DeviceBitmaps};
-use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, MAX_STACK, OpCode, TileStart, check};
-use warpath_shared::wah::{CHUNK_ROWS, chunks_for};
+use warpath_shared::wah::CHUNK_ROWS;
 use warpath_store::bitmap::StoredValues;
 use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 
@@ -193,6 +192,13 @@ impl Case {
         Self::of((0..columns).map(|_| rows(rng, count)).collect())
     }
 
+    /// A random number of random columns, of at most `most` rows.
+    pub fn of_any_size(rng: &mut Rng, most: usize) -> Self {
+        let columns = [1, 2, 3, 5, 8, 33, 40, 64][rng.below(8)];
+        let count = row_count(rng, most);
+        Self::random(rng, columns, count)
+    }
+
     /// Makes a case of the given columns.
     pub fn of(columns: Vec<Vec<bool>>) -> Self {
         let bitmaps: Vec<WahBuf> = columns.iter().map(|rows| compressed(rows)).collect();
@@ -240,47 +246,6 @@ impl Case {
         ensure!(counted.counts == want.counts && counted.chunks.iter().all(Vec::is_empty), "counted");
         Ok(())
     }
-
-    /// Checks decompression on a device, and the unions of rivals, against the oracle.
-    ///
-    /// # Errors
-    /// A difference between their results, or an error of the device.
-    pub fn check_unions<A: Accelerator>(&self, stage: &mut UnionStage<A>, shape: (u32, u32)) -> Result<()> {
-        let rows = self.columns[0].len();
-        let chunks_of = chunks_for(rows as u64);
-        let bitmaps = DeviceBitmaps::new(stage.device(), &self.bitmaps())?;
-        let all: Vec<u64> = self.columns.iter().flat_map(|rows| chunks(rows)).collect();
-        let mut union = vec![false; rows];
-        for column in &self.columns {
-            union.iter_mut().zip(column).for_each(|(union, one)| *union |= one);
-        }
-        let union = chunks(&union);
-        let (width, height) = shape;
-        for how in [Decompression::Scans, Decompression::Tiles] {
-            for reduction in [
-                Reduction::Coa,
-                Reduction::Roa,
-                Reduction::IdealHybrid,
-                Reduction::Hybrid { width, height },
-                Reduction::for_columns(self.columns.len()),
-            ] {
-                stage.decompress(&bitmaps, how)?;
-                ensure!(stage.words(all.len())? == all, "{how:?} of {rows} rows");
-                stage.unite(self.columns.len(), chunks_of, reduction)?;
-                ensure!(
-                    stage.words(union.len())? == union,
-                    "{reduction:?} of {} columns",
-                    self.columns.len()
-                );
-            }
-        }
-        for stripe in [1, 129, 400] {
-            let mut striped = Vec::new();
-            stage.unite_in_stripes(&bitmaps, stripe, Reduction::IdealHybrid, Some(&mut striped))?;
-            ensure!(striped == union, "in stripes of {stripe} chunks");
-        }
-        Ok(())
-    }
 }
 
 /// Checks a device's binning against the oracle.
@@ -309,7 +274,7 @@ pub fn check_bins<A: Accelerator>(
     Ok(())
 }
 
-/// Checks all bitmap operations of a device over random columns, and those of rivals.
+/// Checks all bitmap operations of a device over random columns.
 ///
 /// # Errors
 /// A difference from the oracle, or an error of the device.
@@ -321,16 +286,13 @@ pub fn suite<A: Accelerator>(
 ) -> Result<()> {
     let rng = &mut Rng::new(seed);
     for round in 0..rounds {
-        let (columns, count) = ([1, 2, 3, 5, 8, 33, 40, 64][rng.below(8)], row_count(rng, most));
-        let case = Case::random(rng, columns, count);
-        let program = program(rng, columns);
+        let case = Case::of_any_size(rng, most);
+        let program = program(rng, case.columns.len());
         case.check_cpu(&program)?;
         case.check_program(stage, &program)?;
         if round % 3 == 0 {
-            let shape = [(1, 1), (1, 32), (2, 8), (3, 5), (4, 64), (8, 2), (32, 32)][rng.below(7)];
-            case.check_unions(&mut UnionStage::new(stage.device().queue()?), shape)?;
             let bins = 1 + rng.below(40) as u32;
-            check_bins(stage, rng, count, bins)?;
+            check_bins(stage, rng, case.columns[0].len(), bins)?;
         }
     }
     Ok(())

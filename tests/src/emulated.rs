@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cuda_std::emulator::{self, Launch, Schedule};
+use cuda_std::emulator::{self, Fault, Launch, Schedule};
 use warpath::{DeviceError, Error};
 use warpath_answer::backend::{Backend, Buffer};
 use warpath_answer::on_device::{ArrowDevice, SyncEvent};
@@ -13,7 +14,13 @@ use warpath_device::Pipeline;
 pub use warpath_device::{Accelerator, Plain};
 use warpath_shared::kernel::{self, Kernel};
 use warpath_shared::view::{View, ViewMut};
-use warpath_shared::{for_each_kernel, for_each_rival};
+use warpath_shared::{for_each_bench_kernel, for_each_kernel};
+
+/// Runs the kernel of a name with arguments in the emulator. Returns `None` if the table has no such kernel.
+///
+/// # Safety
+/// The arguments are those of the kernel of this name, and its check accepts them. The launch has its shape.
+pub type Table = unsafe fn(name: &'static str, args: *const (), launch: &Launch) -> Option<Result<(), Fault>>;
 
 /// Runs kernels in the emulator, each launch in another order of blocks and threads. Queues run at the same
 /// time, each in its caller's thread. Each operation of a queue has finished when its function returns.
@@ -39,6 +46,8 @@ struct Device {
     memory: u64,
     /// The bytes of all live arrays.
     used: AtomicU64,
+    /// The kernels besides those of `warpath-gpu`.
+    more_kernels: Option<Table>,
 }
 
 impl Default for Device {
@@ -53,6 +62,7 @@ impl Default for Device {
             waits: AtomicU64::new(0),
             memory: 1 << 30,
             used: AtomicU64::new(0),
+            more_kernels: None,
         }
     }
 }
@@ -62,6 +72,12 @@ impl Emulated {
     #[must_use]
     pub fn with_memory(memory: u64) -> Self {
         Self(Arc::new(Device { memory, ..Device::default() }))
+    }
+
+    /// A device that runs the kernels of a table, too.
+    #[must_use]
+    pub fn with_kernels(table: Table) -> Self {
+        Self(Arc::new(Device { more_kernels: Some(table), ..Device::default() }))
     }
 
     /// The workers of this device.
@@ -316,24 +332,34 @@ impl Accelerator for Emulated {
         kernels.push(K::NAME);
         drop(kernels);
         let launch = Launch::new(K::blocks(args), K::threads(args)).schedule(self.schedule());
-        let mut ran = false;
-        macro_rules! run_it {
-            ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
-                $($(if K::NAME == kernel::$kernel::NAME {
-                    let args: *const K::Args<'_> = args;
-                    // SAFETY: names are unique, so `K` is this kernel and its arguments have this type.
-                    let args = unsafe { args.cast::<<kernel::$kernel as Kernel>::Args<'_>>().read() };
-                    ran = true;
-                    // SAFETY: `K::check` above checked the sizes; the emulator launches with the kernel's own
-                    // shape.
-                    let body = || unsafe { warpath_gpu::kernel::$function(args) };
-                    emulator::launch(&launch, K::NAME, &body)
-                        .map_err(|fault| Error::Internal(fault.to_string()))?;
-                })+)*
-            };
+        let args = ptr::from_ref(args).cast();
+        let more = self.0.more_kernels.iter();
+        for table in [warpath_kernels as Table].iter().chain(more) {
+            // SAFETY: names are unique, so the arguments are those of the kernel of this name. `K::check`
+            // accepted them.
+            if let Some(ran) = unsafe { table(K::NAME, args, &launch) } {
+                return ran.map_err(|fault| Error::Internal(fault.to_string()));
+            }
         }
-        for_each_kernel!(run_it);
-        for_each_rival!(run_it);
-        if ran { Ok(()) } else { Err(Error::Internal(format!("no kernel `{}`", K::NAME))) }
+        Err(Error::Internal(format!("no kernel `{}`", K::NAME)))
     }
+}
+
+/// The kernels of `warpath-gpu`.
+unsafe fn warpath_kernels(name: &'static str, args: *const (), launch: &Launch) -> Option<Result<(), Fault>> {
+    macro_rules! run_it {
+        ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
+            $($(if name == kernel::$kernel::NAME {
+                // SAFETY: by the caller's contract the arguments have this type.
+                let args = unsafe { args.cast::<<kernel::$kernel as Kernel>::Args<'_>>().read() };
+                // SAFETY: by the caller's contract the sizes agree, and the launch has the kernel's own
+                // shape.
+                let body = || unsafe { warpath_gpu::kernel::$function(args) };
+                return Some(emulator::launch(launch, name, &body));
+            })+)*
+        };
+    }
+    for_each_kernel!(run_it);
+    for_each_bench_kernel!(run_it);
+    None
 }

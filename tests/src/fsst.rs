@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 
 use warpath_device::{Accelerator, CodesFault, DeviceCodes, FsstStage};
-use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_shared::fsst::{ESCAPE, SPLIT_CODES, Split, Table};
 use warpath_store::fsst::Codes;
 
@@ -120,7 +119,7 @@ impl Case {
     }
 }
 
-/// Decodes a case in every way, by rivals too, and compares each output with the case.
+/// Decodes a case in every way, and compares each output with the case.
 ///
 /// # Errors
 /// An error of the device.
@@ -144,12 +143,6 @@ pub fn check<A: Accelerator>(
     stage.decode(on_device)?;
     assert_eq!(stage.fault()?, None, "{name}");
     same(stage.download()?, &"splits", true);
-    let mut ladder = LadderStage::new(stage.device().queue()?);
-    for step in Step::ALL {
-        ladder.load(&case.codes(), step)?;
-        ladder.decode()?;
-        same(ladder.download()?, &step, step != Step::Stretches);
-    }
     // Decode the codes again as one text.
     stage.set_block_splits(1 + case.text.len() as u64 % 4);
     on_device.load(stage.device(), &Codes { offsets: &[], first_strings: &[], ..case.codes() })?;
@@ -228,7 +221,7 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
     Ok(())
 }
 
-/// Decodes random strings of several shapes in every way.
+/// Decodes the strings of [`cases`] in every way, and checks that faults are reported.
 ///
 /// # Errors
 /// An error of the device.
@@ -236,11 +229,23 @@ pub fn check_faults<A: Accelerator>(stage: &mut FsstStage<A>, rng: &mut Rng) -> 
 /// # Panics
 /// If a way differs from the rule.
 pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize) -> anyhow::Result<()> {
-    let mut rng = Rng::new(seed);
-    let mut on_device = DeviceCodes::default();
+    let (rng, mut on_device) = (&mut Rng::new(seed), DeviceCodes::default());
+    cases(rng, rounds, |case, name| check(stage, &mut on_device, case, name))?;
+    check_faults(stage, rng)
+}
+
+/// Makes cases of random strings of several shapes. Calls `each` with each case and its name.
+///
+/// # Errors
+/// Those of `each`.
+pub fn cases(
+    rng: &mut Rng,
+    rounds: usize,
+    mut each: impl FnMut(&Case, &str) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     for round in 0..rounds {
         let (symbols, longest) = ([0, 1, 2, 100, 254, 255][rng.below(6)], 1 + rng.below(8));
-        let table = table(&mut rng, symbols, longest);
+        let table = table(rng, symbols, longest);
         let (strings, length) = match round % 4 {
             0 => (1 + rng.below(600), 1 + rng.below(60)),
             1 => (1 + rng.below(3), rng.below(9000)),
@@ -248,11 +253,11 @@ pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize)
             _ => (2000 + rng.below(100), 2),
         };
         let escapes = [0, 5, 300, 1000][rng.below(4)];
-        let case = Case::random(&mut rng, table, strings, length, escapes);
+        let case = Case::random(rng, table, strings, length, escapes);
         let name = format!(
             "round {round}: {symbols} symbols of up to {longest}, {strings} strings of up to {length}, {escapes} escapes"
         );
-        check(stage, &mut on_device, &case, &name)?;
+        each(&case, &name)?;
     }
     // Lengths around the codes of a lane, a warp and a block: of short codes, of long codes, and of escapes
     // only.
@@ -267,8 +272,8 @@ pub fn suite<A: Accelerator>(stage: &mut FsstStage<A>, seed: u64, rounds: usize)
             }
             let (first, second) = string.split_at(string.len() / 3 / unit.len() * unit.len());
             let case = Case::new(symbols, &[first.to_vec(), Vec::new(), second.to_vec(), Vec::new()]);
-            check(stage, &mut on_device, &case, &format!("{codes} codes of {unit:?}"))?;
+            each(&case, &format!("{codes} codes of {unit:?}"))?;
         }
     }
-    check_faults(stage, &mut rng)
+    Ok(())
 }

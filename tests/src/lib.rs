@@ -2,6 +2,7 @@
 //! comparisons check every backend against the oracles, under `cargo test` and on a GPU (`check`).
 
 pub mod bitmaps;
+pub mod committed_ptx;
 pub mod conformance;
 pub mod data;
 pub mod emulated;
@@ -16,6 +17,7 @@ pub mod results;
 pub mod strict;
 pub mod suite;
 pub mod trees;
+pub mod twig_evaluator;
 pub mod twig_fuzz;
 pub mod twig_streams;
 pub mod twigs;

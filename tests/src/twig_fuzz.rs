@@ -2,48 +2,34 @@
 //! evaluator, and one that is not accepted is reported.
 
 use warpath::twig::Subscriptions;
-use warpath_cpu::twig::{Events, Name, json, xml};
-use warpath_lang::twig::{Twig, Value};
-use warpath_rivals::yfilter::YFilter;
+use warpath_cpu::twig::{json, xml};
+use warpath_lang::twig::Twig;
 
-/// Passes events on to two receivers.
-struct Both<'a, A, B>(&'a mut A, &'a mut B);
-
-impl<A: Events, B: Events> Events for Both<'_, A, B> {
-    fn open(&mut self, name: Name<'_>) -> bool {
-        // Both get all events.
-        self.0.open(name) | self.1.open(name)
-    }
-
-    fn close(&mut self, value: Value<'_>) {
-        self.0.close(value);
-        self.1.close(value);
-    }
-}
+use crate::twig_evaluator::{Both, Evaluator};
 
 /// Takes bytes as a file of subscriptions, up to a zero, and after it as documents of XML, of JSON and of
-/// lines. Returns the number of good documents.
+/// lines. A second evaluator reads the documents too. Returns the number of good documents.
 ///
 /// # Panics
 /// If anything does not hold that has to.
-pub fn fuzz_one(bytes: &[u8]) -> usize {
+pub fn fuzz_one<E: Evaluator>(bytes: &[u8]) -> usize {
     let zero = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let (file, document) =
         (String::from_utf8_lossy(&bytes[..zero]), bytes.get(zero + 1..).unwrap_or_default());
     let mut subscriptions = add(&file);
-    let mut yfilter = YFilter::default();
+    let mut second = E::default();
     for number in 0..subscriptions.len() {
         let query = subscriptions.query(number).expect("one of them");
-        yfilter.add(&Twig::parse(query).expect("it was added"));
+        second.add(&Twig::parse(query).expect("it was added"));
     }
-    let (mut matcher, mut rival) = (subscriptions.matcher(), yfilter.runner());
+    let (mut matcher, mut run) = (subscriptions.matcher(), second.run());
     let mut good = 0;
     let mut agree = |read: &mut dyn FnMut(&mut Both<'_, _, _>) -> bool| {
         matcher.reset();
-        rival.reset();
-        if read(&mut Both(&mut matcher, &mut rival)) {
+        E::reset(&mut run);
+        if read(&mut Both(&mut matcher, &mut run)) {
             let found: Vec<usize> = matcher.found().collect();
-            assert_eq!(found, rival.matches().collect::<Vec<_>>());
+            assert_eq!(found, E::matches(&mut run));
             good += 1;
         }
     };

@@ -10,7 +10,6 @@ use warpath_cpu::twig::set::OTHER;
 use warpath_cpu::twig::{Events, Name, TwigIx, TwigSet, json, xml};
 use warpath_device::{Accelerator, TwigLinesStage, TwigStage, TwigTasks};
 use warpath_lang::twig::Twig;
-use warpath_rivals::twig_seed::{SeedQueries, SeedStage};
 
 use crate::random::Rng;
 
@@ -339,6 +338,20 @@ fn literal(value: &Held) -> String {
     }
 }
 
+/// A round of [`suite`].
+pub struct Round<'a> {
+    /// The documents are JSON, and not XML.
+    pub is_json: bool,
+    /// The twigs may test values.
+    pub has_values: bool,
+    /// The twigs: each as XPath, as a tree, and its number.
+    pub twigs: &'a [(String, Node, TwigIx)],
+    /// The documents.
+    pub texts: &'a [String],
+    /// The matches: numbers of documents and twigs, in order.
+    pub want: &'a [(u32, TwigIx)],
+}
+
 /// Compares the kernels with the CPU, and the CPU with the exhaustive search. Each round has `twigs` random
 /// twigs and `documents` random documents, XML and JSON in turn, cut into tasks of several sizes.
 ///
@@ -350,24 +363,35 @@ pub fn suite<A: Accelerator>(
     rounds: usize,
     (twigs, documents): (usize, usize),
 ) -> anyhow::Result<()> {
+    suite_and(device, seed, rounds, (twigs, documents), |_| Ok(()))
+}
+
+/// Runs [`suite`], and calls `also` after each round.
+///
+/// # Errors
+/// Those of [`suite`] and of `also`.
+pub fn suite_and<A: Accelerator>(
+    device: &A,
+    seed: u64,
+    rounds: usize,
+    (twigs, documents): (usize, usize),
+    mut also: impl FnMut(&Round<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut rng = Rng::new(seed);
     for round in 0..rounds {
         let is_json = round % 2 == 1;
-        // The paper's language has structure only. It runs in every other pair of rounds.
-        let is_seed = round % 4 >= 2;
-        let (mut set, mut seed_queries) = (TwigSet::default(), SeedQueries::default());
+        // Every other pair of rounds has structure only.
+        let has_values = round % 4 < 2;
+        let mut set = TwigSet::default();
         let (mut asked, mut drawn, mut all) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..twigs {
-            let size = [1, 2, 3, 5, 8, 12, 60][rng.below(if is_seed { 6 } else { 7 })];
-            let mut node = Node::random(&mut rng, size, is_json || is_seed);
-            if is_seed {
+            let size = [1, 2, 3, 5, 8, 12, 60][rng.below(if has_values { 7 } else { 6 })];
+            let mut node = Node::random(&mut rng, size, is_json || !has_values);
+            if !has_values {
                 node.forget_values();
             }
             let path = node.to_xpath(&mut rng);
             let twig = Twig::parse(&path).map_err(|error| anyhow::anyhow!("{path}: {error}"))?;
-            if is_seed {
-                seed_queries.add(&twig)?;
-            }
             drawn.push((path, node));
             all.push(twig);
         }
@@ -378,9 +402,8 @@ pub fn suite<A: Accelerator>(
             asked.push((path, node, number?));
         }
         ensure!(twigs < 1000 || set.size().groups > 4, "too few groups for keys to matter");
-        seed_queries.fill();
         let task_ops = [4096, 1, 2, 4][round % 4];
-        let (mut encoder, mut events) = (Encoder::new(&set).with_task_ops(task_ops), seed_queries.encoder());
+        let mut encoder = Encoder::new(&set).with_task_ops(task_ops);
         let (mut texts, mut want) = (Vec::new(), Vec::new());
         for number in 0..documents {
             let document = if is_json { Doc::json(&mut rng) } else { Doc::xml(&mut rng) };
@@ -401,10 +424,6 @@ pub fn suite<A: Accelerator>(
             want.extend(found.into_iter().map(|twig| (number as u32, twig)));
             tell(&text, is_json, &mut encoder)?;
             encoder.finish(number as u32);
-            if is_seed {
-                tell(&text, is_json, &mut events)?;
-                ensure!(events.finish(), "too deep: {text}");
-            }
             texts.push(text);
         }
         let programs = encoder.programs();
@@ -434,20 +453,7 @@ pub fn suite<A: Accelerator>(
         if is_json {
             lines(device, &set, &texts, &want, &mut rng)?;
         }
-        if is_seed {
-            for (queues, one) in [(1, true), (3, false)] {
-                let mut stage = SeedStage::new(device, &seed_queries, queues)?;
-                let found = stage.run(&events.events, &events.documents, one)?;
-                let nodes = seed_queries.personalities.len();
-                for (number, text) in texts.iter().enumerate() {
-                    for ((path, _, twig), root) in asked.iter().zip(&seed_queries.roots) {
-                        let is_match = want.contains(&(number as u32, *twig));
-                        let said = found[number * nodes + root] == 1;
-                        ensure!(said == is_match, "the paper's kernel differs: {path}\n{text}");
-                    }
-                }
-            }
-        }
+        also(&Round { is_json, has_values, twigs: &asked, texts: &texts, want: &want })?;
     }
     Ok(())
 }
@@ -524,7 +530,10 @@ fn lines<A: Accelerator>(
 }
 
 /// Reads a document and sends its events to `events`.
-fn tell(text: &str, is_json: bool, events: &mut impl Events) -> anyhow::Result<()> {
+///
+/// # Errors
+/// The document is malformed.
+pub fn tell(text: &str, is_json: bool, events: &mut impl Events) -> anyhow::Result<()> {
     if is_json {
         json::read(text.as_bytes(), events).map_err(|fault| anyhow::anyhow!("{text}: {fault}"))
     } else {

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use warpath::bitmap::RowSet;
 use warpath_core::wah::{WahBuf, tile_starts};
 use warpath_device::{BitmapStage, DeviceBitmaps};
-use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_shared::bitmap::{Instr, OpCode, ProgramFault, TILE_CHUNKS, TileStart, check};
 use warpath_shared::wah::ops::Op;
 use warpath_shared::wah::{ALL, Atom, CHUNK_ROWS, MAX_FILL, Wah, WahFault, chunks_for, last_chunk};
@@ -180,7 +179,7 @@ fn programs_that_are_none_are_refused() {
     }
 }
 
-/// The paper's methods and the product's kernel, in the emulator, against the oracle.
+/// The kernels in the emulator, against the oracle.
 #[test]
 fn emulated_kernels_are_what_the_oracle_says() {
     bitmaps::suite(&mut stage(), 1, 12, 20_000).unwrap();
@@ -211,38 +210,4 @@ fn fills_slide_over_a_tile() {
         let got = stage.range(&bitmaps, &program, true).unwrap();
         assert_eq!(got.chunks[0], bitmaps::chunks(&case.columns[column as usize]), "{column}");
     }
-}
-
-/// W14, by the paper's table 2.
-#[test]
-fn reductions_are_chosen_by_columns() {
-    assert_eq!(Reduction::for_columns(2), Reduction::Coa);
-    assert_eq!([3, 64, 1024].map(Reduction::for_columns), [Reduction::IdealHybrid; 3]);
-    assert_eq!([1025, 2048].map(Reduction::for_columns), [Reduction::Roa; 2]);
-    assert_eq!(Reduction::for_columns(2049), Reduction::Hybrid { width: 32, height: 32 });
-}
-
-/// W11, W12: more columns than a block has threads, and more than two rounds of tiles.
-#[test]
-fn many_columns() {
-    let rng = &mut Rng::new(9);
-    let case = Case::random(rng, 130, 100);
-    let mut stage = UnionStage::new(Emulated::default());
-    case.check_unions(&mut stage, (3, 2)).unwrap();
-    let wide = Case::random(rng, 2049, 64);
-    let bitmaps = DeviceBitmaps::new(stage.device(), &wide.bitmaps()).unwrap();
-    stage.decompress(&bitmaps, Decompression::Tiles).unwrap();
-    for (method, why) in [
-        (Reduction::Roa, "more than the 2048 that one block spans"),
-        (Reduction::Hybrid { width: 64, height: 64 }, "a tile has 1 to 1024 threads, not 64 × 64"),
-    ] {
-        let refused = stage.unite(2049, 2, method).unwrap_err();
-        assert!(matches!(&refused, warpath::Error::Usage(said) if said.contains(why)), "{refused}");
-    }
-    stage.unite(2049, 2, Reduction::for_columns(2049)).unwrap();
-    let mut union = vec![false; 64];
-    for column in &wide.columns {
-        union.iter_mut().zip(column).for_each(|(union, one)| *union |= one);
-    }
-    assert_eq!(stage.words(2).unwrap(), chunks(&union));
 }

@@ -2,7 +2,7 @@
 //! share. The rules are compared with the JSON oracle, without an engine, at each of their bounds.
 
 use warpath_shared::ir::{LiteralKind, Test, relation};
-use warpath_shared::query::compare::{Decimal, Decoder, Reader, relate_numbers, relate_strings};
+use warpath_shared::query::compare::{Decimal, Decoder, ValueBytes, relate_numbers, relate_strings};
 use warpath_shared::query::document::{Node, Text};
 use warpath_shared::query::value::{compares, equals, is_string, string_equals};
 use warpath_shared::view::View;
@@ -40,8 +40,8 @@ impl Value {
         Self { text, node: Node { start, end, level: 0 }, kind: Content::Null }
     }
 
-    fn reader(&self) -> Reader<'_, Bytes> {
-        Reader::text(&self.text, View::from_slice(&[]))
+    fn reader(&self) -> ValueBytes<'_, Bytes> {
+        ValueBytes::text(&self.text, View::from_slice(&[]))
     }
 
     fn number(&self) -> Option<Decimal<'_, Bytes>> {
@@ -205,7 +205,7 @@ fn counts_compare_as_numbers() {
     let counts = edges.flat_map(|edge| [edge.saturating_sub(1), edge, edge.saturating_add(1)]).chain(0..130);
     let counts: Vec<u32> = counts.collect();
     for &count in &counts {
-        let of_count = || Decimal::of_count(Reader::text(&text, View::from_slice(&[])), count);
+        let of_count = || Decimal::of_count(ValueBytes::text(&text, View::from_slice(&[])), count);
         for &other in &counts {
             let want = relation_of(
                 &Content::Number(Number::parse(&count.to_string())),
@@ -221,7 +221,7 @@ fn counts_compare_as_numbers() {
                 let related = relate_numbers(of_count(), right.number().unwrap());
                 assert_eq!(related, want, "{count} and {spelling}");
             }
-            let other = Decimal::of_count(Reader::text(&text, View::from_slice(&[])), other);
+            let other = Decimal::of_count(ValueBytes::text(&text, View::from_slice(&[])), other);
             assert_eq!(relate_numbers(of_count(), other), want);
         }
     }

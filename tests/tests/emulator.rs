@@ -13,17 +13,16 @@ use warpath_answer::on_device::{ArrowDevice, SyncEvent};
 use warpath_core::plain::Plain;
 use warpath_device::{Accelerator, BitmapStage, FsstStage, Pipeline};
 use warpath_gpu::kernel;
-use warpath_rivals::copy::CopyStage;
 use warpath_shared::index::Monoid;
 use warpath_shared::index::class::Classes;
 use warpath_shared::index::level::{KindReads, KindWrites};
 use warpath_shared::index::line::LineSummary;
 use warpath_shared::kernel::{
-    self as kernel_status, ANY_FAULTY, CountScan, FAR, FAULTY_TILE, FaultyLines, Indexed, KERNELS, Kernel,
-    KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs, LineStates, LineStatesArgs, LookBack,
-    MOST_LINES_OF_A_TILE, ODD_TILE, QuerySlots, QuerySlotsArgs, RIVALS, STATUS_WORDS, ScanArgs, Span,
-    StructureWrite, StructureWriteArgs, TapeBrackets, TapeOutline, TapePieces, TapePiecesArgs, TileKinds,
-    TileLines, scan_tiles,
+    self as kernel_status, ANY_FAULTY, BENCH_KERNELS, Copy16, Copy16Args, CountScan, FAR, FAULTY_TILE,
+    FaultyLines, Indexed, KERNELS, Kernel, KindCheck, KindCheckArgs, LineIndex, LineIndexArgs, LineScanArgs,
+    LineStates, LineStatesArgs, LookBack, MOST_LINES_OF_A_TILE, ODD_TILE, QuerySlots, QuerySlotsArgs,
+    STATUS_WORDS, ScanArgs, Span, StructureWrite, StructureWriteArgs, TapeBrackets, TapeOutline, TapePieces,
+    TapePiecesArgs, TileKinds, TileLines, scan_tiles,
 };
 use warpath_shared::tree::brackets::{Closed, Top};
 use warpath_shared::tree::outline::{STRETCH_WORDS, StretchSum, TapeWord};
@@ -145,11 +144,16 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     pipeline.strict_faults(data::file("people.ndjson"))?;
     let device = pipeline.device();
     let text: Vec<u8> = (0..2 * TILE_BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    let mut copy = CopyStage::new(device.queue()?, &text)?;
-    copy.run()?;
-    assert!(copy.download()? == text, "the copy differs");
+    let (mut from, mut to, mut copied) =
+        (device.alloc::<u8>(text.len())?, device.alloc::<u8>(text.len())?, vec![0; text.len()]);
+    device.upload(&mut from, 0, &text)?;
+    let args = Copy16Args { from: device.view(&from, text.len()), to: device.view_mut(&mut to, text.len()) };
+    // SAFETY: the views are of this device's buffers, which are borrowed until the launch has ended.
+    unsafe { device.launch::<Copy16>(&args) }?;
+    device.download(&to, 0, &mut copied)?;
+    assert!(copied == text, "the copy differs");
 
-    // Bitmaps, compressed strings and twigs have stages of their own, and so have rivals.
+    // Bitmaps, compressed strings and twigs have stages of their own.
     let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
     bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
@@ -159,7 +163,7 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
 
     let ran: Vec<&str> =
         pipeline.device().ran.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
-    let mut table: Vec<&str> = KERNELS.iter().chain(RIVALS).map(|(kernel, _)| *kernel).collect();
+    let mut table: Vec<&str> = KERNELS.iter().chain(BENCH_KERNELS).map(|(kernel, _)| *kernel).collect();
     table.sort_unstable();
     assert_eq!(ran, table);
     Ok(())

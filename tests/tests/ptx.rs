@@ -2,88 +2,32 @@
 //! expects.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use cuda_builder::{Arch, Header, Report, parse_header, source_hash};
+use anyhow::Result;
+use cuda_builder::KernelCrate;
 use warpath_device::cuda::MODULES;
-use warpath_shared::kernel::{KERNELS, RIVALS};
+use warpath_shared::kernel::{BENCH_KERNELS, KERNELS};
+use warpath_tests::committed_ptx::{
+    committed, entries_are_kernels, made_by_the_pinned_compiler, made_from_these_sources, nothing_else,
+};
 
-const MEND: &str = "the sources changed: run tests/ptx.sh build";
-
-/// A folder of committed PTX, and the kernels that it has.
-struct Folder {
-    path: &'static str,
-    kernels: &'static [(&'static str, &'static str)],
-}
-
-const FOLDERS: [Folder; 2] = [
-    Folder { path: "host/device/ptx", kernels: KERNELS },
-    Folder { path: "benches/rivals/ptx", kernels: RIVALS },
-];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-impl Folder {
-    /// The modules that the kernels are in.
-    fn modules(&self) -> Vec<&'static str> {
-        let mut modules: Vec<&str> = self.kernels.iter().map(|(_, module)| *module).collect();
-        modules.sort_unstable();
-        modules.dedup();
-        modules
-    }
-
-    /// Each committed file: its name, its text and its header.
-    fn committed(&self) -> Result<Vec<(String, String, Header)>> {
-        let read = |(arch, module): (&Arch, &str)| {
-            let name = format!("{module}.{arch}.ptx");
-            let file = root().join(self.path).join(&name);
-            let text = fs::read_to_string(file).with_context(|| name.clone())?;
-            let header = parse_header(&text).with_context(|| format!("{name} has no header"))?;
-            Ok((name, text, header))
-        };
-        let of_arch = |arch| self.modules().into_iter().map(move |module| (arch, module));
-        Arch::COMMITTED.iter().flat_map(of_arch).map(read).collect()
-    }
-}
-
-/// The files of both folders.
-fn committed() -> Result<Vec<(String, String, Header)>> {
-    let [product, rivals] = &FOLDERS;
-    Ok([product.committed()?, rivals.committed()?].concat())
-}
+const PRODUCT: KernelCrate =
+    KernelCrate { path: "gpu", folders: &[("host/device/ptx", KERNELS), ("benches/ptx", BENCH_KERNELS)] };
 
 #[test]
 fn the_committed_ptx_was_made_from_these_sources() -> Result<()> {
-    let sources = source_hash(&root())?;
-    for (name, _, header) in committed()? {
-        ensure!(header.sources == sources, "{name} was made from {}: {MEND}", header.sources);
-    }
-    Ok(())
+    made_from_these_sources(PRODUCT, "tests/ptx.sh build")
 }
 
 #[test]
 fn the_folders_hold_the_modules_of_the_committed_architectures_and_nothing_else() -> Result<()> {
-    for folder in FOLDERS {
-        let mut found = Vec::new();
-        for entry in fs::read_dir(root().join(folder.path))? {
-            found.push(entry?.file_name().to_string_lossy().into_owned());
-        }
-        found.sort();
-        let mut want: Vec<String> = folder.committed()?.into_iter().map(|(name, ..)| name).collect();
-        want.sort();
-        assert_eq!(found, want);
-    }
-    Ok(())
+    nothing_else(PRODUCT)
 }
 
 #[test]
-fn the_product_has_no_kernel_of_a_rival() {
+fn the_product_has_no_kernel_of_benches() {
     let product: HashSet<&str> = KERNELS.iter().flat_map(|(kernel, module)| [*kernel, *module]).collect();
-    for (kernel, module) in RIVALS {
+    for (kernel, module) in BENCH_KERNELS {
         assert!(!product.contains(kernel) && !product.contains(module), "{kernel}, {module}");
         for embedded in MODULES {
             assert!(!embedded.ptx.contains(&format!(".entry {kernel}(")), "{kernel} in {}", embedded.name);
@@ -93,41 +37,12 @@ fn the_product_has_no_kernel_of_a_rival() {
 
 #[test]
 fn every_entry_has_a_kernel_and_every_kernel_an_entry() -> Result<()> {
-    for (name, text, header) in committed()? {
-        let module = header.module.with_context(|| format!("{name} names no module"))?;
-        let of_module = KERNELS.iter().chain(RIVALS).filter(|(_, of)| *of == module);
-        let mut want: Vec<&str> = of_module.map(|(kernel, _)| *kernel).collect();
-        want.sort_unstable();
-        let mut report = Report::read(&text);
-        report.expect_entries(&want);
-        ensure!(report.violations.is_empty(), "{name}: {:?}", report.violations);
-        let mut entries: Vec<&str> = report.entries.iter().map(|entry| entry.name.as_str()).collect();
-        entries.sort_unstable();
-        assert_eq!(entries, want, "{name}");
-    }
-    Ok(())
+    entries_are_kernels(PRODUCT)
 }
 
 #[test]
 fn the_compiler_is_the_pinned_one() -> Result<()> {
-    let toolchain = fs::read_to_string(root().join("rust-toolchain.toml"))?;
-    let channel = toolchain
-        .lines()
-        .find_map(|line| line.strip_prefix("channel = \"")?.strip_suffix('"'))
-        .context("rust-toolchain.toml names no channel")?;
-    for (name, text, header) in committed()? {
-        let version = header.compiler.split(' ').nth(1);
-        ensure!(version == Some(channel), "{name} was made by {}, not {channel}", header.compiler);
-        // What the header says is what the text is for.
-        let module = header.module.unwrap_or_default();
-        ensure!(
-            name == format!("{module}.{}.ptx", header.target),
-            "{name} is {module} for {}",
-            header.target
-        );
-        ensure!(text.contains(&format!("\n.target {}", header.target)), "{name} has another .target");
-    }
-    Ok(())
+    made_by_the_pinned_compiler(PRODUCT)
 }
 
 /// Checks the number of collectives in each kernel against its source: a warp scan of 64-bit parts takes ten
@@ -170,7 +85,7 @@ fn no_collective_is_duplicated() {
         ("query_slots_loose", 0, 2, 1),
         ("query_count_loose", 0, 2, 1),
     ];
-    let ptx: String = committed().unwrap().into_iter().map(|(_, text, _)| text).collect();
+    let ptx: String = committed(PRODUCT).unwrap().into_iter().map(|(_, text, _)| text).collect();
     for (kernel, shuffles, barriers, votes) in COLLECTIVES {
         let start = ptx.find(&format!(".visible .entry {kernel}(")).expect("the entry");
         let body = &ptx[start..];

@@ -2,7 +2,6 @@
 //! oracle.
 
 use anyhow::{Context, Result, ensure};
-use proptest::collection::vec;
 use proptest::prelude::*;
 use warpath::TreeFaultKind;
 use warpath_cpu::tree::{NONE, NodeKind, Tree, TreeFault};
@@ -10,8 +9,7 @@ use warpath_random::table::texts;
 use warpath_shared::check::{FaultKind, diagnose};
 use warpath_shared::index::Monoid;
 use warpath_shared::tree::MAX_NODE_DEPTH;
-use warpath_shared::tree::operator::{Balance, Count, Opener, Siblings};
-use warpath_shared::tree::token::kind;
+use warpath_shared::tree::operator::Count;
 use warpath_shared::units::{MAX_DEPTH, MAX_PARTITION_BYTES};
 use warpath_tests::data::FILES;
 use warpath_tests::oracle::tree as oracle;
@@ -62,23 +60,6 @@ fn count() -> impl Strategy<Value = Count> {
     (any::<u32>(), any::<i32>()).prop_map(|(nodes, depth)| Count { nodes, depth })
 }
 
-/// The balance of a random sequence of steps up and down, with the steps. Only such pairs of numbers are
-/// generated.
-fn balance() -> impl Strategy<Value = (Balance, Vec<i32>)> {
-    vec(-1..=1, 0..40).prop_map(|steps| {
-        let all = steps.iter().fold(Balance::default(), |sum, step| sum.combine(Balance::of(*step)));
-        (all, steps)
-    })
-}
-
-fn index_or_none() -> impl Strategy<Value = u32> {
-    prop_oneof![any::<u32>(), Just(NONE), 0..4u32]
-}
-
-fn siblings() -> impl Strategy<Value = Siblings> {
-    (index_or_none(), any::<u32>()).prop_map(|(parent, count)| Siblings { parent, count })
-}
-
 proptest! {
     #[test]
     fn sums_are_a_monoid(a: u32, b: u32, c: u32) {
@@ -87,27 +68,6 @@ proptest! {
 
     #[test]
     fn counts_are_a_monoid(a in count(), b in count(), c in count()) {
-        is_monoid(a, b, c)?;
-    }
-
-    #[test]
-    fn balances_are_a_monoid(a in balance(), b in balance(), c in balance()) {
-        is_monoid(a.0, b.0, c.0)?;
-        // And what they say is so.
-        let steps = [a.1, b.1, c.1].concat();
-        let prefixes: Vec<i32> = (0..=steps.len()).map(|len| steps[..len].iter().sum()).collect();
-        let all = a.0.combine(b.0).combine(c.0);
-        prop_assert_eq!(Some(&all.total()), prefixes.last());
-        prop_assert_eq!(Some(&all.least()), prefixes.iter().min());
-    }
-
-    #[test]
-    fn openers_are_a_monoid(a in index_or_none(), b in index_or_none(), c in index_or_none()) {
-        is_monoid(Opener(a), Opener(b), Opener(c))?;
-    }
-
-    #[test]
-    fn siblings_are_a_monoid(a in siblings(), b in siblings(), c in siblings()) {
         is_monoid(a, b, c)?;
     }
 }
@@ -439,18 +399,4 @@ fn first_faults_of_brackets() -> Result<()> {
 #[test]
 fn first_faults_of_json() -> Result<()> {
     check_faults("faults of trees", judge_json)
-}
-
-/// A prefix has a depth below zero exactly if a container is closed that was not opened.
-#[test]
-fn the_least_depth_tells_what_the_total_does_not() {
-    let balance = |text: &[u8]| {
-        let steps = text.iter().map(|byte| Balance::of(kind(&[*byte]).nesting()));
-        let all = steps.fold(Balance::default(), Balance::combine);
-        (all.total(), all.least())
-    };
-    assert_eq!(balance(EXAMPLE), (0, 0));
-    assert_eq!(balance(b"]["), (0, -1));
-    assert_eq!(balance(b"[]]]["), (-1, -2));
-    assert_eq!(balance(b"[["), (2, 0));
 }

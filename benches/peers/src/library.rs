@@ -54,7 +54,7 @@ impl Library {
     ];
 
     /// Returns a reader that evaluates a query over one line after the other.
-    pub fn reader(self, query: Query) -> Result<Box<dyn Reader>> {
+    pub fn reader(self, query: Query) -> Result<Box<dyn RecordReader>> {
         Ok(match self {
             Library::SerdeJsonTyped => {
                 Box::new(move |line: &[u8], out: &mut Vec<u8>| typed(SerdeJson(line), query, out))
@@ -117,11 +117,11 @@ impl FromStr for Library {
 }
 
 /// Prints what is found in one line.
-pub trait Reader {
+pub trait RecordReader {
     fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
-impl<F: FnMut(&[u8], &mut Vec<u8>) -> Result<()>> Reader for F {
+impl<F: FnMut(&[u8], &mut Vec<u8>) -> Result<()>> RecordReader for F {
     fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self(line, out)
     }

@@ -6,11 +6,11 @@
 
 use warpath::Error;
 use warpath_device::{Accelerator, ScanScratch, Slot};
-use warpath_shared::fsst::TABLE_WORDS;
-use warpath_shared::kernel::{
-    CountScan, FsstBuffered, FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords,
-    ScanArgs,
+use warpath_rivals_gpu::args::{
+    FsstBuffered, FsstBytes, FsstLadderArgs, FsstLengths, FsstLengthsArgs, FsstShared, FsstWords,
 };
+use warpath_shared::fsst::TABLE_WORDS;
+use warpath_shared::kernel::{CountScan, ScanArgs};
 use warpath_store::fsst::{Codes, SPLIT_CODES};
 
 use crate::launch;

@@ -9,35 +9,36 @@
 //! | [`twig_seed`] | the kernel of the paper on twigs, the rival of twigs on devices |
 //! | [`unions`] | unions of compressed bitmaps: on CPUs two at a time, on devices by reductions |
 //! | [`ladder`] | strings of FSST decoded on a device, a thread a string |
-//! | [`copy`] | a copy on a device, the ceiling of other kernels |
 //!
-//! Kernels of rivals are in `gpu/src/kernel/rival`, compiled with the product's kernels. Their PTX is
-//! embedded here alone. A device that launches them is opened by [`cuda()`].
+//! The kernels of rivals are the crate [`warpath_rivals_gpu`]. Their PTX is embedded here alone. A device
+//! that launches them is opened by [`cuda()`]. [`check`] compares the rivals with the oracles.
 
-pub mod copy;
+pub mod bench;
+pub mod check;
 pub mod ladder;
 pub mod twig_seed;
 pub mod unions;
 pub mod yfilter;
 
 use warpath::Error;
+use warpath_benches::harness::copy::COPY;
 use warpath_device::Accelerator;
 use warpath_device::cuda::{Cuda, KernelModule, Settings};
-use warpath_shared::for_each_rival;
-use warpath_shared::kernel::{self, Kernel};
+use warpath_rivals_gpu::{args, for_each_rival};
+use warpath_shared::kernel::Kernel;
 
 macro_rules! modules {
     ($($module:ident: $(($kernel:ident, $function:ident)),+;)*) => {
-        &[$(KernelModule {
+        &[COPY, $(KernelModule {
             name: stringify!($module),
-            kernels: &[$(kernel::$kernel::NAME),+],
+            kernels: &[$(args::$kernel::NAME),+],
             ptx: include_str!(concat!("../ptx/", stringify!($module), ".sm_75.ptx")),
             loading: concat!("module ", stringify!($module)),
         }),*]
     };
 }
 
-/// The modules of rivals' kernels.
+/// The modules of rivals' kernels, and that of the copy kernel.
 pub const MODULES: &[KernelModule] = for_each_rival!(modules);
 
 /// Opens the CUDA device of this number. It has the kernels of rivals beside the product's.

@@ -1,5 +1,5 @@
 //! Twigs on a device by the method of the paper, a rival of [`warpath_cpu::twig`] for structure alone:
-//! twigs and documents in the form of its kernel ([`warpath_shared::twig::seed`]), and a [stage](SeedStage)
+//! twigs and documents in the form of its kernel ([`warpath_rivals_gpu::seed`]), and a [stage](SeedStage)
 //! that launches it.
 //!
 //! Source: Absalyamov, Moussalli, Tsotras and Najjar, "High-Performance Holistic XML Twig Filtering Using
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use warpath_cpu::twig::members::Members;
 use warpath_cpu::twig::{Events, Name};
 use warpath_lang::twig::{Axis, NameTest, Twig, Value};
-use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
+use warpath_rivals_gpu::seed::{BLOCK, CHILDREN, LEVELS, Personality, TAGS};
 
 pub use stage::SeedStage;
 

@@ -10,7 +10,7 @@ use std::{io, thread};
 
 use anyhow::{Context, ensure};
 use clap::Parser;
-use warpath_benches::generate::event_twigs::{self, Kind};
+use warpath_benches::generate::event_twigs::{self, SubscriptionKind};
 use warpath_benches::generate::{
     ArrayWriter, Generator, Shape, Stats, dblp, twigs, write_ndjson_with_threads,
 };
@@ -30,7 +30,7 @@ struct Args {
     /// documents, into a folder: dblp. Subscriptions: dblp-twigs to those documents; event-twigs to events;
     /// and event-patterns, the same as event-twigs in the language of quamina.
     #[arg(long)]
-    shape: Form,
+    shape: Output,
 
     /// Bytes to write, or of each document: the fewest whole lines that reach SIZE (with KiB, MiB or GiB)
     #[arg(long, value_parser = parse_size, required_unless_present = "records")]
@@ -79,7 +79,7 @@ struct Args {
 
 /// The forms of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Output {
     Lines(Shape),
     Dblp,
     DblpTwigs,
@@ -87,7 +87,7 @@ enum Form {
     EventPatterns,
 }
 
-impl FromStr for Form {
+impl FromStr for Output {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -108,7 +108,7 @@ fn main() -> anyhow::Result<()> {
     args.check()?;
     let start = Instant::now();
     let name = || args.output.display().to_string();
-    let stats = if args.shape == Form::Dblp {
+    let stats = if args.shape == Output::Dblp {
         write_documents(&args).with_context(name)?
     } else if args.output == Path::new("-") {
         match write_form(&args, &mut io::stdout().lock()) {
@@ -133,10 +133,10 @@ fn main() -> anyhow::Result<()> {
 impl Args {
     /// Checks that the options fit the shape.
     fn check(&self) -> anyhow::Result<()> {
-        let are_lines = matches!(self.shape, Form::Lines(_));
+        let are_lines = matches!(self.shape, Output::Lines(_));
         ensure!(are_lines || !self.array, "--array is for lines of records");
-        ensure!(!self.mixed || self.shape == Form::EventTwigs, "--mixed is for event-twigs");
-        if self.shape == Form::Dblp {
+        ensure!(!self.mixed || self.shape == Output::EventTwigs, "--mixed is for event-twigs");
+        if self.shape == Output::Dblp {
             ensure!(self.size.is_some(), "documents have a --size");
             ensure!(self.output != Path::new("-"), "documents go into a folder");
         } else {
@@ -182,7 +182,7 @@ fn write_documents(args: &Args) -> io::Result<Stats> {
 }
 
 fn write_form(args: &Args, out: &mut impl Write) -> anyhow::Result<Stats> {
-    let Form::Lines(shape) = args.shape else {
+    let Output::Lines(shape) = args.shape else {
         let text = subscriptions(args)?;
         out.write_all(text.as_bytes())?;
         return Ok(Stats { records: text.lines().count() as u64, bytes: text.len() as u64 });
@@ -198,13 +198,13 @@ fn write_form(args: &Args, out: &mut impl Write) -> anyhow::Result<Stats> {
 
 fn subscriptions(args: &Args) -> anyhow::Result<String> {
     let count = args.records.unwrap_or(0) as usize;
-    let kind = if args.mixed { Kind::Mixed } else { Kind::Exact };
-    if args.shape == Form::DblpTwigs {
+    let kind = if args.mixed { SubscriptionKind::Mixed } else { SubscriptionKind::Exact };
+    if args.shape == Output::DblpTwigs {
         let twigs = twigs::Twigs { nodes: args.nodes, splits: args.splits, percent: args.percent };
         return Ok(twigs::lines(&twigs::xpath(count, twigs, args.seed)?));
     }
     let subscriptions = event_twigs::subscriptions(count, kind, args.seed);
-    if args.shape == Form::EventPatterns {
+    if args.shape == Output::EventPatterns {
         return event_twigs::pattern_lines(&subscriptions).context("patterns cannot say all of it");
     }
     Ok(event_twigs::lines(&subscriptions))
@@ -254,7 +254,7 @@ mod tests {
             let args = format!("generate --shape {shape} {others} -o");
             let args = Args::try_parse_from(args.split_whitespace().chain([output.as_str()]))?;
             args.check()?;
-            if args.shape == Form::Dblp {
+            if args.shape == Output::Dblp {
                 return Ok(write_documents(&args)?);
             }
             write_form(&args, &mut File::create(&output)?)

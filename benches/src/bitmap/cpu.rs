@@ -1,8 +1,7 @@
 //! Methods on a processor. All have the same form: columns in memory in the method's own code, their union in
 //! that code, and a count of its rows.
 //!
-//! * *pairwise*, *iterative*: [`warpath_rivals::unions`], over the same columns. Threads are kept from one
-//!   run to the next, like OpenMP's.
+//! * *warpath*: the program of the engine over tiles of the columns, to chunks of rows.
 //! * *roaring*, *croaring*: [RoaringBitmap](https://roaringbitmap.org) in Rust and in C (by crates of these
 //!   names). One call of the crate makes the union of all columns, with runs where they are smaller. With
 //!   several threads, each has the same rows of all columns, cut at containers. The parts of the union stay
@@ -15,12 +14,12 @@ use anyhow::Result;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use roaring::MultiOps as _;
-use warpath_core::wah::WahBuf;
-use warpath_rivals::unions;
-use warpath_shared::wah::ops::Op;
+use warpath_core::wah::{Bitmap, tile_starts};
+use warpath_cpu::bitmap::run::run;
+use warpath_shared::bitmap::{Instr, OpCode, TileStart};
 use warpath_shared::wah::{CHUNK_ROWS, Wah, chunks_for};
 
-use super::method::{Candidate, Family, Method, Place, Ran, name};
+use super::method::{Candidate, Executor, Family, Method, Ran, name};
 use super::scan::Scan;
 use super::workload::Workload;
 
@@ -35,27 +34,27 @@ pub fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The pairwise reduction on `threads` threads.
+/// Warpath on `threads` threads.
 #[must_use]
-pub fn pairwise(threads: usize) -> Candidate {
-    candidate(name::PAIRWISE, Family::Seed, threads, move |workload| {
-        let (columns, team) = (workload.columns(), Team::new(threads)?);
-        let both = |(a, b): &(Wah<'_>, Wah<'_>)| WahBuf::of(Op::Or, *a, *b);
-        let unite = move || team.within(|| unions::pairwise(&columns, |pairs| team.map(pairs, both)));
-        Ok(Box::new(Compressed { unite, union: None }))
+pub fn warpath(threads: usize) -> Candidate {
+    candidate(name::WARPATH, Family::Ours, threads, move |workload| {
+        let columns = workload.columns();
+        let tiles = columns.iter().map(|column| tile_starts(*column)).collect();
+        let any = Instr::new(OpCode::Any, 0, columns.len() as u32);
+        let program = [any, Instr::new(OpCode::Store, 0, 0)];
+        let rows = workload.table.rows;
+        Ok(Box::new(Tiles { columns, tiles, program, rows, threads, union: Vec::new() }))
     })
 }
 
-/// Other libraries and the scan, on one core and on all, and the union one column after the other.
+/// Warpath, other libraries and the scan, on one core and on all.
 #[must_use]
-pub fn rivals() -> Vec<Candidate> {
-    let mut all = vec![candidate(name::ITERATIVE, Family::Seed, 1, |workload| {
-        let columns = workload.columns();
-        Ok(Box::new(Compressed { unite: move || unions::iterative(&columns), union: None }))
-    })];
+pub fn all() -> Vec<Candidate> {
+    let mut all = Vec::new();
     let mut cores = vec![1, all_cores()];
     cores.dedup();
     for threads in cores {
+        all.push(warpath(threads));
         all.push(candidate("roaring", Family::Peer, threads, move |workload| {
             Ok(Box::new(Parts::<roaring::RoaringBitmap>::new(workload, Team::new(threads)?)))
         }));
@@ -70,23 +69,30 @@ pub fn rivals() -> Vec<Candidate> {
     all
 }
 
-fn candidate(
+/// A method on `threads` threads.
+pub fn candidate(
     name: &'static str,
     family: Family,
     threads: usize,
     setup: impl for<'a> Fn(&'a Workload<'a>) -> Result<Box<dyn Method + 'a>> + 'static,
 ) -> Candidate {
-    Candidate { name, family, place: Place::Threads(threads), setup: Box::new(setup) }
+    Candidate { name, family, place: Executor::Threads(threads), setup: Box::new(setup) }
 }
 
 /// Threads that wait for work; none where one is enough, which is then the caller's.
-enum Team {
+pub enum Team {
+    /// The caller's thread.
     Alone,
+    /// Threads that are kept from one run to the next, like OpenMP's.
     Pool(ThreadPool),
 }
 
 impl Team {
-    fn new(threads: usize) -> Result<Self> {
+    /// A team of this many threads.
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(threads: usize) -> Result<Self> {
         Ok(match threads {
             0 | 1 => Self::Alone,
             threads => Self::Pool(ThreadPoolBuilder::new().num_threads(threads).build()?),
@@ -101,7 +107,7 @@ impl Team {
     }
 
     /// Runs it on one of the threads, where [`Self::map`] then is on all of them.
-    fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
+    pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         match self {
             Self::Alone => run(),
             Self::Pool(pool) => pool.install(run),
@@ -109,7 +115,7 @@ impl Team {
     }
 
     /// Applies `make` to each element, and keeps their order.
-    fn map<I: Sync, T: Send>(&self, of: &[I], make: impl Fn(&I) -> T + Sync + Send) -> Vec<T> {
+    pub fn map<I: Sync, T: Send>(&self, of: &[I], make: impl Fn(&I) -> T + Sync + Send) -> Vec<T> {
         match self {
             Self::Alone => of.iter().map(make).collect(),
             Self::Pool(_) => of.par_iter().map(make).collect(),
@@ -117,26 +123,30 @@ impl Team {
     }
 }
 
-/// A union in the same code as the columns.
-struct Compressed<F> {
-    unite: F,
-    union: Option<WahBuf>,
+struct Tiles<'a> {
+    columns: Vec<Wah<'a>>,
+    tiles: Vec<Vec<TileStart>>,
+    program: [Instr; 2],
+    rows: u64,
+    threads: usize,
+    union: Vec<u64>,
 }
 
-impl<F: Fn() -> WahBuf> Method for Compressed<F> {
+impl Method for Tiles<'_> {
     fn run(&mut self) -> Result<Ran> {
-        let union = (self.unite)();
-        let count = union.as_wah().count();
-        self.union = Some(union);
-        Ok(Ran::counted(count))
+        let Self { columns, tiles, program, rows, threads, .. } = self;
+        let bitmaps = columns.iter().zip(&*tiles).map(|(wah, tiles)| Bitmap { wah: *wah, tiles });
+        let mut outputs = run(&bitmaps.collect::<Vec<_>>(), program, *rows, *threads, true)?;
+        self.union = outputs.chunks.swap_remove(0);
+        Ok(Ran::counted(outputs.counts[0]))
     }
 
     fn forget(&mut self) {
-        self.union = None;
+        self.union = Vec::new();
     }
 
     fn union(&mut self) -> Result<Vec<u64>> {
-        Ok(self.union.as_ref().map(WahBuf::chunks).unwrap_or_default())
+        Ok(self.union.clone())
     }
 }
 
@@ -290,8 +300,8 @@ mod tests {
             for columns in [1, 3, 4, 64] {
                 let workload = Workload::random(&table, &index, columns, 1);
                 let want = workload.answer();
-                let mut candidates: Vec<Candidate> = [1, 2, 3, 5].map(pairwise).into();
-                candidates.extend(rivals());
+                let mut candidates: Vec<Candidate> = [2, 3, 5].map(warpath).into();
+                candidates.extend(all());
                 for candidate in &candidates {
                     let times = measure(candidate, &workload, &want, 2).unwrap();
                     assert_eq!(times.len(), 2, "{}", candidate.name);

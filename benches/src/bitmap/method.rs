@@ -14,9 +14,9 @@ use super::workload::Workload;
 
 /// Names that plots look for.
 pub mod name {
-    /// The seed's method on processors: [`warpath_rivals::unions::pairwise`].
+    /// The seed's method on processors: a union of pairs of columns.
     pub const PAIRWISE: &str = "pairwise";
-    /// One column after the other: [`warpath_rivals::unions::iterative`].
+    /// One column after the other.
     pub const ITERATIVE: &str = "iterative";
     /// Column-oriented access, on a device.
     pub const COA: &str = "coa";
@@ -45,7 +45,7 @@ pub enum Family {
 /// The processor or device that runs a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum Executor {
     /// N threads of a processor.
     Threads(usize),
     /// A device that has the columns before the query comes, and keeps the result.
@@ -61,7 +61,7 @@ pub struct Candidate {
     /// Its origin.
     pub family: Family,
     /// The processor or device that runs it.
-    pub place: Place,
+    pub place: Executor,
     /// Sets it up.
     pub setup: Box<Setup>,
 }
@@ -183,7 +183,7 @@ mod tests {
         let fixed = |chunks: Vec<u64>, count| Candidate {
             name: "fixed",
             family: Family::Peer,
-            place: Place::Resident,
+            place: Executor::Resident,
             setup: Box::new(move |_| Ok(Box::new(Fixed(chunks.clone(), count)))),
         };
         let told = |candidate| match measure(&candidate, &workload, &want, 6) {

@@ -12,7 +12,7 @@ use std::{fs, iter};
 
 use anyhow::{Context, Result};
 
-use super::method::{Family, Place, name};
+use super::method::{Executor, Family, name};
 use super::record::{Data, Results, Times};
 use crate::harness::chart::{self, Axis, Figure, Heading, MEANS, Row, Series, Spot, milliseconds, number};
 
@@ -100,17 +100,17 @@ impl<'a> Of<'a> {
     /// the CPU.
     fn compared(&self) -> Vec<&'a Times> {
         let others = self.times.iter().copied().filter(|times| times.method != name::PAIRWISE);
-        if self.times.iter().all(|times| times.place != Place::Resident) {
+        if self.times.iter().all(|times| times.place != Executor::Resident) {
             return others.filter(|times| is_widest(times, &self.times)).collect();
         }
-        let resident = others.filter(|times| times.place == Place::Resident);
+        let resident = others.filter(|times| times.place == Executor::Resident);
         resident.chain(self.fastest_on_cpu()).collect()
     }
 
     /// The fastest method of the CPU, apart from the baseline, on the most threads.
     fn fastest_on_cpu(&self) -> Option<&'a Times> {
         let on_cpu = self.times.iter().copied().filter(|times| {
-            matches!(times.place, Place::Threads(_))
+            matches!(times.place, Executor::Threads(_))
                 && times.method != name::PAIRWISE
                 && is_widest(times, &self.times)
         });
@@ -131,16 +131,16 @@ impl<'a> Of<'a> {
 /// On how many threads times are those of the baseline; none where they are of something else.
 fn baseline(times: &Times) -> Option<usize> {
     match times.place {
-        Place::Threads(threads) if times.method == name::PAIRWISE => Some(threads),
+        Executor::Threads(threads) if times.method == name::PAIRWISE => Some(threads),
         _ => None,
     }
 }
 
 /// Returns true if the same method was not measured on more threads.
 fn is_widest(times: &Times, all: &[&Times]) -> bool {
-    let Place::Threads(threads) = times.place else { return true };
+    let Executor::Threads(threads) = times.place else { return true };
     !all.iter().any(|other| {
-        other.method == times.method && matches!(other.place, Place::Threads(more) if more > threads)
+        other.method == times.method && matches!(other.place, Executor::Threads(more) if more > threads)
     })
 }
 
@@ -204,7 +204,7 @@ fn beside_rows(results: &Results) -> Option<String> {
     for data in &results.data {
         let Some(of) = Of::new(results, data) else { continue };
         let resident = |method: &str| {
-            of.times.iter().copied().find(|times| times.place == Place::Resident && times.method == method)
+            of.times.iter().copied().find(|times| times.place == Executor::Resident && times.method == method)
         };
         let Some(base) = resident(name::ROA) else { continue };
         let on_device =
@@ -232,7 +232,7 @@ fn columns(of: &Of<'_>) -> Option<String> {
     let mut shown: Vec<&Times> = vec![of.best_baseline().1];
     let others = of.times.iter().copied().filter(|times| {
         is_widest(times, &of.times)
-            && times.place != Place::Copied
+            && times.place != Executor::Copied
             && ![name::PAIRWISE, name::ITERATIVE, name::COA, name::ROA, name::HYBRID]
                 .contains(&times.method.as_str())
     });
@@ -374,11 +374,11 @@ mod tests {
             for columns in [4, 64] {
                 let ms = columns as f64 * ratio;
                 for threads in [1, 2, 16] {
-                    let place = Place::Threads(threads);
+                    let place = Executor::Threads(threads);
                     results.times.push(times(name, columns, name::PAIRWISE, place, ms / threads as f64));
                 }
                 for threads in [1, 16] {
-                    let place = Place::Threads(threads);
+                    let place = Executor::Threads(threads);
                     results.times.push(times(name, columns, "croaring", place, ms / 2.0 / threads as f64));
                 }
                 if !device {
@@ -387,10 +387,10 @@ mod tests {
                 for (at, method) in [name::ROA, name::COA, name::HYBRID, name::IDEAL].into_iter().enumerate()
                 {
                     let ms = ms / (100.0 + at as f64);
-                    results.times.push(times(name, columns, method, Place::Resident, ms));
-                    results.times.push(times(name, columns, method, Place::Copied, 10.0 * ms));
+                    results.times.push(times(name, columns, method, Executor::Resident, ms));
+                    results.times.push(times(name, columns, method, Executor::Copied, 10.0 * ms));
                 }
-                let ours = times(name, columns, name::WARPATH, Place::Resident, 0.001);
+                let ours = times(name, columns, name::WARPATH, Executor::Resident, 0.001);
                 results.times.push(Times { family: Family::Ours, ..ours });
             }
         }

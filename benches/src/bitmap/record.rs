@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::method::{Family, Place, mean_and_least};
+use super::method::{Executor, Family, mean_and_least};
 
 /// The results of a run of the bench.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Times {
     /// The origin of the method.
     pub family: Family,
     /// The processor or device that ran it.
-    pub place: Place,
+    pub place: Executor,
     /// All runs in their order, in milliseconds. The first warms up.
     pub runs_ms: Vec<f64>,
 }
@@ -78,10 +78,10 @@ impl Times {
     #[must_use]
     pub fn label(&self) -> String {
         match self.place {
-            Place::Threads(1) => format!("{}, 1 thread", self.method),
-            Place::Threads(threads) => format!("{}, {threads} threads", self.method),
-            Place::Resident => format!("{}, device", self.method),
-            Place::Copied => format!("{}, device, with copies", self.method),
+            Executor::Threads(1) => format!("{}, 1 thread", self.method),
+            Executor::Threads(threads) => format!("{}, {threads} threads", self.method),
+            Executor::Resident => format!("{}, device", self.method),
+            Executor::Copied => format!("{}, device, with copies", self.method),
         }
     }
 
@@ -131,7 +131,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Times of a method that always takes as long.
-    pub(crate) fn times(data: &str, columns: usize, method: &str, place: Place, ms: f64) -> Times {
+    pub(crate) fn times(data: &str, columns: usize, method: &str, place: Executor, ms: f64) -> Times {
         Times {
             data: data.into(),
             columns,
@@ -161,13 +161,13 @@ pub(super) mod tests {
             date: "2026-11-22T00:00:00Z".into(),
             data: vec![data(1)],
             times: vec![
-                times("zipf", 4, "x", Place::Threads(1), 1.0),
-                times("zipf", 4, "x", Place::Resident, 2.0),
+                times("zipf", 4, "x", Executor::Threads(1), 1.0),
+                times("zipf", 4, "x", Executor::Resident, 2.0),
             ],
         };
         let second = Results {
             data: vec![data(2)],
-            times: vec![times("zipf", 4, "x", Place::Threads(1), 3.0)],
+            times: vec![times("zipf", 4, "x", Executor::Threads(1), 3.0)],
             ..first.clone()
         };
         let files = [folder.path().join("1.json"), folder.path().join("2.json")];

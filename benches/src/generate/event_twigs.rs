@@ -6,16 +6,17 @@
 //!
 //! | kind | tests | matches of an event, of 1,000, 10,000 and 100,000 |
 //! |---|---|---|
-//! | [`Kind::Exact`] | fields equal strings, numbers and booleans, and lists have a string | 7, 40, 160 |
-//! | [`Kind::Mixed`] | the same without booleans; numbers have a least value; members exist; and fields of any member (`*`), or anywhere (`//`) | 7, 49, 270 |
+//! | [`SubscriptionKind::Exact`] | fields equal strings, numbers and booleans, and lists have a string | 7, 40, 160 |
+//! | [`SubscriptionKind::Mixed`] | the same without booleans; numbers have a least value; members exist; and fields of any member (`*`), or anywhere (`//`) | 7, 49, 270 |
 //!
 //! About half of 1,000 match any of some thousand events, and the most frequent one a quarter of them.
 //!
 //! An event's members are in one member of the record, `event`, because one twig cannot test several members
 //! of a record itself.
 //!
-//! The patterns of quamina and EventBridge can express every test of [`Kind::Exact`], too. Of [`Kind::Mixed`]
-//! they have ranges and existence in words of their own, but neither wildcards nor descendants.
+//! The patterns of quamina and EventBridge can express every test of [`SubscriptionKind::Exact`], too. Of
+//! [`SubscriptionKind::Mixed`] they have ranges and existence in words of their own, but neither wildcards
+//! nor descendants.
 
 use std::collections::HashSet;
 
@@ -28,7 +29,7 @@ const KEY: u64 = 0x203;
 
 /// The kinds of tests in subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum SubscriptionKind {
     /// Fields have certain values.
     Exact,
     /// Also ranges, existence, wildcards and descendants.
@@ -38,7 +39,7 @@ pub enum Kind {
 /// A subscription: tests of an event, all of which have to hold.
 #[derive(Clone, Debug)]
 pub struct Subscription {
-    kind: Kind,
+    kind: SubscriptionKind,
     tests: Vec<Test>,
 }
 
@@ -47,7 +48,7 @@ pub struct Subscription {
 struct Test {
     field: Field,
     relation: Relation,
-    place: Place,
+    place: PathForm,
 }
 
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ enum Relation {
 
 /// The way to find a field.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum PathForm {
     /// By its path.
     Path,
     /// In any member.
@@ -97,7 +98,7 @@ impl Field {
 
 /// Makes `count` different subscriptions. A smaller list is the beginning of a larger one.
 #[must_use]
-pub fn subscriptions(count: usize, kind: Kind, seed: u64) -> Vec<Subscription> {
+pub fn subscriptions(count: usize, kind: SubscriptionKind, seed: u64) -> Vec<Subscription> {
     let mut events = Run::new(&EVENTS, KEY, seed, kind as u64, [0; 3]);
     let mut known = HashSet::new();
     let mut made = Vec::with_capacity(count);
@@ -117,7 +118,7 @@ pub fn lines(subscriptions: &[Subscription]) -> String {
     queries.map(|(at, subscription)| format!("s{}\t{}\n", at + 1, subscription.query())).collect()
 }
 
-/// The subscriptions as patterns, with the same names. `None` if some are not of [`Kind::Exact`].
+/// The subscriptions as patterns, with the same names. `None` if some are not of [`SubscriptionKind::Exact`].
 #[must_use]
 pub fn pattern_lines(subscriptions: &[Subscription]) -> Option<String> {
     let patterns = subscriptions.iter().enumerate();
@@ -125,7 +126,7 @@ pub fn pattern_lines(subscriptions: &[Subscription]) -> Option<String> {
 }
 
 impl Subscription {
-    fn drawn(kind: Kind, events: &mut Run) -> Self {
+    fn drawn(kind: SubscriptionKind, events: &mut Run) -> Self {
         events.value_of("draw");
         let count = match events.random().below(100) {
             0..5 => 1,
@@ -149,15 +150,16 @@ impl Subscription {
         Self { kind, tests }
     }
 
-    /// The subscription as a query: JSONPath of [`Kind::Exact`], XPath of [`Kind::Mixed`].
+    /// The subscription as a query: JSONPath of [`SubscriptionKind::Exact`], XPath of
+    /// [`SubscriptionKind::Mixed`].
     #[must_use]
     pub fn query(&self) -> String {
         match self.kind {
-            Kind::Exact => {
+            SubscriptionKind::Exact => {
                 let tests: Vec<String> = self.tests.iter().map(Test::json_path).collect();
                 format!("$[?{}]", tests.join(" && "))
             }
-            Kind::Mixed => {
+            SubscriptionKind::Mixed => {
                 let tests: String = self.tests.iter().map(|test| format!("[{}]", test.xpath())).collect();
                 format!("/event{tests}")
             }
@@ -165,12 +167,15 @@ impl Subscription {
     }
 
     /// The subscription as a pattern of quamina and EventBridge:
-    /// `{"event":{"level":["error"],"user":{"lang":["nl"]}}}`. `None` unless it is of [`Kind::Exact`].
+    /// `{"event":{"level":["error"],"user":{"lang":["nl"]}}}`. `None` unless it is of
+    /// [`SubscriptionKind::Exact`].
     #[must_use]
     pub fn pattern(&self) -> Option<String> {
         let mut event = Map::new();
         for test in &self.tests {
-            let (Relation::Is(value), Kind::Exact) = (&test.relation, self.kind) else { return None };
+            let (Relation::Is(value), SubscriptionKind::Exact) = (&test.relation, self.kind) else {
+                return None;
+            };
             let (above, last) = test.field.path.rsplit_once('/').unwrap_or(("", test.field.path));
             let mut members = &mut event;
             for name in above.split('/').filter(|name| !name.is_empty()) {
@@ -185,8 +190,8 @@ impl Subscription {
 impl Test {
     /// Draws a test that an event passes, and that not all others do if it is to be `telling`. `None` if the
     /// event lacks the drawn field, or the field is not tested.
-    fn drawn(kind: Kind, event: &mut Run, telling: bool) -> Option<Self> {
-        let way = if kind == Kind::Exact { 0 } else { event.random().below(100) };
+    fn drawn(kind: SubscriptionKind, event: &mut Run, telling: bool) -> Option<Self> {
+        let way = if kind == SubscriptionKind::Exact { 0 } else { event.random().below(100) };
         let table = match way {
             65..85 => "measures",
             85.. => "members",
@@ -201,16 +206,16 @@ impl Test {
             _ => Relation::Is(value),
         };
         let is_equality = matches!(relation, Relation::Is(_));
-        if kind == Kind::Mixed && is_equality && field.kind == "bool" {
+        if kind == SubscriptionKind::Mixed && is_equality && field.kind == "bool" {
             return None;
         }
         if telling && !(field.kind == "telling" && is_equality) {
             return None;
         }
         let place = match way {
-            45..55 if field.path.contains('/') => Place::Wildcard,
-            55..65 => Place::Anywhere,
-            _ => Place::Path,
+            45..55 if field.path.contains('/') => PathForm::Wildcard,
+            55..65 => PathForm::Anywhere,
+            _ => PathForm::Path,
         };
         Some(Self { field, relation, place })
     }
@@ -231,9 +236,9 @@ impl Test {
         let path = self.field.path;
         let after = |found: Option<(&'static str, &'static str)>| found.map_or(path, |(_, after)| after);
         let place = match self.place {
-            Place::Path => path.to_owned(),
-            Place::Wildcard => format!("*/{}", after(path.split_once('/'))),
-            Place::Anywhere => format!("//{}", after(path.rsplit_once('/'))),
+            PathForm::Path => path.to_owned(),
+            PathForm::Wildcard => format!("*/{}", after(path.split_once('/'))),
+            PathForm::Anywhere => format!("//{}", after(path.rsplit_once('/'))),
         };
         let elements = if self.field.kind == "list" { "/*" } else { "" };
         match &self.relation {

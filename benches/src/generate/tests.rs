@@ -519,13 +519,13 @@ fn events_are_as_stated() {
 
 #[test]
 fn subscriptions_match_a_handful_of_events() {
-    use event_twigs::Kind;
+    use event_twigs::SubscriptionKind;
 
     let ndjson = ndjson(Shape::Events, 1, 2 << 20);
     let events = || str::from_utf8(&ndjson).unwrap().lines();
     for (kind, count, handful, hash_of_all) in [
-        (Kind::Exact, 1_000, 3.0..10.0, "b06192da6a8f36fd"),
-        (Kind::Mixed, 1_000, 3.0..40.0, "a6c8f34c9fecec89"),
+        (SubscriptionKind::Exact, 1_000, 3.0..10.0, "b06192da6a8f36fd"),
+        (SubscriptionKind::Mixed, 1_000, 3.0..40.0, "a6c8f34c9fecec89"),
     ] {
         let subscriptions = event_twigs::subscriptions(count, kind, 1);
         let lines = event_twigs::lines(&subscriptions);
@@ -563,9 +563,9 @@ fn has_values(event: &Value, pattern: &Value) -> bool {
 
 #[test]
 fn patterns_match_what_their_subscriptions_do() {
-    use event_twigs::Kind;
+    use event_twigs::SubscriptionKind;
 
-    let subscriptions = event_twigs::subscriptions(1_000, Kind::Exact, 3);
+    let subscriptions = event_twigs::subscriptions(1_000, SubscriptionKind::Exact, 3);
     let lines = event_twigs::pattern_lines(&subscriptions).unwrap();
     let patterns = lines.lines().enumerate().map(|(at, line)| {
         let (id, pattern) = line.split_once('\t').unwrap();
@@ -579,7 +579,7 @@ fn patterns_match_what_their_subscriptions_do() {
     let documents = str::from_utf8(&ndjson).unwrap().lines();
     assert_eq!(matches(&event_twigs::lines(&subscriptions), documents), by_patterns);
 
-    let mixed = event_twigs::subscriptions(1_000, Kind::Mixed, 3);
+    let mixed = event_twigs::subscriptions(1_000, SubscriptionKind::Mixed, 3);
     assert!(event_twigs::pattern_lines(&mixed).is_none());
     assert!(mixed.iter().all(|subscription| subscription.pattern().is_none()));
     let queries = event_twigs::lines(&mixed);

@@ -164,7 +164,7 @@ impl Session {
     fn tools(&mut self, chart: &Chart, case: &Case, tools: &[Tool], file: &Path) -> Vec<Vec<Seen>> {
         let want = self.references.get(&(case.data, case.ask.columns.clone())).cloned();
         let file = file.to_string_lossy();
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<PreparedTool> = Vec::new();
         for tool in tools {
             // A tool that has no command for this query is not part of the case.
             let Some(bare) = tool.command(&case.ask, &file) else { continue };
@@ -182,7 +182,7 @@ impl Session {
                 command,
                 measured,
             });
-            entries.push(Entry { tool: tool.clone(), version, bare, state });
+            entries.push(PreparedTool { tool: tool.clone(), version, bare, state });
         }
         for round in 0..self.settings.runs {
             for entry in &mut entries {
@@ -194,7 +194,7 @@ impl Session {
                 }
             }
         }
-        let outcome = |entry: Entry| {
+        let outcome = |entry: PreparedTool| {
             let outcome = match entry.state {
                 Ok(state) => Outcome::Measured(state.measured),
                 Err(why) => Outcome::NotRun { why },
@@ -319,7 +319,7 @@ impl Session {
 type Seen = (String, String, Vec<String>, Outcome);
 
 /// A tool in a case.
-struct Entry {
+struct PreparedTool {
     tool: Tool,
     version: String,
     /// With bare names.

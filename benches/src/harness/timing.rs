@@ -5,7 +5,8 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use warpath_device::Accelerator as _;
 use warpath_device::cuda::{Cuda, KernelTime};
-use warpath_rivals::copy::CopyStage;
+
+use super::copy::CopyStage;
 
 /// The times of some runs, in ascending order. The unit is that of the measurement.
 #[derive(Clone, Debug, Default)]

@@ -51,6 +51,7 @@ pub struct CudaBuilder {
     expected: Option<Vec<String>>,
     build_args: Vec<String>,
     target_dir: Option<PathBuf>,
+    project: Option<(PathBuf, String)>,
 }
 
 /// PTX that obeys the rules, and its origin.
@@ -105,6 +106,7 @@ impl CudaBuilder {
             expected: None,
             build_args: Vec::new(),
             target_dir: None,
+            project: None,
         }
     }
 
@@ -144,6 +146,14 @@ impl CudaBuilder {
         self
     }
 
+    /// Says that the crate is at `path` in the repository at `root`. The header's hash is then that of
+    /// [`source_hash`](crate::source_hash). Default: the hash of the crate alone.
+    #[must_use]
+    pub fn project(mut self, root: impl AsRef<Path>, path: &str) -> Self {
+        self.project = Some((root.as_ref().to_owned(), path.to_owned()));
+        self
+    }
+
     /// Compiles and checks, and returns the path of the PTX: the one given to [`copy_to`](Self::copy_to), if
     /// any.
     ///
@@ -167,10 +177,15 @@ impl CudaBuilder {
             return Err(CudaBuilderError::CratePathDoesntExist(crate_dir));
         }
         let tools = Tools::find(&crate_dir)?;
-        let root = tools.workspace_root(&crate_dir)?;
+        let workspace = tools.workspace_root(&crate_dir)?;
+        // Paths of the repository are the same on all machines.
+        let root = match &self.project {
+            Some((root, _)) => fs::canonicalize(root).map_err(CudaBuilderError::Sources)?,
+            None => workspace.clone(),
+        };
         let target_dir = match &self.target_dir {
             Some(dir) => absolute(dir),
-            None => absolute(&target_dir_of(&root)).join("ptx"),
+            None => absolute(&target_dir_of(&workspace)).join("ptx"),
         };
         // Each architecture has its own folder. With one folder for all, `core` would be compiled again at
         // every change of the architecture.
@@ -178,7 +193,11 @@ impl CudaBuilder {
 
         // The hash is taken before the compiler reads the sources. If they are edited meanwhile, the hash
         // shows that the PTX is stale.
-        let sources = hash_of(&root, &crate_dir).map_err(CudaBuilderError::Sources)?;
+        let sources = match &self.project {
+            Some((_, path)) => sources::source_hash(&root, path),
+            None => sources::hash(&crate_dir, &["."]),
+        };
+        let sources = sources.map_err(CudaBuilderError::Sources)?;
         let made = self.run_cargo(&tools, &crate_dir, &root, &target_dir)?;
         let copy_error = |path: &Path| {
             let path = path.to_owned();
@@ -335,16 +354,6 @@ fn target_dir_of(root: &Path) -> PathBuf {
 
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The hash for the header. It covers the workspace's device sources if the crate is `gpu` in a workspace
-/// like Warpath's, else the crate alone.
-fn hash_of(root: &Path, crate_dir: &Path) -> io::Result<String> {
-    if crate_dir == root.join("gpu") && root.join("shared").is_dir() {
-        sources::source_hash(root)
-    } else {
-        sources::hash(crate_dir, &["."])
-    }
 }
 
 /// Writes a file. No reader ever sees a part of the text.

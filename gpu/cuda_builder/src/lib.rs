@@ -25,13 +25,14 @@
 //! let root = Path::new(".");
 //! let text = std::fs::read_to_string("host/device/ptx/index.sm_75.ptx")?;
 //! let header = cuda_builder::parse_header(&text).expect("the PTX has no header");
-//! assert_eq!(header.sources, cuda_builder::source_hash(root)?);
+//! assert_eq!(header.sources, cuda_builder::source_hash(root, "gpu")?);
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
 mod arch;
 mod bounds;
 mod builder;
+mod command;
 mod error;
 mod header;
 mod ptx;
@@ -40,6 +41,7 @@ mod split;
 
 pub use arch::{Arch, UnknownArch};
 pub use builder::{CudaBuilder, Ptx};
+pub use command::{KernelCrate, run};
 pub use error::CudaBuilderError;
 pub use header::{Header, parse_header};
 pub use ptx::{Function, Report, Violation};

@@ -135,14 +135,14 @@ impl Report {
                 report.violations.extend(external(line, declared));
             } else if let Some(name) = head(code, ".entry") {
                 report.entries.push(Function { name: name.to_owned(), line, local_bytes: 0 });
-                inside = Some(Kind::Entry);
+                inside = Some(FunctionKind::Entry);
             } else if let Some(name) = head(code, ".func") {
                 report.functions.push(Function { name: name.to_owned(), line, local_bytes: 0 });
-                inside = Some(Kind::Function);
+                inside = Some(FunctionKind::Function);
             } else if let Some(bytes) = local_bytes(code) {
                 let list = match inside {
-                    Some(Kind::Entry) => &mut report.entries,
-                    Some(Kind::Function) => &mut report.functions,
+                    Some(FunctionKind::Entry) => &mut report.entries,
+                    Some(FunctionKind::Function) => &mut report.functions,
                     None => continue,
                 };
                 if let Some(function) = list.last_mut() {
@@ -192,7 +192,7 @@ impl fmt::Display for Report {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum FunctionKind {
     Entry,
     Function,
 }

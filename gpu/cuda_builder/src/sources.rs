@@ -8,13 +8,13 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// The hash of all files of the workspace from which the kernels' PTX is made: `sha256:` and 64 hexadecimal
-/// digits.
+/// The hash of all files of the repository from which the PTX of the kernel crate at `path` is made:
+/// `sha256:` and 64 hexadecimal digits.
 ///
 /// The hash covers the path and the contents of `rust-toolchain.toml` and of each `*.rs` and `Cargo.toml`
-/// under `gpu/` and `shared/`, in the order of their paths. Line endings count as `\n`, so a checkout with
-/// other line endings has the same hash. The hash also covers the compiler flags of this builder. Some files
-/// are left out, because no kernel depends on them:
+/// under `gpu/`, `shared/` and `path`, in the order of their paths. Line endings count as `\n`, so a checkout
+/// with other line endings has the same hash. The hash also covers the compiler flags of this builder. Some
+/// files are left out, because no kernel depends on them:
 ///
 /// * `gpu/cuda_builder`;
 /// * folders named `tests`, `benches`, `examples`, `target`, or with a leading dot;
@@ -23,9 +23,10 @@ use sha2::{Digest, Sha256};
 ///
 /// # Errors
 ///
-/// The first error of reading a folder or a file. `gpu`, `shared` and `rust-toolchain.toml` must exist.
-pub fn source_hash(workspace_root: &Path) -> io::Result<String> {
-    hash(workspace_root, &["gpu", "shared", "rust-toolchain.toml"])
+/// The first error of reading a folder or a file. `gpu`, `shared`, `rust-toolchain.toml` and `path` must
+/// exist.
+pub fn source_hash(root: &Path, path: &str) -> io::Result<String> {
+    hash(root, &["gpu", "shared", "rust-toolchain.toml", path])
 }
 
 /// The hash of the files under `parts` (files or folders, relative to `root`, with `/`), by the rules of
@@ -129,7 +130,7 @@ mod tests {
         }
 
         fn hash(&self) -> String {
-            source_hash(&self.0).unwrap()
+            source_hash(&self.0, "gpu").unwrap()
         }
     }
 
@@ -187,6 +188,17 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_crate_elsewhere_has_its_own_sources_too() {
+        let tree = Tree::new("elsewhere", FILES);
+        tree.write("benches/rivals/gpu/src/lib.rs", "mod a;\n");
+        let (product, rivals) = (tree.hash(), source_hash(&tree.0, "benches/rivals/gpu").unwrap());
+        assert_ne!(product, rivals);
+        tree.write("benches/rivals/gpu/src/lib.rs", "mod b;\n");
+        assert_eq!(tree.hash(), product);
+        assert_ne!(source_hash(&tree.0, "benches/rivals/gpu").unwrap(), rivals);
+    }
+
+    #[test]
     fn moved_text_changes_the_hash() {
         let tree = Tree::new("moved", FILES);
         let before = tree.hash();
@@ -212,7 +224,7 @@ mod tests {
     #[test]
     fn a_missing_part_is_named() {
         let tree = Tree::new("missing", &FILES[1..]);
-        let error = source_hash(&tree.0).unwrap_err();
+        let error = source_hash(&tree.0, "gpu").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert!(error.to_string().contains("rust-toolchain.toml"), "{error}");
     }

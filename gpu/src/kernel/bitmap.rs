@@ -25,7 +25,7 @@
 //!
 //! *Cost*: the atoms of the columns are read once, with 8 more bytes for each column and tile (less than 2 %
 //! where it matters), and the result is written once. 64 columns of 223.9 MB take 0.066 ms on an H200.
-//! *Tried and lost*: see docs/performance.md.
+//! *Tried and lost*: see docs/lab/bitmaps.md.
 
 #![allow(
     clippy::needless_range_loop,
@@ -50,14 +50,14 @@ use crate::coop::LANES;
 use crate::coop::warp::ALL;
 
 /// Warps of a block.
-pub(super) const WARPS: u32 = 4;
+pub const WARPS: u32 = 4;
 /// Columns that a warp adds before all warps combine their chunks.
 const ROUND: u32 = 2;
 /// Chunks of a tile that a lane has.
-pub(super) const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
+pub const PARTS: usize = (TILE_CHUNKS / LANES) as usize;
 
 /// A lane's chunks of a tile: `lane + 32 j`.
-pub(super) type Part = [u64; PARTS];
+pub type Part = [u64; PARTS];
 
 /// The atoms of a column that overlap a tile, in 16 bytes: the index of the first, in two halves; their
 /// number; and the number of the first atom's chunks that are before the tile.
@@ -66,20 +66,21 @@ type Overlap = U32x4;
 /// Overlaps of the columns that a warp adds next.
 const OVERLAPS: usize = LANES as usize;
 /// Elements that the warps of a block have of each array.
-pub(super) const SCATTERED: usize = (WARPS * TILE_CHUNKS) as usize;
-pub(super) const NOTED: usize = WARPS as usize * OVERLAPS;
+pub const SCATTERED: usize = (WARPS * TILE_CHUNKS) as usize;
+/// Overlaps that the warps of a block note.
+pub const NOTED: usize = WARPS as usize * OVERLAPS;
 
 /// A tile, from the view of one of the warps that work on it.
-pub(super) struct Tile<'a> {
+pub struct Tile<'a> {
     columns: Columns<'a>,
     number: u64,
     /// Tiles of each column.
     tiles: u64,
     /// The number of its chunks, and the rows of its last chunk.
-    pub(super) chunks: u32,
+    pub chunks: u32,
     last: u64,
     /// The chunks of this warp, added in any order.
-    pub(super) scattered: Shared<u64>,
+    pub scattered: Shared<u64>,
     /// The chunks of all warps, in the same form.
     all: Shared<u64>,
     /// The overlaps of the columns that this warp adds next.
@@ -88,8 +89,9 @@ pub(super) struct Tile<'a> {
     lane: u32,
 }
 
+/// Loads an atom.
 #[inline(always)]
-pub(super) fn load(columns: &Columns<'_>, at: u64) -> u64 {
+pub fn load(columns: &Columns<'_>, at: u64) -> u64 {
     // SAFETY: no thread writes atoms during a launch, and `at` checks the index in the emulated run of the
     // same kernel.
     unsafe { load_readonly_64(columns.atoms.at(at as usize, 1)) }
@@ -102,8 +104,9 @@ fn excess(atom: u64, skip: u32) -> u32 {
 }
 
 impl<'a> Tile<'a> {
+    /// The view of this thread's warp on a tile. `chunks` and `last` are those of the whole bitmap.
     #[inline(always)]
-    pub(super) fn new(
+    pub fn new(
         columns: Columns<'a>,
         number: u64,
         (chunks, last): (u64, u64),
@@ -126,8 +129,9 @@ impl<'a> Tile<'a> {
         }
     }
 
+    /// The chunk of the tile that is this lane's chunk `j`.
     #[inline(always)]
-    pub(super) fn chunk(&self, j: usize) -> u32 {
+    pub fn chunk(&self, j: usize) -> u32 {
         self.lane + j as u32 * LANES
     }
 
@@ -139,7 +143,7 @@ impl<'a> Tile<'a> {
 
     /// The atoms of a column that overlap the tile.
     #[inline(always)]
-    pub(super) fn overlap(&self, column: u32) -> Overlap {
+    pub fn overlap(&self, column: u32) -> Overlap {
         let at = (column as u64 * (self.tiles + 1) + self.number) as usize;
         let (here, next) = (self.columns.tiles.get(at), self.columns.tiles.get(at + 1));
         let first = self.columns.columns.get(column as usize) + here.atom as u64;
@@ -157,7 +161,7 @@ impl<'a> Tile<'a> {
 
     /// The atoms of an overlap.
     #[inline(always)]
-    pub(super) fn atoms(&self, overlap: Overlap) -> Part {
+    pub fn atoms(&self, overlap: Overlap) -> Part {
         let first = (overlap.0[0] as u64 | (overlap.0[1] as u64) << 32) + self.lane as u64;
         let mut atoms = Part::default();
         for j in 0..PARTS {
@@ -173,7 +177,7 @@ impl<'a> Tile<'a> {
     /// # Safety
     /// All lanes call it together.
     #[inline(always)]
-    pub(super) unsafe fn add(&self, overlap: Overlap, atoms: Part, part: &mut Part) {
+    pub unsafe fn add(&self, overlap: Overlap, atoms: Part, part: &mut Part) {
         if overlap.0[2] == self.chunks {
             for j in 0..PARTS {
                 part[j] |= Atom(atoms[j]).chunk();
@@ -248,7 +252,7 @@ impl<'a> Tile<'a> {
     /// # Safety
     /// The caller has called [`Self::add`], or a barrier of the warp, after the last write.
     #[inline(always)]
-    pub(super) unsafe fn gather(&self, part: &mut Part) {
+    pub unsafe fn gather(&self, part: &mut Part) {
         for j in 0..PARTS {
             // SAFETY: the offset is within the tile, and each write to it came before the barrier.
             part[j] |= unsafe { self.scattered.offset(self.chunk(j)).read() };

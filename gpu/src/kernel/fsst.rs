@@ -36,7 +36,7 @@
 //! 0.45 with the offsets of strings. It is bound by shared memory: `ncu` reports that
 //! pipe busy for 91 % of the time. A warp's 512 codes take 228 wavefronts: 80 of them because lanes look up
 //! symbols and lengths in the same bank, and 30 because lanes store to the same bank. A warp runs 842
-//! instructions for them, at an IPC of 3.0 of 4 (docs/performance.md).
+//! instructions for them, at an IPC of 3.0 of 4 (docs/lab/fsst.md).
 //!
 //! *Tried and lost*, against 0.39 and 0.45 ms:
 //!
@@ -100,7 +100,7 @@ struct Memory {
 
 /// The position of a thread's codes.
 #[derive(Clone, Copy)]
-struct Place {
+struct CodePosition {
     warp: u32,
     lane: u32,
     /// The offsets of the split, of the warp's codes, and of the lane's codes.
@@ -109,7 +109,7 @@ struct Place {
     at: usize,
 }
 
-impl Place {
+impl CodePosition {
     #[inline(always)]
     fn new(tile: usize) -> Self {
         let (warp, lane) = (thread_idx_x() / LANES, thread_idx_x() % LANES);
@@ -237,7 +237,7 @@ fn load(codes: View<'_, u8>, at: usize) -> [u64; 2] {
 /// Returns whether the first code of a warp is the byte after an escape. `first` is the same fact for the
 /// first code of its split. All lanes read the same codes.
 #[inline(always)]
-fn pending_at(codes: View<'_, u8>, place: Place, first: bool) -> bool {
+fn pending_at(codes: View<'_, u8>, place: CodePosition, first: bool) -> bool {
     let mut at = place.start;
     while at > place.split {
         at -= FSST_THREAD_CODES;
@@ -255,7 +255,13 @@ impl Loaded {
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    unsafe fn new(words: [u64; 2], codes: View<'_, u8>, len: usize, place: Place, first: bool) -> Self {
+    unsafe fn new(
+        words: [u64; 2],
+        codes: View<'_, u8>,
+        len: usize,
+        place: CodePosition,
+        first: bool,
+    ) -> Self {
         let carried = pending_at(codes, place, first);
         let count = len.saturating_sub(place.at).min(FSST_THREAD_CODES) as u32;
         // Codes after the last do not exist.
@@ -492,7 +498,7 @@ unsafe fn decode<const STRINGS: bool>(args: &FsstDecodeArgs<'_>, memory: Memory)
     let splits = args.codes.len() / SPLIT_CODES;
     let mut tile = block_idx_x() as usize * args.block_splits as usize;
     let end = splits.min(tile + args.block_splits as usize);
-    let mut words = load(args.codes, Place::new(tile).at);
+    let mut words = load(args.codes, CodePosition::new(tile).at);
     put_symbols(args.table, memory.symbols);
     put_lens(args.table, memory.lens);
     let mut wrong = 0;
@@ -520,7 +526,7 @@ unsafe fn decode_split<const STRINGS: bool>(
     words: &mut [u64; 2],
     has_next: bool,
 ) -> u32 {
-    let (place, len) = (Place::new(tile), args.len as usize);
+    let (place, len) = (CodePosition::new(tile), args.len as usize);
     // SAFETY: `at` checks the index, and nothing writes the splits during the launch.
     let split = |index: usize| Split(unsafe { load_readonly_64(args.splits.at(index, 1)) });
     let (here, next) = (split(tile), split(tile + 1));

@@ -15,7 +15,7 @@ use crate::coop::warp::Shuffle;
 use crate::coop::{LANES, WARPS, block, lookback};
 
 /// Shared memory of one scan.
-pub(super) struct Scratch<T> {
+pub struct Scratch<T> {
     /// [`WARPS`] elements.
     pub sums: *mut T,
     /// One element: the sum of everything before the tile.
@@ -25,7 +25,7 @@ pub(super) struct Scratch<T> {
 }
 
 /// A thread's part of a device-wide scan.
-pub(super) struct Element<T> {
+pub struct Element<T> {
     /// The index of this thread's element.
     pub at: usize,
     /// The element at this index.
@@ -40,7 +40,7 @@ pub(super) struct Element<T> {
 /// # Safety
 /// All threads of the block call it together, once, with shared memory that nothing else uses.
 #[inline(always)]
-pub(super) unsafe fn scan<T: Monoid + Shuffle>(
+pub unsafe fn scan<T: Monoid + Shuffle>(
     look_back: &LookBack<'_, T>,
     shared: &Scratch<T>,
     load: impl Fn(usize) -> T,
@@ -78,7 +78,7 @@ pub(super) unsafe fn scan<T: Monoid + Shuffle>(
 /// # Safety
 /// See [`scan`].
 #[inline(always)]
-pub(super) unsafe fn offsets<I: Copy, T: Monoid + Shuffle>(
+pub unsafe fn offsets<I: Copy, T: Monoid + Shuffle>(
     args: &ScanArgs<'_, I, T>,
     shared: &Scratch<T>,
     length: impl Fn(I) -> T,

@@ -37,7 +37,9 @@ use warpath_shared::kernel::{
     TapeWordsArgs,
 };
 use warpath_shared::tree::brackets::{Closed, Store, Stretch, Top, part};
-use warpath_shared::tree::outline::{BracketIx, FAN_OUT, Outline, Place, StretchSum, TapeWord, below, place};
+use warpath_shared::tree::outline::{
+    BracketIx, CountsBefore, FAN_OUT, Outline, StretchSum, TapeWord, below, place,
+};
 use warpath_shared::tree::token::TokenCarry;
 use warpath_shared::units::{Depth, LineIx, PartOffset, STRETCH_BYTES, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::View;
@@ -207,16 +209,16 @@ impl Outline for Loaded<'_> {
 
 /// The numbers of nodes and of brackets in all lines.
 #[inline(always)]
-pub(super) fn all(outline: &TapeOutline<'_>) -> Place {
+pub(super) fn all(outline: &TapeOutline<'_>) -> CountsBefore {
     let StretchSum { nodes, brackets, depth, .. } = outline.before.get(outline.before.len() - 1);
-    Place { nodes, brackets, depth }
+    CountsBefore { nodes, brackets, depth }
 }
 
 /// The results for brackets, of which this thread writes a part.
 #[derive(Clone, Copy)]
-struct Found<'a>(TapeBrackets<'a>);
+struct BracketResults<'a>(TapeBrackets<'a>);
 
-impl Found<'_> {
+impl BracketResults<'_> {
     /// Returns whether there is room for the results of all brackets.
     #[inline(always)]
     fn has_room(&self, outline: &TapeOutline<'_>) -> bool {
@@ -224,7 +226,7 @@ impl Found<'_> {
     }
 }
 
-impl Store for Found<'_> {
+impl Store for BracketResults<'_> {
     #[inline(always)]
     fn top(&self, bracket: BracketIx) -> Top {
         // SAFETY: the matching reads only elements that this thread has written.
@@ -263,7 +265,7 @@ pub unsafe fn tape_lines(args: TapeLinesArgs<'_>) {
             args.roots.set(lines, all(&args.outline).nodes);
         }
     }
-    let found = Found(args.brackets);
+    let found = BracketResults(args.brackets);
     if !found.has_room(&args.outline) {
         return;
     }
@@ -329,7 +331,7 @@ pub(super) fn line_of(line_starts: View<'_, PartOffset>, at: PartOffset) -> usiz
 pub unsafe fn tape_pieces(args: TapePiecesArgs<'_>) {
     let lines = args.line_starts.len() - 1;
     let from = index_1d() as u64 * args.piece as u64;
-    let found = Found(args.brackets);
+    let found = BracketResults(args.brackets);
     let long = args.status.get(LONG_LINES) != 0 && found.has_room(&args.outline);
     if !long || from >= args.line_starts.get(lines) as u64 {
         return;

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use warpath_shared::query::compare::{self, Reader};
+use warpath_shared::query::compare::{self, ValueBytes};
 use warpath_shared::query::document::Text;
 use warpath_shared::view::View;
 
@@ -32,7 +32,7 @@ impl Text for Bytes<'_> {
 pub fn canonical(spelt: &[u8], digits: &mut Vec<u8>) -> Option<(bool, i64)> {
     let end = u32::try_from(spelt.len()).ok()?;
     let text = Bytes(spelt);
-    let number = compare::Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end)?;
+    let number = compare::Decimal::read(ValueBytes::text(&text, View::from_slice(&[])), 0, end)?;
     Some(number.canonical(|digit| digits.push(digit)))
 }
 

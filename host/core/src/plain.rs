@@ -46,7 +46,7 @@ plain!(
     warpath_shared::twig::Matched,
     warpath_shared::twig::Op,
     warpath_shared::twig::Task,
-    warpath_shared::twig::dictionary::Entry,
+    warpath_shared::twig::dictionary::DictionaryEntry,
     warpath_shared::twig::dictionary::TagPlace,
     warpath_shared::twig::dictionary::TestList,
     warpath_shared::twig::dictionary::ValueTest,

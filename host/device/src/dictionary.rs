@@ -2,13 +2,13 @@
 
 use warpath_core::error::Error;
 use warpath_cpu::twig::names::Names;
-use warpath_shared::twig::dictionary::{Dictionary, Entry, TagPlace, TestList, ValueTest};
+use warpath_shared::twig::dictionary::{Dictionary, DictionaryEntry, TagPlace, TestList, ValueTest};
 
 use super::{Accelerator, Slot};
 
 /// The arrays of [`Names`] on a device.
 pub(super) struct DictionaryStage<A: Accelerator> {
-    entries: Slot<A, Entry>,
+    entries: Slot<A, DictionaryEntry>,
     bytes: Slot<A, u8>,
     tags: Slot<A, TagPlace>,
     lists: Slot<A, TestList>,

@@ -46,10 +46,15 @@ pub unsafe trait Kernel {
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError>;
 }
 
-/// The sizes of a launch of the kernel with this name.
-pub(super) struct Sizes(pub &'static str);
+/// The sizes of a launch of the kernel with this name. The methods return an error if a relation of two sizes
+/// does not hold.
+pub struct Sizes(pub &'static str);
 
 impl Sizes {
+    /// Any relation: `holds` is its value.
+    ///
+    /// # Errors
+    /// [`SizeError`] if `holds` is false.
     pub fn holds(
         &self,
         relation: &'static str,
@@ -61,10 +66,18 @@ impl Sizes {
         if holds { Ok(()) } else { Err(SizeError { kernel: self.0, relation, left, right }) }
     }
 
+    /// `left = right`.
+    ///
+    /// # Errors
+    /// [`SizeError`] if the sizes differ.
     pub fn equal(&self, relation: &'static str, left: usize, right: usize) -> Result<(), SizeError> {
         self.holds(relation, left == right, left, right)
     }
 
+    /// `left ≥ right`.
+    ///
+    /// # Errors
+    /// [`SizeError`] if `left` is less.
     pub fn at_least(&self, relation: &'static str, left: usize, right: usize) -> Result<(), SizeError> {
         self.holds(relation, left >= right, left, right)
     }

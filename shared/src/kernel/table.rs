@@ -43,18 +43,12 @@ macro_rules! for_each_kernel {
     };
 }
 
-/// Calls a macro with every kernel of rivals, in the form of [`for_each_kernel!`](crate::for_each_kernel).
+/// Calls a macro with every kernel that only benches launch, in the form of
+/// [`for_each_kernel!`](crate::for_each_kernel).
 #[macro_export]
-macro_rules! for_each_rival {
+macro_rules! for_each_bench_kernel {
     ($callback:ident) => {
         $callback! {
-            unions:
-                (DecompressTiles, decompress_tiles), (DecompressScan, decompress_scan),
-                (DecompressWords, decompress_words), (CoaLevel, coa_level), (HybridTiles, hybrid_tiles);
-            fsst_ladder:
-                (FsstLengths, fsst_lengths), (FsstBytes, fsst_bytes), (FsstWords, fsst_words),
-                (FsstShared, fsst_shared), (FsstBuffered, fsst_buffered);
-            twig_seed: (TwigSeed, twig_seed);
             copy: (Copy16, copy_16);
         }
     };
@@ -69,5 +63,5 @@ macro_rules! names_and_modules {
 /// The name of every kernel of the product, and the module that contains it.
 pub const KERNELS: &[(&str, &str)] = for_each_kernel!(names_and_modules);
 
-/// The name of every kernel of rivals, and the module that contains it.
-pub const RIVALS: &[(&str, &str)] = for_each_rival!(names_and_modules);
+/// The name of every kernel that only benches launch, and the module that contains it.
+pub const BENCH_KERNELS: &[(&str, &str)] = for_each_bench_kernel!(names_and_modules);

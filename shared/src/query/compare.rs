@@ -24,20 +24,20 @@ enum Source {
 }
 
 /// Reads a value's bytes.
-pub struct Reader<'a, T> {
+pub struct ValueBytes<'a, T> {
     text: &'a T,
     literals: View<'a, u8>,
     source: Source,
 }
 
-impl<T> Clone for Reader<'_, T> {
+impl<T> Clone for ValueBytes<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T> Copy for Reader<'_, T> {}
+impl<T> Copy for ValueBytes<'_, T> {}
 
-impl<'a, T: Text> Reader<'a, T> {
+impl<'a, T: Text> ValueBytes<'a, T> {
     /// A reader of a value in the text.
     #[inline(always)]
     pub const fn text(text: &'a T, literals: View<'a, u8>) -> Self {
@@ -90,7 +90,7 @@ const fn digits_of(mut number: u32) -> u32 {
 /// UTF-8 form, so that the order of bytes is that of code points. A backslash that begins no escape, and
 /// bytes that are not UTF-8, are kept as they are.
 pub struct Decoder<'a, T> {
-    reader: Reader<'a, T>,
+    reader: ValueBytes<'a, T>,
     at: u32,
     end: u32,
     /// The rest of the decoded bytes of the last escape, first byte lowest, with a bit set after the last
@@ -142,7 +142,7 @@ pub fn relate_strings<T: Text>(mut left: Decoder<'_, T>, mut right: Decoder<'_, 
 
 /// A number: ±0.*d₁d₂…* × 10^*scale*. The digits begin with the first that is not zero.
 pub struct Decimal<'a, T> {
-    reader: Reader<'a, T>,
+    reader: ValueBytes<'a, T>,
     negative: bool,
     /// The position of the first digit that is not zero.
     at: u32,
@@ -154,7 +154,7 @@ pub struct Decimal<'a, T> {
 impl<'a, T: Text> Decimal<'a, T> {
     /// Reads the number in `start..end`, or returns `None` if it is not one. Leading zeros are accepted.
     #[inline(always)]
-    pub fn read(reader: Reader<'a, T>, start: PartOffset, end: PartOffset) -> Option<Self> {
+    pub fn read(reader: ValueBytes<'a, T>, start: PartOffset, end: PartOffset) -> Option<Self> {
         let negative = start < end && reader.byte(start) == b'-';
         let mut at = start + negative as u32;
         let (mut first, mut scale, mut point, mut any) = (None, 0i64, false, false);
@@ -204,16 +204,16 @@ impl<'a, T: Text> Decimal<'a, T> {
 
     /// The literal of a test.
     #[inline(always)]
-    pub const fn of_test(reader: Reader<'a, T>, test: &Test) -> Self {
+    pub const fn of_test(reader: ValueBytes<'a, T>, test: &Test) -> Self {
         let negative = test.negative != 0;
         Self { reader, negative, at: test.offset, end: test.offset + test.len, scale: test.exponent }
     }
 
     /// A number that was counted.
     #[inline(always)]
-    pub const fn of_count(reader: Reader<'a, T>, count: u32) -> Self {
+    pub const fn of_count(reader: ValueBytes<'a, T>, count: u32) -> Self {
         let end = digits_of(count);
-        let reader = Reader { source: Source::Digits(count), ..reader };
+        let reader = ValueBytes { source: Source::Digits(count), ..reader };
         Self { reader, negative: false, at: 0, end, scale: end as i64 }
     }
 

@@ -2,7 +2,7 @@
 //! sections 2.3.5.2.2 and 2.4).
 
 use super::automaton;
-use super::compare::{Decimal, Decoder, Reader, outcome_of, relate_numbers, relate_strings};
+use super::compare::{Decimal, Decoder, ValueBytes, outcome_of, relate_numbers, relate_strings};
 use super::document::{Node, Text};
 use super::navigate::Navigate;
 use super::tree::{Linked, Trees, equal};
@@ -59,7 +59,7 @@ impl Operand {
 }
 
 /// The kind of an operand's value, as far as comparisons distinguish kinds.
-enum Kind {
+enum OperandType {
     Null,
     True,
     False,
@@ -94,31 +94,31 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         self.program.tests.get(operand.value as usize)
     }
 
-    fn kind(&self, operand: Operand) -> Kind {
+    fn kind(&self, operand: Operand) -> OperandType {
         match operand.kind {
             NODE => {
                 let node = self.span(operand);
                 if self.trees.at(operand.value).is_container() {
-                    return Kind::Container;
+                    return OperandType::Container;
                 }
                 match self.text().byte(node.start) {
-                    b'"' => Kind::String,
-                    b'n' if is_word(self.text(), node, b"null") => Kind::Null,
-                    b't' if is_word(self.text(), node, b"true") => Kind::True,
-                    b'f' if is_word(self.text(), node, b"false") => Kind::False,
-                    b'-' | b'0'..=b'9' => Kind::Number,
-                    _ => Kind::None,
+                    b'"' => OperandType::String,
+                    b'n' if is_word(self.text(), node, b"null") => OperandType::Null,
+                    b't' if is_word(self.text(), node, b"true") => OperandType::True,
+                    b'f' if is_word(self.text(), node, b"false") => OperandType::False,
+                    b'-' | b'0'..=b'9' => OperandType::Number,
+                    _ => OperandType::None,
                 }
             }
             LITERAL => match self.literal(operand).raw {
-                kind if kind == LiteralKind::Null as u32 => Kind::Null,
-                kind if kind == LiteralKind::True as u32 => Kind::True,
-                kind if kind == LiteralKind::False as u32 => Kind::False,
-                kind if kind == LiteralKind::Number as u32 => Kind::Number,
-                _ => Kind::String,
+                kind if kind == LiteralKind::Null as u32 => OperandType::Null,
+                kind if kind == LiteralKind::True as u32 => OperandType::True,
+                kind if kind == LiteralKind::False as u32 => OperandType::False,
+                kind if kind == LiteralKind::Number as u32 => OperandType::Number,
+                _ => OperandType::String,
             },
-            NUMBER => Kind::Number,
-            _ => Kind::None,
+            NUMBER => OperandType::Number,
+            _ => OperandType::None,
         }
     }
 
@@ -127,10 +127,12 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         match operand.kind {
             NODE => {
                 let node = self.span(operand);
-                Decimal::read(Reader::text(self.text(), literals), node.start, node.end)
+                Decimal::read(ValueBytes::text(self.text(), literals), node.start, node.end)
             }
-            LITERAL => Some(Decimal::of_test(Reader::literal(self.text(), literals), &self.literal(operand))),
-            _ => Some(Decimal::of_count(Reader::literal(self.text(), literals), operand.value)),
+            LITERAL => {
+                Some(Decimal::of_test(ValueBytes::literal(self.text(), literals), &self.literal(operand)))
+            }
+            _ => Some(Decimal::of_count(ValueBytes::literal(self.text(), literals), operand.value)),
         }
     }
 
@@ -138,23 +140,25 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
         let literals = self.program.literals;
         if operand.kind == NODE {
             let node = self.span(operand);
-            return Reader::text(self.text(), literals).decode(node.start + 1, node.end - 1);
+            return ValueBytes::text(self.text(), literals).decode(node.start + 1, node.end - 1);
         }
         let test = self.literal(operand);
-        Reader::literal(self.text(), literals).decode(test.offset, test.offset + test.len)
+        ValueBytes::literal(self.text(), literals).decode(test.offset, test.offset + test.len)
     }
 
     /// Compares two values that are not both containers. Returns a bit of [`relation`].
     fn relate_scalars(&self, left: Operand, right: Operand) -> u32 {
         match (self.kind(left), self.kind(right)) {
-            (Kind::Number, Kind::Number) => match (self.number(left), self.number(right)) {
+            (OperandType::Number, OperandType::Number) => match (self.number(left), self.number(right)) {
                 (Some(left), Some(right)) => relate_numbers(left, right),
                 _ => relation::UNRELATED,
             },
-            (Kind::String, Kind::String) => relate_strings(self.string(left), self.string(right)),
-            (Kind::Null, Kind::Null) | (Kind::True, Kind::True) | (Kind::False, Kind::False) => {
-                relation::EQUAL
+            (OperandType::String, OperandType::String) => {
+                relate_strings(self.string(left), self.string(right))
             }
+            (OperandType::Null, OperandType::Null)
+            | (OperandType::True, OperandType::True)
+            | (OperandType::False, OperandType::False) => relation::EQUAL,
             _ => relation::UNRELATED,
         }
     }
@@ -184,14 +188,14 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
     #[inline(never)]
     pub fn length(&self, of: Operand) -> Operand {
         match self.kind(of) {
-            Kind::String => {
+            OperandType::String => {
                 let (mut string, mut length) = (self.string(of), 0);
                 while let Some(byte) = string.next_byte() {
                     length += !(0x80..0xc0).contains(&byte) as u32;
                 }
                 Operand::number(length)
             }
-            Kind::Container => Operand::number(self.trees.count_children(of.value)),
+            OperandType::Container => Operand::number(self.trees.count_children(of.value)),
             _ => Operand::default(),
         }
     }
@@ -199,13 +203,14 @@ impl<'p, T: Trees> Operands<'p, '_, T> {
     /// Returns whether an operand is a string that the automaton at `automaton` accepts.
     #[inline(always)]
     pub fn matches(&self, operand: Operand, automaton: u32) -> bool {
-        matches!(self.kind(operand), Kind::String) && accepts(self.program, self.string(operand), automaton)
+        matches!(self.kind(operand), OperandType::String)
+            && accepts(self.program, self.string(operand), automaton)
     }
 
     /// Returns whether an operand is a string that matches the pattern in another operand. With `part`, some
     /// part of the string must match.
     pub fn matches_at_run(&self, subject: Operand, pattern: Operand, part: bool) -> bool {
-        let is_string = |operand| matches!(self.kind(operand), Kind::String);
+        let is_string = |operand| matches!(self.kind(operand), OperandType::String);
         if !is_string(subject) || !is_string(pattern) {
             return false;
         }
@@ -233,7 +238,7 @@ pub fn is_accepted<T: Text>(text: &T, node: Node, program: &Program<'_>, automat
     is_string(text, node)
         && accepts(
             program,
-            Reader::text(text, program.literals).decode(node.start + 1, node.end - 1),
+            ValueBytes::text(text, program.literals).decode(node.start + 1, node.end - 1),
             automaton,
         )
 }

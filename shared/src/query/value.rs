@@ -1,6 +1,6 @@
 //! The comparison of a value in the text with a literal of the program.
 
-use super::compare::{Decimal, Reader, outcome_of, relate_numbers, relate_strings};
+use super::compare::{Decimal, ValueBytes, outcome_of, relate_numbers, relate_strings};
 use super::document::{Node, Text};
 use crate::ir::{LiteralKind, Test, relation};
 use crate::units::PartOffset;
@@ -249,15 +249,15 @@ pub fn compares<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Tes
 /// Compares a value with the literal of a test. Returns a bit of [`relation`].
 #[inline(never)]
 fn relate<D: Text>(doc: &D, node: Node, literals: View<'_, u8>, test: &Test) -> u32 {
-    let literal = Reader::literal(doc, literals);
+    let literal = ValueBytes::literal(doc, literals);
     match test.kind {
         NULL | FALSE | TRUE => outcome_of(equals(doc, node, literals, test)),
-        NUMBER => match Decimal::read(Reader::text(doc, literals), node.start, node.end) {
+        NUMBER => match Decimal::read(ValueBytes::text(doc, literals), node.start, node.end) {
             Some(number) => relate_numbers(number, Decimal::of_test(literal, test)),
             None => relation::UNRELATED,
         },
         _ if is_string(doc, node) => relate_strings(
-            Reader::text(doc, literals).decode(node.start + 1, node.end - 1),
+            ValueBytes::text(doc, literals).decode(node.start + 1, node.end - 1),
             literal.decode(test.offset, test.offset + test.len),
         ),
         _ => relation::UNRELATED,

@@ -201,7 +201,7 @@ pub trait Outline {
 
 /// The counts before a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CountsBefore {
     /// The index of the next node.
     pub nodes: TapeIx,
     /// The index of the next bracket.
@@ -219,11 +219,11 @@ pub const fn below(limit: PartOffset, word: usize) -> u64 {
 
 /// Returns the counts before byte `at`.
 #[inline(always)]
-pub fn place<O: Outline>(outline: &O, at: PartOffset) -> Place {
+pub fn place<O: Outline>(outline: &O, at: PartOffset) -> CountsBefore {
     let word = at as usize / WORD_BYTES;
     let (sum, here, below) = (outline.before(word / STRETCH_WORDS), outline.word(word), below(at, word));
     let (open, close) = (here.open() & below, here.close() & below);
-    Place {
+    CountsBefore {
         nodes: sum.nodes + here.nodes as u32 + (here.node & below).count_ones(),
         brackets: sum.brackets + here.brackets as u32 + (here.bracket & below).count_ones(),
         depth: sum.depth + here.depth + open.count_ones() as Depth - close.count_ones() as Depth,
@@ -259,7 +259,7 @@ pub fn enclosing<O: Outline>(outline: &O, at: PartOffset, depth: Depth) -> Opene
     };
     let word = found as usize / WORD_BYTES;
     let bit = 1 << (found as usize % WORD_BYTES);
-    let Place { nodes: node, brackets: bracket, .. } = place(outline, found);
+    let CountsBefore { nodes: node, brackets: bracket, .. } = place(outline, found);
     Opener { at: found, node, object: outline.word(word).alt & bit != 0, bracket }
 }
 

@@ -7,7 +7,7 @@
 
 use super::NONE;
 use crate::ir::relation;
-use crate::query::compare::{Decimal, Reader, relate_numbers, relate_strings};
+use crate::query::compare::{Decimal, ValueBytes, relate_numbers, relate_strings};
 use crate::query::document::Text;
 use crate::tree::tape::TapeNode;
 use crate::view::View;
@@ -21,7 +21,7 @@ pub const ATTRIBUTES: u32 = NONE - 1;
 /// An entry. 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Entry {
+pub struct DictionaryEntry {
     /// The class of the entry; [`NONE`] for an empty entry.
     pub of: u32,
     /// The hash of the bytes.
@@ -36,7 +36,7 @@ pub struct Entry {
     pub reserved: u32,
 }
 
-impl Default for Entry {
+impl Default for DictionaryEntry {
     fn default() -> Self {
         Self { of: NONE, hash: 0, at: 0, len: 0, value: 0, reserved: 0 }
     }
@@ -104,7 +104,7 @@ pub mod kind {
 #[repr(C)]
 pub struct Dictionary<'a> {
     /// The entries. Their number is a power of two, and some are empty.
-    pub entries: View<'a, Entry>,
+    pub entries: View<'a, DictionaryEntry>,
     /// The bytes of names and values.
     pub bytes: View<'a, u8>,
     /// The rows and tests of names.
@@ -153,7 +153,7 @@ trait Key {
 
 /// A string in a text, between its quotes, as its decoded bytes.
 struct StringKey<'a, T> {
-    reader: Reader<'a, T>,
+    reader: ValueBytes<'a, T>,
     start: u32,
     end: u32,
 }
@@ -198,7 +198,7 @@ impl Text for Nothing {
 
 /// A possible number in a text. Equal numbers have the same bytes, and different ones do not.
 struct NumberKey<'a, T> {
-    reader: Reader<'a, T>,
+    reader: ValueBytes<'a, T>,
     start: u32,
     end: u32,
 }
@@ -254,7 +254,7 @@ impl<'a> Dictionary<'a> {
     /// The number of a member's name.
     #[inline(always)]
     pub fn tag<T: Text>(&self, text: &T, name: TapeNode) -> u32 {
-        let reader = Reader::text(text, self.bytes);
+        let reader = ValueBytes::text(text, self.bytes);
         let found = self.find(NAMES, &StringKey { reader, start: name.start() + 1, end: name.end - 1 });
         if found == NONE { 0 } else { found }
     }
@@ -284,14 +284,14 @@ impl<'a> Dictionary<'a> {
                 row(found);
             }
         }
-        let reader = Reader::literal(&Nothing, text);
+        let reader = ValueBytes::literal(&Nothing, text);
         if tests.looked_up & 2 != 0 {
             let found = self.find(2 * list + 2, &NumberKey { reader, start: first, end: last });
             if found != NONE {
                 row(found);
             }
         }
-        let literals = Reader::literal(&Nothing, self.bytes);
+        let literals = ValueBytes::literal(&Nothing, self.bytes);
         let (mut at, mut holds) = (tests.begin, true);
         while at < tests.end {
             let test = self.tests.get(at as usize);
@@ -334,7 +334,7 @@ impl<'a> Dictionary<'a> {
             b'n' => kind::NULL,
             _ => kind::NUMBER,
         };
-        let reader = Reader::text(text, self.bytes);
+        let reader = ValueBytes::text(text, self.bytes);
         let found = match kind {
             kind::STRING if tests.looked_up & 1 != 0 => {
                 self.find(2 * list + 1, &StringKey { reader, start: start + 1, end: end - 1 })
@@ -368,8 +368,8 @@ impl<'a> Dictionary<'a> {
     #[inline(always)]
     fn holds<T: Text>(&self, test: &ValueTest, kind: u32, text: &T, value: TapeNode) -> bool {
         let (start, end) = (value.start(), value.end);
-        let literal = Reader::literal(text, self.bytes);
-        let of_text = Reader::text(text, self.bytes);
+        let literal = ValueBytes::literal(text, self.bytes);
+        let of_text = ValueBytes::text(text, self.bytes);
         let both = relation::LESS | relation::GREATER;
         match kind {
             kind::STRING if test.kind == kind::STRING => {

@@ -22,6 +22,7 @@ use anyhow::{Context, Result, bail, ensure};
 use warpath::packed::{PackOptions, pack};
 use warpath::{DeviceChoice, Engine, Program, Query, Source, Want};
 use warpath_answer::backend::Backend;
+use warpath_device::cuda::Cuda;
 use warpath_device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
 use warpath_exec::pack::DEFAULT_GROUP_BYTES;
 use warpath_tests::fsst;
@@ -94,21 +95,21 @@ fn main() -> Result<()> {
         }
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (bitmaps, &device) {
-        return bitmaps::suite(&mut BitmapStage::new(warpath_rivals::cuda(*number)?), 1, rounds, 20_000);
+        return bitmaps::suite(&mut BitmapStage::new(Cuda::new(*number)?), 1, rounds, 20_000);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (strings, &device) {
-        let cuda = warpath_rivals::cuda(*number)?;
+        let cuda = Cuda::new(*number)?;
         fsst_match::suite(&cuda, 1, rounds, 2000)?;
         return fsst::suite(&mut FsstStage::new(cuda), 1, rounds);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
-        let cuda = warpath_rivals::cuda(*number)?;
+        let cuda = Cuda::new(*number)?;
         twigs::suite(&cuda, 1, rounds, (60, 20))?;
         let pipeline: Arc<dyn Backend> = Arc::new(Pipeline::new(cuda)?);
         return twig_streams::streams(&pipeline, 1, rounds);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (xml_rounds, &device) {
-        println!("{:?}", xml::suite(&warpath_rivals::cuda(*number)?, 1, rounds, (60, 2000))?);
+        println!("{:?}", xml::suite(&Cuda::new(*number)?, 1, rounds, (60, 2000))?);
         return Ok(());
     }
     if run_suite {
@@ -118,19 +119,19 @@ fn main() -> Result<()> {
             _ => Vec::new(),
         };
         for number in &numbers {
-            let pipeline = Arc::new(Pipeline::new(warpath_rivals::cuda(*number)?)?);
+            let pipeline = Arc::new(Pipeline::new(Cuda::new(*number)?)?);
             whole_suite(&*pipeline)?;
             rfc_9535(&*pipeline, conformance.as_deref())?;
             step("trees", || trees::all(&pipeline, 4000, 30 << 20))?;
             step("strict checks", || strict::all(&pipeline, 4000, 10 << 20))?;
             step("bitmaps", || {
-                let mut stage = BitmapStage::new(warpath_rivals::cuda(*number)?);
+                let mut stage = BitmapStage::new(Cuda::new(*number)?);
                 bitmaps::suite(&mut stage, 1, 300, 20_000)?;
                 bitmaps::suite(&mut stage, 2, 6, 2_000_000)
             })?;
-            let cuda = warpath_rivals::cuda(*number)?;
+            let cuda = Cuda::new(*number)?;
             step("compressed strings", || {
-                let mut stage = FsstStage::new(warpath_rivals::cuda(*number)?);
+                let mut stage = FsstStage::new(Cuda::new(*number)?);
                 fsst::suite(&mut stage, 1, 300)?;
                 let mut rng = Rng::new(5);
                 let table = fsst::table(&mut rng, 250, 8);

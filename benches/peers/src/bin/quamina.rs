@@ -125,13 +125,13 @@ impl Matcher {
 
 /// The numbers of events and of matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
+struct Tally {
     events: usize,
     /// Pairs of an event and a pattern that it matches.
     matches: usize,
 }
 
-impl std::iter::Sum for Found {
+impl std::iter::Sum for Tally {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {
             events: sum.events + one.events,
@@ -141,11 +141,11 @@ impl std::iter::Sum for Found {
 }
 
 /// Matches all events, with a thread for each matcher.
-fn found(matchers: &[Matcher], text: &[u8]) -> Result<Found> {
+fn found(matchers: &[Matcher], text: &[u8]) -> Result<Tally> {
     let stretches = stretches(text);
     let next = AtomicUsize::new(0);
     let work = |matcher: &Matcher| {
-        let mut found = Found::default();
+        let mut found = Tally::default();
         while let Some(stretch) = stretches.get(next.fetch_add(1, Ordering::Relaxed)) {
             for event in lines(stretch) {
                 found.matches += matcher.matches(event)?;
@@ -181,10 +181,10 @@ mod tests {
         for each in [1, 2, usize::MAX] {
             let one = Matcher::new(patterns, each).unwrap();
             assert_eq!(one.0.len(), 3_usize.div_ceil(each));
-            assert_eq!(found(std::slice::from_ref(&one), events).unwrap(), Found { events: 3, matches: 3 });
+            assert_eq!(found(std::slice::from_ref(&one), events).unwrap(), Tally { events: 3, matches: 3 });
             let many = events.repeat(20_000);
             let all = found(&[one.clone(), one], &many).unwrap();
-            assert_eq!(all, Found { events: 60_000, matches: 60_000 });
+            assert_eq!(all, Tally { events: 60_000, matches: 60_000 });
         }
         assert!(Matcher::new("no tab", 1).is_err() && Matcher::new("a\t{", 1).is_err());
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use warpath::Error;
 use warpath_device::{Accelerator, Slot};
-use warpath_shared::kernel::{TwigSeed, TwigSeedArgs};
-use warpath_shared::twig::seed::BLOCK;
+use warpath_rivals_gpu::args::{TwigSeed, TwigSeedArgs};
+use warpath_rivals_gpu::seed::BLOCK;
 use warpath_shared::view::{View, ViewMut};
 
 use super::SeedQueries;

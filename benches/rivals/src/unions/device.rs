@@ -3,12 +3,12 @@
 
 use warpath::Error;
 use warpath_device::{Accelerator, DeviceBitmaps, ScanScratch, Slot};
-use warpath_shared::bitmap::TILE_CHUNKS;
-use warpath_shared::kernel::{
+use warpath_rivals_gpu::args::{
     CoaLevel, CoaLevelArgs, DecompressScan, DecompressScanArgs, DecompressTiles, DecompressTilesArgs,
     DecompressWords, DecompressWordsArgs, EXPAND_WORDS, HybridTiles, HybridTilesArgs, MAX_THREADS,
     SCAN_ATOMS,
 };
+use warpath_shared::bitmap::TILE_CHUNKS;
 use warpath_shared::wah::chunks_for;
 
 use crate::launch;

@@ -36,7 +36,7 @@ pub struct Runner<'a> {
     /// [`ONCE`] for a path without columns, and [`NEVER`] for a path that was not found.
     recorded: Vec<u32>,
     /// The rows of each path.
-    found: Vec<Found>,
+    found: Vec<PathMatches>,
     /// The paths that were found.
     found_paths: Vec<PathIx>,
     /// For each twig, the number of its paths that were not found yet.
@@ -63,7 +63,7 @@ struct Level {
 
 /// The rows of a path.
 #[derive(Clone, Debug, Default)]
-struct Found {
+struct PathMatches {
     /// The recorded rows, in no order. Few rows are recorded twice.
     rows: Vec<u32>,
     /// The length of `rows` above which duplicates are removed.
@@ -96,7 +96,7 @@ impl<'a> Runner<'a> {
             levels: vec![Vec::new(); filter.states.len()],
             nodes: 0,
             recorded: vec![NEVER; filter.paths.len()],
-            found: vec![Found::default(); filter.paths.len()],
+            found: vec![PathMatches::default(); filter.paths.len()],
             found_paths: Vec::new(),
             missing: filter.twigs.iter().map(|twig| twig.paths.len() as u32).collect(),
             candidates: Vec::new(),
@@ -386,7 +386,7 @@ impl<'a> Runner<'a> {
     fn rows(&self, join: &Join) -> Cow<'_, [u32]> {
         match join {
             Join::Path(path) => {
-                let Found { rows, passed, .. } = &self.found[*path as usize];
+                let PathMatches { rows, passed, .. } = &self.found[*path as usize];
                 Cow::Borrowed(if self.filter.paths[*path as usize].is_tested { passed } else { rows })
             }
             Join::Branch { width, below } => {
@@ -405,7 +405,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-impl Found {
+impl PathMatches {
     /// Sorts the rows of a found path, and selects those that pass all tests. The nodes that passed each test
     /// are sorted.
     fn settle(&mut self, path: &Path, passed: &[Vec<u32>]) {

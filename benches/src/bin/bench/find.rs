@@ -29,7 +29,7 @@ use sonic_rs::LazyValue;
 use warpath::twig::{Standing, Subscriptions};
 use warpath::{Engine, Find, Query};
 use warpath_answer::backend::Backend;
-use warpath_benches::generate::event_twigs::{self, Kind};
+use warpath_benches::generate::event_twigs::{self, SubscriptionKind};
 use warpath_benches::generate::{Generator, Shape};
 use warpath_benches::harness::timing::Loop;
 use warpath_cpu::Cpu;
@@ -246,7 +246,7 @@ fn time(case: &Case, args: &Args, engine: &Engine) -> Result<()> {
 }
 
 /// Times 1,000 subscriptions over events, and prints a line.
-fn time_subscriptions(kind: Kind, args: &Args) -> Result<()> {
+fn time_subscriptions(kind: SubscriptionKind, args: &Args) -> Result<()> {
     let mut subscriptions = Subscriptions::default();
     let made = event_twigs::subscriptions(1000, kind, 1);
     ensure!(subscriptions.add_file(&event_twigs::lines(&made)).is_empty(), "a subscription is not valid");
@@ -279,7 +279,7 @@ pub fn run(args: &Args) -> Result<()> {
         time(&case, args, &engine)?;
     }
     println!("\nevent, 900 bytes, Standing::matches of 1,000 subscriptions");
-    for kind in [Kind::Exact, Kind::Mixed] {
+    for kind in [SubscriptionKind::Exact, SubscriptionKind::Mixed] {
         time_subscriptions(kind, args)?;
     }
     Ok(())

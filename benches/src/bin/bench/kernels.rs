@@ -13,6 +13,7 @@ use warpath::columns::{ColumnType, Schema};
 use warpath::{Program, Query, TextForm, Want};
 use warpath_answer::answer::Answer;
 use warpath_answer::backend::Backend;
+use warpath_benches::harness::copy;
 use warpath_benches::harness::timing::{Kernels, Loop};
 use warpath_cpu::Cpu;
 use warpath_device::cuda::{Cuda, Settings};
@@ -73,7 +74,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<()> {
     let (runs, rest) = (args.runs.max(1), &args.rest);
-    let settings = Settings { registers: args.registers, ..warpath_rivals::settings() };
+    let settings = Settings { registers: args.registers, ..copy::settings() };
     let read = |file: &String| std::fs::read(file).with_context(|| file.clone());
     if args.strict || args.trees {
         let pipeline = Pipeline::new(Cuda::with_settings(args.device, settings)?)?;

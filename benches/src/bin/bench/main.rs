@@ -2,16 +2,13 @@
 //! `benches/README.md`.
 
 mod backend;
-mod bitmap;
 mod embed;
 #[cfg(feature = "libraries")]
 mod find;
 mod flow;
-mod fsst;
 mod fsst_cpu;
 mod kernels;
 mod start;
-mod twig;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +21,8 @@ use warpath_benches::generate::Shape;
 use warpath_benches::harness::plan::{self, Extent, Suite};
 use warpath_benches::harness::session::{Session, Settings};
 use warpath_benches::harness::values::{self, Columns};
-use warpath_benches::harness::{data, process, report};
+use warpath_benches::harness::{copy, data, process, report};
+use warpath_benches::{bitmap, fsst, twig};
 
 /// Measure Warpath beside its peers, check every result, and draw the figures.
 #[derive(Parser)]
@@ -73,9 +71,9 @@ enum Task {
     /// Time the steps between the start of a process and its first result from a CUDA device
     Start(start::Args),
     /// Time the union of random columns of a bitmap index, by every method
-    Bitmap(bitmap::Args),
+    Bitmap(bitmap::command::Args),
     /// Time standing queries
-    Twig(twig::Args),
+    Twig(twig::command::Args),
     /// Time string columns on a device
     Fsst(fsst::Args),
     /// Time the codec of strings on the CPU
@@ -151,15 +149,13 @@ fn main() -> Result<()> {
         Task::Gpu(measure) => run(Suite::Gpu, &measure),
         Task::Plot { folder } => plot(&folder),
         Task::BitmapPlots { files, folder } => {
-            for file in warpath_benches::bitmap::plot::write(&Results::load(&files)?, &folder)? {
+            for file in bitmap::plot::write(&Results::load(&files)?, &folder)? {
                 println!("{}", folder.join(file).display());
             }
             Ok(())
         }
         Task::TwigPlots { files, folder } => {
-            for file in
-                warpath_benches::twig::plot::write(&warpath_benches::twig::record::load(&files)?, &folder)?
-            {
+            for file in twig::plot::write(&twig::record::load(&files)?, &folder)? {
                 println!("{}", folder.join(file).display());
             }
             Ok(())
@@ -168,9 +164,9 @@ fn main() -> Result<()> {
         Task::Kernels(args) => kernels::run(&args),
         Task::Flow(args) => flow::run(&args),
         Task::Start(args) => start::run(&args),
-        Task::Bitmap(args) => bitmap::run(&args),
-        Task::Twig(args) => twig::run(&args),
-        Task::Fsst(args) => fsst::run(&args),
+        Task::Bitmap(args) => bitmap::command::run(&args, copy::settings(), &|_, _| Vec::new()),
+        Task::Twig(args) => twig::command::run(&args, copy::cuda, &|_, _| Ok(())),
+        Task::Fsst(args) => fsst::run(&args, copy::cuda, &|_| Ok(())),
         Task::FsstCpu(args) => fsst_cpu::run(&args),
         Task::Embed(args) => embed::run(&args),
         #[cfg(feature = "libraries")]

@@ -242,7 +242,7 @@ pub fn say(kind: Kind, value: &[u8], out: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
     use crate::decimal::Bytes;
-    use warpath_shared::query::compare::Reader;
+    use warpath_shared::query::compare::ValueBytes;
     use warpath_shared::view::View;
 
     fn decoded(json: &[u8], malformed: Malformed) -> Option<Vec<u8>> {
@@ -256,7 +256,7 @@ mod tests {
     fn in_order(json: &[u8]) -> Vec<u8> {
         let inside = inside(json).unwrap();
         let text = Bytes(inside);
-        let mut decoder = Reader::text(&text, View::from_slice(&[])).decode(0, inside.len() as u32);
+        let mut decoder = ValueBytes::text(&text, View::from_slice(&[])).decode(0, inside.len() as u32);
         std::iter::from_fn(|| decoder.next_byte()).collect()
     }
 

@@ -5,7 +5,7 @@ use warpath_lang::twig::value::{Literal, Operator, ValueTest};
 use warpath_shared::ir::relation;
 use warpath_shared::twig::NONE;
 use warpath_shared::twig::dictionary::{
-    ATTRIBUTES, Entry, Hash, NAMES, TagPlace, TestList, ValueTest as DeviceTest, kind,
+    ATTRIBUTES, DictionaryEntry, Hash, NAMES, TagPlace, TestList, ValueTest as DeviceTest, kind,
 };
 
 use super::rows::RowIx;
@@ -16,7 +16,7 @@ use super::values::ValueTests;
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// The hash table.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DictionaryEntry>,
     /// The bytes of names and values.
     pub bytes: Vec<u8>,
     /// For each tag, the row and the tests of its nodes.
@@ -49,7 +49,7 @@ impl Names {
         entries.extend(set.elements().map(|(name, tag)| (NAMES, name, tag)));
         entries.extend(set.attributes().map(|(name, tag)| (ATTRIBUTES, name, tag)));
         // Half of the table stays empty, so that the search for an unknown key ends early.
-        names.entries = vec![Entry::default(); (2 * entries.len() + 1).next_power_of_two()];
+        names.entries = vec![DictionaryEntry::default(); (2 * entries.len() + 1).next_power_of_two()];
         for (of, key, value) in entries {
             let mut hash = Hash::new(of);
             key.iter().for_each(|byte| hash.push(*byte));
@@ -59,7 +59,7 @@ impl Names {
             while names.entries[place].of != NONE {
                 place = (place + 1) & last;
             }
-            names.entries[place] = Entry { of, hash: hash.get(), at, len, value, reserved: 0 };
+            names.entries[place] = DictionaryEntry { of, hash: hash.get(), at, len, value, reserved: 0 };
         }
         names.rows = (0..set.rows.len())
             .map(|row| {

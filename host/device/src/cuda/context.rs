@@ -139,7 +139,7 @@ pub struct Settings {
     /// The most registers a thread that kernels are compiled to. Benches set it, to measure what more threads
     /// at once are worth.
     pub registers: Option<u32>,
-    /// Modules beside the product's. Benches and tests add the kernels of rivals.
+    /// Modules beside the product's. Benches add kernels that they compare with.
     pub more_modules: &'static [KernelModule],
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use warpath_core::decimal::{self, Bytes};
 use warpath_core::json::{self, Malformed};
 use warpath_shared::ir::relation;
-use warpath_shared::query::compare::{Decimal, Reader, relate_numbers, relate_strings};
+use warpath_shared::query::compare::{Decimal, ValueBytes, relate_numbers, relate_strings};
 use warpath_shared::view::View;
 
 /// The value of a document's node.
@@ -204,9 +204,9 @@ impl PlainNumber {
 fn numbers(text: &[u8], literal: &[u8]) -> Option<Ordering> {
     let end = u32::try_from(text.len()).ok()?;
     let (text, nothing) = (Bytes(text), Bytes(&[]));
-    let value = Decimal::read(Reader::text(&text, View::from_slice(&[])), 0, end)?;
+    let value = Decimal::read(ValueBytes::text(&text, View::from_slice(&[])), 0, end)?;
     let literal =
-        Decimal::read(Reader::literal(&nothing, View::from_slice(literal)), 0, literal.len() as u32)?;
+        Decimal::read(ValueBytes::literal(&nothing, View::from_slice(literal)), 0, literal.len() as u32)?;
     // Both readers read bytes; escapes, which they would decode differently, do not occur in numbers.
     Some(ordering(relate_numbers(value, literal)))
 }
@@ -217,8 +217,8 @@ fn strings(spelt: &[u8], literal: &[u8]) -> Ordering {
         return spelt.cmp(literal);
     }
     let (text, nothing) = (Bytes(spelt), Bytes(&[]));
-    let spelt = Reader::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
-    let literal = Reader::literal(&nothing, View::from_slice(literal)).decode(0, literal.len() as u32);
+    let spelt = ValueBytes::text(&text, View::from_slice(&[])).decode(0, spelt.len() as u32);
+    let literal = ValueBytes::literal(&nothing, View::from_slice(literal)).decode(0, literal.len() as u32);
     ordering(relate_strings(spelt, literal))
 }
 

@@ -8,13 +8,13 @@ use super::*;
 use crate::index::Monoid;
 
 /// The results, with the piece that wrote each of them. No two pieces write the same entry.
-struct Found {
+struct Stored {
     tops: Vec<Option<(Top, usize)>>,
     closed: Vec<Option<Closed>>,
     piece: usize,
 }
 
-impl Store for &mut Found {
+impl Store for &mut Stored {
     fn top(&self, bracket: BracketIx) -> Top {
         let (top, by) = self.tops[bracket as usize].expect("a top that is written");
         assert_eq!(by, self.piece, "a top of another piece");
@@ -68,8 +68,8 @@ fn check(text: &[u8], window: u32) -> usize {
     let mut good = 0;
     let outline = InMemory::of(text);
     let total = outline.before.last().unwrap().brackets as usize;
-    let mut found = Found { tops: std::vec![None; total], closed: std::vec![None; total], piece: 0 };
-    let mut whole = Found { tops: std::vec![None; total], closed: std::vec![None; total], piece: 0 };
+    let mut found = Stored { tops: std::vec![None; total], closed: std::vec![None; total], piece: 0 };
+    let mut whole = Stored { tops: std::vec![None; total], closed: std::vec![None; total], piece: 0 };
     for line in lines(text) {
         let shown = || {
             let bytes = &text[line.from as usize..line.to as usize];

@@ -11,12 +11,12 @@ use crate::check::diagnose;
 use crate::units::WORD_BYTES;
 
 /// The results for brackets.
-struct Found {
+struct Stored {
     tops: Vec<Top>,
     closed: Vec<Closed>,
 }
 
-impl Store for &mut Found {
+impl Store for &mut Stored {
     fn top(&self, bracket: BracketIx) -> Top {
         self.tops[bracket as usize]
     }
@@ -62,7 +62,7 @@ fn places(outline: &InMemory, of: fn(&TapeWord) -> u64) -> Vec<PartOffset> {
 }
 
 /// The nodes of all words, and the positions of faults.
-fn nodes(outline: &InMemory, found: &Found) -> (Vec<TapeNode>, Vec<PartOffset>) {
+fn nodes(outline: &InMemory, found: &Stored) -> (Vec<TapeNode>, Vec<PartOffset>) {
     let words = &outline.words;
     // The exchange of a device, but over all words: from the left, and from the right.
     let (mut left, mut lefts) = (Mark::NONE, Vec::new());
@@ -118,7 +118,7 @@ fn nodes(outline: &InMemory, found: &Found) -> (Vec<TapeNode>, Vec<PartOffset>) 
 fn check(text: &[u8]) -> usize {
     let outline = InMemory::of(text);
     let total = outline.before.last().unwrap().brackets as usize;
-    let mut found = Found { tops: std::vec![Top::NONE; total], closed: std::vec![Closed::default(); total] };
+    let mut found = Stored { tops: std::vec![Top::NONE; total], closed: std::vec![Closed::default(); total] };
     let bad_brackets: Vec<bool> =
         lines(text).into_iter().map(|line| part::<_, _, true>(&outline, &mut found, line, line)).collect();
     let (nodes, faults) = nodes(&outline, &found);

@@ -4,6 +4,7 @@ use std::ptr;
 
 use anyhow::{Context as _, Result};
 use cust::sys;
+use warpath_benches::harness::copy::COPY;
 use warpath_device::cuda::MODULES;
 use warpath_shared::kernel::{Copy16, Copy16Args, Kernel};
 use warpath_shared::units::{BLOCK_THREADS, TILE_BYTES};
@@ -134,9 +135,7 @@ pub fn set_up(args: &Args, clock: &mut Clock) -> Result<()> {
     context.enter()?;
     clock.row("context");
     load_modules(clock)?;
-    let mut of_copy = warpath_rivals::MODULES.iter().filter(|module| module.kernels.contains(&Copy16::NAME));
-    let copy = of_copy.next().context("no module has the copy kernel")?;
-    let copy = call::function(call::load_module(copy.ptx)?, Copy16::NAME)?;
+    let copy = call::function(call::load_module(COPY.ptx)?, Copy16::NAME)?;
     clock.skip();
     let stream = call::stream()?;
     clock.row("stream");

@@ -1,5 +1,6 @@
-//! Times standing queries. Twigs of XML are evaluated by Warpath's kernels, by the paper's kernel, on the CPU
-//! and by YFilter. Twigs of JSON events are timed from the text in memory to the ids.
+//! Times standing queries. Twigs of XML are evaluated by Warpath's kernels and on the CPU; `bench-rivals
+//! twig` adds the paper's kernel and YFilter. Twigs of JSON events are timed from the text in memory to the
+//! ids.
 //!
 //! | chart | what changes | as in the paper's |
 //! |---|---|---|
@@ -17,27 +18,27 @@
 //! `xml`, are timed from their text, which is in pinned memory if a device reads it. All ways must find the
 //! same matches.
 
-mod events;
-mod text;
-mod xml;
-
+use anyhow::{Result, bail, ensure};
+use rayon::prelude::*;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-use anyhow::{Result, bail, ensure};
-use rayon::prelude::*;
-use warpath_benches::generate::dblp;
-use warpath_benches::generate::twigs::Twigs;
-use warpath_benches::harness::machine;
-use warpath_benches::harness::timing::Loop;
+use warpath::Error;
+use warpath_cpu::twig::Name;
 use warpath_device::cuda::Cuda;
+use warpath_lang::twig::Twig;
+
+use crate::generate::dblp;
+use crate::generate::twigs::Twigs;
+use crate::harness::machine;
+use crate::harness::timing::Loop;
 
 /// The total time of one kind's runs after which no further run starts. At least three runs are made, the
 /// first of which is dropped.
 const MOST_SECONDS: f64 = 4.0;
 
+/// The arguments.
 #[derive(clap::Args)]
 pub struct Args {
     /// Charts to measure
@@ -54,15 +55,15 @@ pub struct Args {
 
     /// Bytes of events
     #[arg(long, default_value_t = 400_000_000)]
-    event_bytes: u64,
+    pub(super) event_bytes: u64,
 
     /// Bytes of XML that a worker reads at a time
     #[arg(long, default_value_t = 32 << 20)]
-    xml_batch: usize,
+    pub(super) xml_batch: usize,
 
     /// Subscriptions to events, at most
     #[arg(long, default_value_t = 100_000)]
-    most_subscriptions: usize,
+    pub(super) most_subscriptions: usize,
 
     /// Appends a line for each result, for `bench twig-plots`
     #[arg(long, value_name = "FILE")]
@@ -71,19 +72,103 @@ pub struct Args {
 
 /// The twigs and documents of a measurement.
 #[derive(Clone, Copy)]
-struct Case {
-    chart: &'static str,
-    queries: usize,
-    twigs: Twigs,
-    documents: usize,
-    bytes: usize,
+pub(super) struct Case {
+    pub chart: &'static str,
+    pub queries: usize,
+    pub twigs: Twigs,
+    pub documents: usize,
+    pub bytes: usize,
 }
 
-pub fn run(cli: &Args) -> Result<()> {
+/// The matches: pairs of a document and a twig.
+pub type Pairs = Vec<(u32, u32)>;
+
+/// A parsed document: the numbers of the names of the nodes that begin, and [`END`] for each node that ends.
+pub type Parsed = Vec<u32>;
+
+/// The end of a node in a parsed document.
+pub const END: u32 = u32::MAX;
+
+/// The twigs and documents that all ways evaluate.
+pub struct Asked<'a> {
+    /// The twigs, in the order of their numbers.
+    pub twigs: &'a [Twig],
+    /// The names in the documents.
+    pub names: &'a [Name<'a>],
+    /// The documents, parsed.
+    pub parsed: &'a [Parsed],
+    /// The documents as text.
+    pub texts: &'a [String],
+    /// The device, if there is one.
+    pub cuda: Option<&'a Cuda>,
+    bench: &'a Bench<'a>,
+    show: &'a dyn Fn(&str, usize, f64, Pairs) -> Result<()>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(
+        bench: &'a Bench<'a>,
+        (twigs, names): (&'a [Twig], &'a [Name<'a>]),
+        (parsed, texts): (&'a [Parsed], &'a [String]),
+        show: &'a dyn Fn(&str, usize, f64, Pairs) -> Result<()>,
+    ) -> Self {
+        Self { twigs, names, parsed, texts, cuda: bench.cuda, bench, show }
+    }
+
+    /// Times a way, and prints its time. Its matches must be those of the first way.
+    ///
+    /// # Errors
+    /// Those of `run`, or other matches.
+    pub fn measure(&self, what: &str, threads: usize, run: impl FnMut() -> Result<Pairs>) -> Result<()> {
+        let (seconds, found) = self.bench.time(run)?;
+        (self.show)(what, threads, seconds, found)
+    }
+
+    /// Times a way of the CPU on one thread and on all. `run` evaluates a document and returns the twigs that
+    /// match.
+    ///
+    /// # Errors
+    /// Other matches than those of the first way.
+    pub fn on_cpu<M, T: IntoIterator<Item = u32>>(
+        &self,
+        what: &str,
+        make: impl Fn() -> M + Sync,
+        run: impl Fn(&mut M, &Parsed) -> T + Sync,
+    ) -> Result<()> {
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+        let all = || -> Pairs {
+            let documents = self.parsed.par_iter().enumerate();
+            let pairs = documents.map_init(&make, |way, (number, events)| {
+                run(way, events).into_iter().map(|twig| (number as u32, twig)).collect::<Vec<_>>()
+            });
+            pairs.flatten().collect()
+        };
+        self.measure(what, 1, || Ok(one.install(all)))?;
+        self.measure(what, rayon::current_num_threads(), || Ok(all()))
+    }
+}
+
+/// Measures other ways to evaluate twigs: those of the CPU, or those of the device.
+pub type More<'a> = &'a dyn Fn(&Asked<'_>, Processor) -> Result<()>;
+
+/// The processor on which a way evaluates twigs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// The CPU.
+    Cpu,
+    /// A CUDA device.
+    Cuda,
+}
+
+/// Measures the charts by Warpath and by more ways, on the device that `open` opens.
+///
+/// # Errors
+/// Arguments that mean nothing, and the first error or wrong result.
+pub fn run(cli: &Args, open: fn(usize) -> Result<Cuda, Error>, more: More<'_>) -> Result<()> {
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
-    let cuda = cli.cuda.map(warpath_rivals::cuda).transpose()?;
-    let bench = Bench { cli, cuda: cuda.as_ref(), machine: machine::describe() };
+    let cuda = cli.cuda.map(open).transpose()?;
+    let bench = Bench { cli, cuda: cuda.as_ref(), more, machine: machine::describe() };
     let counts = [32, 64, 128, 256, 512, 1024, 2048];
     for chart in &cli.charts {
         let all: Vec<Case> = match chart.as_str() {
@@ -143,22 +228,23 @@ fn cases(
     all
 }
 
-struct Bench<'a> {
-    cli: &'a Args,
-    cuda: Option<&'a Cuda>,
-    machine: String,
+pub(super) struct Bench<'a> {
+    pub cli: &'a Args,
+    pub cuda: Option<&'a Cuda>,
+    pub more: More<'a>,
+    pub machine: String,
 }
 
 impl Bench<'_> {
     /// The median time of the runs in seconds, and the result of the last run.
-    fn time<T>(&self, run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+    pub fn time<T>(&self, run: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
         // If runs take long, two of them are as conclusive as six.
         let timing = Loop { most_seconds: MOST_SECONDS, ..Loop::new(1, self.cli.runs - 1) };
         let (times, last) = timing.time(run)?;
         Ok((times.median(), last))
     }
 
-    fn record(&self, what: &serde_json::Value) -> Result<()> {
+    pub fn record(&self, what: &serde_json::Value) -> Result<()> {
         if let Some(path) = &self.cli.json {
             let mut file = OpenOptions::new().create(true).append(true).open(path)?;
             writeln!(file, "{what}")?;
@@ -168,12 +254,12 @@ impl Bench<'_> {
 }
 
 /// The documents of a measurement.
-fn documents(count: u64, size: usize) -> Vec<String> {
+pub(super) fn documents(count: u64, size: usize) -> Vec<String> {
     (0..count).into_par_iter().map(|number| dblp::document(1, number, size)).collect()
 }
 
 /// The kernels that one run of a stage launches, with their times, on one line; and the time of all.
-fn kernels<S, E: Into<anyhow::Error>>(
+pub(super) fn kernels<S, E: Into<anyhow::Error>>(
     stage: &mut S,
     device: impl Fn(&S) -> &Cuda,
     run: impl FnMut(&mut S) -> Result<(), E>,
@@ -183,7 +269,7 @@ fn kernels<S, E: Into<anyhow::Error>>(
 }
 
 /// Has workers take the parts, each the next one that is left, and adds up the matches that they find.
-fn shared<W: Send, P: Sync>(
+pub(super) fn shared<W: Send, P: Sync>(
     workers: &mut [W],
     parts: &[P],
     run: impl Fn(&mut W, &P) -> Result<usize> + Sync,

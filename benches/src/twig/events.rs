@@ -1,19 +1,18 @@
 //! Twigs of JSON events, from the text in memory to the ids.
 
-use std::time::Instant;
-
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use warpath_benches::generate::event_twigs::{self, Kind};
-use warpath_benches::generate::{Shape, write_ndjson_with_threads};
-use warpath_benches::harness::machine;
+use std::time::Instant;
 use warpath_cpu::twig::encode::Compiled;
 use warpath_cpu::twig::names::Names;
 use warpath_cpu::twig::{TwigIx, TwigSet, json};
 use warpath_device::{Accelerator as _, TwigLinesStage};
 use warpath_lang::twig::Twig;
 
-use super::{Bench, kernels, shared};
+use super::command::{Bench, kernels, shared};
+use crate::generate::event_twigs::{self, SubscriptionKind};
+use crate::generate::{Shape, write_ndjson_with_threads};
+use crate::harness::machine;
 
 /// The number of bytes of events that a worker reads at a time; and the number of workers.
 const PARTITION_BYTES: usize = 16 << 20;
@@ -50,12 +49,12 @@ impl Bench<'_> {
             buffer.copy_from_slice(&text);
             locked = Some(buffer);
         }
-        for (kind, name) in [(Kind::Exact, "exact"), (Kind::Mixed, "mixed")] {
+        for (kind, name) in [(SubscriptionKind::Exact, "exact"), (SubscriptionKind::Mixed, "mixed")] {
             for count in [1000, 3000, 10_000, 30_000, 100_000]
                 .into_iter()
                 .filter(|count| *count <= self.cli.most_subscriptions)
             {
-                if count > 1000 && kind == Kind::Mixed {
+                if count > 1000 && kind == SubscriptionKind::Mixed {
                     continue;
                 }
                 self.event_case(&text, locked.as_deref(), (kind, name), count)?;
@@ -68,7 +67,7 @@ impl Bench<'_> {
         &self,
         text: &[u8],
         locked: Option<&[u8]>,
-        (kind, name): (Kind, &str),
+        (kind, name): (SubscriptionKind, &str),
         count: usize,
     ) -> Result<()> {
         let mut set = TwigSet::default();

@@ -12,15 +12,17 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use warpath::DeviceChoice;
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Plan};
-use warpath_benches::bitmap::data::{DataSet, ratio};
-use warpath_benches::bitmap::method::{Candidate, Place, mean_and_least, measure, name};
-use warpath_benches::bitmap::record::{Data, Results, Times};
-use warpath_benches::bitmap::workload::Workload;
-use warpath_benches::bitmap::{cpu, gpu};
-use warpath_benches::harness::machine;
 use warpath_core::wah::WahBuf;
 use warpath_device::cuda::{Cuda, Settings};
 
+use super::data::{DataSet, ratio};
+use super::method::{Candidate, Executor, mean_and_least, measure, name};
+use super::record::{Data, Results, Times};
+use super::workload::Workload;
+use super::{cpu, gpu};
+use crate::harness::machine;
+
+/// The arguments.
 #[derive(clap::Args)]
 pub struct Args {
     /// The data sets
@@ -31,7 +33,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32, 64])]
     columns: Vec<usize>,
 
-    /// Threads of the reduction in pairs [default: 1, 2, 4, 8, 16, as far as there are cores]
+    /// Threads of the reduction in pairs (`bench-rivals`) or, with --range, of the engine [default: 1, 2, 4,
+    /// 8, 16, as far as there are cores]
     #[arg(long, value_delimiter = ',')]
     threads: Vec<usize>,
 
@@ -72,7 +75,15 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-pub fn run(cli: &Args) -> Result<()> {
+/// Methods that are measured beside Warpath's: of a device if there is one. The number is that of threads for
+/// each method that runs on several numbers of them.
+pub type More<'a> = &'a dyn Fn(&[usize], Option<&Rc<Cuda>>) -> Vec<Candidate>;
+
+/// Measures Warpath, the libraries, and more methods.
+///
+/// # Errors
+/// Arguments that mean nothing, and the first error or wrong result of a method.
+pub fn run(cli: &Args, settings: Settings, more: More<'_>) -> Result<()> {
     ensure!(cli.scale > 0.0 && cli.scale <= 1.0, "--scale: {} is no part of the rows", cli.scale);
     ensure!(cli.runs > 0, "--runs: none");
     ensure!(cli.columns.iter().all(|columns| *columns > 0), "--columns: a union of none");
@@ -80,12 +91,12 @@ pub fn run(cli: &Args) -> Result<()> {
     if let [file, expression] = &cli.range[..] {
         return range(cli, file, expression);
     }
-    let settings = Settings { registers: cli.registers, ..warpath_rivals::settings() };
+    let settings = Settings { registers: cli.registers, ..settings };
     let cuda = cli.cuda.map(|number| Cuda::with_settings(number, settings)).transpose()?.map(Rc::new);
     let mut results = Results { machine: machine::describe(), date: machine::now(), ..Results::default() };
     println!("{}", results.machine);
     for set in &cli.data {
-        bench(cli, cuda.as_ref(), *set, &mut results)?;
+        bench(cli, cuda.as_ref(), more, *set, &mut results)?;
         // Saved after each set, so that a run that ends early keeps its results.
         if let Some(file) = &cli.json {
             results.save(file)?;
@@ -139,8 +150,8 @@ fn range(cli: &Args, file: &str, expression: &str) -> Result<()> {
     Ok(())
 }
 
-/// The methods for a workload. If `is_most` is false, the reduction in pairs runs on the most threads only.
-fn candidates(cli: &Args, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<Candidate>> {
+/// The methods for a workload. If `is_most` is false, methods run on the most threads only.
+fn candidates(cli: &Args, cuda: Option<&Rc<Cuda>>, more: More<'_>, is_most: bool) -> Result<Vec<Candidate>> {
     let mut threads = cli.threads.clone();
     if threads.is_empty() {
         threads = vec![1, 2, 4, 8, 16];
@@ -148,8 +159,8 @@ fn candidates(cli: &Args, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<
     }
     threads.sort_unstable();
     let first = if is_most { 0 } else { threads.len() - 1 };
-    let mut all: Vec<Candidate> = threads[first..].iter().map(|threads| cpu::pairwise(*threads)).collect();
-    all.extend(cpu::rivals());
+    let mut all = more(&threads[first..], cuda);
+    all.extend(cpu::all());
     all.extend(cuda.map(gpu::all).unwrap_or_default());
     for asked in &cli.only {
         let names: Vec<&str> = all.iter().map(|candidate| candidate.name).collect();
@@ -163,7 +174,13 @@ fn candidates(cli: &Args, cuda: Option<&Rc<Cuda>>, is_most: bool) -> Result<Vec<
     Ok(all)
 }
 
-fn bench(cli: &Args, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Results) -> Result<()> {
+fn bench(
+    cli: &Args,
+    cuda: Option<&Rc<Cuda>>,
+    more: More<'_>,
+    set: DataSet,
+    results: &mut Results,
+) -> Result<()> {
     let start = Instant::now();
     let rows = ((set.rows() as f64 * cli.scale) as u64).max(1);
     let table = set.make(rows, cli.seed);
@@ -207,9 +224,10 @@ fn bench(cli: &Args, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Result
             "speed-up",
             "GB/s",
         );
-        // Speed-ups are over the baseline on the most threads, which is the last of the baselines.
+        // Speed-ups are over the baseline on the most threads, which is the last of the baselines, if there
+        // is one.
         let mut all: Vec<Times> = Vec::new();
-        for candidate in candidates(cli, cuda, *columns == most)? {
+        for candidate in candidates(cli, cuda, more, *columns == most)? {
             let runs_ms = measure(&candidate, &workload, &want, cli.runs)?;
             all.push(Times {
                 data: set.name().into(),
@@ -223,7 +241,7 @@ fn bench(cli: &Args, cuda: Option<&Rc<Cuda>>, set: DataSet, results: &mut Result
             });
         }
         let is_base =
-            |times: &&Times| times.method == name::PAIRWISE && matches!(times.place, Place::Threads(_));
+            |times: &&Times| times.method == name::PAIRWISE && matches!(times.place, Executor::Threads(_));
         let base = all.iter().rfind(is_base).map(Times::mean);
         for times in &all {
             let speedup = base.map(|base| format!("{:.2}×", base / times.mean()));
@@ -255,15 +273,20 @@ mod tests {
     #[test]
     fn a_small_run_measures_everything() {
         let cli = parse("bitmap --scale 0.0001 --columns 4,64 --threads 1,2 --runs 2 --data zipf");
+        // A method on each number of threads.
+        let pairwise = |threads: &[usize], _: Option<&Rc<Cuda>>| {
+            let one = |threads: &usize| Candidate { name: name::PAIRWISE, ..cpu::warpath(*threads) };
+            threads.iter().map(one).collect()
+        };
         let mut results = Results::default();
-        bench(&cli, None, DataSet::Zipf, &mut results).unwrap();
+        bench(&cli, None, &pairwise, DataSet::Zipf, &mut results).unwrap();
         assert_eq!((results.data.len(), results.data[0].rows), (1, 3200));
-        let rivals = cpu::rivals().len();
+        let own = cpu::all().len();
         let counts =
             [4, 64].map(|columns| results.times.iter().filter(|times| times.columns == columns).count());
-        assert_eq!(counts, [1 + rivals, 2 + rivals]);
+        assert_eq!(counts, [1 + own, 2 + own]);
         let cli = parse("bitmap --scale 0.0001 --only x");
-        let error = bench(&cli, None, DataSet::Zipf, &mut results).err();
+        let error = bench(&cli, None, &pairwise, DataSet::Zipf, &mut results).err();
         assert!(error.is_some_and(|error| error.to_string().contains("no method \"x\"")));
     }
 }

@@ -1,23 +1,23 @@
-//! Times string columns on a device: decoding by Warpath's kernels, by the published steps of others, and on
-//! the CPU's cores; patterns over codes; and a copy kernel. Each time is also shown as a fraction of the
-//! copy's.
+//! Times string columns on a device: decoding by Warpath's kernels and on the CPU's cores; patterns over
+//! codes; and a copy kernel. Each time is also shown as a fraction of the copy's. The program is `bench
+//! fsst`.
 //!
 //! Columns and results are resident in device memory. Kernels are timed by events, the CPU by the wall clock.
 //! Rates are of output, in 10⁹ bytes a second. The output of each way is compared with the strings before its
 //! time is shown. The first run is not counted.
 
-use std::time::Instant;
-
 use anyhow::{Result, bail, ensure};
+use std::time::Instant;
 use warpath::Error;
-use warpath_benches::generate::columns::{self, Strings};
-use warpath_benches::harness::machine;
-use warpath_benches::harness::timing::Loop;
 use warpath_device::cuda::Cuda;
 use warpath_device::{Accelerator as _, DeviceCodes, FsstMatchStage, FsstStage};
-use warpath_rivals::ladder::{LadderStage, Step};
 use warpath_store::fsst::{CodeAutomaton, Codes, Pattern, StringColumn, StringKind};
 
+use crate::generate::columns::{self, Strings};
+use crate::harness::machine;
+use crate::harness::timing::Loop;
+
+/// The arguments.
 #[derive(clap::Args)]
 pub struct Args {
     /// Columns: urls, names, records, random, equal
@@ -51,18 +51,67 @@ fn make(name: &str, urls: u64) -> Result<Strings> {
     Ok(make(count as u64, 1))
 }
 
-pub fn run(cli: &Args) -> Result<()> {
+/// A column that is measured.
+pub struct Column<'a> {
+    /// The device.
+    pub cuda: &'a Cuda,
+    /// The strings.
+    pub strings: &'a Strings,
+    /// Their codes.
+    pub codes: Codes<'a>,
+    /// The counted runs.
+    runs: usize,
+    /// The milliseconds of a copy of as many bytes.
+    copy: f64,
+}
+
+impl Column<'_> {
+    /// Prints a time, with its rate and the times of kernels.
+    pub fn show(&self, what: &str, milliseconds: f64, kernels: &str) {
+        let bytes = self.strings.values.len() as f64;
+        let rate = bytes / milliseconds / 1e6;
+        let part = 100.0 * rate / (2.0 * bytes / self.copy / 1e6);
+        println!(
+            "  {what:44} {milliseconds:9.3} ms, {rate:7.1} GB/s, {part:5.1} % of what the copy moves{kernels}"
+        );
+    }
+
+    /// The median milliseconds of a stage's work without the first run, and the times of its kernels if they
+    /// are several.
+    ///
+    /// # Errors
+    /// Those of `work` and of the device.
+    pub fn time<S>(
+        &self,
+        stage: &mut S,
+        device: impl Fn(&S) -> &Cuda,
+        mut work: impl FnMut(&mut S) -> Result<(), Error>,
+    ) -> Result<(f64, String)> {
+        let kernels = Loop::new(1, self.runs).kernels(stage, device, &mut work)?;
+        let each = if kernels.each().count() > 1 { format!(" ({})", kernels.last()) } else { String::new() };
+        Ok((kernels.total(), each))
+    }
+}
+
+/// Measures other ways of decoding.
+pub type More<'a> = &'a dyn Fn(&Column<'_>) -> Result<()>;
+
+/// Measures columns by Warpath and by more ways, on the device that `open` opens.
+///
+/// # Errors
+/// Arguments that mean nothing, and the first error or wrong result.
+pub fn run(cli: &Args, open: fn(usize) -> Result<Cuda, Error>, more: More<'_>) -> Result<()> {
     ensure!(cli.runs > 1, "--runs: the first is dropped");
     println!("{}, {}", machine::describe(), machine::now());
-    let cuda = warpath_rivals::cuda(cli.cuda)?;
+    let cuda = open(cli.cuda)?;
     for name in &cli.data {
-        bench(cli, &cuda, name, &make(name, cli.strings)?)?;
+        bench(cli, &cuda, more, name, &make(name, cli.strings)?)?;
     }
     Ok(())
 }
 
 /// Measures one column.
-fn bench(cli: &Args, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
+fn bench(cli: &Args, cuda: &Cuda, more: More<'_>, name: &str, strings: &Strings) -> Result<()> {
     let Strings { values, offsets } = strings;
     let start = Instant::now();
     let column = StringColumn::compress(StringKind::Binary, values, offsets, None)?;
@@ -84,13 +133,7 @@ fn bench(cli: &Args, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
         copy,
         2.0 * bytes / copy / 1e6
     );
-    let show = |what: &str, milliseconds: f64, kernels: &str| {
-        let rate = bytes / milliseconds / 1e6;
-        let part = 100.0 * rate / (2.0 * bytes / copy / 1e6);
-        println!(
-            "  {what:44} {milliseconds:9.3} ms, {rate:7.1} GB/s, {part:5.1} % of what the copy moves{kernels}"
-        );
-    };
+    let of = Column { cuda, strings, codes, runs: cli.runs - 1, copy };
     let text = Codes { offsets: &[], first_strings: &[], ..codes };
     let ways = [("splits, as one text", text), ("splits, and where strings begin", codes)];
     let mut stage = FsstStage::new(cuda.queue()?);
@@ -98,55 +141,28 @@ fn bench(cli: &Args, cuda: &Cuda, name: &str, strings: &Strings) -> Result<()> {
     for (what, codes) in ways {
         on_device.load(stage.device(), &codes)?;
         let (milliseconds, kernels) =
-            time(cli, &mut stage, FsstStage::device, |stage| stage.decode(&on_device))?;
+            of.time(&mut stage, FsstStage::device, |stage| stage.decode(&on_device))?;
         ensure!(stage.fault()?.is_none(), "{what}: {:?}", stage.fault()?);
         let (made, places) = stage.download()?;
         ensure!(made == *values, "{what}: other bytes");
         ensure!(codes.offsets.is_empty() || places == *offsets, "{what}: strings elsewhere");
-        show(what, milliseconds, &kernels);
+        of.show(what, milliseconds, &kernels);
     }
-    let mut stage = LadderStage::new(cuda.queue()?);
-    for (what, step) in [
-        ("ladder: bytes", Step::Bytes),
-        ("ladder: codes by 8 bytes", Step::Words),
-        ("ladder: table in shared memory", Step::Shared),
-        ("ladder: output by 16 bytes", Step::Buffered),
-        ("ladder: stretches of 64 codes", Step::Stretches),
-    ] {
-        stage.load(&codes, step)?;
-        let (milliseconds, kernels) = time(cli, &mut stage, LadderStage::device, LadderStage::decode)?;
-        let (made, places) = stage.download()?;
-        ensure!(made == *values, "{what}: other bytes");
-        ensure!(step == Step::Stretches || places == *offsets, "{what}: strings elsewhere");
-        show(what, milliseconds, &kernels);
-    }
+    more(&of)?;
     let (times, ()) = Loop::new(1, cli.runs.min(5) - 1).time(|| {
         ensure!(column.decode()?.values == *values, "the CPU: other bytes");
         Ok(())
     })?;
-    show(&format!("CPU, {} threads, strings", rayon::current_num_threads()), times.median() * 1e3, "");
+    of.show(&format!("CPU, {} threads, strings", rayon::current_num_threads()), times.median() * 1e3, "");
     if name == "urls" {
-        patterns(cli, cuda, &column)?;
+        patterns(&of, &column)?;
     }
     Ok(())
 }
 
-/// The median milliseconds of a stage's work without the first run, and the times of its kernels if they are
-/// several.
-fn time<S>(
-    cli: &Args,
-    stage: &mut S,
-    device: impl Fn(&S) -> &Cuda,
-    mut work: impl FnMut(&mut S) -> Result<(), Error>,
-) -> Result<(f64, String)> {
-    let kernels = Loop::new(1, cli.runs - 1).kernels(stage, device, &mut work)?;
-    let each = if kernels.each().count() > 1 { format!(" ({})", kernels.last()) } else { String::new() };
-    Ok((kernels.total(), each))
-}
-
 /// Measures patterns over codes, on the device and on the CPU. Rates are of uncompressed strings.
-fn patterns(cli: &Args, cuda: &Cuda, column: &StringColumn) -> Result<()> {
-    let mut stage = FsstMatchStage::new(cuda.queue()?);
+fn patterns(of: &Column<'_>, column: &StringColumn) -> Result<()> {
+    let mut stage = FsstMatchStage::new(of.cuda.queue()?);
     let mut on_device = DeviceCodes::default();
     on_device.load(stage.device(), &column.codes())?;
     let one = column.get(0)?.unwrap_or_default();
@@ -159,7 +175,7 @@ fn patterns(cli: &Args, cuda: &Cuda, column: &StringColumn) -> Result<()> {
     for (what, pattern) in asked {
         let automaton = CodeAutomaton::new(&pattern, column.table())?;
         let (milliseconds, _) =
-            time(cli, &mut stage, FsstMatchStage::device, |stage| stage.matches(&automaton, &on_device))?;
+            of.time(&mut stage, FsstMatchStage::device, |stage| stage.matches(&automaton, &on_device))?;
         ensure!(stage.fault()?.is_none(), "{what}: a fault");
         let have = column.without_nulls(stage.download()?);
         let start = Instant::now();

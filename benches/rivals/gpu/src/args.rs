@@ -1,22 +1,11 @@
-//! The kernels of rivals: methods of others, and a copy, which benches measure beside the product's kernels
-//! and tests check. The product has neither their PTX nor code that launches them.
-//!
-//! | kernel | reads | writes |
-//! |---|---|---|
-//! | [`DecompressTiles`], or [`DecompressScan`] and [`DecompressWords`] | compressed bitmaps | their chunks |
-//! | [`CoaLevel`], [`HybridTiles`] | chunks of bitmaps | their union |
-//! | [`FsstLengths`], [`CountScan`](super::CountScan); [`FsstBytes`], [`FsstWords`], [`FsstShared`], [`FsstBuffered`] | codes of strings | the strings, with a thread for each |
-//! | [`TwigSeed`] | documents as events, query nodes | the twigs that match, by the method of the paper |
-//! | [`Copy16`] | any bytes | a copy: the ceiling that benches compare with |
+//! The arguments and launch shapes of the kernels.
 
-use super::bitmap::Columns;
-use super::launch::{Kernel, SizeError, Sizes};
-use super::scan::{LookBack, scan_tiles};
-use crate::bitmap::{TILE_CHUNKS, tiles_for};
-use crate::fsst::{SPLIT_CODES, TABLE_WORDS};
-use crate::twig::seed::BLOCK;
-use crate::units::TILE_BYTES;
-use crate::view::{View, ViewMut};
+use warpath_shared::bitmap::{TILE_CHUNKS, tiles_for};
+use warpath_shared::fsst::{SPLIT_CODES, TABLE_WORDS};
+use warpath_shared::kernel::{Columns, Kernel, LookBack, SizeError, Sizes, scan_tiles};
+use warpath_shared::view::{View, ViewMut};
+
+use crate::seed::BLOCK;
 
 /// Threads of a block of [`DecompressTiles`]: four warps.
 const TILE_THREADS: usize = 128;
@@ -45,8 +34,8 @@ pub struct DecompressTilesArgs<'a> {
     pub stripe: u64,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `src/unions.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for DecompressTiles {
     type Args<'a> = DecompressTilesArgs<'a>;
     const NAME: &'static str = "decompress_tiles";
@@ -94,8 +83,8 @@ pub struct DecompressScanArgs<'a> {
     pub words: u64,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `src/unions.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for DecompressScan {
     type Args<'a> = DecompressScanArgs<'a>;
     const NAME: &'static str = "decompress_scan";
@@ -131,8 +120,8 @@ pub struct DecompressWordsArgs<'a> {
     pub words: ViewMut<'a, u64>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `src/unions.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for DecompressWords {
     type Args<'a> = DecompressWordsArgs<'a>;
     const NAME: &'static str = "decompress_words";
@@ -170,8 +159,8 @@ pub struct CoaLevelArgs<'a> {
     pub reserved: u32,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `src/unions.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for CoaLevel {
     type Args<'a> = CoaLevelArgs<'a>;
     const NAME: &'static str = "coa_level";
@@ -224,8 +213,8 @@ impl HybridTilesArgs<'_> {
     }
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/unions.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
+// SAFETY: the entry in `src/unions.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for HybridTiles {
     type Args<'a> = HybridTilesArgs<'a>;
     const NAME: &'static str = "hybrid_tiles";
@@ -258,11 +247,11 @@ pub struct FsstLengths;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstLengthsArgs<'a> {
-    /// See [`FsstDecodeArgs::codes`](super::FsstDecodeArgs::codes).
+    /// See [`FsstDecodeArgs::codes`](warpath_shared::kernel::FsstDecodeArgs::codes).
     pub codes: View<'a, u8>,
-    /// The table ([`crate::fsst::Table::to_words`]).
+    /// The table ([`warpath_shared::fsst::Table::to_words`]).
     pub table: View<'a, u64>,
-    /// See [`FsstDecodeArgs::code_offsets`](super::FsstDecodeArgs::code_offsets).
+    /// See [`FsstDecodeArgs::code_offsets`](warpath_shared::kernel::FsstDecodeArgs::code_offsets).
     pub code_offsets: View<'a, u64>,
     /// The number of bytes of each string.
     pub lengths: ViewMut<'a, u64>,
@@ -271,7 +260,7 @@ pub struct FsstLengthsArgs<'a> {
 /// The first step of the ladder that decodes: one thread per string, by single bytes.
 ///
 /// The ladder is from an article about such kernels (docs/fsst.md), with one kernel per step.
-/// [`FsstDecode`](super::FsstDecode) is compared with it.
+/// [`FsstDecode`](warpath_shared::kernel::FsstDecode) is compared with it.
 pub struct FsstBytes;
 /// The step of the ladder that loads codes by 8 bytes.
 pub struct FsstWords;
@@ -286,9 +275,9 @@ pub struct FsstBuffered;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct FsstLadderArgs<'a> {
-    /// See [`FsstDecodeArgs::codes`](super::FsstDecodeArgs::codes).
+    /// See [`FsstDecodeArgs::codes`](warpath_shared::kernel::FsstDecodeArgs::codes).
     pub codes: View<'a, u8>,
-    /// The table ([`crate::fsst::Table::to_words`]).
+    /// The table ([`warpath_shared::fsst::Table::to_words`]).
     pub table: View<'a, u64>,
     /// The offset in the codes at which each string or stretch begins, and at the end the number of codes.
     /// None begins after an escape.
@@ -305,8 +294,8 @@ const LADDER_THREADS: usize = 128;
 
 macro_rules! ladder {
     ($($kernel:ident, $name:literal;)*) => {$(
-        // SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays
-        // within its views for arguments that `check` accepts.
+        // SAFETY: the entry in `src/fsst_ladder.rs` takes one `Args` by value. It stays within its views for
+        // arguments that `check` accepts.
         unsafe impl Kernel for $kernel {
             type Args<'a> = FsstLadderArgs<'a>;
             const NAME: &'static str = $name;
@@ -332,8 +321,8 @@ ladder! {
     FsstBuffered, "fsst_buffered";
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/fsst_ladder.rs` takes one `Args` by value. It stays within its
-// views for arguments that `check` accepts.
+// SAFETY: the entry in `src/fsst_ladder.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
 unsafe impl Kernel for FsstLengths {
     type Args<'a> = FsstLengthsArgs<'a>;
     const NAME: &'static str = "fsst_lengths";
@@ -362,10 +351,10 @@ pub struct TwigSeed;
 #[repr(C)]
 pub struct TwigSeedArgs<'a> {
     /// The query nodes, [`BLOCK`] per block, each the word of a
-    /// [`Personality`](crate::twig::seed::Personality). A thread without a query node has a root without
+    /// [`Personality`](crate::seed::Personality). A thread without a query node has a root without
     /// children.
     pub personalities: View<'a, u32>,
-    /// The events of all documents. A document has at most [`crate::twig::seed::LEVELS`] − 1 levels.
+    /// The events of all documents. A document has at most [`crate::seed::LEVELS`] − 1 levels.
     pub events: View<'a, u8>,
     /// The offset of each document's first event, and at the end one past the last event.
     pub documents: View<'a, u32>,
@@ -373,8 +362,8 @@ pub struct TwigSeedArgs<'a> {
     pub matches: ViewMut<'a, u8>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/rival/twig_seed.rs` takes one `Args` by value. It stays within its
-// views for arguments that `check` accepts.
+// SAFETY: the entry in `src/twig_seed.rs` takes one `Args` by value. It stays within its views for arguments
+// that `check` accepts.
 unsafe impl Kernel for TwigSeed {
     type Args<'a> = TwigSeedArgs<'a>;
     const NAME: &'static str = "twig_seed";
@@ -390,34 +379,5 @@ unsafe impl Kernel for TwigSeed {
         let documents = args.documents.len() - 1;
         sizes.at_least("2³¹ > blocks", (1 << 31) - 1, nodes / BLOCK * documents)?;
         sizes.equal("matches = query nodes × documents", args.matches.len(), nodes * documents)
-    }
-}
-
-/// Copies 16 bytes per thread. Benches compare other kernels with this throughput of the card.
-pub struct Copy16;
-
-/// Arguments of [`Copy16`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Copy16Args<'a> {
-    /// A whole number of tiles, 16-byte aligned.
-    pub from: View<'a, u8>,
-    /// The copy: as long as `from`.
-    pub to: ViewMut<'a, u8>,
-}
-
-// SAFETY: the entry in `gpu/src/kernel/rival/copy.rs` takes one `Args` by value. It stays within its views
-// for arguments that `check` accepts.
-unsafe impl Kernel for Copy16 {
-    type Args<'a> = Copy16Args<'a>;
-    const NAME: &'static str = "copy_16";
-    fn blocks(args: &Self::Args<'_>) -> u32 {
-        (args.from.len() / TILE_BYTES) as u32
-    }
-    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
-        let sizes = Sizes(Self::NAME);
-        sizes.at_least("from ≥ a tile", args.from.len(), TILE_BYTES)?;
-        sizes.equal("from = whole tiles", args.from.len() % TILE_BYTES, 0)?;
-        sizes.equal("to = from", args.to.len(), args.from.len())
     }
 }

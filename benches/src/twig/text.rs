@@ -2,15 +2,15 @@
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
-use warpath_benches::generate::twigs::{self, Twigs};
-use warpath_benches::harness::machine;
 use warpath_cpu::twig::encode::{Compiled, Encoder};
 use warpath_cpu::twig::names::Names;
 use warpath_cpu::twig::{TwigSet, xml};
 use warpath_device::{Accelerator as _, TwigStage, TwigTasks, TwigXmlStage};
 use warpath_lang::twig::Twig;
 
-use super::{Bench, documents, kernels, shared};
+use super::command::{Bench, documents, kernels, shared};
+use crate::generate::twigs::{self, Twigs};
+use crate::harness::machine;
 
 impl Bench<'_> {
     /// Documents of about `size` bytes, from their text to their matches, on the CPU and on the device.

@@ -1,4 +1,4 @@
-//! Decoding of FSST codes as other projects do it: rivals of [`fsst`](crate::kernel::fsst).
+//! Decoding of FSST codes as other projects do it: rivals of [`warpath_gpu`]'s `fsst`.
 //!
 //! The ladder of P. Bourdon's article ("My journey optimizing a CUDA kernel", Polar Signals), one kernel a
 //! step. The first has one thread a string, byte by byte. The second loads codes by 8 bytes. The third has
@@ -13,8 +13,9 @@ use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{index_1d, sync_threads, thread_idx_x};
 use cuda_std::wide::{U64x2, load_readonly_8, load_readonly_64, store_global_16};
 use warpath_shared::fsst::{ESCAPE, TABLE_WORDS};
-use warpath_shared::kernel::{FsstLadderArgs, FsstLengthsArgs};
 use warpath_shared::view::{View, ViewMut};
+
+use crate::args::{FsstLadderArgs, FsstLengthsArgs};
 
 /// A source of codes, one after the other.
 trait Codes {
@@ -221,7 +222,7 @@ fn string(args: &FsstLadderArgs<'_>) -> Option<((usize, usize), usize)> {
 /// Writes the number of bytes of each string.
 ///
 /// # Safety
-/// Launched as [`FsstLengths`](warpath_shared::kernel::FsstLengths) says, with sizes that its check accepts.
+/// Launched as [`FsstLengths`](crate::args::FsstLengths) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn fsst_lengths(args: FsstLengthsArgs<'_>) {
     let index = index_1d() as usize;
@@ -244,7 +245,7 @@ pub unsafe fn fsst_lengths(args: FsstLengthsArgs<'_>) {
 /// Decodes strings byte by byte.
 ///
 /// # Safety
-/// Launched as [`FsstBytes`](warpath_shared::kernel::FsstBytes) says, with sizes that its check accepts.
+/// Launched as [`FsstBytes`](crate::args::FsstBytes) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn fsst_bytes(args: FsstLadderArgs<'_>) {
     if let Some((range, at)) = string(&args) {

@@ -1,11 +1,32 @@
 //! A copy at the full memory bandwidth of a card: the ceiling of other kernels.
 
 use warpath::Error;
+use warpath_device::cuda::{Cuda, KernelModule, Settings};
 use warpath_device::{Accelerator, Slot};
-use warpath_shared::kernel::{Copy16, Copy16Args};
+use warpath_shared::kernel::{Copy16, Copy16Args, Kernel as _};
 use warpath_shared::units::TILE_BYTES;
 
-use crate::launch;
+/// The module of the copy kernel. The product does not contain it.
+pub const COPY: KernelModule = KernelModule {
+    name: "copy",
+    kernels: &[Copy16::NAME],
+    ptx: include_str!("../../ptx/copy.sm_75.ptx"),
+    loading: "module copy",
+};
+
+/// The default settings of a device, with the copy kernel.
+#[must_use]
+pub fn settings() -> Settings {
+    Settings { more_modules: &[COPY], ..Settings::default() }
+}
+
+/// Opens the CUDA device of this number, with the copy kernel.
+///
+/// # Errors
+/// As for [`Cuda::new`].
+pub fn cuda(number: usize) -> Result<Cuda, Error> {
+    Cuda::with_settings(number, settings())
+}
 
 /// Bytes on a device, and a copy of them there.
 pub struct CopyStage<A: Accelerator> {
@@ -44,7 +65,8 @@ impl<A: Accelerator> CopyStage<A> {
         let padded = len.next_multiple_of(TILE_BYTES).max(TILE_BYTES);
         let args =
             Copy16Args { from: device.view(from.get()?, padded), to: device.view_mut(to.get_mut()?, padded) };
-        launch::<A, Copy16>(device, &args)
+        // SAFETY: the views are of this device's buffers. The text was copied to its buffer before.
+        unsafe { device.launch::<Copy16>(&args) }
     }
 
     /// Copies back the copy.

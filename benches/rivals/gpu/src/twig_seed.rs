@@ -1,5 +1,5 @@
 //! Twig matching by the method of Absalyamov, Moussalli, Tsotras and Najjar ("High-Performance Holistic XML
-//! Twig Filtering Using GPUs", EDBT 2013): a rival of [`twig`](crate::kernel::twig).
+//! Twig Filtering Using GPUs", EDBT 2013): a rival of [`warpath_gpu`]'s `twig`.
 //!
 //! *Threads*: one thread a query node, 256 a block, and whole queries in a block. A barrier follows each
 //! event, because a node reads the results that its prefix and its children wrote at the event before.
@@ -14,8 +14,9 @@
 use cuda_std::kernel;
 use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
-use warpath_shared::kernel::TwigSeedArgs;
-use warpath_shared::twig::seed::{BLOCK, CHILDREN, LEVELS, Personality, STAGED};
+
+use crate::args::TwigSeedArgs;
+use crate::seed::{BLOCK, CHILDREN, LEVELS, Personality, STAGED};
 
 /// Bit of the push stack: the entry matches for children by `/`.
 const FOR_CHILDREN: u8 = 0x80;
@@ -33,7 +34,7 @@ const _: () = assert!(CHILDREN == 4, "the slots of a node are a word");
 /// Evaluates 256 query nodes over one document.
 ///
 /// # Safety
-/// Launched as [`TwigSeed`](warpath_shared::kernel::TwigSeed) says, with sizes that its check accepts.
+/// Launched as [`TwigSeed`](crate::args::TwigSeed) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn twig_seed(args: TwigSeedArgs<'_>) {
     let stack = Shared::new(shared_array![u8; STACK]);

@@ -10,7 +10,8 @@
 //! larger.
 //!
 //! [`decompress_tiles`] is not the paper's: one warp decompresses a tile, by the tile starts that
-//! [`bitmap`](crate::kernel::bitmap) reads. It shows what these starts are worth without the fused program.
+//! [`bitmap`](warpath_gpu::kernel::bitmap) reads. It shows what these starts are worth without the fused
+//! program.
 
 #![allow(
     clippy::needless_range_loop,
@@ -22,24 +23,24 @@ use cuda_std::shared::{Shared, shared_array};
 use cuda_std::thread::{block_idx_x, sync_threads, thread_idx_x};
 use cuda_std::warp::sync_warp;
 use cuda_std::wide::U32x4;
+use warpath_gpu::coop::warp::ALL;
+use warpath_gpu::coop::{LANES, WARPS};
+use warpath_gpu::kernel::bitmap::{self, NOTED, PARTS, Part, SCATTERED, Tile};
+use warpath_gpu::kernel::scan::{Scratch, scan};
 use warpath_shared::bitmap::{TILE_CHUNKS, tiles_for};
-use warpath_shared::kernel::{
+use warpath_shared::wah::{self, Atom};
+
+use crate::args::{
     COA_WORDS, CoaLevelArgs, DecompressScanArgs, DecompressTilesArgs, DecompressWordsArgs, EXPAND_WORDS,
     HybridTilesArgs, MAX_THREADS, SCAN_ATOMS,
 };
-use warpath_shared::wah::{self, Atom};
-
-use crate::coop::warp::ALL;
-use crate::coop::{LANES, WARPS};
-use crate::kernel::bitmap::{self, NOTED, PARTS, Part, SCATTERED, Tile};
-use crate::kernel::scan::{Scratch, scan};
 
 const THREADS: usize = MAX_THREADS as usize;
 
 /// Decompresses tiles of columns.
 ///
 /// # Safety
-/// Launched as [`DecompressTiles`](warpath_shared::kernel::DecompressTiles) says, with sizes that its check
+/// Launched as [`DecompressTiles`](crate::args::DecompressTiles) says, with sizes that its check
 /// accepts.
 #[kernel]
 pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
@@ -87,7 +88,7 @@ pub unsafe fn decompress_tiles(args: DecompressTilesArgs<'_>) {
 /// Scans the chunk counts of atoms.
 ///
 /// # Safety
-/// Launched as [`DecompressScan`](warpath_shared::kernel::DecompressScan) says, with sizes that its check
+/// Launched as [`DecompressScan`](crate::args::DecompressScan) says, with sizes that its check
 /// accepts.
 #[kernel]
 pub unsafe fn decompress_scan(args: DecompressScanArgs<'_>) {
@@ -124,7 +125,7 @@ pub unsafe fn decompress_scan(args: DecompressScanArgs<'_>) {
 /// Makes each word of decompressed columns.
 ///
 /// # Safety
-/// Launched as [`DecompressWords`](warpath_shared::kernel::DecompressWords) says, with sizes that its check
+/// Launched as [`DecompressWords`](crate::args::DecompressWords) says, with sizes that its check
 /// accepts.
 #[kernel]
 pub unsafe fn decompress_words(args: DecompressWordsArgs<'_>) {
@@ -163,7 +164,7 @@ pub unsafe fn decompress_words(args: DecompressWordsArgs<'_>) {
 /// One level of the column-oriented reduction.
 ///
 /// # Safety
-/// Launched as [`CoaLevel`](warpath_shared::kernel::CoaLevel) says, with sizes that its check accepts.
+/// Launched as [`CoaLevel`](crate::args::CoaLevel) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn coa_level(args: CoaLevelArgs<'_>) {
     let blocks = (args.chunks as usize).div_ceil(COA_WORDS);
@@ -181,7 +182,7 @@ pub unsafe fn coa_level(args: CoaLevelArgs<'_>) {
 /// Reduces tiles of k × j threads.
 ///
 /// # Safety
-/// Launched as [`HybridTiles`](warpath_shared::kernel::HybridTiles) says, with sizes that its check accepts.
+/// Launched as [`HybridTiles`](crate::args::HybridTiles) says, with sizes that its check accepts.
 #[kernel]
 pub unsafe fn hybrid_tiles(args: HybridTilesArgs<'_>) {
     let shared = Shared::new(shared_array![u64; THREADS]);

@@ -1,9 +1,10 @@
 //! The rivals: the tables of the paper's kernel, and YFilter.
 
+use warpath_cpu::twig::{Name, xml};
+use warpath_lang::twig::{Twig, Value};
 use warpath_rivals::twig_seed::{SeedError, SeedQueries};
-use warpath_shared::twig::seed::Personality;
-
-use super::*;
+use warpath_rivals::yfilter::YFilter;
+use warpath_rivals_gpu::seed::Personality;
 
 /// The paper's tables: query nodes of four bytes, events of one byte, and whole twigs in blocks of 256.
 /// Queries and documents that do not fit the tables are refused.
