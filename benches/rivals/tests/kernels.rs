@@ -1,7 +1,7 @@
 //! The kernels of rivals in the emulator, against the oracles.
 
 use cuda_std::emulator::{self, Fault, Launch};
-use warpath_device::{Accelerator as _, DeviceBitmaps};
+use warpath_device::DeviceBitmaps;
 use warpath_rivals::check;
 use warpath_rivals::unions::{Decompression, Reduction, UnionStage};
 use warpath_rivals_gpu::{RIVALS, args as kernels, for_each_rival, kernel};

@@ -49,7 +49,11 @@ impl<I: Copy, T: Monoid> ScanArgs<'_, I, T> {
 }
 
 impl<T: Copy> LookBack<'_, T> {
-    pub(super) fn check(&self, kernel: &'static str, elements: usize) -> Result<(), SizeError> {
+    /// Checks the sizes for a scan of `elements` elements by `kernel`.
+    ///
+    /// # Errors
+    /// [`SizeError`] if an array has another size.
+    pub fn check(&self, kernel: &'static str, elements: usize) -> Result<(), SizeError> {
         let (sizes, tiles) = (Sizes(kernel), scan_tiles(elements));
         sizes.equal("status = scan tiles + 1", self.status.len(), tiles + 1)?;
         sizes.equal("aggregate = scan tiles", self.aggregate.len(), tiles)?;
