@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `Boolean`, `Int64`, `Float64`, `Utf8` | the values that typed columns of that type take ([`crate::columns`]) |
 //! | `Utf8` of a field with the extension type [`JSON_EXTENSION`] | any value but `null`, as its JSON text |
-//! | `Timestamp`, in UTC | strings that are instants, as in typed columns; what is finer than the unit is cut off |
+//! | `Timestamp`, in UTC | strings and numbers that are instants, as in typed columns; what is finer than the unit is cut off |
 //! | `Date32` | strings that are dates, as in typed columns |
 //! | `Decimal128` | numbers that have no more digits than the type, before and after the decimal point |
 //! | `Struct` | objects; the fields are members, by name |
@@ -34,71 +34,32 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `column` | columns under construction, and their arrays |
+//! | `column` | lists, maps and structs under construction, and their arrays |
 //! | `plan` | columns made from Arrow's types |
 //! | `read` | the pass over the text of a record |
+//! | `selected` | the types of the values that queries select |
 //! | `tree` | the columns for all values of a schema tree |
 //! | `types` | the types of columns as Arrow's types, and the reverse |
 
-mod column;
+pub(crate) mod column;
 mod plan;
-mod read;
+pub(crate) mod read;
+mod selected;
 mod tree;
 mod types;
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use warpath_core::error::Error;
-use warpath_core::simd::{Isa, Simd, Work};
-use warpath_core::time::Format;
-use warpath_lang::column_type::ColumnType;
 
-use crate::columns::tally::{Tally, Within};
-use column::{Column, Data};
-use read::Reader;
+use crate::columns::tally::Tally;
 #[doc(hidden)]
 pub use types::column_type;
 pub(crate) use types::data_type;
-
-/// The name of Arrow's canonical extension type for JSON text.
-pub const JSON_EXTENSION: &str = "arrow.json";
-/// The key of a field's metadata under which Arrow keeps the name of an extension type.
-const EXTENSION_KEY: &str = "ARROW:extension:name";
-
-/// Marks a field of strings as JSON text.
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use arrow_schema::{DataType, Field, Schema};
-/// use warpath::Engine;
-/// use warpath::columns::{NestedSchema, json_text};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// // Without the mark, the column would take strings alone.
-/// let fields = vec![json_text(Field::new("any", DataType::Utf8, true))];
-/// let schema = NestedSchema::new(Arc::new(Schema::new(fields)))?;
-/// let text = "{\"any\":[1]}\n{\"any\":\"s\"}\n";
-/// let batch = Engine::builder().build()?.bytes(text).nested(Arc::new(schema)).next().unwrap()?;
-/// assert_eq!((batch.rows["any"].null_count(), batch.losses.lost()), (0, 0));
-/// # Ok(())
-/// # }
-/// ```
-#[must_use]
-pub fn json_text(field: Field) -> Field {
-    let mut metadata = field.metadata().clone();
-    metadata.insert(EXTENSION_KEY.to_owned(), JSON_EXTENSION.to_owned());
-    field.with_metadata(metadata)
-}
-
-/// Returns true if a field has [`json_text`]'s mark.
-#[must_use]
-pub fn is_json_text(field: &Field) -> bool {
-    field.metadata().get(EXTENSION_KEY).is_some_and(|name| name == JSON_EXTENSION)
-}
+pub use types::{JSON_EXTENSION, is_json_text, json_text};
 
 /// The schema of nested columns, ready for decoding.
 ///
@@ -119,20 +80,12 @@ pub fn is_json_text(field: &Field) -> bool {
 #[derive(Clone, Debug)]
 pub struct NestedSchema {
     schema: SchemaRef,
-    rows: Rows,
+    /// The records: structs of the fields of the schema, or values of its only field.
+    root: Field,
+    /// True if the only column has the records themselves.
+    whole: bool,
     /// The least number of bytes that a row takes in memory.
     row_bytes: usize,
-}
-
-/// The source of the rows.
-#[derive(Clone, Debug)]
-enum Rows {
-    /// The fields of the schema are members of the records.
-    Members,
-    /// The only column has the records themselves.
-    Whole,
-    /// The only column has values of a type, and instants of a format.
-    Values(ColumnType, Option<Arc<Format>>),
 }
 
 /// Rows of nested columns.
@@ -176,7 +129,8 @@ impl NestedSchema {
     pub fn new(schema: SchemaRef) -> Result<Self, Error> {
         let fields = plan::nullable(schema.fields());
         let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-        Self::of(schema.into(), Rows::Members)
+        let root = Field::new("$", DataType::Struct(schema.fields().clone()), true);
+        Self::of(schema, root, false)
     }
 
     /// Makes a schema of one column, which has the records themselves: records that are not objects.
@@ -184,32 +138,14 @@ impl NestedSchema {
     /// # Errors
     /// The errors of [`new`](Self::new).
     pub fn of_whole_records(field: &Field) -> Result<Self, Error> {
-        Self::of(Schema::new(plan::nullable(&vec![field.clone()].into())).into(), Rows::Whole)
+        let fields = plan::nullable(&vec![field.clone()].into());
+        let root = Field::clone(&fields[0]);
+        Self::of(Schema::new(fields), root, true)
     }
 
-    /// Makes a schema of one column, which has values of a type. Instants are of a format, if there is one.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a type whose columns cannot be made.
-    pub(crate) fn of_values(values: &ColumnType, format: Option<Arc<Format>>) -> Result<Self, Error> {
-        let field = types::field("value", values)?;
-        Self::of(Schema::new(vec![field]).into(), Rows::Values(values.clone(), format))
-    }
-
-    fn of(schema: SchemaRef, rows: Rows) -> Result<Self, Error> {
-        let made = Self { schema, rows, row_bytes: 0 };
-        let row_bytes = made.root()?.row_bytes();
-        Ok(Self { row_bytes, ..made })
-    }
-
-    /// The column of all records, without a row.
-    fn root(&self) -> Result<Column, Error> {
-        let fields = self.schema.fields();
-        Ok(Column::new(match &self.rows {
-            Rows::Members => Data::Struct(plan::members(fields, "$", 0)?),
-            Rows::Whole => plan::data(&fields[0], "$", 0)?,
-            Rows::Values(values, format) => types::data(values, format.as_ref())?,
-        }))
+    fn of(schema: Schema, root: Field, whole: bool) -> Result<Self, Error> {
+        let row_bytes = plan::builder(&root, "$", 0)?.row_bytes();
+        Ok(Self { schema: schema.into(), root, whole, row_bytes })
     }
 
     /// The Arrow schema of all batches.
@@ -225,8 +161,18 @@ impl NestedSchema {
     /// [`Error::Internal`] if arrays could not be made.
     pub fn decode(&self, text: &[u8], records: &[Range<usize>]) -> Result<Vec<NestedBatch>, Error> {
         let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(64, 1 << 16);
-        let decode = |records| Isa::best().run(Decode { schema: self, text, records, refused: None });
-        records.chunks(most).map(decode).collect()
+        records.chunks(most).map(|records| self.batch(text, records)).collect()
+    }
+
+    fn batch(&self, text: &[u8], records: &[Range<usize>]) -> Result<NestedBatch, Error> {
+        let (mut root, rows) = (plan::builder(&self.root, "$", 0)?, records.len());
+        read::push(&mut root, text, records.iter().cloned(), false);
+        let mut losses = Tally { rows: rows as u64, columns: Vec::new() };
+        let array = root.array(self.root.data_type(), rows, &|row| row, &mut losses)?;
+        let arrays = if self.whole { vec![array] } else { array.as_struct().columns().to_vec() };
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let rows = RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options);
+        Ok(NestedBatch { rows: rows.map_err(column::failed)?, losses })
     }
 
     /// The names of all columns with counted values, in the order of [`Tally::columns`]: paths such as
@@ -243,64 +189,7 @@ impl NestedSchema {
     #[must_use]
     pub fn typed_paths(&self) -> Vec<(String, String)> {
         let mut paths = Vec::new();
-        if let Rows::Members = self.rows {
-            paths.push(("$".to_owned(), "struct".to_owned()));
-            plan::paths(self.schema.fields(), "$", &mut paths);
-        } else {
-            plan::of_column(&self.schema.fields()[0], "$".to_owned(), &mut paths);
-        }
+        plan::of_column(&self.root, "$".to_owned(), &mut paths);
         paths
-    }
-
-    /// Decodes values to the only column, all of them to one array. Also returns the values within them that
-    /// the type does not take.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if the array could not be made.
-    pub(crate) fn decode_values(
-        &self,
-        text: &[u8],
-        values: &[Range<usize>],
-    ) -> Result<(ArrayRef, Vec<Within>), Error> {
-        let mut refused = Vec::new();
-        let work = Decode { schema: self, text, records: values, refused: Some(&mut refused) };
-        let batch = Isa::best().run(work)?;
-        Ok((batch.rows.column(0).clone(), refused))
-    }
-}
-
-/// The decoding of some records, for one instruction set.
-struct Decode<'a> {
-    schema: &'a NestedSchema,
-    text: &'a [u8],
-    records: &'a [Range<usize>],
-    /// The refused values, if the caller wants them.
-    refused: Option<&'a mut Vec<Within>>,
-}
-
-impl Work for Decode<'_> {
-    type Output = Result<NestedBatch, Error>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { schema, text, records, mut refused } = self;
-        let mut root = schema.root()?;
-        for (number, record) in records.iter().enumerate() {
-            let refused = refused.as_deref_mut().map(|refused| (refused, number));
-            Reader::new(simd, text, record.clone(), refused).record(&mut root);
-        }
-        let failed =
-            |error: ArrowError| Error::Internal(format!("nested columns could not be made: {error}"));
-        let rows = records.len();
-        let mut losses = Tally { rows: rows as u64, columns: Vec::new() };
-        let arrays = match schema.rows {
-            Rows::Members => root.finish_members(&mut losses),
-            _ => root.finish(rows, &|row| row, &mut losses).map(|array| vec![array]),
-        };
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let rows =
-            RecordBatch::try_new_with_options(schema.schema.clone(), arrays.map_err(failed)?, &options)
-                .map_err(failed)?;
-        Ok(NestedBatch { rows, losses })
     }
 }

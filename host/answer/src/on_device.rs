@@ -22,7 +22,7 @@ use std::sync::Arc;
 use warpath_core::error::Error;
 use warpath_core::plain::{Plain, bytes, bytes_mut};
 
-use crate::columns::{Column, ColumnBatch, Items, OffsetWidth, Offsets, Values, truncate_bits};
+use crate::columns::{Column, ColumnBatch, Items, Offsets, Values, truncate_bits};
 
 #[cfg(feature = "arrow")]
 pub use batch::{DeviceBatch, DeviceValues};
@@ -336,13 +336,6 @@ impl Offsets {
         match self {
             Self::Small(offsets) => bytes(offsets),
             Self::Large(offsets) => bytes(offsets),
-        }
-    }
-
-    fn width(&self) -> OffsetWidth {
-        match self {
-            Self::Small(_) => OffsetWidth::Small,
-            Self::Large(_) => OffsetWidth::Large,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Typed columns of lists and structs equal a naive conversion of the values, and name each refused value.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field};
 use serde_json::Value;
-use warpath::columns::{ColumnType, Reason, Schema, StructField};
+use warpath::columns::{ColumnType, NestedSchema, Reason, Schema, StructField};
 use warpath::{DeviceChoice, Engine, Query};
 use warpath_random::Rng;
 
@@ -122,12 +124,36 @@ fn refused_values_are_found_in_the_text() {
     );
 }
 
+/// A number is an instant in lists and structs as in columns of its own, and in columns of an Arrow schema.
+#[test]
+fn numbers_are_instants_at_any_depth() {
+    let text = "{\"t\":1500000000,\"l\":[1500000000123,\"1970-01-01\"],\"s\":{\"t\":1e999}}\n";
+    let columns = [("$.t", "time"), ("$.l", "list<time>"), ("$.s", "struct<t:time>")];
+    let columns = columns.map(|(path, values)| (Query::compile(path).unwrap(), values.parse().unwrap()));
+    let schema = Schema::new(&columns).unwrap();
+    let engine = Engine::builder().device(DeviceChoice::Cpu).build().unwrap();
+    let batch = engine.reader("text", text.as_bytes()).columns(&schema).next().unwrap().unwrap();
+    assert_eq!(batch.columns[2].lost.refused[0].reason, Reason::Overflow);
+    let arrow = schema.to_arrow();
+    let fields = ["t", "l", "s"].into_iter().zip(arrow.fields());
+    let fields: Vec<Field> = fields.map(|(name, field)| field.as_ref().clone().with_name(name)).collect();
+    let nested = NestedSchema::new(Arc::new(arrow_schema::Schema::new(fields.clone()))).unwrap();
+    let nested = nested.decode(text.as_bytes(), &[0..text.len() - 1]).unwrap().remove(0);
+    assert_eq!(nested.losses.columns[5].overflow.count, 1, "{:?}", nested.losses);
+    let rows = batch.into_arrow(&arrow).unwrap();
+    let want = r#"["1500000000000000000n",["1500000000123000000n","0n"],[["t",null]]]"#;
+    for rows in [rows, nested.rows] {
+        let row: Vec<Value> = (0..3).map(|at| got(&fields[at], rows.column(at), 0)).collect();
+        assert_eq!(Value::from(row), serde_json::from_str::<Value>(want).unwrap());
+    }
+}
+
 #[test]
 fn text_and_formats_reach_into_lists() {
     let types = [("$.a", "struct<t:text,n:list<text>>"), ("$.b", "list<time>")];
     let columns = types.map(|(path, values)| (Query::compile(path).unwrap(), values.parse().unwrap()));
     let (queries, types): (Vec<Query>, Vec<ColumnType>) = columns.into_iter().unzip();
-    let format = std::sync::Arc::new(warpath_core::time::Format::new("s").unwrap());
+    let format = Arc::new(warpath_core::time::Format::new("s").unwrap());
     let program = warpath_lang::program::Program::new(&queries).unwrap().with_types(&types).unwrap();
     let schema = Schema::of_program(program.with_time_format(&format)).unwrap();
     let text = "{\"a\":{\"t\":\"x\\n\",\"n\":[1,\"y\",{\"z\":[]},null]},\"b\":[1,1.5,\"1970-01-01\"]}\n";

@@ -1,13 +1,14 @@
 //! Rows as typed columns, made from the matches one column at a time.
 
 use warpath_core::error::Error;
+use warpath_core::number::Reason;
 use warpath_lang::program::Program;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::PartOffset;
 
 use super::Piece;
 use super::rows::or_default;
-use crate::columns::build::{BLOCK, Builder, reason};
+use crate::columns::build::{BLOCK, Builder, Leaf};
 use crate::columns::tally::Within;
 use crate::columns::{Column, ColumnBatch, Items, Lost, OffsetWidth, Offsets, Refusal};
 
@@ -32,7 +33,7 @@ pub fn column(
     width: OffsetWidth,
 ) -> Result<Column, Error> {
     let asked = &program.columns()[path];
-    let mut items = Builder::new(asked)?;
+    let mut items = Builder::of_column(asked, width)?;
     let mut cells = piece.cells(program, path);
     // The singular cells without a match.
     let mut missing = 0;
@@ -62,13 +63,13 @@ pub fn column(
     } else {
         let mut lists = Vec::with_capacity(piece.records.len() + 1);
         for row in piece.rows_of(program) {
-            lists.push(items.len() as i64);
+            lists.push(items.len as i64);
             cells.of_row(row).iter().for_each(|found| items.push(Some(value_of(text, found))));
         }
-        lists.push(items.len() as i64);
+        lists.push(items.len as i64);
         Some(Offsets::new(lists, width)?)
     };
-    let (items, within) = items.finish(width)?;
+    let (items, within) = items.finish(&asked.values)?;
     let mut column = Column { lists, items, lost: Lost::default() };
     if column.items.nulls() > missing || !within.is_empty() {
         column.lost = lost(text, piece, program, path, &column.items, &within);
@@ -92,19 +93,25 @@ pub fn lost(
 ) -> Lost {
     let mut within = within.iter().peekable();
     let asked = &program.columns()[path];
+    // A leaf refuses a value again, with the reason. Lists and structs have one reason.
+    let mut leaf = Leaf::new(&asked.values, asked.time_format.as_ref(), OffsetWidth::Small).ok();
+    let mut reason = |value: &[u8]| match leaf.as_mut().map(|leaf| leaf.push(0, value)) {
+        Some(Err(reason)) => reason,
+        _ => Reason::Mismatch,
+    };
     let (mut lost, mut cells, mut item) = (Lost::default(), piece.cells(program, path), 0);
     for (row, here) in piece.rows_of(program).enumerate() {
         let found = cells.of_row(here);
         for found in found {
             if !items.is_valid(item) {
-                match reason(value_of(text, found), asked) {
-                    None => lost.nulls.push(item as u32),
-                    Some(reason) => lost.refused.push(Refusal {
+                match value_of(text, found) {
+                    b"null" => lost.nulls.push(item as u32),
+                    value => lost.refused.push(Refusal {
                         item: item as u32,
                         row: row as u32,
                         line: found.line,
                         start: found.start,
-                        reason,
+                        reason: reason(value),
                     }),
                 }
             }

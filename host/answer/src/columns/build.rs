@@ -1,4 +1,14 @@
-//! The items of a column, made on the host from one value after another, or from some values at a time.
+//! Columns under construction: one builder for typed columns, nested columns, and the values in lists.
+//!
+//! A column is a [`Leaf`], which has values of one type, or it has lists, maps or structs of further columns.
+//! Values that are valid need no bits before a null follows. A member that a record lacks costs nothing when
+//! the record is read. The column of the member stays shorter, and is padded with nulls before its next
+//! value, or at the end:
+//!
+//! ```text
+//! records        {"a":1,"b":2}  {"a":3}  {"a":4}  {"a":5,"b":6}
+//! length of b    1              1        1        4, after two nulls
+//! ```
 //!
 //! A value alone costs more than its bytes: a call, tests of its length, growing vectors. So the strings of a
 //! block of values are copied first, one after the other, as they are in the text. One search over the copy
@@ -8,50 +18,29 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-#[cfg(feature = "arrow")]
-use arrow_array::Array as _;
 use warpath_core::error::Error;
 use warpath_core::json::say;
 use warpath_core::number::{self, Reason};
-use warpath_core::time::Format;
+use warpath_core::time::{Format, Unit};
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::Column;
-use warpath_shared::column::{self, Kind};
+use warpath_shared::column::Kind;
 use warpath_shared::units::PartOffset;
 
 use super::tally::Within;
-use super::{Items, OffsetWidth, Offsets, Values, scalar};
+use super::{Items, OffsetWidth, Offsets, Values, scalar, truncate_bits};
 #[cfg(feature = "arrow")]
-use crate::nested::NestedSchema;
-
-/// The reason for which a type does not take a value; `None` for `null`.
-pub fn reason(value: &[u8], asked: &Column) -> Option<Reason> {
-    if value == b"null" {
-        return None;
-    }
-    let is_of_type = match &asked.values {
-        ColumnType::Int64 => number::is_integer(value),
-        ColumnType::Float64 | ColumnType::Decimal { .. } => number::is_number(value),
-        ColumnType::Time => {
-            let format = asked.time_format.as_deref();
-            // A number beyond all instants is of the type, too.
-            let takes_numbers = format.is_none_or(|format| format.unit().is_some());
-            takes_numbers && number::is_number(value) || scalar::time(value, format).is_some()
-        }
-        _ => false,
-    };
-    Some(if is_of_type { Reason::Overflow } else { Reason::Mismatch })
-}
+use crate::nested::column::{Lists, Members, Nested};
 
 /// Checks that a column's default is a value of its type.
 ///
 /// # Errors
 /// [`Error::Usage`] if it is not.
 pub fn check_default(asked: &Column) -> Result<(), Error> {
-    let mut items = Builder::new(asked)?;
+    let mut items = Builder::of_column(asked, OffsetWidth::Large)?;
     if let Some(default) = &asked.default {
         items.push(Some(default));
-        let (items, within) = items.finish(OffsetWidth::Large)?;
+        let (items, within) = items.finish(&asked.values)?;
         if items.nulls() > 0 || !within.is_empty() {
             return Err(Error::Usage(format!(
                 "the default {} of `{}` is not a value of the type `{}`",
@@ -64,60 +53,68 @@ pub fn check_default(asked: &Column) -> Result<(), Error> {
     Ok(())
 }
 
-/// A growing sequence of bits.
-#[derive(Default)]
-struct Bits(Vec<u32>);
+/// The validity of values, as bits up to the word of the last null. All values after this word are valid.
+#[derive(Clone, Default)]
+pub struct Validity(Vec<u32>);
 
-impl Bits {
-    fn push(&mut self, at: usize, bit: bool) {
-        if at.is_multiple_of(32) {
-            self.0.push(0);
+impl Validity {
+    /// Adds nulls to `len` values, until there are `end`.
+    fn nulls(&mut self, len: usize, end: usize) {
+        let Self(words) = self;
+        words.resize(len.div_ceil(32), u32::MAX);
+        if let Some(last) = words.get_mut(len / 32) {
+            *last &= !(u32::MAX << (len % 32));
         }
-        self.0[at / 32] |= u32::from(bit) << (at % 32);
+        words.resize(end.div_ceil(32), 0);
+        if let Some(last) = words.last_mut().filter(|_| !end.is_multiple_of(32)) {
+            *last |= u32::MAX << (end % 32);
+        }
+    }
+
+    /// The bits of `len` values.
+    pub fn finish(self, len: usize) -> Vec<u32> {
+        let Self(mut words) = self;
+        words.resize(len.div_ceil(32), u32::MAX);
+        truncate_bits(&mut words, len);
+        words
     }
 }
 
-/// The items of a column under construction.
+/// A column under construction: values, some of which may be null.
 pub struct Builder {
-    len: usize,
-    validity: Bits,
-    data: Data,
+    /// The number of values, nulls included.
+    pub len: usize,
+    pub validity: Validity,
+    pub data: Data,
+    /// The values that became null, by their numbers.
+    #[cfg(feature = "arrow")]
+    pub lost: super::tally::ColumnTally<u64>,
+    /// The refused values within values of a typed column.
+    #[cfg(feature = "arrow")]
+    pub within: Vec<Within>,
 }
 
-/// The values of a column under construction. A null is zero, or has no bytes.
-enum Data {
-    Boolean(Bits),
-    Int64(Vec<i64>),
-    Float64(Vec<f64>),
-    Decimal {
-        precision: u8,
-        scale: u8,
-        units: Vec<i128>,
-    },
-    /// Nanoseconds since 1970.
-    Time {
-        format: Option<Arc<Format>>,
-        instants: Vec<i64>,
-    },
-    /// Days since 1970.
-    Date(Vec<i32>),
-    Bytes {
-        form: BytesForm,
-        offsets: Vec<i64>,
-        bytes: Vec<u8>,
-    },
-    /// The texts of lists or structs, which are decoded at the end.
+/// The values of a column under construction.
+pub enum Data {
+    Leaf(Leaf),
     #[cfg(feature = "arrow")]
-    Nested {
-        schema: Box<NestedSchema>,
-        text: Vec<u8>,
-        ranges: Vec<Range<usize>>,
-    },
+    Nested(Nested),
+}
+
+/// Values of one type that have no parts. A null is zero, or has no bytes.
+pub struct Leaf {
+    pub values: Values,
+    /// The bytes that a value becomes, if the values are strings.
+    pub form: BytesForm,
+    /// The format of instants; `None` for RFC 3339 and numbers.
+    pub format: Option<Arc<Format>>,
+    /// The unit of instants.
+    pub unit: Unit,
 }
 
 /// The bytes that a value becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum BytesForm {
+pub enum BytesForm {
     /// The text of a string. Other values are refused.
     Utf8,
     /// The text of a string, and the JSON text of other values.
@@ -129,11 +126,99 @@ enum BytesForm {
 impl BytesForm {
     /// Appends a value. Returns false if it is refused.
     fn append(self, value: &[u8], out: &mut Vec<u8>) -> bool {
-        match self {
-            Self::Utf8 => say(Kind::Utf8, value, out),
-            Self::Text => scalar::text(value, out),
-            Self::Json => say(Kind::Json, value, out),
+        let kind = match self {
+            Self::Utf8 => Kind::Utf8,
+            Self::Text if value.first() == Some(&b'"') => Kind::Utf8,
+            Self::Text | Self::Json => Kind::Json,
+        };
+        say(kind, value, out)
+    }
+}
+
+impl Leaf {
+    /// Makes a leaf of a type without values. Strings have offsets of a width.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a type that has parts, or whose columns cannot be made.
+    pub fn new(asked: &ColumnType, format: Option<&Arc<Format>>, width: OffsetWidth) -> Result<Self, Error> {
+        let values = match asked {
+            ColumnType::Boolean => Values::Boolean(Vec::new()),
+            ColumnType::Int64 => Values::Int64(Vec::new()),
+            ColumnType::Float64 => Values::Float64(Vec::new()),
+            ColumnType::Decimal { precision, scale } => {
+                Values::Decimal { precision: *precision, scale: *scale, units: Vec::new() }
+            }
+            ColumnType::Time => Values::Time(Vec::new()),
+            ColumnType::Date => Values::Date(Vec::new()),
+            ColumnType::Utf8 | ColumnType::Text | ColumnType::Json => {
+                Values::Utf8(Offsets::new(vec![0], width)?, Vec::new())
+            }
+            other => return Err(Error::Usage(format!("no columns of the type `{other}` can be made"))),
+        };
+        let form = match asked {
+            ColumnType::Text => BytesForm::Text,
+            ColumnType::Json => BytesForm::Json,
+            _ => BytesForm::Utf8,
+        };
+        Ok(Self { values, form, format: format.cloned(), unit: Unit::Nanosecond })
+    }
+
+    /// Adds value number `at`. Adds nothing if the type does not take the value, or if it is `null`.
+    ///
+    /// # Errors
+    /// The reason for which the type does not take the value; any reason for `null`.
+    pub fn push(&mut self, at: usize, value: &[u8]) -> Result<(), Reason> {
+        match &mut self.values {
+            Values::Boolean(truth) => match value {
+                b"true" => {
+                    truth.resize(at / 32 + 1, 0);
+                    truth[at / 32] |= 1 << (at % 32);
+                }
+                b"false" => {}
+                _ => return Err(Reason::Mismatch),
+            },
+            Values::Int64(integers) => integers.push(number::int64(value)?),
+            Values::Float64(floats) => floats.push(number::float64(value)?),
+            Values::Decimal { precision, scale, units } => {
+                units.push(number::decimal(value, *precision, *scale as i8)?);
+            }
+            Values::Time(instants) => instants.push(scalar::time(value, self.format.as_deref(), self.unit)?),
+            Values::Date(days) => days.push(scalar::date(value).ok_or(Reason::Mismatch)?),
+            Values::Utf8(offsets, bytes) => {
+                if !self.form.append(value, bytes) {
+                    return Err(Reason::Mismatch);
+                }
+                offsets.push(bytes.len());
+            }
+            #[cfg(feature = "arrow")]
+            Values::Nested(_) => return Err(Reason::Mismatch),
         }
+        Ok(())
+    }
+
+    /// Adds nulls until there are `len` values.
+    fn nulls(&mut self, len: usize) {
+        match &mut self.values {
+            Values::Int64(values) | Values::Time(values) => values.resize(len, 0),
+            Values::Float64(values) => values.resize(len, 0.0),
+            Values::Decimal { units, .. } => units.resize(len, 0),
+            Values::Date(days) => days.resize(len, 0),
+            Values::Utf8(offsets, bytes) => offsets.resize(len, bytes.len()),
+            _ => {}
+        }
+    }
+
+    /// Ends the values, of which there are `len`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the offsets do not fit their width.
+    pub fn finish(mut self, len: usize, validity: Validity) -> Result<Items, Error> {
+        match &mut self.values {
+            Values::Boolean(truth) => truth.resize(len.div_ceil(32), 0),
+            Values::Utf8(offsets, bytes) => offsets.width().check(bytes.len() as u64)?,
+            _ => {}
+        }
+        Ok(Items { len, validity: validity.finish(len), values: self.values })
     }
 }
 
@@ -144,38 +229,45 @@ pub const BLOCK: usize = 32;
 const SHORT: usize = 32;
 
 impl Builder {
-    /// Makes a builder of items of a type.
+    /// Makes a builder of values of a type. Instants are of a format, if there is one. Strings that are not
+    /// within lists or structs have offsets of a width.
     ///
     /// # Errors
     /// [`Error::Usage`] for a type whose columns cannot be made.
-    pub fn new(asked: &Column) -> Result<Self, Error> {
-        let bytes = |form| Data::Bytes { form, offsets: vec![0], bytes: Vec::new() };
-        let data = match &asked.values {
-            ColumnType::Boolean => Data::Boolean(Bits::default()),
-            ColumnType::Int64 => Data::Int64(Vec::new()),
-            ColumnType::Float64 => Data::Float64(Vec::new()),
-            ColumnType::Decimal { precision, scale } => {
-                Data::Decimal { precision: *precision, scale: *scale, units: Vec::new() }
-            }
-            ColumnType::Utf8 => bytes(BytesForm::Utf8),
-            ColumnType::Json => bytes(BytesForm::Json),
-            ColumnType::Text => bytes(BytesForm::Text),
-            ColumnType::Time => Data::Time { format: asked.time_format.clone(), instants: Vec::new() },
-            ColumnType::Date => Data::Date(Vec::new()),
+    pub fn new(asked: &ColumnType, format: Option<&Arc<Format>>, width: OffsetWidth) -> Result<Self, Error> {
+        #[cfg(feature = "arrow")]
+        let inner = |values| Self::new(values, format, OffsetWidth::Small);
+        Ok(Self::of(match asked {
             #[cfg(feature = "arrow")]
-            ColumnType::List(_) | ColumnType::Struct(_) => Data::Nested {
-                schema: Box::new(NestedSchema::of_values(&asked.values, asked.time_format.clone())?),
-                text: Vec::new(),
-                ranges: Vec::new(),
-            },
-            other => return Err(Error::Usage(format!("no columns of the type `{other}` can be made"))),
-        };
-        Ok(Self { len: 0, validity: Bits::default(), data })
+            ColumnType::List(items) => Data::Nested(Nested::List(Lists::new(inner(items)?))),
+            #[cfg(feature = "arrow")]
+            ColumnType::Struct(fields) => {
+                let members = fields.iter().map(|field| Ok((field.name.as_str(), inner(&field.values)?)));
+                Data::Nested(Nested::Struct(Members::new(members)?))
+            }
+            _ => Data::Leaf(Leaf::new(asked, format, width)?),
+        }))
     }
 
-    /// The number of items.
-    pub fn len(&self) -> usize {
-        self.len
+    /// Makes a builder of the values of a program's column.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new).
+    pub fn of_column(asked: &Column, width: OffsetWidth) -> Result<Self, Error> {
+        Self::new(&asked.values, asked.time_format.as_ref(), width)
+    }
+
+    /// Makes a builder of data without values.
+    pub fn of(data: Data) -> Self {
+        Self {
+            len: 0,
+            validity: Validity::default(),
+            data,
+            #[cfg(feature = "arrow")]
+            lost: super::tally::ColumnTally::default(),
+            #[cfg(feature = "arrow")]
+            within: Vec::new(),
+        }
     }
 
     /// Adds at most [`BLOCK`] values, which are ranges of a text; an empty range for a null. The number of
@@ -183,7 +275,7 @@ impl Builder {
     pub fn push_block(&mut self, text: &[u8], values: &[Range<PartOffset>]) {
         debug_assert!(self.len.is_multiple_of(BLOCK) && values.len() <= BLOCK, "blocks of one word");
         let valid = match &mut self.data {
-            Data::Int64(integers) => {
+            Data::Leaf(Leaf { values: Values::Int64(integers), .. }) => {
                 let mut valid = 0;
                 integers.extend(values.iter().enumerate().map(|(at, value)| {
                     let value = scalar::int64(text, value);
@@ -192,95 +284,68 @@ impl Builder {
                 }));
                 Some(valid)
             }
-            Data::Bytes { form, offsets, bytes } => plain(*form, text, values, offsets, bytes),
+            Data::Leaf(Leaf { values: Values::Utf8(offsets, bytes), form, .. }) => {
+                plain(*form, text, values, offsets, bytes)
+            }
             _ => None,
         };
         match valid {
             Some(valid) => {
+                self.validity.0.resize(self.len / 32, u32::MAX);
                 self.validity.0.push(valid);
                 self.len += values.len();
             }
-            None => {
-                let text = |value: &Range<PartOffset>| &text[value.start as usize..value.end as usize];
-                values.iter().for_each(|value| self.push(Some(text(value))));
-            }
+            None => self.push_all(text, values.iter().map(|value| value.start as usize..value.end as usize)),
         }
     }
 
-    /// Adds a value; `None` for a null.
+    /// Adds a value; `None` or an empty value for a null.
     pub fn push(&mut self, value: Option<&[u8]>) {
-        let value = value.filter(|value| !value.is_empty());
-        let end = value.map_or(0, <[u8]>::len) as PartOffset;
-        let byte = |at: PartOffset| value.unwrap_or_default()[at as usize];
-        let valid = match &mut self.data {
-            Data::Boolean(truth) => {
-                let value = value.and_then(|_| column::boolean(0, end, byte));
-                truth.push(self.len, value == Some(true));
-                value.is_some()
-            }
-            Data::Int64(integers) => {
-                let value = value.and_then(|_| column::int64(0, end, byte));
-                integers.push(value.unwrap_or(0));
-                value.is_some()
-            }
-            Data::Float64(floats) => {
-                let value = value.and_then(|value| number::float64(value).ok());
-                floats.push(value.unwrap_or(0.0));
-                value.is_some()
-            }
-            Data::Decimal { precision, scale, units } => {
-                let value = value.and_then(|value| number::decimal(value, *precision, *scale as i8).ok());
-                units.push(value.unwrap_or(0));
-                value.is_some()
-            }
-            Data::Time { format, instants } => {
-                let value = value.and_then(|value| scalar::time(value, format.as_deref())?.nanoseconds());
-                instants.push(value.unwrap_or(0));
-                value.is_some()
-            }
-            Data::Date(days) => {
-                let value = value.and_then(scalar::date);
-                days.push(value.unwrap_or(0));
-                value.is_some()
-            }
-            Data::Bytes { form, offsets, bytes } => {
-                let valid = value.is_some_and(|value| form.append(value, bytes));
-                offsets.push(bytes.len() as i64);
-                valid
-            }
-            #[cfg(feature = "arrow")]
-            Data::Nested { text, ranges, .. } => {
-                let start = text.len();
-                // Strings within a value are not known apart: all of it has to be UTF-8.
-                if let Some(value) = value.filter(|value| simdutf8::basic::from_utf8(value).is_ok()) {
-                    text.extend_from_slice(value);
-                }
-                ranges.push(start..text.len());
-                self.len += 1;
-                return;
-            }
-        };
-        self.validity.push(self.len, valid);
-        self.len += 1;
+        let value = value.unwrap_or_default();
+        self.push_all(value, std::iter::once(0..value.len()));
     }
 
-    /// Ends the items. Also returns the values within items that were refused, in the order of the items.
+    /// Adds values, which are ranges of a text; an empty range for a null.
+    #[inline]
+    fn push_all(&mut self, text: &[u8], values: impl Iterator<Item = Range<usize>>) {
+        match &mut self.data {
+            Data::Leaf(leaf) => {
+                for value in values {
+                    if value.is_empty() || leaf.push(self.len, &text[value]).is_err() {
+                        leaf.nulls(self.len + 1);
+                        self.validity.nulls(self.len, self.len + 1);
+                    }
+                    self.len += 1;
+                }
+            }
+            #[cfg(feature = "arrow")]
+            Data::Nested(_) => crate::nested::read::push(self, text, values, true),
+        }
+    }
+
+    /// Adds nulls until there are `len` values.
+    #[cfg(feature = "arrow")]
+    pub fn nulls(&mut self, len: usize) {
+        self.validity.nulls(self.len, len);
+        self.len = len;
+        match &mut self.data {
+            Data::Leaf(leaf) => leaf.nulls(len),
+            Data::Nested(nested) => nested.nulls(len),
+        }
+    }
+
+    /// Ends the values of a type. Also returns the values within items that were refused, in the order of the
+    /// items.
     ///
     /// # Errors
     /// [`Error::Usage`] where the offsets do not fit their width.
-    pub fn finish(self, width: OffsetWidth) -> Result<(Items, Vec<Within>), Error> {
-        let values = match self.data {
-            Data::Boolean(truth) => Values::Boolean(truth.0),
-            Data::Int64(integers) => Values::Int64(integers),
-            Data::Float64(floats) => Values::Float64(floats),
-            Data::Decimal { precision, scale, units } => Values::Decimal { precision, scale, units },
-            Data::Time { instants, .. } => Values::Time(instants),
-            Data::Date(days) => Values::Date(days),
-            Data::Bytes { offsets, bytes, .. } => Values::Utf8(Offsets::new(offsets, width)?, bytes),
+    #[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "only nested arrays have types"))]
+    pub fn finish(self, values: &ColumnType) -> Result<(Items, Vec<Within>), Error> {
+        match self.data {
+            Data::Leaf(leaf) => Ok((leaf.finish(self.len, self.validity)?, Vec::new())),
             #[cfg(feature = "arrow")]
-            Data::Nested { schema, text, ranges } => return nested(&schema, &text, &ranges),
-        };
-        Ok((Items { len: self.len, validity: self.validity.0, values }, Vec::new()))
+            Data::Nested(_) => self.finish_nested(values),
+        }
     }
 }
 
@@ -296,15 +361,16 @@ fn plain(
     form: BytesForm,
     text: &[u8],
     values: &[Range<PartOffset>],
-    offsets: &mut Vec<i64>,
+    offsets: &mut Offsets,
     bytes: &mut Vec<u8>,
 ) -> Option<u32> {
-    let (begin, first) = (bytes.len(), offsets.len());
+    let begin = bytes.len();
+    let mut ends = [0; BLOCK];
     let most = values.iter().map(|value| value.len() + SHORT).sum::<usize>();
     // Zeros, over which the values are written.
     bytes.resize(begin + most, 0);
     let (mut end, mut valid, mut alone) = (begin, 0, false);
-    for (at, value) in values.iter().enumerate() {
+    for (at, (value, place)) in values.iter().zip(&mut ends).enumerate() {
         let (mut from, mut to) = (value.start as usize, value.end as usize);
         if from < to {
             let is_string = text[from] == b'"' && text[to - 1] == b'"' && to - from >= 2;
@@ -322,17 +388,18 @@ fn plain(
             }
             end += len;
         }
-        offsets.push(end as i64);
+        *place = end;
     }
     bytes.truncate(end);
     let copied = &bytes[begin..];
     // A quote within a string is a fault. Texts of objects, which have quotes too, are looked at alone.
     let has_escapes = form != BytesForm::Json && memchr::memchr2(b'\\', b'"', copied).is_some();
-    if alone || has_escapes || !are_utf8(copied, offsets[first - 1..].iter().map(|at| *at as usize - begin)) {
+    let ends = &ends[..values.len()];
+    if alone || has_escapes || !are_utf8(copied, ends.iter().map(|end| end - begin)) {
         bytes.truncate(begin);
-        offsets.truncate(first);
         return None;
     }
+    offsets.extend(ends);
     Some(valid)
 }
 
@@ -341,21 +408,6 @@ fn are_utf8(bytes: &[u8], mut offsets: impl Iterator<Item = usize>) -> bool {
     bytes.is_ascii()
         || simdutf8::basic::from_utf8(bytes)
             .is_ok_and(|text| offsets.all(|offset| text.is_char_boundary(offset)))
-}
-
-/// Decodes lists or structs, which are ranges of a text.
-#[cfg(feature = "arrow")]
-fn nested(
-    schema: &NestedSchema,
-    text: &[u8],
-    ranges: &[Range<usize>],
-) -> Result<(Items, Vec<Within>), Error> {
-    OffsetWidth::Small.check(text.len() as u64)?;
-    let (array, mut within) = schema.decode_values(text, ranges)?;
-    let mut validity = Bits::default();
-    (0..array.len()).for_each(|at| validity.push(at, array.is_valid(at)));
-    within.retain(|refused| array.is_valid(refused.item));
-    Ok((Items { len: array.len(), validity: validity.0, values: Values::Nested(array) }, within))
 }
 
 #[cfg(test)]
@@ -408,12 +460,13 @@ mod tests {
     fn both_ways(values: &ColumnType, text: &[u8], ranges: &[Range<PartOffset>]) -> [Items; 2] {
         let program = Program::new(&[Query::compile("$").unwrap()]).unwrap();
         let program = program.with_types(std::slice::from_ref(values)).unwrap();
-        let mut ways = [(); 2].map(|()| Builder::new(&program.columns()[0]).unwrap());
+        let mut ways =
+            [(); 2].map(|()| Builder::of_column(&program.columns()[0], OffsetWidth::Small).unwrap());
         for range in ranges {
             ways[0].push(Some(&text[range.start as usize..range.end as usize]));
         }
         ranges.chunks(BLOCK).for_each(|block| ways[1].push_block(text, block));
-        ways.map(|items| items.finish(OffsetWidth::Small).unwrap().0)
+        ways.map(|items| items.finish(values).unwrap().0)
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Integers, strings and instants as values of columns that the host makes.
+//! Integers, instants and dates as values of columns that the host makes.
 
 use std::ops::Range;
 
+use memchr::memchr2;
 use warpath_core::decimal::short_integer;
-use warpath_core::json::{JsonString, Malformed, inside, say};
-use warpath_core::number::is_number;
-use warpath_core::time::{self, Format, Instant};
-use warpath_shared::column::{self, Kind};
+use warpath_core::json::{Malformed, decode, inside};
+use warpath_core::number::{Reason, is_number};
+use warpath_core::time::{self, Format, Unit};
+use warpath_shared::column;
 use warpath_shared::units::PartOffset;
 
 /// Returns a value of a text as an integer. An empty range is no integer.
@@ -40,33 +41,32 @@ pub(crate) fn digits(text: &[u8]) -> (Option<i64>, usize) {
     ((is_usual && is_end).then_some(value), at)
 }
 
-/// Appends a string as its text, and any other value but `null` as its JSON text. Returns false if the value
-/// is refused.
-pub(super) fn text(value: &[u8], out: &mut Vec<u8>) -> bool {
-    let kind = if value.first() == Some(&b'"') { Kind::Utf8 } else { Kind::Json };
-    say(kind, value, out)
-}
-
-/// Returns the instant of a string or a number. Without a format, a string is of RFC 3339, and the unit of a
-/// number follows from its size. A format of texts takes no numbers.
-pub(super) fn time(value: &[u8], format: Option<&Format>) -> Option<Instant> {
-    if value.first() != Some(&b'"') {
-        let number = std::str::from_utf8(value).ok().filter(|_| is_number(value))?;
-        return match format {
-            None => time::of_number(number),
-            Some(format) => format.of_number(number),
-        };
-    }
-    with_string(value, |text| instant(text, format))
-}
-
-/// Returns the instant of a text: of RFC 3339 without a format.
-#[inline]
-pub(crate) fn instant(text: &str, format: Option<&Format>) -> Option<Instant> {
-    match format {
-        None => time::quick(text).or_else(|| time::read(text)),
-        Some(format) => format.read(text),
-    }
+/// Returns the instant of a string or a number, in a unit since 1970. What is finer than the unit is cut off.
+/// Without a format, a string is of RFC 3339, and the unit of a number follows from its size. A format of
+/// texts takes no numbers.
+///
+/// # Errors
+/// The [`Reason`] for which a value is no such instant.
+pub(super) fn time(value: &[u8], format: Option<&Format>, unit: Unit) -> Result<i64, Reason> {
+    let instant = if value.first() == Some(&b'"') {
+        // No escape is in a text in the usual form.
+        let usual = || time::quick(std::str::from_utf8(inside(value)?).ok()?);
+        let read = |text: &str| format.map_or_else(|| time::read(text), |format| format.read(text));
+        let usual = if format.is_none() { usual() } else { None };
+        usual.or_else(|| with_string(value, read)).ok_or(Reason::Mismatch)
+    } else {
+        let takes_numbers = format.is_none_or(|format| format.unit().is_some());
+        let number = std::str::from_utf8(value).ok().filter(|_| takes_numbers && is_number(value));
+        let number = number.ok_or(Reason::Mismatch)?;
+        let instant = format.map_or_else(|| time::of_number(number), |format| format.of_number(number));
+        // A number beyond all instants is of the type, too.
+        instant.ok_or(Reason::Overflow)
+    }?;
+    let units = match unit {
+        Unit::Nanosecond => instant.nanoseconds(),
+        _ => i64::try_from(instant.0.div_euclid(10_i128.pow(unit.power()))).ok(),
+    };
+    units.ok_or(Reason::Overflow)
 }
 
 /// Returns a string as a date, in days since 1970-01-01.
@@ -76,16 +76,10 @@ pub(super) fn date(value: &[u8]) -> Option<i32> {
 
 /// Calls a function with the text of a value that is a string. A quote within the string refuses it.
 fn with_string<T>(value: &[u8], read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    let inside = inside(value)?;
+    let (mut text, mut decoded) = (inside(value)?, Vec::new());
     // The decoder refuses quotes.
-    let has_escapes = inside.iter().any(|byte| matches!(byte, b'\\' | b'"'));
-    with_text(JsonString { inside, has_escapes }, read)?
-}
-
-/// Calls a function with the text of a string, whose escapes are resolved. `None` if the string has no text.
-#[inline]
-pub(crate) fn with_text<T>(string: JsonString<'_>, read: impl FnOnce(&str) -> T) -> Option<T> {
-    let mut decoded = Vec::new();
-    let text = string.text(Malformed::Refuse, &mut decoded)?;
-    std::str::from_utf8(text).ok().map(read)
+    if memchr2(b'\\', b'"', text).is_some() {
+        text = decode(text, Malformed::Refuse, &mut decoded).then_some(&decoded)?;
+    }
+    read(std::str::from_utf8(text).ok()?)
 }

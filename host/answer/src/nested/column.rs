@@ -1,100 +1,40 @@
-//! Columns under construction.
-//!
-//! A member that a record lacks costs nothing when the record is read. The column of the member stays
-//! shorter, and is padded with nulls before its next value, or at the end:
-//!
-//! ```text
-//! records        {"a":1,"b":2}  {"a":3}  {"a":4}  {"a":5,"b":6}
-//! length of b    1              1        1        4, after two nulls
-//! ```
+//! Columns under construction that have further columns: lists, maps and structs.
 
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowTimestampType, Date32Type, Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-};
-use arrow_array::{
-    ArrayRef, BooleanArray, GenericListArray, MapArray, NullArray, PrimitiveArray, StringArray, StructArray,
-};
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields, TimeUnit};
+use arrow_array::{Array, ArrayRef, GenericListArray, MapArray, NullArray, StructArray, make_array};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldhash::HashMap;
-use warpath_core::number::{self, Reason};
-use warpath_core::time::{Format, Instant};
+use warpath_core::error::Error;
+use warpath_core::json;
+use warpath_core::number::Reason;
+use warpath_lang::column_type::ColumnType;
 
-use crate::columns::scalar;
-use crate::columns::tally::{ColumnTally, Tally};
+use super::types::data_type;
+use crate::columns::arrays::{ascending, nulls};
+use crate::columns::build::{Builder, Data, Leaf, Validity};
+use crate::columns::tally::{Tally, Within};
+use crate::columns::{Items, OffsetWidth, Values};
 
-/// A column: values of one type, or nulls.
-pub struct Column {
-    pub len: usize,
-    valid: NullBufferBuilder,
-    lost: ColumnTally<u64>,
-    pub data: Data,
-}
-
-/// The values of a column. A null has a value of zero, or an empty one.
-pub enum Data {
+/// A column that has further columns, or no values at all.
+pub enum Nested {
     Null,
-    Boolean(BooleanBufferBuilder),
-    Int64(Vec<i64>),
-    Float64(Vec<f64>),
-    Decimal(Decimals),
-    Utf8(Texts),
-    Json(Texts),
-    /// Strings as text, and other values as JSON text.
-    Text(Texts),
-    Time(Times),
-    /// Days since 1970-01-01.
-    Date(Vec<i32>),
     List(Lists),
-    Map(Box<Maps>),
+    /// The names of the entries, and their values.
+    Map(Leaf, Lists),
     Struct(Members),
-}
-
-/// Decimal numbers, as integers of units of the last digit.
-pub struct Decimals {
-    pub values: Vec<i128>,
-    pub precision: u8,
-    pub scale: i8,
-}
-
-/// Instants, in units since 1970-01-01T00:00:00Z.
-pub struct Times {
-    pub values: Vec<i64>,
-    pub unit: TimeUnit,
-    pub zone: Option<Arc<str>>,
-    /// The format of texts or numbers. `None` for RFC 3339.
-    pub format: Option<Arc<Format>>,
-}
-
-/// Strings one after the other, and their ends.
-#[derive(Default)]
-pub struct Texts {
-    pub bytes: Vec<u8>,
-    ends: Vec<i32>,
 }
 
 /// Lists of the elements of one column.
 pub struct Lists {
-    field: FieldRef,
-    ends: Vec<i32>,
-    pub elements: Box<Column>,
-}
-
-/// Maps of names to the values of one column.
-pub struct Maps {
-    field: FieldRef,
-    entries: Fields,
-    ends: Vec<i32>,
-    pub names: Texts,
-    pub values: Column,
+    /// The start of each list, followed by the end of the last.
+    offsets: Vec<i32>,
+    pub elements: Box<Builder>,
 }
 
 /// The members of objects, with a column each.
 pub struct Members {
-    fields: Fields,
     pub members: Vec<Member>,
     by_name: HashMap<Box<[u8]>, usize>,
 }
@@ -103,20 +43,29 @@ pub struct Members {
 pub struct Member {
     /// The bytes that begin the member where nothing is unusual: its name with quotes and escapes, and a
     /// colon.
-    pub head: Box<[u8]>,
-    pub column: Column,
+    head: Box<[u8]>,
+    pub column: Builder,
 }
 
-impl Column {
-    pub fn new(data: Data) -> Self {
-        Self { len: 0, valid: NullBufferBuilder::new(0), lost: ColumnTally::default(), data }
-    }
+/// The error of arrays that could not be made.
+pub fn failed(error: ArrowError) -> Error {
+    Error::Internal(format!("nested columns could not be made: {error}"))
+}
 
+impl Nested {
+    /// Adds nulls until there are `len` values.
+    pub fn nulls(&mut self, len: usize) {
+        if let Self::List(lists) | Self::Map(_, lists) = self {
+            lists.offsets.resize(len + 1, lists.elements.len as i32);
+        }
+    }
+}
+
+impl Builder {
     /// Marks the value that was just added to the data.
     #[inline]
     pub fn pushed(&mut self) {
         self.len += 1;
-        self.valid.append_non_null();
     }
 
     /// Adds a null for a value that is there: for `null`, or for a value that is refused.
@@ -147,233 +96,129 @@ impl Column {
         }
     }
 
-    fn nulls(&mut self, len: usize) {
-        self.valid.append_n_nulls(len - self.len);
-        self.len = len;
-        match &mut self.data {
-            Data::Null | Data::Struct(_) => {}
-            Data::Boolean(bits) => bits.advance(len - bits.len()),
-            Data::Int64(values) => values.resize(len, 0),
-            Data::Float64(values) => values.resize(len, 0.0),
-            Data::Decimal(Decimals { values, .. }) => values.resize(len, 0),
-            Data::Utf8(texts) | Data::Json(texts) | Data::Text(texts) => {
-                texts.ends.resize(len, texts.bytes.len() as i32);
-            }
-            Data::Time(times) => times.values.resize(len, 0),
-            Data::Date(days) => days.resize(len, 0),
-            Data::List(Lists { ends, elements, .. }) => ends.resize(len, elements.len as i32),
-            Data::Map(maps) => maps.ends.resize(len, maps.values.len as i32),
-        }
+    /// Ends the values of a list or a struct; see [`finish`](Self::finish).
+    pub fn finish_nested(mut self, values: &ColumnType) -> Result<(Items, Vec<Within>), Error> {
+        let (len, mut within) = (self.len, std::mem::take(&mut self.within));
+        let validity = self.validity.clone().finish(len);
+        let array = self.array(&data_type(values)?, len, &|row| row, &mut Tally::default())?;
+        let items = Items { len, validity, values: Values::Nested(array) };
+        within.retain(|refused| items.is_valid(refused.item));
+        Ok((items, within))
     }
 
-    /// The array of the column, of `len` values. `row` converts the number of a value to a row of the batch.
-    pub fn finish(
+    /// The array of the column, of a type and of `len` values. `row` converts the number of a value to a row
+    /// of the batch.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the offsets do not fit 32 bits. [`Error::Internal`] for a type that is not the
+    /// column's.
+    pub fn array(
         mut self,
+        data_type: &DataType,
         len: usize,
         row: &dyn Fn(u64) -> u64,
         losses: &mut Tally<u64>,
-    ) -> Result<ArrayRef, ArrowError> {
+    ) -> Result<ArrayRef, Error> {
         self.pad(len);
-        let Self { valid, mut lost, data, .. } = self;
+        let Self { validity, mut lost, data, .. } = self;
         lost.causes().into_iter().for_each(|values| values.first = values.first.map(row));
-        let at = losses.columns.len();
         losses.columns.push(lost);
-        let nulls = valid.build();
-        Ok(match data {
-            Data::Null => Arc::new(NullArray::new(len)),
-            Data::Boolean(bits) => Arc::new(BooleanArray::new(bits.build(), nulls)),
-            Data::Int64(values) => Arc::new(PrimitiveArray::<Int64Type>::try_new(values.into(), nulls)?),
-            Data::Float64(values) => Arc::new(PrimitiveArray::<Float64Type>::try_new(values.into(), nulls)?),
-            Data::Decimal(Decimals { values, precision, scale }) => {
-                let array = PrimitiveArray::<Decimal128Type>::try_new(values.into(), nulls)?;
-                Arc::new(array.with_precision_and_scale(precision, scale)?)
+        let nested = match data {
+            Data::Leaf(leaf) => return leaf_array(leaf.finish(len, validity)?, data_type).map_err(failed),
+            Data::Nested(nested) => nested,
+        };
+        let nulls = nulls(validity.finish(len), len).map_err(failed)?;
+        let array: Result<ArrayRef, ArrowError> = match (nested, data_type) {
+            (Nested::Null, DataType::Null) => Ok(Arc::new(NullArray::new(len))),
+            (Nested::List(lists), DataType::List(field)) => {
+                let (offsets, elements) = lists.arrays(field.data_type(), row, losses)?;
+                GenericListArray::<i32>::try_new(field.clone(), offsets, elements, nulls)
+                    .map(|array| Arc::new(array) as _)
             }
-            Data::Time(times) => times.array(nulls)?,
-            Data::Date(days) => Arc::new(PrimitiveArray::<Date32Type>::try_new(days.into(), nulls)?),
-            Data::Utf8(texts) | Data::Json(texts) | Data::Text(texts) => {
-                texts.finish(nulls, |text| losses.columns[at].mismatch.add(1, || Some(row(text))))?
+            (Nested::Map(names, lists), DataType::Map(field, _)) => {
+                let (count, entries) = (lists.elements.len, entries_of(field));
+                let names = names.finish(count, Validity::default())?.into_arrow().map_err(failed)?;
+                let (offsets, values) = lists.arrays(entries[1].data_type(), row, losses)?;
+                StructArray::try_new_with_length(entries, vec![names, values], None, count)
+                    .and_then(|entries| MapArray::try_new(field.clone(), offsets, entries, nulls, false))
+                    .map(|array| Arc::new(array) as _)
             }
-            Data::List(Lists { field, ends, elements }) => {
-                let of_element = |element| row(ends.partition_point(|end| *end as u64 <= element) as u64);
-                let (len, elements) = (elements.len, *elements);
-                let elements = elements.finish(len, &of_element, losses)?;
-                Arc::new(GenericListArray::<i32>::try_new(field, offsets(ends)?, elements, nulls)?)
+            (Nested::Struct(Members { members, .. }), DataType::Struct(fields)) => {
+                let columns = members.into_iter().map(|member| member.column).zip(fields);
+                let arrays = columns.map(|(column, field)| column.array(field.data_type(), len, row, losses));
+                StructArray::try_new_with_length(
+                    fields.clone(),
+                    arrays.collect::<Result<_, _>>()?,
+                    nulls,
+                    len,
+                )
+                .map(|array| Arc::new(array) as _)
             }
-            Data::Map(maps) => {
-                let Maps { field, entries, ends, names, values } = *maps;
-                let of_entry = |entry| row(ends.partition_point(|end| *end as u64 <= entry) as u64);
-                let len = values.len;
-                let names = names.finish_names()?;
-                let values = values.finish(len, &of_entry, losses)?;
-                let entries = StructArray::try_new_with_length(entries, vec![names, values], None, len)?;
-                Arc::new(MapArray::try_new(field, offsets(ends)?, entries, nulls, false)?)
-            }
-            Data::Struct(members) => {
-                let (fields, arrays) = members.finish(len, row, losses)?;
-                Arc::new(StructArray::try_new_with_length(fields, arrays, nulls, len)?)
-            }
-        })
-    }
-
-    /// The arrays of the members of all records. The counts of the records themselves come first.
-    pub fn finish_members(self, losses: &mut Tally<u64>) -> Result<Vec<ArrayRef>, ArrowError> {
-        losses.columns.push(self.lost);
-        match self.data {
-            Data::Struct(members) => Ok(members.finish(self.len, &|row| row, losses)?.1),
-            _ => Ok(Vec::new()),
-        }
+            _ => Err(ArrowError::SchemaError(format!("a column that is not of the type {data_type}"))),
+        };
+        array.map_err(failed)
     }
 
     /// The least number of bytes that a value takes, a null included.
     pub fn row_bytes(&self) -> usize {
         match &self.data {
-            Data::Null => 0,
-            Data::Boolean(_) => 1,
-            Data::Int64(_) | Data::Float64(_) | Data::Time(_) => 8,
-            Data::Decimal(_) => 16,
-            Data::Utf8(_) | Data::Json(_) | Data::Text(_) | Data::List(_) | Data::Map(_) | Data::Date(_) => 4,
-            Data::Struct(members) => members.members.iter().map(|member| member.column.row_bytes()).sum(),
-        }
-    }
-}
-
-/// Offsets from the ends of lists.
-fn offsets(ends: Vec<i32>) -> Result<OffsetBuffer<i32>, ArrowError> {
-    let mut offsets = Vec::with_capacity(ends.len() + 1);
-    offsets.push(0);
-    offsets.extend_from_slice(&ends);
-    if !offsets.is_sorted() {
-        return Err(ArrowError::InvalidArgumentError("offsets that do not ascend".into()));
-    }
-    Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
-}
-
-impl Times {
-    /// Reads a text.
-    #[inline]
-    pub fn read(&self, text: &str) -> Result<i64, Reason> {
-        self.in_units(scalar::instant(text, self.format.as_deref()).ok_or(Reason::Mismatch)?)
-    }
-
-    /// Reads a JSON number, if the format is that of numbers.
-    pub fn read_number(&self, token: &[u8]) -> Result<i64, Reason> {
-        let number = std::str::from_utf8(token).ok().filter(|_| number::is_number(token));
-        let (Some(number), Some(format)) = (number, &self.format) else { return Err(Reason::Mismatch) };
-        // A number beyond all instants is of the type, too.
-        let beyond = if format.unit().is_some() { Reason::Overflow } else { Reason::Mismatch };
-        self.in_units(format.of_number(number).ok_or(beyond)?)
-    }
-
-    /// An instant in units of the column. What is finer than a unit is cut off.
-    fn in_units(&self, instant: Instant) -> Result<i64, Reason> {
-        let unit = match self.unit {
-            TimeUnit::Second => 1_000_000_000,
-            TimeUnit::Millisecond => 1_000_000,
-            TimeUnit::Microsecond => 1000,
-            TimeUnit::Nanosecond => return instant.nanoseconds().ok_or(Reason::Overflow),
-        };
-        i64::try_from(instant.0.div_euclid(unit)).map_err(|_| Reason::Overflow)
-    }
-
-    fn array(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
-        fn of<T: ArrowTimestampType>(
-            values: Vec<i64>,
-            nulls: Option<NullBuffer>,
-            zone: Option<Arc<str>>,
-        ) -> Result<ArrayRef, ArrowError> {
-            Ok(Arc::new(PrimitiveArray::<T>::try_new(values.into(), nulls)?.with_timezone_opt(zone)))
-        }
-        let Self { values, unit, zone, .. } = self;
-        match unit {
-            TimeUnit::Second => of::<TimestampSecondType>(values, nulls, zone),
-            TimeUnit::Millisecond => of::<TimestampMillisecondType>(values, nulls, zone),
-            TimeUnit::Microsecond => of::<TimestampMicrosecondType>(values, nulls, zone),
-            TimeUnit::Nanosecond => of::<TimestampNanosecondType>(values, nulls, zone),
-        }
-    }
-}
-
-impl Texts {
-    /// Ends the string whose bytes were added. A partition is shorter than 2³¹ bytes, and so are all strings
-    /// of a column together.
-    #[inline]
-    pub fn end(&mut self) {
-        self.ends.push(self.bytes.len() as i32);
-    }
-
-    /// The array of the strings. Strings that are not UTF-8 become null, and `lost` gets their numbers.
-    fn finish(self, nulls: Option<NullBuffer>, mut lost: impl FnMut(u64)) -> Result<ArrayRef, ArrowError> {
-        if self.is_utf8() {
-            return self.array(nulls);
-        }
-        let mut repaired = Self::default();
-        let mut valid = NullBufferBuilder::new(self.ends.len());
-        let mut start = 0;
-        for (at, end) in self.ends.iter().enumerate() {
-            let bytes = &self.bytes[start..*end as usize];
-            let was_valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
-            let is_utf8 = simdutf8::basic::from_utf8(bytes).is_ok();
-            if is_utf8 {
-                repaired.bytes.extend_from_slice(bytes);
-            } else {
-                lost(at as u64);
+            Data::Leaf(leaf) => match leaf.values {
+                Values::Boolean(_) => 1,
+                Values::Int64(_) | Values::Float64(_) | Values::Time(_) => 8,
+                Values::Decimal { .. } => 16,
+                _ => 4,
+            },
+            Data::Nested(Nested::Null) => 0,
+            Data::Nested(Nested::List(_) | Nested::Map(..)) => 4,
+            Data::Nested(Nested::Struct(members)) => {
+                members.members.iter().map(|member| member.column.row_bytes()).sum()
             }
-            repaired.end();
-            valid.append(was_valid && is_utf8);
-            start = *end as usize;
         }
-        repaired.array(valid.build())
     }
+}
 
-    /// The array of names of entries, which cannot be null. Bytes that are not UTF-8 become U+FFFD.
-    fn finish_names(self) -> Result<ArrayRef, ArrowError> {
-        if self.is_utf8() {
-            return self.array(None);
-        }
-        let mut repaired = Self::default();
-        let mut start = 0;
-        for end in &self.ends {
-            let name = String::from_utf8_lossy(&self.bytes[start..*end as usize]);
-            repaired.bytes.extend_from_slice(name.as_bytes());
-            repaired.end();
-            start = *end as usize;
-        }
-        repaired.array(None)
+/// The fields of the entries of a map: names and values.
+pub fn entries_of(map: &Field) -> Fields {
+    match map.data_type() {
+        DataType::Struct(fields) if fields.len() == 2 => fields.clone(),
+        _ => Fields::empty(),
     }
+}
 
-    /// True if each string is UTF-8: all bytes together are, and no string begins within a character.
-    fn is_utf8(&self) -> bool {
-        let is_start = |end: &i32| self.bytes.get(*end as usize).is_none_or(|byte| byte & 0xc0 != 0x80);
-        self.bytes.is_ascii()
-            || simdutf8::basic::from_utf8(&self.bytes).is_ok() && self.ends.iter().all(is_start)
+/// The array of values of a type.
+fn leaf_array(items: Items, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    let array = items.into_arrow()?;
+    if array.data_type() == data_type {
+        return Ok(array);
     }
-
-    fn array(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(StringArray::try_new(offsets(self.ends)?, Buffer::from_vec(self.bytes), nulls)?))
-    }
+    // Instants of another unit or zone have the same layout.
+    Ok(make_array(array.to_data().into_builder().data_type(data_type.clone()).build()?))
 }
 
 impl Lists {
-    pub fn new(field: FieldRef, elements: Data) -> Self {
-        Self { field, ends: Vec::new(), elements: Box::new(Column::new(elements)) }
+    pub fn new(elements: Builder) -> Self {
+        Self { offsets: vec![0], elements: Box::new(elements) }
     }
 
     /// Ends the list whose elements were added.
     #[inline]
     pub fn end(&mut self) {
-        self.ends.push(self.elements.len as i32);
-    }
-}
-
-impl Maps {
-    pub fn new(field: FieldRef, entries: Fields, values: Data) -> Self {
-        Self { field, entries, ends: Vec::new(), names: Texts::default(), values: Column::new(values) }
+        self.offsets.push(self.elements.len as i32);
     }
 
-    /// Ends the map whose entries were added.
-    #[inline]
-    pub fn end(&mut self) {
-        self.ends.push(self.values.len as i32);
+    /// The offsets of the lists, and the array of their elements.
+    fn arrays(
+        self,
+        data_type: &DataType,
+        row: &dyn Fn(u64) -> u64,
+        losses: &mut Tally<u64>,
+    ) -> Result<(OffsetBuffer<i32>, ArrayRef), Error> {
+        let Self { offsets, elements } = self;
+        let len = elements.len;
+        OffsetWidth::Small.check(len as u64)?;
+        let list_of = |element| row(offsets[1..].partition_point(|end| *end as u64 <= element) as u64);
+        let elements = elements.array(data_type, len, &list_of, losses)?;
+        Ok((ascending(offsets).map_err(failed)?, elements))
     }
 }
 
@@ -382,12 +227,18 @@ impl Members {
     /// record are often few.
     const AHEAD: usize = 4;
 
-    pub fn new(fields: Fields, members: Vec<Member>) -> Self {
-        let mut by_name = HashMap::default();
-        for (at, field) in fields.iter().enumerate() {
-            by_name.entry(field.name().as_bytes().into()).or_insert(at);
+    /// Makes members of their names and columns.
+    ///
+    /// # Errors
+    /// The first error of a column.
+    pub fn new<'a>(all: impl Iterator<Item = Result<(&'a str, Builder), Error>>) -> Result<Self, Error> {
+        let (mut members, mut by_name) = (Vec::new(), HashMap::default());
+        for member in all {
+            let (name, column) = member?;
+            by_name.entry(name.as_bytes().into()).or_insert(members.len());
+            members.push(Member { head: format!("{}:", json::encode(name)).into_bytes().into(), column });
         }
-        Self { fields, members, by_name }
+        Ok(Self { members, by_name })
     }
 
     /// Predicts the member at the start of a text: one of the next members from `next` on. Returns its
@@ -403,34 +254,4 @@ impl Members {
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         self.by_name.get(name).copied()
     }
-
-    fn finish(
-        self,
-        len: usize,
-        row: &dyn Fn(u64) -> u64,
-        losses: &mut Tally<u64>,
-    ) -> Result<(Fields, Vec<ArrayRef>), ArrowError> {
-        let columns = self.members.into_iter().map(|member| member.column.finish(len, row, losses));
-        Ok((self.fields, columns.collect::<Result<_, _>>()?))
-    }
-}
-
-/// The data of a type without parameters.
-pub fn plain(data_type: &DataType, is_json: bool) -> Option<Data> {
-    Some(match data_type {
-        DataType::Null => Data::Null,
-        DataType::Boolean => Data::Boolean(BooleanBufferBuilder::new(0)),
-        DataType::Int64 => Data::Int64(Vec::new()),
-        DataType::Float64 => Data::Float64(Vec::new()),
-        DataType::Decimal128(precision, scale) => {
-            Data::Decimal(Decimals { values: Vec::new(), precision: *precision, scale: *scale })
-        }
-        DataType::Timestamp(unit, zone) => {
-            Data::Time(Times { values: Vec::new(), unit: *unit, zone: zone.clone(), format: None })
-        }
-        DataType::Date32 => Data::Date(Vec::new()),
-        DataType::Utf8 if is_json => Data::Json(Texts::default()),
-        DataType::Utf8 => Data::Utf8(Texts::default()),
-        _ => return None,
-    })
 }

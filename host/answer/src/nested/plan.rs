@@ -1,14 +1,19 @@
 //! Columns made from Arrow's types.
 
-use arrow_schema::{DataType, Field, Fields};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use warpath_core::error::Error;
-use warpath_core::json;
+use warpath_core::time::Unit;
+use warpath_lang::column_type::ColumnType;
 
-use super::column::{Column, Data, Lists, Maps, Member, Members, plain};
-use super::is_json_text;
+use super::column::{Lists, Members, Nested, entries_of};
+use super::types::column_type;
+use crate::columns::OffsetWidth;
+use crate::columns::build::{Builder, Data, Leaf};
 
-/// The deepest nesting of columns. Readers of Arrow and Parquet take less than 64 levels. Each level takes a
-/// call while a record is decoded, on the stack of a worker.
+/// The deepest nesting of columns in a record. Readers of Arrow and Parquet take less than 64 levels. Each
+/// level takes a call while a record is decoded, on the stack of a worker.
 const MAX_DEPTH: usize = 128;
 
 /// The fields, all of them nullable but the keys of maps.
@@ -33,44 +38,46 @@ fn nullable_field(field: &Field) -> Field {
     field.clone().with_data_type(data_type).with_nullable(true)
 }
 
-/// The columns of fields. `path` is the path of the object that has them, and `depth` its depth.
-pub fn members(fields: &Fields, path: &str, depth: usize) -> Result<Members, Error> {
-    let member = |field: &Field| {
-        let name = json::encode(field.name());
-        let data = data(field, &format!("{path}.{}", field.name()), depth)?;
-        Ok(Member { head: format!("{name}:").into_bytes().into(), column: Column::new(data) })
-    };
-    let columns = fields.iter().map(|field| member(field)).collect::<Result<_, Error>>()?;
-    Ok(Members::new(fields.clone(), columns))
-}
-
-/// The data of a field with a path, at a depth.
-pub fn data(field: &Field, path: &str, depth: usize) -> Result<Data, Error> {
-    if let Some(data) = plain(field.data_type(), is_json_text(field)) {
-        return Ok(data);
-    }
-    if depth == MAX_DEPTH {
+/// The column of a field with a path, at a depth. The records themselves are at depth 0.
+pub fn builder(field: &Field, path: &str, depth: usize) -> Result<Builder, Error> {
+    if depth > MAX_DEPTH && field.data_type().is_nested() {
         return Err(Error::Usage(format!("{path}: columns nest deeper than {MAX_DEPTH} levels")));
     }
-    let depth = depth + 1;
-    match field.data_type() {
-        DataType::Struct(fields) => members(fields, path, depth).map(Data::Struct),
-        DataType::List(element) => {
-            Ok(Data::List(Lists::new(element.clone(), data(element, &format!("{path}[*]"), depth)?)))
+    let leaf = |values: &ColumnType| Leaf::new(values, None, OffsetWidth::Small);
+    let inner = |field: &Field, step: &str| builder(field, &format!("{path}{step}"), depth + 1);
+    Ok(Builder::of(match field.data_type() {
+        DataType::Null => Data::Nested(Nested::Null),
+        DataType::Decimal128(precision, scale) => {
+            // The array has the same bits as its scale, which may be negative.
+            Data::Leaf(leaf(&ColumnType::Decimal { precision: *precision, scale: *scale as u8 })?)
         }
-        DataType::Map(entry, false) => match entry.data_type() {
-            DataType::Struct(fields)
-                if fields.len() == 2
-                    && *fields[0].data_type() == DataType::Utf8
-                    && !fields[0].is_nullable() =>
-            {
-                let values = data(&fields[1], &format!("{path}.*"), depth)?;
-                Ok(Data::Map(Box::new(Maps::new(entry.clone(), fields.clone(), values))))
+        DataType::Timestamp(unit, _) => {
+            let unit = match unit {
+                TimeUnit::Second => Unit::Second,
+                TimeUnit::Millisecond => Unit::Millisecond,
+                TimeUnit::Microsecond => Unit::Microsecond,
+                TimeUnit::Nanosecond => Unit::Nanosecond,
+            };
+            Data::Leaf(Leaf { unit, ..leaf(&ColumnType::Time)? })
+        }
+        DataType::Struct(fields) => {
+            let member = |field: &'_ Arc<Field>| inner(field, &format!(".{}", field.name()));
+            let members = fields.iter().map(|field| Ok((field.name().as_str(), member(field)?)));
+            Data::Nested(Nested::Struct(Members::new(members)?))
+        }
+        DataType::List(element) => Data::Nested(Nested::List(Lists::new(inner(element, "[*]")?))),
+        DataType::Map(entry, false) => match &*entries_of(entry) {
+            [names, values] if *names.data_type() == DataType::Utf8 && !names.is_nullable() => {
+                let values = Lists::new(inner(values, ".*")?);
+                Data::Nested(Nested::Map(leaf(&ColumnType::Utf8)?, values))
             }
-            _ => Err(unknown(field, path)),
+            _ => return Err(unknown(field, path)),
         },
-        _ => Err(unknown(field, path)),
-    }
+        _ => match column_type(field) {
+            Some(values) => Data::Leaf(leaf(&values)?),
+            None => return Err(unknown(field, path)),
+        },
+    }))
 }
 
 fn unknown(field: &Field, path: &str) -> Error {
@@ -81,25 +88,16 @@ fn unknown(field: &Field, path: &str) -> Error {
     ))
 }
 
-/// Appends the paths and the types of all columns of fields, nested ones after the column that has them.
-pub fn paths(fields: &Fields, path: &str, paths: &mut Vec<(String, String)>) {
-    for field in fields {
-        of_column(field, format!("{path}.{}", field.name()), paths);
-    }
-}
-
 /// Appends the path and the type of a column, and those of the columns in it.
 pub fn of_column(field: &Field, path: String, all: &mut Vec<(String, String)>) {
     all.push((path.clone(), type_name(field)));
     match field.data_type() {
-        DataType::Struct(fields) => paths(fields, &path, all),
+        DataType::Struct(fields) => {
+            fields.iter().for_each(|field| of_column(field, format!("{path}.{}", field.name()), all));
+        }
         DataType::List(element) => of_column(element, format!("{path}[*]"), all),
         DataType::Map(entry, _) => {
-            if let DataType::Struct(fields) = entry.data_type()
-                && let Some(values) = fields.get(1)
-            {
-                of_column(values, format!("{path}.*"), all);
-            }
+            entries_of(entry).get(1).iter().for_each(|values| of_column(values, format!("{path}.*"), all));
         }
         _ => {}
     }
@@ -107,20 +105,12 @@ pub fn of_column(field: &Field, path: String, all: &mut Vec<(String, String)>) {
 
 /// The name of a column's type, without the types of the columns in it.
 fn type_name(field: &Field) -> String {
-    let name = match field.data_type() {
-        DataType::Boolean => "bool",
-        DataType::Int64 => "int64",
-        DataType::Float64 => "float64",
-        DataType::Decimal128(precision, scale) => return format!("decimal({precision},{scale})"),
-        DataType::Utf8 if is_json_text(field) => "json",
-        DataType::Utf8 => "string",
-        DataType::Timestamp(..) => "time",
-        DataType::Date32 => "date",
-        DataType::Struct(_) => "struct",
-        DataType::List(_) => "list",
-        DataType::Map(..) => "map",
-        DataType::Null => "null",
-        other => return other.to_string(),
-    };
-    name.to_owned()
+    match field.data_type() {
+        DataType::Decimal128(precision, scale) => format!("decimal({precision},{scale})"),
+        DataType::Struct(_) => "struct".to_owned(),
+        DataType::List(_) => "list".to_owned(),
+        DataType::Map(..) => "map".to_owned(),
+        DataType::Null => "null".to_owned(),
+        other => column_type(field).map_or_else(|| other.to_string(), |values| values.to_string()),
+    }
 }

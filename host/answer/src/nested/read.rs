@@ -4,17 +4,44 @@ use std::ops::Range;
 
 use warpath_core::json::{Cursor, JsonString, Malformed, decode};
 use warpath_core::number::{self, Reason};
-use warpath_core::simd::Simd;
-use warpath_core::time;
+use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::check::Fault;
-use warpath_shared::column;
 
-use super::column::{Column, Data, Lists, Maps, Members};
-use crate::columns::scalar;
+use super::column::{Lists, Members, Nested};
+use crate::columns::build::{Builder, BytesForm, Data, Leaf};
 use crate::columns::tally::Within;
+use crate::columns::{Offsets, Values, scalar};
+
+/// Adds records or values, which are ranges of a text, to a column. An empty range is a missing value. If
+/// `notes`, the column gets the values within records that are refused.
+pub fn push(root: &mut Builder, text: &[u8], records: impl Iterator<Item = Range<usize>>, notes: bool) {
+    struct Push<'a, I>(&'a mut Builder, &'a [u8], I, bool);
+
+    impl<I: Iterator<Item = Range<usize>>> Work for Push<'_, I> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let Self(root, text, records, notes) = self;
+            let mut refused = notes.then(|| std::mem::take(&mut root.within));
+            for record in records {
+                let refused = refused.as_mut().map(|refused| (refused, root.len));
+                RecordReader::new(simd, text, record, refused).record(root);
+            }
+            root.within = refused.unwrap_or_default();
+        }
+    }
+
+    Isa::best().run(Push(root, text, records, notes));
+}
+
+#[inline(always)]
+fn is_utf8(text: &[u8]) -> bool {
+    text.is_ascii() || simdutf8::basic::from_utf8(text).is_ok()
+}
 
 /// Reads a record.
-pub struct Reader<'t, S> {
+struct RecordReader<'t, S> {
     simd: S,
     cursor: Cursor<'t>,
     /// The offset of the record.
@@ -24,7 +51,7 @@ pub struct Reader<'t, S> {
 }
 
 /// The error that a record is not JSON.
-pub struct Odd;
+struct Odd;
 
 impl From<Fault> for Odd {
     #[inline]
@@ -33,11 +60,11 @@ impl From<Fault> for Odd {
     }
 }
 
-impl<'t, S: Simd> Reader<'t, S> {
+impl<'t, S: Simd> RecordReader<'t, S> {
     /// A reader of a record, which is a range of a text. `refused` gets the values that a column does not
     /// take, as values within an item of this number.
     #[inline(always)]
-    pub fn new(
+    fn new(
         simd: S,
         text: &'t [u8],
         record: Range<usize>,
@@ -48,7 +75,7 @@ impl<'t, S: Simd> Reader<'t, S> {
 
     /// Adds the record to the column of all records. An empty record is a missing value.
     #[inline(always)]
-    pub fn record(mut self, root: &mut Column) {
+    fn record(mut self, root: &mut Builder) {
         let (row, start) = (root.len, self.cursor.offset());
         if self.cursor.peek().is_none() {
             return root.pad(row + 1);
@@ -66,7 +93,7 @@ impl<'t, S: Simd> Reader<'t, S> {
 
     /// Adds a null for a value at an offset, which the column does not take.
     #[cold]
-    fn refuse(&mut self, column: &mut Column, reason: Reason, start: usize) {
+    fn refuse(&mut self, column: &mut Builder, reason: Reason, start: usize) {
         column.push_null(Some(reason));
         self.note(reason, start);
     }
@@ -78,118 +105,79 @@ impl<'t, S: Simd> Reader<'t, S> {
     }
 
     /// Adds the next value to a column. Adds a null if it is of another type.
-    fn value(&mut self, column: &mut Column) -> Result<(), Odd> {
+    fn value(&mut self, column: &mut Builder) -> Result<(), Odd> {
         let start = self.cursor.offset();
         // No token begins with a zero.
-        match (self.cursor.peek().unwrap_or(0), &mut column.data) {
-            (b'"', Data::Utf8(texts) | Data::Text(texts)) => {
+        let pushed = match (self.cursor.peek().unwrap_or(0), &mut column.data) {
+            (b'"', Data::Leaf(Leaf { values: Values::Utf8(Offsets::Small(offsets), bytes), form, .. }))
+                if *form != BytesForm::Json =>
+            {
                 let JsonString { inside, has_escapes } = self.cursor.string_by(self.simd)?;
-                if !has_escapes {
-                    texts.bytes.extend_from_slice(inside);
-                } else if !decode(inside, Malformed::Refuse, &mut texts.bytes) {
-                    self.refuse(column, Reason::Mismatch, start);
-                    return Ok(());
+                let is_plain = !has_escapes && is_utf8(inside);
+                if is_plain {
+                    bytes.extend_from_slice(inside);
                 }
-                texts.end();
-                column.pushed();
-                Ok(())
+                if is_plain || decode(inside, Malformed::Refuse, bytes) {
+                    offsets.push(bytes.len() as i32);
+                    Ok(())
+                } else {
+                    Err(Reason::Mismatch)
+                }
             }
-            (b'{', Data::Struct(members)) => {
+            (b'-' | b'0'..=b'9', Data::Leaf(Leaf { values: Values::Int64(values), .. })) => {
+                let (integer, len) = scalar::digits(self.cursor.rest());
+                let integer = match integer {
+                    Some(integer) => {
+                        self.cursor.advance(len);
+                        Ok(integer)
+                    }
+                    None => number::int64(self.cursor.scalar()),
+                };
+                integer.map(|integer| values.push(integer))
+            }
+            (b'{', Data::Nested(Nested::Struct(members))) => {
                 let read = self.members(members, column.len);
                 column.pushed();
-                read
+                return read;
             }
-            (b'[', Data::List(lists)) => {
+            (b'[', Data::Nested(Nested::List(lists))) => {
                 let read = self.elements(lists);
                 lists.end();
                 column.pushed();
-                read
+                return read;
             }
-            (b'{', Data::Map(maps)) => {
-                let read = self.entries(maps);
-                maps.end();
+            (b'{', Data::Nested(Nested::Map(names, lists))) => {
+                let read = self.entries(names, lists);
+                lists.end();
                 column.pushed();
-                read
+                return read;
             }
-            (b'-' | b'0'..=b'9', Data::Int64(values)) => {
-                let (integer, len) = scalar::digits(self.cursor.rest());
-                if let Some(integer) = integer {
-                    self.cursor.advance(len);
-                    values.push(integer);
-                    column.pushed();
+            (b'n', _) => match self.cursor.scalar() {
+                b"null" => {
+                    column.push_null(None);
                     return Ok(());
                 }
-                self.number(column)
-            }
-            (b'-' | b'0'..=b'9', Data::Float64(_) | Data::Decimal(_) | Data::Time(_)) => self.number(column),
-            (b'"', Data::Time(_) | Data::Date(_)) => self.instant(column),
-            (b't' | b'f', Data::Boolean(bits)) => {
-                let token = self.cursor.scalar();
-                match column::boolean(0, token.len() as u32, |at| token[at as usize]) {
-                    Some(truth) => {
-                        bits.append(truth);
-                        column.pushed();
-                    }
-                    None => self.refuse(column, Reason::Mismatch, start),
-                }
-                Ok(())
-            }
-            (b'n', _) => {
-                if self.cursor.scalar() == b"null" {
-                    column.push_null(None);
-                } else {
-                    self.refuse(column, Reason::Mismatch, start);
-                }
-                Ok(())
-            }
-            (_, Data::Json(texts) | Data::Text(texts)) => {
-                self.cursor.skip_value(self.simd)?;
-                texts.bytes.extend_from_slice(self.cursor.since(start));
-                texts.end();
-                column.pushed();
-                Ok(())
-            }
-            _ => {
-                self.cursor.skip_value(self.simd)?;
-                self.refuse(column, Reason::Mismatch, start);
-                Ok(())
-            }
-        }
-    }
-
-    /// Adds the next string to a column of instants or dates.
-    fn instant(&mut self, column: &mut Column) -> Result<(), Odd> {
-        let start = self.cursor.offset();
-        let string = self.cursor.string_by(self.simd)?;
-        let added = scalar::with_text(string, |text| match &mut column.data {
-            Data::Time(times) => times.read(text).map(|value| times.values.push(value)),
-            Data::Date(days) => time::date(text).map(|day| days.push(day)).ok_or(Reason::Mismatch),
-            _ => Err(Reason::Mismatch),
-        });
-        match added.unwrap_or(Err(Reason::Mismatch)) {
-            Ok(()) => column.pushed(),
-            Err(reason) => self.refuse(column, reason, start),
-        }
-        Ok(())
-    }
-
-    /// Adds the next number to a column of numbers, or of instants.
-    fn number(&mut self, column: &mut Column) -> Result<(), Odd> {
-        let start = self.cursor.offset();
-        let token = self.cursor.scalar();
-        let added = match &mut column.data {
-            Data::Int64(values) => number::int64(token).map(|value| values.push(value)),
-            Data::Float64(values) => number::float64(token).map(|value| values.push(value)),
-            Data::Decimal(decimals) => number::decimal(token, decimals.precision, decimals.scale)
-                .map(|value| decimals.values.push(value)),
-            Data::Time(times) => times.read_number(token).map(|value| times.values.push(value)),
-            _ => Err(Reason::Mismatch),
+                _ => Err(Reason::Mismatch),
+            },
+            _ => self.other(column)?,
         };
-        match added {
+        match pushed {
             Ok(()) => column.pushed(),
             Err(reason) => self.refuse(column, reason, start),
         }
         Ok(())
+    }
+
+    /// Reads the next value as one of another type than the usual ones, without an entry for a null.
+    // Not inlined, because most values are read without it.
+    #[inline(never)]
+    fn other(&mut self, column: &mut Builder) -> Result<Result<(), Reason>, Odd> {
+        let start = self.cursor.offset();
+        self.cursor.skip_value(self.simd)?;
+        Ok(match &mut column.data {
+            Data::Leaf(leaf) => leaf.push(column.len, self.cursor.since(start)),
+            Data::Nested(_) => Err(Reason::Mismatch),
+        })
     }
 
     /// Adds the members of the next object to their columns, which have `row` values or fewer.
@@ -245,16 +233,26 @@ impl<'t, S: Simd> Reader<'t, S> {
     }
 
     /// Adds the members of the next object as entries.
-    fn entries(&mut self, maps: &mut Maps) -> Result<(), Odd> {
+    fn entries(&mut self, names: &mut Leaf, lists: &mut Lists) -> Result<(), Odd> {
         self.cursor.advance(1);
         self.cursor.space();
         if self.cursor.take(b'}') {
             return Ok(());
         }
+        let values = &mut lists.elements;
+        let Values::Utf8(offsets, bytes) = &mut names.values else { return Err(Odd) };
         loop {
-            let Maps { names, values, .. } = maps;
-            self.name(|name| names.bytes.extend_from_slice(name))?;
-            names.end();
+            let begin = bytes.len();
+            let named = self.name(|name| match is_utf8(name) {
+                true => bytes.extend_from_slice(name),
+                // Names cannot be null.
+                false => bytes.extend_from_slice(String::from_utf8_lossy(name).as_bytes()),
+            });
+            if named.is_err() {
+                bytes.truncate(begin);
+                return named;
+            }
+            offsets.push(bytes.len());
             self.cursor.space();
             let len = values.len;
             let read = self.value(values);

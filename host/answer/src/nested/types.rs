@@ -4,17 +4,46 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use warpath_core::error::Error;
-use warpath_core::json;
-use warpath_core::time::Format;
 use warpath_lang::column_type::{ColumnType, StructField};
-use warpath_lang::jsonpath::ast::{Segment, SegmentKind, SelectorKind};
-use warpath_lang::program::Query;
 
-use super::column::{Column, Data, Lists, Member, Members, Texts, plain};
-use super::{NestedSchema, Rows, is_json_text, json_text};
+use crate::columns::arrays::UTC;
 
-/// The time zone of instants.
-const UTC: &str = "UTC";
+/// The name of Arrow's canonical extension type for JSON text.
+pub const JSON_EXTENSION: &str = "arrow.json";
+/// The key of a field's metadata under which Arrow keeps the name of an extension type.
+const EXTENSION_KEY: &str = "ARROW:extension:name";
+
+/// Marks a field of strings as JSON text.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_schema::{DataType, Field, Schema};
+/// use warpath::Engine;
+/// use warpath::columns::{NestedSchema, json_text};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// // Without the mark, the column would take strings alone.
+/// let fields = vec![json_text(Field::new("any", DataType::Utf8, true))];
+/// let schema = NestedSchema::new(Arc::new(Schema::new(fields)))?;
+/// let text = "{\"any\":[1]}\n{\"any\":\"s\"}\n";
+/// let batch = Engine::builder().build()?.bytes(text).nested(Arc::new(schema)).next().unwrap()?;
+/// assert_eq!((batch.rows["any"].null_count(), batch.losses.lost()), (0, 0));
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub fn json_text(field: Field) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(EXTENSION_KEY.to_owned(), JSON_EXTENSION.to_owned());
+    field.with_metadata(metadata)
+}
+
+/// Returns true if a field has [`json_text`]'s mark.
+#[must_use]
+pub fn is_json_text(field: &Field) -> bool {
+    field.metadata().get(EXTENSION_KEY).is_some_and(|name| name == JSON_EXTENSION)
+}
 
 /// The Arrow type of a column type. Offsets have 32 bits.
 pub fn data_type(values: &ColumnType) -> Result<DataType, Error> {
@@ -33,111 +62,13 @@ pub fn data_type(values: &ColumnType) -> Result<DataType, Error> {
 }
 
 /// The nullable field of a column type.
-pub(super) fn field(name: &str, values: &ColumnType) -> Result<Field, Error> {
+fn field(name: &str, values: &ColumnType) -> Result<Field, Error> {
     let field = Field::new(name, data_type(values)?, true);
     Ok(if *values == ColumnType::Json { json_text(field) } else { field })
 }
 
 fn fields(fields: &[StructField]) -> Result<Fields, Error> {
     fields.iter().map(|StructField { name, values }| field(name, values)).collect()
-}
-
-/// The data of a column type. Instants are of a format, if there is one.
-pub(super) fn data(values: &ColumnType, format: Option<&Arc<Format>>) -> Result<Data, Error> {
-    match values {
-        ColumnType::Text => Ok(Data::Text(Texts::default())),
-        ColumnType::List(items) => {
-            Ok(Data::List(Lists::new(field("item", items)?.into(), data(items, format)?)))
-        }
-        ColumnType::Struct(members) => {
-            let member = |StructField { name, values }: &StructField| {
-                let head = format!("{}:", json::encode(name)).into_bytes().into();
-                Ok(Member { head, column: Column::new(data(values, format)?) })
-            };
-            let columns = members.iter().map(member).collect::<Result<_, Error>>()?;
-            Ok(Data::Struct(Members::new(fields(members)?, columns)))
-        }
-        _ => {
-            let mut made = plain(&data_type(values)?, *values == ColumnType::Json);
-            if let Some(Data::Time(times)) = &mut made {
-                times.format = format.cloned();
-            }
-            made.ok_or_else(|| Error::Internal(format!("the type `{values}` has no data")))
-        }
-    }
-}
-
-impl NestedSchema {
-    /// The type of the values that a query selects from records of this schema. It is JSON text where values
-    /// are of several types, or have a type that columns do not have: maps, and what is in JSON text. `None`
-    /// if the schema has no such path.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn type_at(&self, query: &Query) -> Option<ColumnType> {
-        let root = match self.rows {
-            Rows::Members => Field::new("$", DataType::Struct(self.schema.fields().clone()), true),
-            _ => self.schema.fields().first()?.as_ref().clone(),
-        };
-        let mut found = Found { fields: vec![&root], in_json: false };
-        for segment in &query.ast().segments {
-            found = found.step(segment);
-        }
-        let mut types = found.fields.iter().map(|field| column_type(field).unwrap_or(ColumnType::Json));
-        match types.next() {
-            Some(one) if !found.in_json && types.all(|other| other == one) => Some(one),
-            None if !found.in_json => None,
-            _ => Some(ColumnType::Json),
-        }
-    }
-}
-
-/// The fields that the first segments of a query select.
-struct Found<'a> {
-    fields: Vec<&'a Field>,
-    /// True if values within JSON text may be selected.
-    in_json: bool,
-}
-
-impl<'a> Found<'a> {
-    fn step(self, segment: &Segment) -> Self {
-        let mut next = Self { fields: Vec::new(), in_json: self.in_json };
-        let mut from = self.fields;
-        if segment.kind == SegmentKind::Descendant {
-            let mut at = 0;
-            while let Some(field) = from.get(at).copied() {
-                from.extend(children(field));
-                at += 1;
-            }
-        }
-        for field in from {
-            next.in_json |= is_json_text(field) || *field.data_type() == DataType::Null;
-            for selector in &segment.selectors {
-                let is_list = matches!(field.data_type(), DataType::List(_));
-                let is_map = matches!(field.data_type(), DataType::Map(..));
-                let fields = children(field).into_iter().filter(|child| match &selector.kind {
-                    SelectorKind::Wildcard | SelectorKind::Filter(_) => true,
-                    SelectorKind::Name(name) => is_map || !is_list && child.name() == name,
-                    SelectorKind::Index(_) | SelectorKind::Slice { .. } => is_list,
-                });
-                next.fields.extend(fields);
-            }
-        }
-        next
-    }
-}
-
-/// The fields of members, elements, or values of a map.
-fn children(field: &Field) -> Vec<&Field> {
-    match field.data_type() {
-        DataType::Struct(fields) => fields.iter().map(AsRef::as_ref).collect(),
-        DataType::List(element) => vec![element],
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) => fields.iter().skip(1).map(AsRef::as_ref).collect(),
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
 }
 
 /// The column type of an Arrow field; `None` if there is none: for maps, and for structs and lists that have
