@@ -23,7 +23,7 @@
 use warpath_core::simd::Simd;
 use warpath_core::simd::outline::WORDS;
 
-use super::batch::{WordBatch, Brackets, Tokens};
+use super::batch::{Brackets, Tokens, WordBatch};
 use super::shape::{self, Shapes};
 
 /// The results of a word without a fault.

@@ -21,7 +21,7 @@ use warpath_shared::query::tree::Linked;
 use warpath_shared::tree::tape::TapeIx;
 use warpath_shared::units::{LineIx, PartOffset, PathIx, WORD_BYTES};
 
-use super::batch::{WordBatch, BlockValue, skip_space};
+use super::batch::{BlockValue, WordBatch, skip_space};
 use super::index::{Builder, LeveledText, Structure};
 use super::needles::Needles;
 use super::order::{Order, Words};

@@ -25,7 +25,7 @@ use warpath_shared::check::trim;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::{WordBatch, Brackets, BlockValue, are_well, skip_space};
+use super::batch::{BlockValue, Brackets, WordBatch, are_well, skip_space};
 use super::plan::{Block, Plan};
 use super::short::{Looked, Short};
 

@@ -26,7 +26,7 @@ use warpath_core::simd::outline::WORDS;
 use warpath_shared::index::class::is_whitespace;
 use warpath_shared::units::{PartOffset, WORD_BYTES};
 
-use super::batch::{WordBatch, BlockValue, are_well, skip_space};
+use super::batch::{BlockValue, WordBatch, are_well, skip_space};
 use super::plan::Plan;
 use super::shape::{Brackets, MOST, Shape, Shapes};
 

@@ -27,7 +27,7 @@ use warpath_core::simd::outline::escaped;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::units::WORD_BYTES;
 
-use super::batch::{WordBatch, Tokens};
+use super::batch::{Tokens, WordBatch};
 use super::order::{Order, Words};
 
 /// The numbers of lines and records of a valid text.

@@ -333,7 +333,7 @@ fn random_twigs_match_as_the_oracle_says() {
         if is_json {
             let mut found: Vec<Vec<usize>> = Vec::new();
             matcher.reset();
-            json::Lines::default().read(all.as_bytes(), &mut matcher, |matcher, line, ended| {
+            json::LineReader::default().read(all.as_bytes(), &mut matcher, |matcher, line, ended| {
                 assert_eq!(ended.is_err(), all.lines().nth(line) == Some("{\"a\":[}"));
                 found.push(matcher.matches().map(|id| id.parse().unwrap()).collect());
                 matcher.reset();

@@ -215,9 +215,12 @@ pub fn worker(backend: &dyn Backend, number: usize) -> Result<Box<dyn TwigWorker
     }
 }
 
-static READ_RECORDS: StageRow = StageRow::cpu("tree", "tokens, links and faults of each record (every worker)");
-static READ_JSON: StageRow = StageRow::cpu("tree", "tokens, links and faults of each document (every worker)");
-static READ_XML: StageRow = StageRow::cpu("tree", "elements, attributes and text of each document (every worker)");
+static READ_RECORDS: StageRow =
+    StageRow::cpu("tree", "tokens, links and faults of each record (every worker)");
+static READ_JSON: StageRow =
+    StageRow::cpu("tree", "tokens, links and faults of each document (every worker)");
+static READ_XML: StageRow =
+    StageRow::cpu("tree", "elements, attributes and text of each document (every worker)");
 static TWIGS: StageRow = StageRow::cpu(
     "twigs",
     "all subscriptions at once, by a bit for each node, on what their names and values touch",
