@@ -12,9 +12,10 @@ use super::grid::Grid;
 pub type Cell<'a> = Option<&'a [u8]>;
 
 /// Writes rows in the format that the options name.
-pub struct RowWriter(Form);
+pub struct RowWriter(RowEncoder);
 
-enum Form {
+/// The encoder of rows in one format.
+enum RowEncoder {
     /// Fields separated by tabs, in this form, and coloured as JSON is.
     Text(TextForm, Look),
     /// Objects without missing values. The names of the columns as keys, with their colons.
@@ -27,22 +28,22 @@ enum Form {
 impl RowWriter {
     /// Rows in a format. `is_raw` is true if strings are text in [`RowsFormat::Text`].
     pub fn new(format: RowsFormat, is_raw: bool, look: Look, names: Vec<String>) -> Self {
-        let form = match format {
-            RowsFormat::Text if is_raw => Form::Text(TextForm::Raw, look),
-            RowsFormat::Text => Form::Text(TextForm::Json, look),
+        let encoder = match format {
+            RowsFormat::Text if is_raw => RowEncoder::Text(TextForm::Raw, look),
+            RowsFormat::Text => RowEncoder::Text(TextForm::Json, look),
             RowsFormat::Ndjson => {
-                Form::Ndjson(names.iter().map(|name| json::encode(name) + ":").collect(), look)
+                RowEncoder::Ndjson(names.iter().map(|name| json::encode(name) + ":").collect(), look)
             }
-            RowsFormat::Csv => Form::Fields(RowText::new(RowForm::Csv, &names)),
-            RowsFormat::Tsv => Form::Fields(RowText::new(RowForm::Tsv, &names)),
-            RowsFormat::Table => Form::Table(Grid::new(&names, look)),
+            RowsFormat::Csv => RowEncoder::Fields(RowText::new(RowForm::Csv, &names)),
+            RowsFormat::Tsv => RowEncoder::Fields(RowText::new(RowForm::Tsv, &names)),
+            RowsFormat::Table => RowEncoder::Table(Grid::new(&names, look)),
         };
-        Self(form)
+        Self(encoder)
     }
 
     /// Writes what comes before the first row.
     pub fn header(&self, out: &mut Vec<u8>) {
-        if let Form::Fields(rows) = &self.0 {
+        if let RowEncoder::Fields(rows) = &self.0 {
             out.extend_from_slice(&rows.header());
         }
     }
@@ -58,7 +59,7 @@ impl RowWriter {
             Some(value) => value,
         };
         match &mut self.0 {
-            Form::Text(form, look) => {
+            RowEncoder::Text(form, look) => {
                 for (i, cell) in cells.into_iter().enumerate() {
                     if i > 0 {
                         out.push(b'\t');
@@ -73,7 +74,7 @@ impl RowWriter {
                 }
                 out.push(b'\n');
             }
-            Form::Ndjson(keys, look) => {
+            RowEncoder::Ndjson(keys, look) => {
                 let mut line = vec![b'{'];
                 for (value, key) in cells.into_iter().zip(keys).filter_map(|(cell, key)| Some((cell?, key))) {
                     if line.len() > 1 {
@@ -86,14 +87,14 @@ impl RowWriter {
                 look.append(&line, out);
                 out.push(b'\n');
             }
-            Form::Fields(rows) => rows.append(cells.into_iter().map(field), out),
-            Form::Table(grid) => grid.row(cells.into_iter().map(field), out),
+            RowEncoder::Fields(rows) => rows.append(cells.into_iter().map(field), out),
+            RowEncoder::Table(grid) => grid.row(cells.into_iter().map(field), out),
         }
     }
 
     /// Writes what is left after the last row.
     pub fn end(&mut self, out: &mut Vec<u8>) {
-        if let Form::Table(grid) = &mut self.0 {
+        if let RowEncoder::Table(grid) = &mut self.0 {
             grid.end(out);
         }
     }

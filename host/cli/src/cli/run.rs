@@ -31,7 +31,7 @@ use super::rejects::{self, Reject, Rejects};
 use super::statistics::{self, Statistics};
 use super::written::Written;
 
-/// What a sink needs from a run. Fixed before the first batch.
+/// The needs of a sink in a run. They are fixed before the first batch.
 #[derive(Default)]
 pub struct Needs {
     /// The results that the backend must produce.
@@ -78,9 +78,9 @@ pub struct Refused {
     pub failure: Option<Failure>,
 }
 
-/// What takes the results of a run: it prints, counts or converts them.
+/// A taker of the results of a run: it prints, counts or converts them.
 pub trait Sink {
-    /// What the sink needs. Called before the first batch.
+    /// The needs of this sink. Called before the first batch.
     fn needs(&self) -> Needs;
 
     /// Called once before the first batch, after the first input could be read.

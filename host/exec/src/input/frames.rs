@@ -14,8 +14,8 @@
 //! does, and reports the error. Both feed a decoder piece by piece: a header, a block, a checksum. Text and
 //! errors therefore depend neither on the number of threads nor on the size of a read.
 //!
-//! A file may have a seek table, in a frame that is skipped ("Zstandard Seekable FrameFormat"). It is not used:
-//! the headers of blocks show the same positions, and are read anyway. A table could be wrong.
+//! A file may have a seek table, in a frame that is skipped ("Zstandard Seekable Format"). It is not
+//! used: the headers of blocks show the same positions, and are read anyway. A table could be wrong.
 
 mod batches;
 #[cfg(all(test, feature = "zstd"))]

@@ -29,7 +29,7 @@ enum Led<T> {
 
 /// Some nodes, and the path to them.
 #[derive(Clone)]
-struct Place<'t> {
+struct PathNodes<'t> {
     nodes: Vec<SchemaNode<'t>>,
     path: String,
     segments: usize,
@@ -119,7 +119,7 @@ impl<'t> Lookup<'t> {
             Led::Unknown => return None,
             Led::Nowhere(why) => return Some(why),
         };
-        let found = Place { path: "@".to_owned(), ..found };
+        let found = PathNodes { path: "@".to_owned(), ..found };
         self.never_of(query.condition()?.expr(), &found)
     }
 
@@ -128,12 +128,12 @@ impl<'t> Lookup<'t> {
         self.never_of(expr, &self.start())
     }
 
-    fn start(&self) -> Place<'t> {
-        Place { nodes: vec![self.root], path: "$".to_owned(), segments: 0 }
+    fn start(&self) -> PathNodes<'t> {
+        PathNodes { nodes: vec![self.root], path: "$".to_owned(), segments: 0 }
     }
 
     /// Follows segments.
-    fn segments(&self, segments: &[Segment], from: Place<'t>) -> Led<Place<'t>> {
+    fn segments(&self, segments: &[Segment], from: PathNodes<'t>) -> Led<PathNodes<'t>> {
         let mut place = from;
         for segment in segments {
             let (mut nodes, mut path, mut why) = (Vec::new(), String::new(), None);
@@ -155,20 +155,23 @@ impl<'t> Lookup<'t> {
             if segment.selectors.len() > 1 {
                 path = format!("{}{segment}", place.path);
             }
-            place = Place { nodes, path, segments: place.segments + 1 };
+            place = PathNodes { nodes, path, segments: place.segments + 1 };
         }
         Led::To(place)
     }
 
-    fn selector(&self, place: &Place<'t>, segment: &Segment, selector: &Selector) -> Led<Place<'t>> {
+    fn selector(&self, place: &PathNodes<'t>, segment: &Segment, selector: &Selector) -> Led<PathNodes<'t>> {
         let is_descendant = segment.kind == SegmentKind::Descendant;
-        let from =
-            if is_descendant { Place { nodes: below(&place.nodes), ..place.clone() } } else { place.clone() };
+        let from = if is_descendant {
+            PathNodes { nodes: below(&place.nodes), ..place.clone() }
+        } else {
+            place.clone()
+        };
         if from.nodes.iter().any(|node| node.values().is_some()) {
             // The names of the members are not known.
             return Led::Unknown;
         }
-        let children = |path: String| Place {
+        let children = |path: String| PathNodes {
             nodes: from.nodes.iter().flat_map(|node| node.children()).collect(),
             path,
             segments: place.segments,
@@ -186,18 +189,18 @@ impl<'t> Lookup<'t> {
                 };
                 match self.never_of(filter, &tested) {
                     Some(why) => Led::Nowhere(of_children(why, place)),
-                    None => Led::To(Place { path: format!("{}[{selector}]", place.path), ..tested }),
+                    None => Led::To(PathNodes { path: format!("{}[{selector}]", place.path), ..tested }),
                 }
             }
         }
     }
 
     /// Follows a name.
-    fn name(&self, from: &Place<'t>, name: &str) -> Led<Place<'t>> {
+    fn name(&self, from: &PathNodes<'t>, name: &str) -> Led<PathNodes<'t>> {
         let (path, segments) = (format!("{}{}", from.path, member(name)), from.segments + 1);
         let nodes = named(&from.nodes, name);
         if !nodes.is_empty() {
-            return Led::To(Place { nodes, path, segments: from.segments });
+            return Led::To(PathNodes { nodes, path, segments: from.segments });
         }
         let classes = classes(&from.nodes);
         let elements: Vec<SchemaNode<'t>> = from.nodes.iter().filter_map(|node| node.elements()).collect();
@@ -222,12 +225,12 @@ impl<'t> Lookup<'t> {
     }
 
     /// Follows a name among descendants.
-    fn anywhere(&self, from: &Place<'t>, name: &str) -> Led<Place<'t>> {
+    fn anywhere(&self, from: &PathNodes<'t>, name: &str) -> Led<PathNodes<'t>> {
         let step = member(name);
         let path = format!("{}..{}", from.path, step.trim_start_matches('.'));
         let nodes = named(&from.nodes, name);
         if !nodes.is_empty() {
-            return Led::To(Place { nodes, path, segments: from.segments });
+            return Led::To(PathNodes { nodes, path, segments: from.segments });
         }
         let meant = near(&from.nodes, name)
             .map(|near| format!("{}..{}", from.path, member(&near).trim_start_matches('.')));
@@ -253,11 +256,11 @@ impl<'t> Lookup<'t> {
         None
     }
 
-    fn query(&self, query: &FilterQuery, current: &Place<'t>) -> Led<Place<'t>> {
+    fn query(&self, query: &FilterQuery, current: &PathNodes<'t>) -> Led<PathNodes<'t>> {
         self.segments(&query.segments, self.from(query.root, current))
     }
 
-    fn singular(&self, query: &SingularQuery, current: &Place<'t>) -> Led<Place<'t>> {
+    fn singular(&self, query: &SingularQuery, current: &PathNodes<'t>) -> Led<PathNodes<'t>> {
         let mut place = self.from(query.root, current);
         for step in &query.steps {
             if place.nodes.iter().any(|node| node.values().is_some()) {
@@ -268,22 +271,22 @@ impl<'t> Lookup<'t> {
                 SingularStepKind::Index(index) => elements(&place, &format!("[{index}]")),
             };
             match next {
-                Led::To(next) => place = Place { segments: place.segments + 1, ..next },
+                Led::To(next) => place = PathNodes { segments: place.segments + 1, ..next },
                 other => return other,
             }
         }
         Led::To(place)
     }
 
-    fn from(&self, root: QueryRoot, current: &Place<'t>) -> Place<'t> {
+    fn from(&self, root: QueryRoot, current: &PathNodes<'t>) -> PathNodes<'t> {
         match root {
             QueryRoot::Record => self.start(),
-            QueryRoot::Current => Place { segments: 0, ..current.clone() },
+            QueryRoot::Current => PathNodes { segments: 0, ..current.clone() },
         }
     }
 
     /// The reason why an expression is never true. `current` is the value of `@`.
-    fn never_of(&self, expr: &LogicalExpr, current: &Place<'t>) -> Option<Why> {
+    fn never_of(&self, expr: &LogicalExpr, current: &PathNodes<'t>) -> Option<Why> {
         match &expr.kind {
             LogicalExprKind::Or(exprs) => {
                 let never: Option<Vec<Why>> = exprs.iter().map(|expr| self.never_of(expr, current)).collect();
@@ -323,7 +326,7 @@ impl<'t> Lookup<'t> {
         }
     }
 
-    fn never_equal(&self, test: &Comparison, current: &Place<'t>) -> Option<Why> {
+    fn never_equal(&self, test: &Comparison, current: &PathNodes<'t>) -> Option<Why> {
         let literal = |side: &Comparable| match &side.kind {
             ComparableKind::Literal(literal) => Some(literal.clone()),
             _ => None,
@@ -354,9 +357,9 @@ impl<'t> Lookup<'t> {
         Some(Why::Is { is: names(&value.classes), path: value.text, so, meant })
     }
 
-    fn value(&self, value: &Comparable, current: &Place<'t>) -> Led<Value> {
+    fn value(&self, value: &Comparable, current: &PathNodes<'t>) -> Led<Value> {
         let of = |led| match led {
-            Led::To(Place { nodes, path, .. }) => Led::To(Value { text: path, classes: classes(&nodes) }),
+            Led::To(PathNodes { nodes, path, .. }) => Led::To(Value { text: path, classes: classes(&nodes) }),
             Led::Unknown => Led::Unknown,
             Led::Nowhere(why) => Led::Nowhere(why),
         };
@@ -420,9 +423,9 @@ fn below<'t>(nodes: &[SchemaNode<'t>]) -> Vec<SchemaNode<'t>> {
 }
 
 /// Follows an index or a slice.
-fn elements<'t>(from: &Place<'t>, selector: &str) -> Led<Place<'t>> {
+fn elements<'t>(from: &PathNodes<'t>, selector: &str) -> Led<PathNodes<'t>> {
     let nodes: Vec<SchemaNode<'t>> = from.nodes.iter().filter_map(|node| node.elements()).collect();
-    let place = Place { nodes, path: format!("{}{selector}", from.path), segments: from.segments };
+    let place = PathNodes { nodes, path: format!("{}{selector}", from.path), segments: from.segments };
     if !place.nodes.is_empty() {
         return Led::To(place);
     }
@@ -435,7 +438,7 @@ fn elements<'t>(from: &Place<'t>, selector: &str) -> Led<Place<'t>> {
 }
 
 /// The children of some nodes, if there are any.
-fn some<'t>(children: Place<'t>, from: &Place<'t>) -> Led<Place<'t>> {
+fn some<'t>(children: PathNodes<'t>, from: &PathNodes<'t>) -> Led<PathNodes<'t>> {
     if !children.nodes.is_empty() {
         return Led::To(children);
     }
@@ -450,7 +453,7 @@ fn some<'t>(children: Place<'t>, from: &Place<'t>) -> Led<Place<'t>> {
 
 /// The reason why a filter of children is never true. If these lack a member that the value has itself, the
 /// value was probably meant.
-fn of_children(why: Why, place: &Place<'_>) -> Why {
+fn of_children(why: Why, place: &PathNodes<'_>) -> Why {
     let Why::Lacks { path, segments: 1, .. } = &why else { return why };
     let has_own = |name: &String| path == &format!("@{}", member(name));
     let own = place.nodes.iter().flat_map(|node| node.members()).filter_map(SchemaNode::name).find(has_own);

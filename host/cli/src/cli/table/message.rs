@@ -49,7 +49,8 @@ struct Section {
 }
 
 impl Message {
-    /// Encodes batches of one schema, of which [`is_flat`](warpath_answer::columns::is_flat) is true, as one batch.
+    /// Encodes batches of one schema, of which [`is_flat`](warpath_answer::columns::is_flat) is true, as one
+    /// batch.
     pub fn new(batches: &[RecordBatch]) -> Self {
         let rows = batches.iter().map(RecordBatch::num_rows).sum::<usize>();
         let (mut nodes, mut body) = (Vec::new(), Vec::new());
