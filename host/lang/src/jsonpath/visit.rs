@@ -58,7 +58,7 @@ fn of_value<'a>(value: &'a Comparable, depth: usize, see: &mut dyn FnMut(Subexpr
     match &value.kind {
         ComparableKind::Literal(_) | ComparableKind::Column(_) => {}
         ComparableKind::Query(query) => {
-            see(Subexpression::Path { root: query.root, span: query.span, depth })
+            see(Subexpression::Path { root: query.root, span: query.span, depth });
         }
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => of_value(value, depth, see),
