@@ -1,6 +1,6 @@
 //! Evaluators of twigs that are compared with each other.
 
-use warpath_cpu::twig::{Events, Name, TwigMatcher, TwigSet};
+use warpath_cpu::twig::{Events, Name, TwigIx, TwigMatcher, TwigSet};
 use warpath_lang::twig::{Twig, Value};
 
 /// An evaluator that is compared with the matcher of subscriptions. Twigs are numbered as they are added.
@@ -40,7 +40,7 @@ impl Evaluator for ByKeys {
     }
 
     fn matches(run: &mut TwigMatcher<'_>) -> Vec<usize> {
-        let mut numbers: Vec<usize> = run.matches().map(|twig| twig.number()).collect();
+        let mut numbers: Vec<usize> = run.matches().map(TwigIx::number).collect();
         numbers.sort_unstable();
         numbers
     }

@@ -76,12 +76,15 @@ pub fn program(paths: &[&str]) -> Program {
     Program::new(&queries).unwrap()
 }
 
+/// A match: the line, the bytes in the input, and the text.
+type PlacedMatch = (u64, u64, u64, Vec<u8>);
+
 /// All results for an input, with those of its pieces joined. An index and a stream cut pieces at different
 /// offsets.
 #[derive(Debug, Default, PartialEq)]
 pub struct All {
-    /// For each path and match the line, the bytes in the input, and the text.
-    matches: Vec<Vec<(u64, u64, u64, Vec<u8>)>>,
+    /// The matches of each path.
+    matches: Vec<Vec<PlacedMatch>>,
     records: Vec<u64>,
     texts: Vec<Vec<u8>>,
     rows: Vec<u8>,

@@ -245,7 +245,7 @@ impl JsonPath {
             };
             match self.result {
                 ResultType::Exists => {
-                    exists.append_option(matches.map(|mut matches| matches.next().is_some()))
+                    exists.append_option(matches.map(|mut matches| matches.next().is_some()));
                 }
                 ResultType::Count => counts.append_option(matches.map(|matches| matches.count() as i64)),
                 _ => {

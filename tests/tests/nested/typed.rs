@@ -138,7 +138,8 @@ fn numbers_are_instants_at_any_depth() {
     let fields = ["t", "l", "s"].into_iter().zip(arrow.fields());
     let fields: Vec<Field> = fields.map(|(name, field)| field.as_ref().clone().with_name(name)).collect();
     let nested = NestedSchema::new(Arc::new(arrow_schema::Schema::new(fields.clone()))).unwrap();
-    let nested = nested.decode(text.as_bytes(), &[0..text.len() - 1]).unwrap().remove(0);
+    let nested =
+        nested.decode(text.as_bytes(), std::slice::from_ref(&(0..text.len() - 1))).unwrap().remove(0);
     assert_eq!(nested.losses.columns[5].overflow.count, 1, "{:?}", nested.losses);
     let rows = batch.into_arrow(&arrow).unwrap();
     let want = r#"["1500000000000000000n",["1500000000123000000n","0n"],[["t",null]]]"#;
