@@ -80,7 +80,7 @@ impl Column<'_> {
     /// are several.
     ///
     /// # Errors
-    /// Those of `work` and of the device.
+    /// Fails with an error of `work`, or of the device.
     pub fn time<S>(
         &self,
         stage: &mut S,

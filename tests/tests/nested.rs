@@ -451,6 +451,28 @@ fn strings_that_are_not_utf8_are_lost_alone() {
     assert_eq!((lost.count, lost.first), (2, Some(1)));
 }
 
+/// The name of a member without a colon is no entry, and does not begin the next name.
+#[test]
+fn a_member_without_a_colon_leaves_no_entry() {
+    let entry: Vec<Field> =
+        vec![Field::new("keys", DataType::Utf8, false), Field::new("values", DataType::Int64, true)];
+    let entries = Field::new("entries", DataType::Struct(entry.into()), false);
+    let schema = Schema::new(vec![Field::new("m", DataType::Map(Arc::new(entries), false), true)]);
+    let schema = NestedSchema::new(Arc::new(schema)).unwrap();
+    let lines = ["{\"m\":{\"ab\" 1}}", "{\"m\":{\"ab\":1,\"no\"}}", "{\"m\":{\"cd\":2}}"];
+    let text = lines.concat();
+    let ends = lines.iter().scan(0, |end, line| {
+        *end += line.len();
+        Some(*end - line.len()..*end)
+    });
+    let batch = schema.decode(text.as_bytes(), &ends.collect::<Vec<_>>()).unwrap().remove(0);
+    let maps = batch.rows.column(0).as_map();
+    let keys: Vec<_> = maps.keys().as_string::<i32>().iter().flatten().collect();
+    assert_eq!(keys, ["ab", "cd"]);
+    assert_eq!(maps.values().as_primitive::<Int64Type>().values()[..], [1, 2]);
+    assert_eq!(maps.value_offsets(), [0, 0, 1, 2]);
+}
+
 #[test]
 fn a_malformed_record_ends_or_is_skipped() {
     let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);

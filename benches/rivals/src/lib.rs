@@ -8,10 +8,10 @@
 //! | [`yfilter`] | standing queries as one automaton for all paths: YFilter, the rival of twigs on CPUs |
 //! | [`twig_seed`] | the kernel of the paper on twigs, the rival of twigs on devices |
 //! | [`unions`] | unions of compressed bitmaps: on CPUs two at a time, on devices by reductions |
-//! | [`ladder`] | strings of FSST decoded on a device, a thread a string |
+//! | [`ladder`] | strings of FSST decoded on a device, one thread per string |
 //!
-//! The kernels of rivals are the crate [`warpath_rivals_gpu`]. Their PTX is embedded here alone. A device
-//! that launches them is opened by [`cuda()`]. [`check`] compares the rivals with the oracles.
+//! The kernels of rivals are the crate [`warpath_rivals_gpu`]. Their PTX is embedded here alone. [`cuda()`]
+//! opens a device that launches them. [`check`] compares the rivals with the oracles.
 
 pub mod bench;
 pub mod check;
@@ -44,7 +44,7 @@ pub const MODULES: &[KernelModule] = for_each_rival!(modules);
 /// Opens the CUDA device of this number. It has the kernels of rivals beside the product's.
 ///
 /// # Errors
-/// As for [`Cuda::new`].
+/// Fails as [`Cuda::new`] does.
 pub fn cuda(number: usize) -> Result<Cuda, Error> {
     Cuda::with_settings(number, settings())
 }

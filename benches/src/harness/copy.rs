@@ -23,7 +23,7 @@ pub fn settings() -> Settings {
 /// Opens the CUDA device of this number, with the copy kernel.
 ///
 /// # Errors
-/// As for [`Cuda::new`].
+/// Fails as [`Cuda::new`] does.
 pub fn cuda(number: usize) -> Result<Cuda, Error> {
     Cuda::with_settings(number, settings())
 }

@@ -118,7 +118,7 @@ impl<'a> Asked<'a> {
     /// Times a way, and prints its time. Its matches must be those of the first way.
     ///
     /// # Errors
-    /// Those of `run`, or other matches.
+    /// Fails with an error of `run`, or if the matches differ from those of the first way.
     pub fn measure(&self, what: &str, threads: usize, run: impl FnMut() -> Result<Pairs>) -> Result<()> {
         let (seconds, found) = self.bench.time(run)?;
         (self.show)(what, threads, seconds, found)

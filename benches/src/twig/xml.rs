@@ -134,7 +134,7 @@ impl Bench<'_> {
         })?;
         let (kernels, _) =
             kernels(&mut stage, TwigStage::device, |stage| stage.run_into(tasks, &mut matched))?;
-        println!("    {} operations, {} tasks; {kernels}", programs.ops.len(), programs.tasks.len());
+        println!("    {} operations, {} tasks; {kernels} ms", programs.ops.len(), programs.tasks.len());
         (self.more)(&asked, Processor::Cuda)
     }
 }

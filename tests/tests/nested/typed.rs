@@ -124,6 +124,24 @@ fn refused_values_are_found_in_the_text() {
     );
 }
 
+/// A string of a list that is not UTF-8 is null alone, and is named as refused.
+#[test]
+fn strings_of_lists_that_are_not_utf8_are_lost_alone() {
+    let text = b"{\"v\":[\"x\",\"\xe2\",\"\x98\\n\",\"y\"]}\n{\"v\":[\"z\"]}\n";
+    let schema = Schema::new(&[(Query::compile("$.v").unwrap(), "list<string>".parse().unwrap())]).unwrap();
+    let engine = Engine::builder().device(DeviceChoice::Cpu).build().unwrap();
+    let batch = engine.reader("text", &text[..]).columns(&schema).next().unwrap().unwrap();
+    let refused = &batch.columns[0].lost.refused;
+    assert_eq!(
+        refused.iter().map(|refusal| (refusal.row, refusal.start)).collect::<Vec<_>>(),
+        [(0, 10), (0, 14)]
+    );
+    let arrow = schema.to_arrow();
+    let rows = batch.into_arrow(&arrow).unwrap();
+    let got = |row| got(&arrow.fields()[0], rows.column(0), row);
+    assert_eq!([got(0), got(1)], [serde_json::json!(["x", null, null, "y"]), serde_json::json!(["z"])]);
+}
+
 /// A number is an instant in lists and structs as in columns of its own, and in columns of an Arrow schema.
 #[test]
 fn numbers_are_instants_at_any_depth() {
