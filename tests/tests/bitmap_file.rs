@@ -189,7 +189,7 @@ fn what_was_built_comes_back() -> Result<()> {
     let names: Vec<_> = fs::read_dir(folder.path())?.map(|entry| entry.unwrap().file_name()).collect();
     ensure!(names == ["index.wpb"], "{names:?}");
     let nowhere = BitmapIndex::from_built(small())?.write(folder.path().join("none/none.wpb"));
-    ensure!(matches!(nowhere, Err(Error::Index(IndexError::Io { .. }))), "{nowhere:?}");
+    ensure!(matches!(nowhere, Err(Error::Output { .. })), "{nowhere:?}");
     Ok(())
 }
 

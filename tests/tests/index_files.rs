@@ -379,7 +379,7 @@ fn inputs_that_have_no_index_file() -> Result<()> {
     }
     let Err(Error::Usage(_)) = build(&case.input, &case.input) else { panic!() };
     let nowhere = case.folder.path().join("no").join("where.wpi");
-    let Err(Error::Index(IndexError::Io { .. })) = build(&case.input, &nowhere) else { panic!() };
+    let Err(Error::Output { .. }) = build(&case.input, &nowhere) else { panic!() };
     // Nothing is left of what was not finished, and nothing was overwritten.
     assert_eq!(case.names(), before);
     ensure!(fs::read(&case.input)? == b"{\"a\":1}\n");

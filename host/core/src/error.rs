@@ -87,6 +87,14 @@ pub enum Error {
     /// A column of compressed strings cannot be read, written or decoded.
     #[error(transparent)]
     Column(#[from] ColumnError),
+    /// An output file cannot be written.
+    #[error("{name}: cannot be written")]
+    Output {
+        /// The name of the output.
+        name: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
     /// A device is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -131,7 +131,7 @@ pub fn pack_watched(
     options: PackOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<PackStats, Error> {
-    let failed = |source| Error::from(InputError::Io { name: output.display().to_string(), source });
+    let failed = |source| Error::Output { name: output.display().to_string(), source };
     let name = output.display().to_string();
     if is_special(output) {
         let file = OpenOptions::new().write(true).open(output).map_err(failed)?;
@@ -185,7 +185,7 @@ pub fn pack_to_watched(
     options: PackOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<PackStats, Error> {
-    let failed = |source| Error::from(InputError::Io { name: name.to_owned(), source });
+    let failed = |source| Error::Output { name: name.to_owned(), source };
     let mut lines = GroupReader {
         name: input.name(),
         reader: input.into_reader()?,

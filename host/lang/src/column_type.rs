@@ -104,6 +104,17 @@ impl ColumnType {
         })
     }
 
+    /// Returns true for [`Time`](Self::Time), and for lists and structs that hold it.
+    #[must_use]
+    pub fn has_time(&self) -> bool {
+        match self {
+            Self::Time => true,
+            Self::List(items) => items.has_time(),
+            Self::Struct(fields) => fields.iter().any(|field| field.values.has_time()),
+            _ => false,
+        }
+    }
+
     /// Returns true for lists and structs.
     #[must_use]
     pub fn is_nested(&self) -> bool {

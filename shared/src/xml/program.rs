@@ -78,17 +78,9 @@ pub fn write<'a>(
     text: XmlText<'a>,
     nodes: &impl XmlNodes,
     document: XmlDocument,
-    mut op: impl FnMut(Op) -> bool,
+    op: impl FnMut(Op) -> bool,
 ) -> Result<(), Unfit> {
-    let (mut fits, mut has_root) = (true, false);
-    // The open element, the element around it, if that one is not stored, and the number of the open
-    // element's attributes so far.
-    let (mut open, mut above, mut attributes) = (Element::NONE, Element::NONE, 0);
-    // The bits of the rows of `*` and `@*`, as in [`XmlNode`]. Bit *l* of `told`: the leaves of these rows in
-    // level *l* have been written. To write them again has no effect.
-    let rows = |row: u32| dictionary.rows.get(row as usize) as u32;
-    let any = [rows(ANY_ELEMENT), rows(ANY_ATTRIBUTE)];
-    let (mut depth, mut told) = (0_u32, [0_u32; 2]);
+    let mut writer = Writer::new(dictionary, text, nodes, op);
     // The start of the current text, if the state is text.
     let (mut from, mut is_text, mut at) = (document.begin, true, document.first);
     // Each node is loaded while the one before it is processed.
@@ -102,61 +94,29 @@ pub fn write<'a>(
         let kind = node.kind();
         if is_text || kind == kind::CDATA_END {
             let to = if is_text { place } else { place - 2 };
-            if open.is_some() {
-                open.now.add(from, to);
-            } else if !is_text || !is_blank(text, from, to) {
-                return Err(Unfit::Document);
-            }
+            writer.own_text(from, to, is_text)?;
         }
         from = place + if kind == kind::CDATA { 9 } else { 1 };
         is_text = matches!(kind, kind::CLOSE | kind::CLOSE_EMPTY | kind::CDATA_END | kind::ASIDE_END);
         let is_attribute = kind == kind::ATTRIBUTE;
         let is_namespace = node.has(XmlNode::NAMESPACE);
-        if is_attribute && !is_namespace || kind == kind::START && open.is_some() {
-            // The open element has something below it.
-            if open.now.state & ENTERED == 0 {
-                open.now.state |= ENTERED;
-                fits &= op(Op::new(OpKind::Enter, 0));
-                depth += 1;
-                if depth > MAX_LEVELS as u32 {
-                    return Err(Unfit::Document);
-                }
-            }
+        if is_attribute && !is_namespace || kind == kind::START && writer.open.is_some() {
+            writer.enter()?;
         }
         let mut value = (0, 0);
         match kind {
-            kind::START => {
-                if !open.is_some() && has_root {
-                    return Err(Unfit::Document);
-                }
-                if above.is_some() {
-                    nodes.keep(above.at as usize, above.now);
-                }
-                has_root = true;
-                above = open;
-                let now = XmlOpen { up: open.at, ..XmlOpen::default() };
-                (open, attributes) = (Element { at: here as u32, place, now, node }, 0);
-            }
+            kind::START => writer.start(here, place, node)?,
             kind::ATTRIBUTE => {
-                // Attributes with the same name have the same hash. A document with other attributes of equal
-                // hash is left to the host.
-                let mut other = 0;
-                while other < attributes {
-                    other += 1;
-                    if nodes.node(here - 2 * other).hash == node.hash {
-                        return Err(Unfit::Document);
-                    }
-                }
-                attributes += 1;
-                if attributes > MAX_ATTRIBUTES || at == document.last {
+                writer.attribute(here, &node)?;
+                if at == document.last {
                     return Err(Unfit::Document);
                 }
                 value = (place + 1, next.0);
             }
-            kind::END if !open.is_some() || !is_same(text, &open, (place, &node)) => {
+            kind::END if !writer.open.is_some() || !is_same(text, &writer.open, (place, &node)) => {
                 return Err(Unfit::Document);
             }
-            kind::END | kind::CLOSE_EMPTY => value = (open.now.from, open.now.to),
+            kind::END | kind::CLOSE_EMPTY => value = (writer.open.now.from, writer.open.now.to),
             _ => {}
         }
         let is_end = kind == kind::END || kind == kind::CLOSE_EMPTY;
@@ -164,66 +124,184 @@ pub fn write<'a>(
             continue;
         }
         // A node ends: the element that is open, or an attribute.
-        let named = if is_attribute { node } else { open.node };
-        let is_exit = is_end && open.now.state & ENTERED != 0;
+        let named = if is_attribute { node } else { writer.open.node };
+        let is_exit = is_end && writer.open.now.state & ENTERED != 0;
+        writer.end_node(&named, value, is_attribute, is_exit)?;
+        if is_end {
+            writer.leave();
+        }
+    }
+    if !is_text || writer.open.is_some() || !writer.has_root || !is_blank(text, from, document.end) {
+        return Err(Unfit::Document);
+    }
+    if writer.fits { Ok(()) } else { Err(Unfit::Room) }
+}
+
+/// The state of [`write`] between two nodes.
+struct Writer<'a, 'n, N, F> {
+    dictionary: &'n Dictionary<'a>,
+    text: XmlText<'a>,
+    nodes: &'n N,
+    op: F,
+    /// True until an operation did not fit.
+    fits: bool,
+    has_root: bool,
+    /// The open element.
+    open: Element,
+    /// The element around the open one, if that element is not stored.
+    above: Element,
+    /// The number of the open element's attributes so far.
+    attributes: usize,
+    depth: u32,
+    /// The bits of the rows of `*` and `@*`, as in [`XmlNode`].
+    any: [u32; 2],
+    /// Bit *l*: the leaves of these rows in level *l* have been written. To write them again has no effect.
+    told: [u32; 2],
+}
+
+impl<'a, 'n, N: XmlNodes, F: FnMut(Op) -> bool> Writer<'a, 'n, N, F> {
+    #[inline(always)]
+    fn new(dictionary: &'n Dictionary<'a>, text: XmlText<'a>, nodes: &'n N, op: F) -> Self {
+        let rows = |row: u32| dictionary.rows.get(row as usize) as u32;
+        let any = [rows(ANY_ELEMENT), rows(ANY_ATTRIBUTE)];
+        let (open, above) = (Element::NONE, Element::NONE);
+        let (fits, has_root, attributes, depth, told) = (true, false, 0, 0, [0; 2]);
+        Self { dictionary, text, nodes, op, fits, has_root, open, above, attributes, depth, any, told }
+    }
+
+    /// Adds text to the open element. Outside of the root, only white space may be.
+    #[inline(always)]
+    fn own_text(&mut self, from: u32, to: u32, is_text: bool) -> Result<(), Unfit> {
+        if self.open.is_some() {
+            self.open.now.add(from, to);
+        } else if !is_text || !is_blank(self.text, from, to) {
+            return Err(Unfit::Document);
+        }
+        Ok(())
+    }
+
+    /// Enters the open element, which has something below it, unless it was entered.
+    #[inline(always)]
+    fn enter(&mut self) -> Result<(), Unfit> {
+        if self.open.now.state & ENTERED == 0 {
+            self.open.now.state |= ENTERED;
+            self.fits &= (self.op)(Op::new(OpKind::Enter, 0));
+            self.depth += 1;
+            if self.depth > MAX_LEVELS as u32 {
+                return Err(Unfit::Document);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens an element.
+    #[inline(always)]
+    fn start(&mut self, here: usize, place: u32, node: XmlNode) -> Result<(), Unfit> {
+        if !self.open.is_some() && self.has_root {
+            return Err(Unfit::Document);
+        }
+        if self.above.is_some() {
+            self.nodes.keep(self.above.at as usize, self.above.now);
+        }
+        self.has_root = true;
+        self.above = self.open;
+        let now = XmlOpen { up: self.open.at, ..XmlOpen::default() };
+        (self.open, self.attributes) = (Element { at: here as u32, place, now, node }, 0);
+        Ok(())
+    }
+
+    /// Counts an attribute of the open element, and compares its name with those before it. Attributes with
+    /// the same name have the same hash. A document with other attributes of equal hash is left to the host.
+    #[inline(always)]
+    fn attribute(&mut self, here: usize, node: &XmlNode) -> Result<(), Unfit> {
+        let mut other = 0;
+        while other < self.attributes {
+            other += 1;
+            if self.nodes.node(here - 2 * other).hash == node.hash {
+                return Err(Unfit::Document);
+            }
+        }
+        self.attributes += 1;
+        if self.attributes > MAX_ATTRIBUTES { Err(Unfit::Document) } else { Ok(()) }
+    }
+
+    /// Writes the operations at the end of a node: of the rows of its name, of `*` or `@*`, and of the tests
+    /// that its value passes.
+    #[inline(always)]
+    fn end_node(
+        &mut self,
+        named: &XmlNode,
+        value: (u32, u32),
+        is_attribute: bool,
+        is_exit: bool,
+    ) -> Result<(), Unfit> {
         if is_exit {
-            told = told.map(|told| told & !(1 << depth));
-            depth -= 1;
+            self.told = self.told.map(|told| told & !(1 << self.depth));
+            self.depth -= 1;
         }
         let class = is_attribute as usize;
-        let is_told = told[class] >> depth & 1 != 0;
-        told[class] |= 1 << depth;
-        let mut row = |row: u32, is_leaf: bool, is_inner: bool| {
-            if is_leaf {
-                fits &= op(Op::new(if is_exit { OpKind::Tell } else { OpKind::Leaf }, row));
-            }
-            if is_exit && is_inner {
-                fits &= op(Op::new(OpKind::Pass, row));
-            }
-        };
-        row(class as u32, any[class] & 1 != 0 && !is_told, any[class] & 2 != 0);
-        row(named.row, named.has(XmlNode::LEAF), named.has(XmlNode::INNER));
+        let is_told = self.told[class] >> self.depth & 1 != 0;
+        self.told[class] |= 1 << self.depth;
+        self.row(class as u32, self.any[class] & 1 != 0 && !is_told, self.any[class] & 2 != 0, is_exit);
+        self.row(named.row, named.has(XmlNode::LEAF), named.has(XmlNode::INNER), is_exit);
         if named.has(XmlNode::TESTED) {
             let is_known = if is_attribute {
-                is_plain(text, value, 0x20)
+                is_plain(self.text, value, 0x20)
             } else {
-                open.now.is_one() && is_plain(text, value, 0)
+                self.open.now.is_one() && is_plain(self.text, value, 0)
             };
             if !is_known {
                 return Err(Unfit::Document);
             }
-            // The tests of `*` come after those of the name.
-            let mut list = dictionary.tags.get(named.tag as usize).tests;
-            let mut left = 1 + (dictionary.tests_any >> class & 1);
-            while left > 0 {
-                if list != NONE {
-                    dictionary.passed_text(list, text.text, value.0, value.1, |passed| {
-                        let has = rows(passed);
-                        row(passed, has & 1 != 0, has & 2 != 0);
-                    });
-                }
-                list = class as u32;
-                left -= 1;
-            }
+            self.passed(named.tag, class, value, is_exit);
         }
         if is_exit {
-            fits &= op(Op::new(OpKind::Exit, 0));
+            self.fits &= (self.op)(Op::new(OpKind::Exit, 0));
         }
-        if is_end {
-            let up = open.now.up;
-            if above.is_some() || up == NONE {
-                open = above;
-            } else {
-                let (place, node) = load(up as usize);
-                open = Element { at: up, place, now: nodes.open(up as usize), node };
+        Ok(())
+    }
+
+    /// Writes the operations of a row.
+    #[inline(always)]
+    fn row(&mut self, row: u32, is_leaf: bool, is_inner: bool, is_exit: bool) {
+        if is_leaf {
+            self.fits &= (self.op)(Op::new(if is_exit { OpKind::Tell } else { OpKind::Leaf }, row));
+        }
+        if is_exit && is_inner {
+            self.fits &= (self.op)(Op::new(OpKind::Pass, row));
+        }
+    }
+
+    /// Writes the operations of the tests that a value passes: those of the name, then those of `*` or `@*`.
+    #[inline(always)]
+    fn passed(&mut self, tag: u32, class: usize, value: (u32, u32), is_exit: bool) {
+        let dictionary = self.dictionary;
+        let mut list = dictionary.tags.get(tag as usize).tests;
+        let mut left = 1 + (dictionary.tests_any >> class & 1);
+        while left > 0 {
+            if list != NONE {
+                dictionary.passed_text(list, self.text.text, value.0, value.1, |passed| {
+                    let has = dictionary.rows.get(passed as usize) as u32;
+                    self.row(passed, has & 1 != 0, has & 2 != 0, is_exit);
+                });
             }
-            above = Element::NONE;
+            list = class as u32;
+            left -= 1;
         }
     }
-    if !is_text || open.is_some() || !has_root || !is_blank(text, from, document.end) {
-        return Err(Unfit::Document);
+
+    /// Returns to the element around the open one.
+    #[inline(always)]
+    fn leave(&mut self) {
+        let up = self.open.now.up;
+        self.open = if self.above.is_some() || up == NONE {
+            self.above
+        } else {
+            let (place, node) = (self.nodes.event(up as usize).at(), self.nodes.node(up as usize));
+            Element { at: up, place, now: self.nodes.open(up as usize), node }
+        };
+        self.above = Element::NONE;
     }
-    if fits { Ok(()) } else { Err(Unfit::Room) }
 }
 
 /// An element: its node and its state.

@@ -103,9 +103,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         ));
         ui.help("for `query --bitmap`, and `--records`, index the text, or what `warpath pack` made of it");
     }
-    index
-        .write_as(&args.output.output, OutputMode::default().and_file(&file))
-        .map_err(|error| Failure::of_bitmap(error).of_output(&args.output.output))?;
+    index.write_as(&args.output.output, OutputMode::default().and_file(&file)).map_err(Failure::of_bitmap)?;
     if let Some(format) = args.report.stats.stats {
         statistics::show(ui, &building_statistics(&maker, &index, read, started.elapsed()), format);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::aggregate::{Counter, Counts};
-use warpath::{Batch, Program, Query};
+use warpath::{Batch, Program};
 use warpath_exec::aggregate::count::append_values;
 use warpath_exec::aggregate::tally::{Tallied, Tally};
 use warpath_exec::stream::Digest;
@@ -21,23 +21,24 @@ use super::rows::{Cell, RowWriter};
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
-/// The queries of paths, with the format of instants that `only` has.
-pub fn queries(paths: &[String], only: &WhereArgs) -> Result<Vec<Query>, Failure> {
-    run::check_times(only, paths.iter().map(String::as_str))?;
-    paths.iter().map(|path| Ok(only.query(path)?)).collect()
+/// The program of paths, with the format of instants that `only` has.
+pub fn program(paths: &[String], only: &WhereArgs) -> Result<Program, Failure> {
+    let queries = paths.iter().map(|path| only.query(path)).collect::<Result<Vec<_>, _>>()?;
+    let program = Program::new(&queries)?;
+    run::check_times(only, Some(&program))?;
+    Ok(program)
 }
 
 /// Prints how often each value occurs.
 pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = queries(&paths, &args.run.only)?;
-    let program = Program::new(&queries)?;
+    let program = program(&paths, &args.run.only)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let format = args.rows.of(&args.run.output)?;
     let names = std::iter::once("count".to_owned()).chain(paths).collect();
     let mut count = CountBy {
-        tally: Arc::new(Tally::new(&queries)?.with_missing()),
+        tally: Arc::new(Tally::new(program.queries())?.with_missing()),
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
         rows: RowWriter::new(
@@ -55,8 +56,7 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
 /// Prints each value once.
 pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = queries(&paths, &args.run.only)?;
-    let program = Program::new(&queries)?;
+    let program = program(&paths, &args.run.only)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
@@ -65,7 +65,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         formats::check_text(&args.run.output)?;
     }
     let mut distinct = Distinct {
-        tally: Arc::new(Tally::new(&queries)?),
+        tally: Arc::new(Tally::new(program.queries())?),
         counter: Some(Counter::new(args.memory.memory)),
         rows: format.map(|format| RowWriter::new(format, args.rows.raw_output, look, paths)),
         limit: args.limit.limit,

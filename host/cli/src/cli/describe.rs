@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use warpath::Batch;
 use warpath::aggregate::{Fraction, Statistics, Summary};
-use warpath::{Batch, Program};
 use warpath_exec::aggregate::stats::{Describe, Described};
 use warpath_exec::stream::Digest;
 use warpath_terminal::json::Look;
@@ -26,8 +26,7 @@ use super::written::Written;
 /// Prints statistics of the values of paths.
 pub fn run(args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let (paths, files) = args.words.split()?;
-    let queries = count::queries(&paths, &args.run.only)?;
-    let program = Program::new(&queries)?;
+    let program = count::program(&paths, &args.run.only)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let mut stats = Stats {

@@ -47,7 +47,10 @@ pub enum Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Library(Box::new(error), None)
+        match error {
+            Error::Output { name, source } => Self::Output { name: format!("`{name}`"), source },
+            error => Self::Library(Box::new(error), None),
+        }
     }
 }
 
@@ -58,7 +61,10 @@ impl Failure {
 
     /// An error of work with a bitmap index. If it is about an index, the index is a bitmap index.
     pub fn of_bitmap(error: Error) -> Self {
-        Self::Bitmap(Box::new(error))
+        match error {
+            Error::Index(_) => Self::Bitmap(Box::new(error)),
+            error => error.into(),
+        }
     }
 
     /// Turns an error about an index into one about a bitmap index. Other failures stay as they are.
@@ -67,34 +73,6 @@ impl Failure {
             Self::Library(error, _) if matches!(*error, Error::Index(_)) => Self::Bitmap(error),
             other => other,
         }
-    }
-
-    /// Turns an error of the library about writing to `output` into a failure to write. Others stay as they
-    /// are.
-    pub fn of_output(self, output: &Path) -> Self {
-        let is_output = |name: &str| name == output.display().to_string();
-        match self {
-            Self::Library(error, excerpt) => match *error {
-                Error::Input(InputError::Io { name, source }) if is_output(&name) => {
-                    Self::written(output, source)
-                }
-                Error::Index(IndexError::Io { name, source }) if is_output(&name) => {
-                    Self::written(output, source)
-                }
-                other => Self::Library(Box::new(other), excerpt),
-            },
-            Self::Bitmap(error) => match *error {
-                Error::Index(IndexError::Io { name, source }) if is_output(&name) => {
-                    Self::written(output, source)
-                }
-                other => Self::Bitmap(Box::new(other)),
-            },
-            other => other,
-        }
-    }
-
-    fn written(output: &Path, source: io::Error) -> Self {
-        Self::Output { name: format!("`{}`", output.display()), source }
     }
 
     /// Adds a way to correct the error. Only `Usage` has help of its own; other failures stay as they are.

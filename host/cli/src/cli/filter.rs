@@ -39,7 +39,7 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let args = &args;
     let format = args.format()?;
     check(args, format)?;
-    check_times(&args.only, [])?;
+    check_times(&args.only, None)?;
     let only = predicate(args)?;
     let written = Written::of(&args.output).and(&args.rejects);
     written.refuse_one_for_both()?;
@@ -173,8 +173,7 @@ fn history(
     ui.skipped("document", left_out.count, left_out.first);
     let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
     if let Some(output) = &args.output.output {
-        let written = BitmapIndex::from_built(built)?.write_as(output, mode);
-        written.map_err(|error| Failure::of_bitmap(error).of_output(output))?;
+        BitmapIndex::from_built(built)?.write_as(output, mode).map_err(Failure::of_bitmap)?;
     }
     Ok(any)
 }

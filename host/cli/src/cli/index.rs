@@ -36,7 +36,7 @@ pub fn build(args: &BuildArgs) -> Result<ExitCode, Failure> {
         progress.update(bytes);
     });
     progress.finish(indexed);
-    built.map_err(|error| Failure::from(error).of_output(&args.output.output))?;
+    built?;
     Ok(ExitCode::SUCCESS)
 }
 

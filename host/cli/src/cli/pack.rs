@@ -49,8 +49,7 @@ pub fn pack_file(args: &PackArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     } else {
         let failed = |source| Failure::Output { name: format!("`{}`", output.display()), source };
         inherited::named(output).map_err(failed)?;
-        pack_watched(source, output, options, &mut show)
-            .map_err(|error| Failure::from(error).of_output(output))
+        pack_watched(source, output, options, &mut show).map_err(Failure::from)
     };
     progress.finish(packed_bytes);
     let packed = packed?;
@@ -139,9 +138,7 @@ const STDOUT: &str = "<stdout>";
 /// The failure for an error of packing. A reader that closes its end of the pipe early is no error.
 fn unread(error: warpath::Error) -> Failure {
     match error {
-        warpath_core::error::Error::Input(warpath_core::error::InputError::Io { name, source })
-            if name == STDOUT && source.kind() == io::ErrorKind::BrokenPipe =>
-        {
+        warpath::Error::Output { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
             Failure::BrokenPipe
         }
         error => error.into(),

@@ -26,12 +26,12 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     }
     args.run.on_error.skip_if_followed(&args.follow);
     formats::check_text(&args.run.output)?;
-    run::check_times(&args.run.only, [&args.path].into_iter().chain(&args.each).map(String::as_str))?;
     let mut query = args.run.only.query(&args.path)?;
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
     let program = Program::new(&[query])?;
+    run::check_times(&args.run.only, Some(&program))?;
     let sources =
         files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
@@ -99,7 +99,7 @@ fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
 /// Prints the first records.
 pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     formats::check_records(&args.run.output)?;
-    run::check_times(&args.run.only, [])?;
+    run::check_times(&args.run.only, None)?;
     files::refuse_paths(
         &args.files,
         "`warpath head` prints whole records; `warpath query PATH` prints values",

@@ -10,10 +10,11 @@ use warpath::columns::NestedSchema;
 use warpath::plan::Reading;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, IndexFile, Input, InputError, Plan, Predicate, Program,
-    RecordError, Source, Stats, Want,
+    Query, RecordError, Source, Stats, Want,
 };
 use warpath_core::temporary::OutputMode;
 use warpath_exec::stream::{Digest, Setup};
+use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
 use warpath_shared::units::LineIx;
 use warpath_terminal::escape::{escaped, is_escaped};
 use warpath_terminal::messages::Ui;
@@ -223,15 +224,25 @@ pub fn consume(
     done
 }
 
-/// Refuses `--time-format` where nothing reads instants. `texts` are queries and expressions, besides that of
-/// `--where`.
+/// Refuses `--time-format` where nothing reads instants. A command whose queries
+/// cannot read instants has no `program`.
 ///
 /// # Errors
-/// If the option is given, and no text has `time(…)`.
-pub fn check_times<'t>(only: &WhereArgs, texts: impl IntoIterator<Item = &'t str>) -> Result<(), Failure> {
-    let has_time = |text: &str| text.contains("time(");
-    let is_used = only.only.as_deref().is_some_and(has_time) || texts.into_iter().any(has_time);
-    if only.time_format.is_none() || is_used {
+/// If the option is given, and neither the predicate nor the program reads a time.
+pub fn check_times(only: &WhereArgs, program: Option<&Program>) -> Result<(), Failure> {
+    if only.time_format.is_none() {
+        return Ok(());
+    }
+    let mut is_used = false;
+    let mut see = |part: Subexpression<'_>| is_used |= matches!(part, Subexpression::Time(_));
+    let predicate = only.predicate()?;
+    let queries = program.map_or(&[][..], Program::queries);
+    queries.iter().for_each(|query| visit_segments(&query.ast().segments, &mut see));
+    for predicate in queries.iter().filter_map(Query::condition).chain(&predicate) {
+        visit(predicate.expr(), &mut see);
+    }
+    let columns = program.map_or(&[][..], Program::columns);
+    if is_used || columns.iter().any(|column| column.values.has_time()) {
         return Ok(());
     }
     Err(Failure::usage("`--time-format` is about `time(…)`, and nothing here reads a time")

@@ -20,7 +20,7 @@ use super::written::Written;
 /// Prints random records.
 pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     formats::check_records(&args.run.output)?;
-    run::check_times(&args.run.only, [])?;
+    run::check_times(&args.run.only, None)?;
     files::refuse_paths(
         &args.files,
         "`warpath sample` prints whole records; `warpath query PATH` prints values",

@@ -69,13 +69,8 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    // Also within `list<time>` and `struct<at:time>`.
-    let has_time =
-        |column: &String| column.split_once(':').is_some_and(|(_, values)| values.contains("time"));
-    if !columns.iter().any(has_time) {
-        run::check_times(&run.only, columns.iter().chain(&explode).map(String::as_str))?;
-    }
     let program = program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
+    run::check_times(&run.only, Some(&program))?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
         return Err(Failure::usage(format!("two columns have the name `{}`", named::NAME))

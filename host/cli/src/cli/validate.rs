@@ -20,7 +20,7 @@ use super::written::Written;
 const MALFORMED: u8 = 4;
 
 pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    run::check_times(&args.only, [])?;
+    run::check_times(&args.only, None)?;
     let ValidateArgs { files, limit, all, rejects, only, partitions, report } = args;
     // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;

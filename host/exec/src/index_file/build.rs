@@ -52,7 +52,7 @@ pub(super) fn build(
     engine.wants_lines("an index file requires NDJSON input")?;
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
-    let failed = |source| Error::from(IndexError::Io { name: output.display().to_string(), source });
+    let failed = |source| Error::Output { name: output.display().to_string(), source };
     if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
         && from == to
     {

@@ -22,6 +22,8 @@ pub enum Subexpression<'a> {
     },
     /// A call of `match` or `search`.
     Pattern(&'a PatternTest),
+    /// A call of `time`. Its path is a part of its own.
+    Time(&'a TimeCall),
 }
 
 /// Calls `see` with each part of an expression, also of the filters in its paths.
@@ -64,6 +66,7 @@ fn of_value<'a>(value: &'a Comparable, depth: usize, see: &mut dyn FnMut(Subexpr
             FunctionKind::Length(value) => of_value(value, depth, see),
             FunctionKind::Count(query) | FunctionKind::Value(query) => of_query(query, depth, see),
             FunctionKind::Time(call) => {
+                see(Subexpression::Time(call));
                 see(Subexpression::Path { root: call.path.root, span: call.path.span, depth });
             }
         },

@@ -266,7 +266,7 @@ impl BitmapIndex {
     #[doc(hidden)]
     pub fn write_as(&self, path: impl AsRef<Path>, mode: OutputMode) -> Result<(), Error> {
         let path = path.as_ref();
-        let failed = |source| IndexError::Io { name: path.display().to_string(), source }.into();
+        let failed = |source| Error::Output { name: path.display().to_string(), source };
         self.0.image.write(path, mode).map_err(failed)
     }
 
