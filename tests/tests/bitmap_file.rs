@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
 use warpath::bitmap::{BitmapIndex, Built, Kind, RowSet};
-use warpath::{DeviceChoice, Engine, Error, IndexError};
+use warpath::{DeviceChoice, Engine, Error};
 use warpath_core::wah::{OnesBuilder, WahBuf, tile_starts};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Scalar};
 use warpath_store::bitmap::{BuiltColumn, Stamp, StoredValues, Values};
