@@ -20,6 +20,7 @@
 //! | [`temporary`] | output files: exclusive, renamed when complete, with permissions no wider than their inputs' |
 //! | [`time`] | instants and dates, as texts and as numbers |
 //! | [`stamp`] | checksums, and the size, time and samples by which a file is recognised |
+//! | [`projection`] | the members of records that a program can reach |
 //! | [`plain`] | values whose bytes may be copied to files and devices |
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
@@ -38,6 +39,7 @@ pub mod key;
 pub mod number;
 pub mod plain;
 pub mod pool;
+pub mod projection;
 pub mod rows;
 pub mod simd;
 pub mod stamp;

@@ -3,6 +3,7 @@
 mod explain;
 mod explode;
 mod lower;
+mod projection;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use warpath_core::diagnostic::Span;
 
 use super::ast::{
     Comparable, ComparableKind, FilterQuery, FunctionKind, LogicalExpr, LogicalExprKind, PatternTest,
-    QueryRoot, Segment, SelectorKind, SingularQuery, TimeCall, ValueTestKind,
+    QueryRoot, Segment, SelectorKind, SingularQuery, SingularStep, TimeCall, ValueTestKind,
 };
 
 /// A part of an expression.
@@ -16,6 +16,8 @@ pub enum Subexpression<'a> {
         root: QueryRoot,
         /// The whole path.
         span: Span,
+        /// The steps from the root on.
+        steps: PathSteps<'a>,
         /// The number of filters around it, within the expression. `@` is the tested value of the innermost
         /// one.
         depth: usize,
@@ -24,6 +26,15 @@ pub enum Subexpression<'a> {
     Pattern(&'a PatternTest),
     /// A call of `time`. Its path is a part of its own.
     Time(&'a TimeCall),
+}
+
+/// The steps of a path in an expression.
+#[derive(Clone, Copy, Debug)]
+pub enum PathSteps<'a> {
+    /// Names and indexes.
+    Singular(&'a [SingularStep]),
+    /// Any segments.
+    Segments(&'a [Segment]),
 }
 
 /// Calls `see` with each part of an expression, also of the filters in its paths.
@@ -60,21 +71,27 @@ fn of_value<'a>(value: &'a Comparable, depth: usize, see: &mut dyn FnMut(Subexpr
     match &value.kind {
         ComparableKind::Literal(_) | ComparableKind::Column(_) => {}
         ComparableKind::Query(query) => {
-            see(Subexpression::Path { root: query.root, span: query.span, depth });
+            see(of_singular(query, depth));
         }
         ComparableKind::Function(call) => match &call.kind {
             FunctionKind::Length(value) => of_value(value, depth, see),
             FunctionKind::Count(query) | FunctionKind::Value(query) => of_query(query, depth, see),
             FunctionKind::Time(call) => {
                 see(Subexpression::Time(call));
-                see(Subexpression::Path { root: call.path.root, span: call.path.span, depth });
+                see(of_singular(&call.path, depth));
             }
         },
     }
 }
 
+fn of_singular(query: &SingularQuery, depth: usize) -> Subexpression<'_> {
+    let steps = PathSteps::Singular(&query.steps);
+    Subexpression::Path { root: query.root, span: query.span, steps, depth }
+}
+
 fn of_query<'a>(query: &'a FilterQuery, depth: usize, see: &mut dyn FnMut(Subexpression<'a>)) {
-    see(Subexpression::Path { root: query.root, span: query.span, depth });
+    let steps = PathSteps::Segments(&query.segments);
+    see(Subexpression::Path { root: query.root, span: query.span, steps, depth });
     of_segments(&query.segments, depth + 1, see);
 }
 
