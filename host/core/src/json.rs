@@ -33,5 +33,5 @@ mod text;
 mod tokens;
 
 pub use cursor::{Cursor, JsonString};
-pub use text::{Escape, Malformed, decode, encode, inside, say};
+pub use text::{Escape, Malformed, decode, encode, inside, say, unescape};
 pub use tokens::{Tokens, token_end};

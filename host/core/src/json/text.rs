@@ -55,7 +55,7 @@ pub fn decode(inside: &[u8], malformed: Malformed, out: &mut Vec<u8>) -> bool {
     out.reserve(inside.len());
     let mut rest = inside;
     loop {
-        if let Some((character, len)) = quick(rest) {
+        if let Some((character, len)) = unescape(rest) {
             push(out, character);
             rest = &rest[len..];
             continue;
@@ -111,7 +111,8 @@ fn plain_len(text: &[u8], strict: bool) -> usize {
 /// The character of the escape at the start of a text, and the length of the escape. `None` for a surrogate
 /// without its partner, and for what is no escape of JSON. This is [`Escape::read`] without these.
 #[inline]
-fn quick(text: &[u8]) -> Option<(char, usize)> {
+#[must_use]
+pub fn unescape(text: &[u8]) -> Option<(char, usize)> {
     let [b'\\', kind, ..] = text else { return None };
     let simple = match kind {
         b'"' | b'\\' | b'/' => char::from(*kind),
@@ -355,8 +356,8 @@ mod tests {
         }
         for text in texts {
             let slow = Escape::read(&text).and_then(|escape| Some((escape.character()?, escape.len())));
-            assert_eq!(quick(&text), slow, "{}", text.escape_ascii());
-            assert!(quick(&text[..text.len() - 1]).is_none_or(|(_, len)| len < text.len()));
+            assert_eq!(unescape(&text), slow, "{}", text.escape_ascii());
+            assert!(unescape(&text[..text.len() - 1]).is_none_or(|(_, len)| len < text.len()));
         }
     }
 
