@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::{Builder, TempPath};
+use tempfile::{Builder, PathPersistError, TempPath};
 
 /// The most permission bits that an output may have.
 ///
@@ -219,13 +219,29 @@ impl Temporary {
         Ok((Self { path: Some(path), target }, file))
     }
 
-    /// Renames the file to its final path.
-    pub fn rename(mut self) -> io::Result<()> {
+    /// Renames the file to its final path, and replaces what is there.
+    ///
+    /// # Errors
+    /// The errors of the operating system. The file is then removed.
+    pub fn rename(self) -> io::Result<()> {
+        self.persist(|path, target| path.persist(target))
+    }
+
+    /// Renames the file to its final path, where nothing may be. Of several processes that do so at once, one
+    /// succeeds.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`], and the errors of the operating system. The file is then removed.
+    pub fn rename_new(self) -> io::Result<()> {
+        self.persist(|path, target| path.persist_noclobber(target))
+    }
+
+    fn persist(mut self, by: impl FnOnce(TempPath, &Path) -> Result<(), PathPersistError>) -> io::Result<()> {
         let Some(path) = self.path.take() else { return Ok(()) };
         let mut unfinished = unfinished();
         forget(&mut unfinished, &path);
         // If this fails, the file is removed with the error.
-        path.persist(&self.target).map_err(|error| error.error)
+        by(path, &self.target).map_err(|error| error.error)
     }
 }
 

@@ -5,6 +5,7 @@
 //! | [`address`] | URLs, and what they mean: a file, an object, a folder, a pattern |
 //! | `settings` | credentials and endpoints from the environment, timeouts, sizes of parts |
 //! | `stores` | a store for each bucket or server, made at its first use |
+//! | `folder` | the folder of a store as objects: versions are put if they are absent |
 //! | `list` | the objects that a folder or a pattern means |
 //! | `reader` | an object as a reader: parts fetched ahead of it, and the next objects of a list |
 //! | `fetch` | one part of an object, with retries |
@@ -21,6 +22,8 @@ mod fault;
 #[cfg(feature = "object-store")]
 mod fetch;
 #[cfg(feature = "object-store")]
+mod folder;
+#[cfg(feature = "object-store")]
 mod list;
 #[cfg(feature = "object-store")]
 mod reader;
@@ -32,6 +35,8 @@ mod stores;
 pub use address::Address;
 #[cfg(feature = "object-store")]
 pub use fault::reason;
+#[cfg(feature = "object-store")]
+pub use folder::ObjectStorage;
 #[cfg(feature = "object-store")]
 pub use reader::{Object, ObjectReader};
 #[cfg(feature = "object-store")]

@@ -1,5 +1,6 @@
 //! Objects read from real servers: S3 over a folder, and HTTP of any manners.
 
+mod folder;
 mod http;
 mod s3;
 

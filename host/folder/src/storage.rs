@@ -1,0 +1,185 @@
+//! The operations that a folder needs, and folders of this machine.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use warpath_core::pool;
+use warpath_core::temporary::{OutputMode, Temporary};
+
+use crate::part::Millis;
+
+/// A file or an object of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The name within the folder that was listed.
+    pub name: String,
+    /// The size in bytes.
+    pub size: u64,
+    /// The time of the last change.
+    pub modified: Millis,
+}
+
+/// The operations that a folder needs. Names are relative to the folder, with `/` after `_delta_log`.
+///
+/// An operation that returns `Ok` has lasting results: they are there after a crash of the machine.
+pub trait Storage: Send + Sync {
+    /// The files directly in a folder: `""` or `_delta_log`, in any order. A folder that does not exist has
+    /// none.
+    ///
+    /// # Errors
+    /// The errors of the storage.
+    fn list(&self, folder: &str) -> io::Result<Vec<Object>>;
+
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`], and the errors of the storage.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    /// The bytes of several files, in their order.
+    fn read_many(&self, names: Vec<String>) -> Vec<io::Result<Vec<u8>>> {
+        pool::map(names, |name| self.read(&name))
+    }
+
+    /// Creates a file if it is absent, at once and whole. Of several writers, one succeeds.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`]; the file may be by an earlier attempt of this call. After any other
+    /// error, the file may be there or not.
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes a file lasting that the caller has written. Returns its size.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`], and the errors of the storage.
+    fn settle(&self, name: &str) -> io::Result<u64>;
+
+    /// Removes a file. It is no error if there is none.
+    ///
+    /// # Errors
+    /// The errors of the storage.
+    fn delete(&self, name: &str) -> io::Result<()>;
+}
+
+/// A folder of this machine.
+#[derive(Clone, Debug)]
+pub struct LocalStorage {
+    folder: PathBuf,
+    mode: OutputMode,
+}
+
+impl LocalStorage {
+    /// The folder at a path. It is made by the first file that is created in it.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), mode: OutputMode::default() }
+    }
+
+    /// Restricts the permissions of new files.
+    #[must_use]
+    pub fn with_mode(self, mode: OutputMode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// The path of a file of the folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Begins a new file, which appears under its name after [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// The errors of the operating system.
+    pub fn begin(&self, name: &str) -> io::Result<(Temporary, File)> {
+        let path = self.path(name);
+        match Temporary::beside(&path, self.mode) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or(Path::new("."));
+                fs::create_dir_all(folder)?;
+                sync(folder.parent())?;
+                sync(self.folder.parent())?;
+                Temporary::beside(&path, self.mode)
+            }
+            made => made,
+        }
+    }
+
+    /// Ends a new file: its bytes are made lasting, and it appears under its name, where nothing may be.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`], and the errors of the operating system.
+    pub fn finish(&self, name: &str, temporary: Temporary, file: &File) -> io::Result<()> {
+        file.sync_all()?;
+        let renamed = temporary.rename_new();
+        // A file that is there already may be by a writer that has not done this yet.
+        sync(self.path(name).parent())?;
+        renamed
+    }
+}
+
+impl Storage for LocalStorage {
+    fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
+        let entries = match fs::read_dir(self.path(folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut objects = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            // This crate writes no names that are not UTF-8.
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            match fs::metadata(entry.path()) {
+                Ok(metadata) if metadata.is_file() => {
+                    let modified = metadata.modified()?.into();
+                    objects.push(Object { name, size: metadata.len(), modified });
+                }
+                Ok(_) => {}
+                // Removed meanwhile, or a link to nothing.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(objects)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        fs::read(self.path(name))
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let (temporary, mut file) = self.begin(name)?;
+        file.write_all(bytes)?;
+        self.finish(name, temporary, &file)
+    }
+
+    fn settle(&self, name: &str) -> io::Result<u64> {
+        let path = self.path(name);
+        let file = File::open(&path)?;
+        file.sync_all()?;
+        sync(path.parent())?;
+        Ok(file.metadata()?.len())
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}
+
+/// Makes the names in a folder lasting.
+#[cfg(unix)]
+fn sync(folder: Option<&Path>) -> io::Result<()> {
+    let Some(folder) = folder else { return Ok(()) };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    File::open(folder)?.sync_all()
+}
+
+/// Other systems do not open folders.
+#[cfg(not(unix))]
+fn sync(_: Option<&Path>) -> io::Result<()> {
+    Ok(())
+}
