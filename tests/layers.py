@@ -32,6 +32,8 @@ LAYERS = [
     ("host/terminal", "lib.rs"),
     ("host/lang", "lib.rs"),
     ("host/store", "lib.rs"),
+    ("host/part", "lib.rs"),
+    ("host/folder", "lib.rs"),
     ("host/answer", "lib.rs"),
     ("host/cpu", "lib.rs"),
     ("host/device", "lib.rs"),
@@ -52,6 +54,7 @@ WRITTEN = {
     "host/cli/src/cli/args/options.rs",
     "host/cli/src/cli/query.rs",
     "host/cli/src/cli/reasons/lookup.rs",
+    "host/cli/src/cli/store.rs",
     "host/cli/src/cli/reasons/why.rs",
     "host/python/src/reading.rs",
 }

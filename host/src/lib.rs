@@ -29,7 +29,7 @@
 //! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
 //! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
 //! | [`Error`] and the types in its variants | errors, by whose fault they are |
-//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`plan`], [`schema`], [`time`], [`twig`], `cuda` | one subject each |
+//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`plan`], [`schema`], `store`, [`time`], [`twig`], `cuda` | one subject each |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -37,8 +37,8 @@ pub use warpath_answer::answer::{Limit, RowForm, TextForm, Want};
 pub use warpath_core::cancel::CancelToken;
 pub use warpath_core::diagnostic::QueryError;
 pub use warpath_core::error::{
-    ColumnError, DeviceError, Error, FaultKind, IndexError, InputError, PlanError, RecordError, TreeError,
-    TreeFaultKind,
+    ColumnError, DeviceError, Error, FaultKind, IndexError, InputError, PlanError, RecordError, StoreError,
+    TreeError, TreeFaultKind,
 };
 pub use warpath_core::foreign::Foreign;
 pub use warpath_core::temporary::{Unfinished, remove_unfinished};
@@ -117,6 +117,12 @@ pub mod packed {
     pub use warpath_exec::pack::{PackOptions, PackStats, pack, pack_to};
     pub use warpath_exec::unpack::unpack;
     pub use warpath_store::packed::{PackedFile, PackedInfo};
+}
+
+/// Stores: folders of Parquet parts, from which every byte of the lines comes back.
+#[cfg(feature = "store")]
+pub mod store {
+    pub use warpath_exec::store::{AddOptions, Added, Rewritten, Store, StoreColumn, StorePart};
 }
 
 /// The schema of records: every path, with the kinds of its values.

@@ -49,6 +49,7 @@ fn every_example_is_checked() {
         "find",
         "index",
         "limits",
+        "store",
         "stream",
         "subscribe",
         "values",
@@ -169,4 +170,15 @@ fn stream() {
 #[test]
 fn limits() {
     check("limits", &["cancelled after 1000 names", "no count of an endless log in 50 ms"]);
+}
+
+#[test]
+fn store() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples-store");
+    let _ = std::fs::remove_dir_all(&path);
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/people.ndjson");
+    let printed = output("store", &[path.to_str().unwrap(), log]);
+    let bytes = std::fs::read(log).unwrap().len();
+    let wanted = format!("20 lines are added, {bytes} bytes\n20 lines, 19 names of users\n");
+    assert_eq!(printed, wanted);
 }

@@ -42,7 +42,7 @@ transcripts! {
     help index_dump manners memory messages names other_formats outputs packed
     #[cfg(target_os = "linux")]
     permissions
-    predicates query reasons rejects rows schema select sql strict tree typed written
+    predicates query reasons rejects rows schema select sql store strict tree typed written
 }
 
 fn page(name: &str) -> PathBuf {

@@ -38,10 +38,11 @@ pub fn places(backend: &dyn Backend, text: &[u8], program: &Program) -> Result<V
 /// A test of the compliance suite.
 pub struct Test {
     name: String,
-    selector: String,
+    /// The query.
+    pub selector: String,
     /// The document, and each right pair of a list of values and a list of normalised paths. The document is
     /// on one line; nothing else in its spelling changes. `None` if the selector is invalid.
-    valid: Option<(String, Vec<(Value, Value)>)>,
+    pub valid: Option<(String, Vec<(Value, Value)>)>,
 }
 
 /// Reads the tests of a suite from a file.

@@ -98,7 +98,17 @@ fn add<T: Clone + Default>(to: &mut Vec<T>, len: usize, mut each: impl FnMut(usi
     (0..len).for_each(|i| each(i, &mut to[i]));
 }
 
-fn ask(input: Input, program: &Program, want: Want) -> All {
+impl All {
+    /// The same without offsets, which depend on how much of each record was read.
+    pub fn without_offsets(mut self) -> Self {
+        for found in self.matches.iter_mut().flatten() {
+            (found.1, found.2) = (0, 0);
+        }
+        self
+    }
+}
+
+pub fn ask(input: Input, program: &Program, want: Want) -> All {
     let mut all = All::default();
     for batch in input.answers(program.clone(), want) {
         let batch = match batch {

@@ -44,6 +44,7 @@ mod rfc9535;
 mod snapshots;
 mod sources;
 mod stages;
+mod stores;
 mod streams;
 mod strict;
 mod strict_device;

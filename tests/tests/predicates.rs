@@ -37,7 +37,7 @@ const LINES: &[&str] = &[
 ];
 
 /// A predicate as the product reads it, and as a filter about the current node.
-fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
+pub fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
     if depth > 0 && rng.below(2) == 0 {
         let (left, right) = (predicate(rng, depth - 1), predicate(rng, depth - 1));
         let (words, operator) = [(["and", "&&", "AND"], "&&"), (["or", "||", "Or"], "||")][rng.below(2)];
@@ -175,7 +175,7 @@ fn check(backend: &dyn Backend, text: &str, rng: &mut Rng) -> Result<usize> {
 
 /// The lines as a text. With `pad`, objects have one more member, so long that the CPU evaluates the records
 /// in one pass.
-fn text_of_lines(pad: bool) -> String {
+pub fn text_of_lines(pad: bool) -> String {
     let long = format!("{{\"z\":\"{}\",", "x".repeat(1500));
     let padded = |line: &str| match line.trim_start().strip_prefix('{') {
         Some("}") if pad => format!("{}}}\n", long.trim_end_matches(',')),

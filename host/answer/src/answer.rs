@@ -57,6 +57,9 @@ pub struct Want {
     /// Leaves the columns in the memory of the device, in place of copying them to the host. Only backends of
     /// devices can do so ([`Abilities::keeps_columns`](crate::backend::Abilities::keeps_columns)).
     pub on_device: bool,
+    /// True if the caller uses neither offsets nor the text of records. Of a part of a store, only the members
+    /// of records that the program reaches are then read: texts and offsets are those of partial records.
+    pub partial: bool,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
     /// to be needed: the results may end after the record that completes the amount, and inputs are read
     /// little by little at first.
@@ -101,6 +104,7 @@ impl Want {
             rows: None,
             columns: None,
             on_device: false,
+            partial: false,
             limit: None,
         }
     }
@@ -174,6 +178,16 @@ impl Want {
     #[must_use]
     pub const fn on_device(self, yes: bool) -> Self {
         Self { on_device: yes, ..self }
+    }
+
+    /// Sets [`partial`](Self#structfield.partial).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().partial(true).partial);
+    /// ```
+    #[must_use]
+    pub const fn partial(self, yes: bool) -> Self {
+        Self { partial: yes, ..self }
     }
 
     /// Sets the amount of results that is enough.

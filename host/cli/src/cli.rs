@@ -50,6 +50,8 @@ mod signals;
 mod sort;
 mod sql;
 mod statistics;
+#[cfg(feature = "parquet")]
+mod store;
 mod table;
 mod tree;
 mod validate;
@@ -119,6 +121,8 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Head(args) => query::head(args, ui, started),
         Command::Validate(args) => validate::run(args, ui, started),
         Command::Schema(args) => schema::run(args, ui, started),
+        #[cfg(feature = "parquet")]
+        Command::Store { command } => store::run(command, ui, started),
         Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
         Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),

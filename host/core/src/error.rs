@@ -87,6 +87,9 @@ pub enum Error {
     /// A column of compressed strings cannot be read, written or decoded.
     #[error(transparent)]
     Column(#[from] ColumnError),
+    /// A store cannot be read or changed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// An output file cannot be written.
     #[error("{name}: cannot be written")]
     Output {
@@ -149,6 +152,47 @@ impl Error {
     pub fn chain(&self) -> String {
         chain(self)
     }
+}
+
+/// A store that cannot be read or changed.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use warpath::store::Store;
+/// use warpath::{Error, StoreError};
+///
+/// let opened = Store::open(Path::new("none.wp"));
+/// assert!(matches!(opened, Err(Error::Store(StoreError::Refused { .. }))));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system refuses a file of the store.
+    #[error("{name}: cannot be read or written")]
+    Io {
+        /// The file or folder.
+        name: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// The log or a part has other bytes than were written, or is missing.
+    #[error("{name}: {reason}")]
+    Damaged {
+        /// The file or folder.
+        name: String,
+        /// The fault, and where it is.
+        reason: String,
+    },
+    /// The request does not go with the store: there is none, another program wrote it, or it has changed
+    /// meanwhile. The caller's fault.
+    #[error("{name}: {reason}")]
+    Refused {
+        /// The file or folder.
+        name: String,
+        /// The reason.
+        reason: String,
+    },
 }
 
 /// A request that no plan can serve.
@@ -292,6 +336,14 @@ pub enum InputError {
         name: String,
         /// A description of the damage.
         what: String,
+    },
+    /// A part of a store is damaged, or of a later version. The lines before the damage were evaluated.
+    #[error("{name}: {reason}")]
+    Part {
+        /// The file.
+        name: String,
+        /// The fault, and where it is.
+        reason: String,
     },
     /// A record is malformed.
     #[error(transparent)]

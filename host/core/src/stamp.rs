@@ -52,9 +52,16 @@ impl Stamp {
     /// # Errors
     /// The errors of the operating system.
     pub fn of(file: &File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        let size = metadata.len();
-        let (seconds, nanoseconds) = since_1970(metadata.modified()?);
+        let size = file.metadata()?.len();
+        Self::of_first(file, size)
+    }
+
+    /// The stamp of the first bytes of a file: `size` of them, which it has. The time is that of the file.
+    ///
+    /// # Errors
+    /// The errors of the operating system.
+    pub fn of_first(file: &File, size: u64) -> io::Result<Self> {
+        let (seconds, nanoseconds) = since_1970(file.metadata()?.modified()?);
         let mut bytes = Vec::new();
         for (at, len) in samples(size) {
             let from = bytes.len();

@@ -11,11 +11,13 @@
 //! | `column` | columns of text in tables, as lines |
 //! | `follow`, `follow_all` | a file that is followed as it grows; several files and folders |
 //! | `watch` | changes of folders, as the system reports them |
+//! | `part`, `stored` | the text of a part of a store; folders that are stores |
 //! | `folders` | the files of folders |
 //! | `names` | the files that names, folders, patterns and lists stand for |
 //! | `selected` | selected lines of a plain file |
 //! | `selection` | the lines that a text consists of |
 //! | `text` | the text of a partition |
+//! | `groups` | an input as groups of whole lines, for what is made of all of them |
 //! | `bytes`, `held` | bytes in memory; their lines, which are not copied |
 //! | `given` | inputs by the threads that evaluate them |
 //! | `buffers` | the memory that bytes are read into |
@@ -31,15 +33,19 @@ mod follow_all;
 #[cfg(any(feature = "lz4", feature = "zstd"))]
 mod frames;
 mod given;
+mod groups;
 mod held;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod names;
+#[cfg(feature = "store")]
+mod part;
 mod plain;
 mod selected;
 mod selection;
 mod sequence;
 mod source;
+mod stored;
 mod text;
 mod watch;
 #[cfg(feature = "zstd")]
@@ -55,10 +61,15 @@ pub use follow::{FollowEnd, FollowFrom};
 pub use follow_all::FollowedFiles;
 pub(crate) use follow_all::{FollowedLines, FollowedText};
 pub(crate) use given::{Given, Held, Inputs};
+pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
+#[cfg(feature = "store")]
+pub(crate) use part::{PartText, text_of};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;
 pub(crate) use source::OpenedSource;
 pub use source::Source;
+#[cfg(feature = "store")]
+pub(crate) use stored::is_store;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};

@@ -14,6 +14,7 @@
 //! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
 //! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
+//! | `store` | stores: made, appended to, checked, changed, and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
 //! | `device_batches` | columns that stay on a device |
 //! | `saved_schema` | schemas that were saved, read again |
@@ -47,6 +48,8 @@ pub mod resident;
 #[cfg(feature = "arrow")]
 #[doc(hidden)]
 pub mod saved_schema;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod stream;
 mod table;
 mod trace;

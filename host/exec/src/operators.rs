@@ -266,7 +266,7 @@ impl<'a> Input<'a> {
     pub fn count(self, query: &Query) -> Result<u64, Error> {
         let program = Program::new(std::slice::from_ref(query))?;
         let mut count = 0;
-        for batch in self.doing(Operation::Count).answers(program, Want::default()) {
+        for batch in self.doing(Operation::Count).answers(program, Want::default().partial(true)) {
             count += batch?.count(0);
         }
         Ok(count)
@@ -287,7 +287,7 @@ impl<'a> Input<'a> {
     /// [`Want::columns`].
     #[must_use]
     pub fn columns(self, schema: &Schema) -> Columns<'a> {
-        let want = Want::default().columns(schema.width());
+        let want = Want::default().columns(schema.width()).partial(true);
         Columns::start(self.0, Operation::Columns, schema.program().clone(), want)
     }
 

@@ -2,22 +2,21 @@
 //! written to a pipe.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use memchr::{memchr, memchr_iter, memrchr};
-use warpath_core::error::{Error, InputError};
+use memchr::memchr_iter;
+use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::stamp::hash;
 use warpath_core::temporary::{Temporary, is_special};
-use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_store::fsst::train;
 use warpath_store::fsst::train::Sample;
 use warpath_store::packed::group::group;
 use warpath_store::packed::layout;
 use warpath_store::packed::layout::{GroupEntry, Trailer};
 
-use crate::input::Source;
+use crate::input::{LineGroups, Source};
 
 /// Bytes of text of a group by default: the amount that a device decodes and evaluates at once.
 pub const DEFAULT_GROUP_BYTES: usize = 16 << 20;
@@ -186,13 +185,7 @@ pub fn pack_to_watched(
     progress: &mut dyn FnMut(u64),
 ) -> Result<PackStats, Error> {
     let failed = |source| Error::Output { name: name.to_owned(), source };
-    let mut lines = GroupReader {
-        name: input.name(),
-        reader: input.into_reader()?,
-        carry: Vec::new(),
-        is_ended: false,
-        line: 1,
-    };
+    let mut lines = LineGroups::new(input.name(), input.into_reader()?);
     let mut entries = Vec::new();
     let mut stats = PackStats::default();
     let mut place = 0;
@@ -258,60 +251,3 @@ fn sample(texts: &[Vec<u8>]) -> Sample {
 
 /// Bytes of one part of a sample that is taken from several texts.
 const SAMPLE_PART: usize = 1 << 10;
-
-/// Reads an input as groups of whole lines.
-struct GroupReader {
-    name: String,
-    reader: Box<dyn Read + Send>,
-    /// Bytes that were read after the end of the last group.
-    carry: Vec<u8>,
-    is_ended: bool,
-    /// The number of the next line, from 1 on.
-    line: u64,
-}
-
-impl GroupReader {
-    /// The next lines, of at most `size` bytes; if the first line is longer, that line alone.
-    fn next(&mut self, size: usize) -> Result<Option<Vec<u8>>, Error> {
-        let mut text = std::mem::take(&mut self.carry);
-        let (size, mut searched) = (size.max(1), 0);
-        let mut target = size;
-        loop {
-            let missing = target.saturating_sub(text.len()) as u64;
-            if !self.is_ended && missing > 0 {
-                let read = self.reader.by_ref().take(missing).read_to_end(&mut text);
-                let read = read.map_err(|source| self.failed(source))?;
-                self.is_ended = (read as u64) < missing;
-            }
-            // A group ends at its last newline. If its first line is longer than `size`, it ends at its first
-            // newline.
-            let part = &text[searched..target.min(text.len())];
-            let newline = if target > size { memchr(b'\n', part) } else { memrchr(b'\n', part) };
-            let end = match newline {
-                _ if target == size && self.is_ended && text.len() <= target => text.len(),
-                Some(at) => searched + at + 1,
-                None if self.is_ended && text.len() <= target => text.len(),
-                None => 0,
-            };
-            if end > 0 || text.is_empty() {
-                self.carry = text.split_off(end);
-                self.line += memchr_iter(b'\n', &text).count() as u64;
-                return Ok((!text.is_empty()).then_some(text));
-            }
-            // One line is longer than a group.
-            searched = target.min(text.len());
-            target = target.saturating_mul(2);
-            if text.len() > MAX_PARTITION_BYTES {
-                let (name, limit) = (self.name.clone(), MAX_PARTITION_BYTES);
-                return Err(InputError::RecordTooLong { name, line: self.line, limit }.into());
-            }
-        }
-    }
-
-    fn failed(&self, source: io::Error) -> Error {
-        match source.downcast::<InputError>() {
-            Ok(error) => error.into(),
-            Err(source) => InputError::Io { name: self.name.clone(), source }.into(),
-        }
-    }
-}

@@ -53,6 +53,8 @@ pub enum Bytes {
     Followed,
     /// A column of text in a table.
     Table,
+    /// A part of a store: the length of its text.
+    Stored(u64),
     /// Several inputs: the length of their plain text.
     Several(u64),
 }
@@ -69,6 +71,7 @@ impl Bytes {
             | Self::Part(bytes)
             | Self::Stdin(bytes)
             | Self::Several(bytes) => bytes,
+            Self::Stored(_) => 0,
             Self::Unknown | Self::Compressed | Self::Stream | Self::Followed | Self::Table => 0,
         }
     }
@@ -84,6 +87,7 @@ impl Bytes {
             Self::Stream => "the input is not a file",
             Self::Followed => "the input is followed",
             Self::Table => "the input is a column of a table",
+            Self::Stored(_) => "the input is a part of a store",
             Self::Several(_) => "there are several inputs",
         })
     }
@@ -157,12 +161,14 @@ pub struct Facts {
     pub structural: Option<Structural>,
     /// The lines that are read; `None` for all lines.
     pub selected: Option<Selected>,
+    /// True if parts of a store are among the inputs.
+    pub has_parts: bool,
 }
 
 impl Facts {
     /// Inputs without indexes.
     #[must_use]
     pub fn new(bytes: Bytes, format: Format) -> Self {
-        Self { bytes, format, structural: None, selected: None }
+        Self { bytes, format, structural: None, selected: None, has_parts: matches!(bytes, Bytes::Stored(_)) }
     }
 }

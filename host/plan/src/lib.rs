@@ -26,8 +26,10 @@
 //! 4. *Structural index.* A backend that reads levels faster than it makes them reads those of one plain or
 //!    packed file of lines, if the index has as many levels as the program reads.
 //! 5. *Packed lines* reach a backend in packed form if the backend decodes them.
-//! 6. *Documents* are evaluated by the elements of an array if only matches are wanted.
-//! 7. *Threads.* Text that is evaluated in less time than a thread takes to start is evaluated by the caller.
+//! 6. *Parts of a store* give the members of records that the program reaches, unless the caller uses offsets
+//!    or the text of records.
+//! 7. *Documents* are evaluated by the elements of an array if only matches are wanted.
+//! 8. *Threads.* Text that is evaluated in less time than a thread takes to start is evaluated by the caller.
 //!
 //! An index that a rule leaves out is in [`Plan::unused`] with the reason. A request that no plan can serve
 //! is a [`PlanError`](warpath_core::error::PlanError).

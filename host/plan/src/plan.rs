@@ -5,6 +5,7 @@ use std::time::Duration;
 use warpath_answer::answer::{Limit, Want};
 use warpath_answer::backend::Abilities;
 use warpath_core::error::PlanError;
+use warpath_core::projection::Projection;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
@@ -108,6 +109,8 @@ pub struct Plan {
     pub threads: Threads,
     /// The indexes that are not used, with the reasons.
     pub unused: Vec<Unused>,
+    /// The members of records that are read of parts of a store; `None` for whole lines.
+    members: Option<Projection>,
 }
 
 /// The bytes of the inputs that are read.
@@ -129,6 +132,11 @@ pub enum Reading {
     Lines {
         /// True if the backend decodes packed lines.
         packed: bool,
+    },
+    /// All lines, and of those in parts of a store only the members of records that the program reaches.
+    Members {
+        /// The paths of these members, joined by commas.
+        paths: String,
     },
     /// Some lines of a file.
     Selected(Selected),
@@ -280,8 +288,16 @@ impl Plan {
                 "{index}: {} of {} lines, in {} of {} blocks",
                 lines.0, lines.1, blocks.0, blocks.1
             )),
-            Reading::Lines { .. } | Reading::Documents { .. } => None,
+            Reading::Lines { .. } | Reading::Members { .. } | Reading::Documents { .. } => None,
         }
+    }
+
+    /// The members of records that are read of parts of a store; `None` for whole lines.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn members(&self) -> Option<&Projection> {
+        self.members.as_ref()
     }
 
     /// The step that reads, for `explain`.
@@ -295,6 +311,9 @@ impl Plan {
             }
             Reading::Lines { .. } => {
                 format!("partitions of whole lines ({})", by_whom(bytes, self.threads))
+            }
+            Reading::Members { paths } => {
+                format!("{paths} of each record, as partitions of lines ({})", by_whom(bytes, self.threads))
             }
             Reading::Levels { trees: true, .. } => {
                 "partitions as the index has them, and their text (every worker)".into()
@@ -316,7 +335,9 @@ fn by_whom(bytes: Bytes, threads: Threads) -> &'static str {
     match (bytes, threads) {
         (Bytes::Unknown | Bytes::Several(_), _) => "plain files: every worker; others: one at a time",
         (_, Threads::Caller) => "the thread of the caller",
-        (Bytes::Compressed | Bytes::Stream | Bytes::Followed | Bytes::Table, _) => "one worker at a time",
+        (Bytes::Compressed | Bytes::Stream | Bytes::Followed | Bytes::Table | Bytes::Stored(_), _) => {
+            "one worker at a time"
+        }
         _ => "every worker",
     }
 }
@@ -371,6 +392,14 @@ pub fn plan(
             Reading::Lines { packed: runs.abilities.answers_packed && program.is_some() }
         }
     };
+    let members = match members(request, facts.has_parts) {
+        Some(_) if !matches!(reading, Reading::Lines { .. }) => None,
+        members => members,
+    };
+    let reading = match &members {
+        Some(members) => Reading::Members { paths: members.to_string() },
+        None => reading,
+    };
     let threads = threads(request, &reading, facts.bytes, runs.partition_size as u64);
     // The host checks partitions that are indexed already, and programs that the host evaluates.
     let on_host = matches!(reading, Reading::Levels { .. })
@@ -390,6 +419,7 @@ pub fn plan(
         reading,
         threads,
         unused,
+        members,
     })
 }
 
@@ -469,10 +499,23 @@ fn by_elements(request: &Request<'_>) -> bool {
     }
 }
 
+/// The members that the results of a program depend on, if parts of a store are read and this is less than
+/// all of a record.
+fn members(request: &Request<'_>, has_parts: bool) -> Option<Projection> {
+    match request.evaluated {
+        Evaluated::Program { program, want, .. } if want.partial && has_parts => {
+            Some(program.projection()).filter(|members| !members.is_all())
+        }
+        _ => None,
+    }
+}
+
 /// The threads that evaluate.
 fn threads(request: &Request<'_>, reading: &Reading, bytes: Bytes, partition_size: u64) -> Threads {
     let by_caller = match (reading, bytes) {
-        (Reading::Lines { .. } | Reading::Selected(_), _) if request.in_caller => true,
+        (Reading::Lines { .. } | Reading::Members { .. } | Reading::Selected(_), _) if request.in_caller => {
+            true
+        }
         (Reading::Lines { .. }, Bytes::Borrowed(_)) => true,
         (Reading::Lines { .. } | Reading::Documents { .. }, Bytes::Memory(len) | Bytes::Borrowed(len)) => {
             len <= partition_size

@@ -10,6 +10,8 @@ mod pack;
 mod query;
 mod records;
 mod schema;
+#[cfg(feature = "parquet")]
+mod store;
 mod values;
 
 use std::ffi::OsString;
@@ -31,6 +33,11 @@ pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
 pub use schema::{SchemaArgs, SchemaCommand, SchemaDiffArgs, SchemaFormat};
+#[cfg(feature = "parquet")]
+pub use store::{
+    StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreInfoArgs, StoreTextArgs,
+    StoreVerifyArgs,
+};
 use warpath_terminal::options::MessageArgs;
 
 /// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
@@ -85,6 +92,12 @@ pub enum Command {
     Head(HeadArgs),
     Validate(ValidateArgs),
     Schema(SchemaArgs),
+    /// Keep lines in a folder of Parquet files, from which every byte comes back
+    #[cfg(feature = "parquet")]
+    Store {
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
     /// Make, describe or print the structural index of an input
     Index {
         #[command(subcommand)]

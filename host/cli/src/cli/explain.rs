@@ -39,7 +39,8 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut program = Program::new(&queries)?;
     let condition = args.only.predicate()?;
     let mut want =
-        if is_select { Want::new().rows(RowForm::Ndjson) } else { Want::new().text(TextForm::Json) };
+        if is_select { Want::new().rows(RowForm::Ndjson) } else { Want::new().text(TextForm::Json) }
+            .partial(true);
     if is_select {
         let name = |(at, name): (usize, &Option<&str>)| {
             name.map_or_else(|| format!("column {}", at + 1), str::to_owned)

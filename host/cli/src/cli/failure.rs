@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, IndexError, InputError, RecordError};
+use warpath::{ColumnError, DeviceError, Error, IndexError, InputError, RecordError, StoreError};
 
 use warpath_terminal::messages::{Location, Message, Ui, instead_of, looks_like};
 
@@ -102,11 +102,13 @@ impl Failure {
                     | IndexError::NotPlain { .. }
                     | IndexError::NoLines { .. },
                 )
-                | Error::Column(ColumnError::Io { .. }) => 2,
+                | Error::Column(ColumnError::Io { .. })
+                | Error::Store(StoreError::Io { .. } | StoreError::Refused { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
                 Error::Input(_)
                 | Error::Index(_)
                 | Error::Column(_)
+                | Error::Store(_)
                 | Error::Memory { .. }
                 | Error::OutOfMemory { .. } => 4,
                 _ => 5,
@@ -152,6 +154,7 @@ fn report_library(error: &Error, excerpt: Option<&str>, help: Option<String>, ui
         Error::Input(InputError::Io { name, source }) | Error::Index(IndexError::Io { name, source }) => {
             format!("{name}: {}", reason(source))
         }
+        Error::Store(StoreError::Io { name, source }) => format!("{name}: {}", reason(source)),
         Error::Input(InputError::Unreadable { name, source }) => format!("{name}: {source}"),
         Error::Input(InputError::Compressed { name, format, source }) => {
             format!("{name}: {format} data is damaged or ends early: {}", reason(source))

@@ -155,7 +155,7 @@ impl Sink for Count {
     fn needs(&self) -> Needs {
         // With a limit, the run ends at a match. The line of this match is needed, so the matches are.
         let last = last(self.limit, self.skip);
-        let mut want = Want::new().matches(last.is_some());
+        let mut want = Want::new().matches(last.is_some()).partial(true);
         want.limit = last.map(Limit::Matches);
         Needs { is_done: last.is_some_and(|last| self.found >= last), ..Needs::about_all(want) }
     }
@@ -189,7 +189,7 @@ struct Texts {
 
 impl Sink for Texts {
     fn needs(&self) -> Needs {
-        Needs::new(Want::default().text(self.form))
+        Needs::new(Want::default().text(self.form).partial(true))
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
@@ -233,7 +233,7 @@ impl Lines {
 
 impl Sink for Lines {
     fn needs(&self) -> Needs {
-        let mut want = Want::new().matches(true);
+        let mut want = Want::new().matches(true).partial(!self.fields.offsets);
         want.limit = last(self.limit, self.skip).map(Limit::Matches);
         Needs { is_done: self.is_done(), ..Needs::new(want) }
     }

@@ -183,7 +183,7 @@ pub fn consume(
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
     let file = match &sources[..] {
-        [Source::File(file)] => Some(file.clone()),
+        [Source::File(file), ..] => Some(file.clone()),
         _ => None,
     };
     reasons::report_patterns(&program, predicate.as_ref(), ui);
@@ -191,11 +191,15 @@ pub fn consume(
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
         input = input.sampling(sampler);
     }
-    let mut answers = input.answers(program, needs.want);
+    // Rejects are written as they were.
+    let want = needs.want.partial(needs.want.partial && !rejects.wants_records());
+    let mut answers = input.answers(program, want);
     let started_reading = started.elapsed();
     say_unused(answers.plan(), ui);
-    // Workers copy few records, or none, where an index serves to read the file.
-    if let (Some(_), Some(file)) = (answers.plan().index(), file) {
+    // Workers copy few records, or none, where an index serves to read the file, and parts of records of a
+    // store.
+    let is_partial = answers.plan().index().is_some() || answers.plan().members().is_some();
+    if let (true, Some(file)) = (is_partial, file) {
         reasons = reasons.map(|reasons| reasons.of_file(file));
     }
     let early = answers.early();

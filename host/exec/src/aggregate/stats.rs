@@ -30,7 +30,7 @@ impl Describe {
 
 impl Digest for Describe {
     fn want(&self) -> Want {
-        Want::default().matches(true).records(true)
+        Want::default().matches(true).records(true).partial(true)
     }
 
     /// Makes a [`Described`].

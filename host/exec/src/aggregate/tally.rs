@@ -109,7 +109,7 @@ pub(crate) fn lines(matches: &[Match]) -> usize {
 impl Digest for Tally {
     fn want(&self) -> Want {
         // Records are needed only to know which ones lack a value.
-        Want::default().matches(true).records(self.missing || self.paths > 1)
+        Want::default().matches(true).records(self.missing || self.paths > 1).partial(true)
     }
 
     /// Makes a [`Tallied`].

@@ -7,6 +7,7 @@ use walkdir::WalkDir;
 use warpath_core::error::InputError;
 
 use super::decoded::ENDINGS as COMPRESSED;
+use super::stored::parts_of_store;
 
 /// The files that are read of a folder, by the endings of their names.
 ///
@@ -62,15 +63,25 @@ impl FolderFiles {
     }
 }
 
-/// Adds the files of a folder and of its folders, possibly none.
+/// Adds the files of a folder and of its folders, possibly none. A folder that is a store has its parts.
 pub(super) fn files_of_folder(
     path: &Path,
     files: FolderFiles,
     found: &mut Vec<PathBuf>,
 ) -> Result<(), InputError> {
     let walk = WalkDir::new(path).sort_by_file_name().into_iter();
-    for entry in walk.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
+    let mut walk = walk.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
+    while let Some(entry) = walk.next() {
         let entry = entry.map_err(unreadable)?;
+        if entry.file_type().is_dir()
+            && let Some(parts) = parts_of_store(entry.path())?
+        {
+            walk.skip_current_dir();
+            if files != FolderFiles::Arrow {
+                found.extend(parts);
+            }
+            continue;
+        }
         // The type of a link is not that of its target.
         if !entry.file_type().is_dir() && files.has(entry.file_name()) && entry.path().is_file() {
             found.push(entry.into_path());

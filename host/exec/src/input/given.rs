@@ -61,6 +61,12 @@ impl<'a> Inputs<'a> {
         }
     }
 
+    /// True if parts of a store may be among several inputs, by their names.
+    pub fn may_have_parts(&self) -> bool {
+        let is_named = |source: &Source| matches!(source, Source::File(path) if path.extension().is_some_and(|ending| ending == "parquet"));
+        self.sources().len() > 1 && self.sources().iter().any(is_named)
+    }
+
     /// The names of the inputs.
     pub fn names(&self) -> String {
         match self {

@@ -11,6 +11,7 @@ use warpath_core::error::InputError;
 
 use super::folders::{FolderFiles, files_of_folder, is_hidden, unreadable};
 use super::source::Source;
+use super::stored::parts_of_store;
 use super::text::BYTE_ORDER_MARK;
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
@@ -130,7 +131,7 @@ fn pattern(name: &Path) -> Option<&str> {
     (text.contains(['*', '?', '[', '{']) && name.symlink_metadata().is_err()).then_some(text)
 }
 
-/// The files that match a pattern, without folders.
+/// The files that match a pattern, and the parts of stores that do, without other folders.
 fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     let none = || no_files(pattern, "no file has this name or matches this pattern");
     let patterns = braces::expanded(pattern).map_err(|error| no_files(pattern, error))?;
@@ -144,7 +145,15 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     }
     files.sort();
     files.dedup();
-    if files.is_empty() { Err(none()) } else { Ok(files) }
+    let mut all = Vec::with_capacity(files.len());
+    for file in files {
+        match parts_of_store(&file)? {
+            Some(parts) => all.extend(parts),
+            None if file.is_dir() => {}
+            None => all.push(file),
+        }
+    }
+    if all.is_empty() { Err(none()) } else { Ok(all) }
 }
 
 /// Adds the files that match a pattern without braces. Names that are not UTF-8 match by their characters, of
@@ -187,7 +196,7 @@ fn walk(pattern: &str, files: &mut Vec<PathBuf>) -> Result<(), Option<InputError
             Err(error) if error.io_error().is_some_and(|it| it.kind() == io::ErrorKind::NotFound) => continue,
             entry => entry.map_err(|error| Some(unreadable(error)))?,
         };
-        if entry.depth() > 0 && matches(&whole, entry.path()) && !entry.path().is_dir() {
+        if entry.depth() > 0 && matches(&whole, entry.path()) {
             let path = entry.into_path();
             files.push(if is_here {
                 path.strip_prefix(&root).map(Path::to_owned).unwrap_or(path)

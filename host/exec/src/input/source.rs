@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::cores;
+use warpath_core::projection::Projection;
 use warpath_core::temporary::OutputMode;
 use warpath_plan::Bytes as Access;
 use warpath_shared::units::MAX_PARTITION_BYTES;
@@ -20,6 +22,8 @@ use super::feed::Feed;
 use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
+#[cfg(feature = "store")]
+use super::part::PartText;
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
@@ -155,6 +159,8 @@ impl Source {
                     Access::Plain(0)
                 }
                 Some(Regular::Other(_)) => Access::Compressed,
+                #[cfg(feature = "store")]
+                Some(Regular::Part(file)) => Access::Stored(PartText::bytes(&file)),
                 None => Access::Stream,
             },
             Self::Stdin => match open(stdin_file()) {
@@ -238,6 +244,15 @@ impl Source {
         Ok(Box::new(decoded))
     }
 
+    /// The lines of the input, from start to end, decompressed and unpacked.
+    ///
+    /// # Errors
+    /// Those of the input, also if it is in a known format that is not read.
+    #[cfg(feature = "store")]
+    pub(crate) fn into_lines(self) -> Result<Box<dyn Read + Send>, InputError> {
+        Ok(Box::new(self.decoded(cores())?.checked()?))
+    }
+
     /// All bytes of the input, decompressed and unpacked: a document that is read whole.
     ///
     /// # Errors
@@ -265,7 +280,17 @@ impl Source {
         let failed = |source| InputError::Io { name: name.clone(), source };
         match self {
             Self::File(path) if path.is_dir() => Err(InputError::Directory(path)),
-            Self::File(path) => Decoded::of_file(name.clone(), File::open(path).map_err(failed)?, decoders),
+            Self::File(path) => {
+                let file = File::open(path).map_err(failed)?;
+                #[cfg(feature = "store")]
+                if file.metadata().is_ok_and(|metadata| metadata.is_file())
+                    && PartText::is_in(&file).map_err(failed)?
+                {
+                    let text = PartText::of_file(file, &name, decoders, None)?;
+                    return Ok(Decoded::plain(name.clone(), text));
+                }
+                Decoded::of_file(name.clone(), file, decoders)
+            }
             Self::Stdin => match stdin_file() {
                 Some(file) => Decoded::of_file(name, file, decoders),
                 None => Decoded::new(name, io::stdin()),
@@ -278,8 +303,14 @@ impl Source {
         }
     }
 
-    /// Opens the input. At most `decoders` threads decompress it.
-    pub(crate) fn open(self, decoders: usize) -> Result<OpenedSource, InputError> {
+    /// Opens the input. At most `decoders` threads decompress it. Of a part of a store, only these members of
+    /// records are read.
+    #[cfg_attr(not(feature = "store"), expect(unused_variables, reason = "only stores have members"))]
+    pub(crate) fn open(
+        self,
+        decoders: usize,
+        members: Option<Arc<Projection>>,
+    ) -> Result<OpenedSource, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let this = match self {
@@ -311,6 +342,10 @@ impl Source {
         };
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
             Some(Regular::Plain(file)) => return Ok(OpenedSource::Plain(file)),
+            #[cfg(feature = "store")]
+            Some(Regular::Part(file)) => {
+                Feed::Direct(Decoded::plain(name.clone(), PartText::of_file(file, &name, decoders, members)?))
+            }
             Some(Regular::Other(file)) => {
                 Feed::Direct(Decoded::of_file(name.clone(), file, decoders)?.checked()?)
             }
@@ -390,6 +425,9 @@ impl PlainFile {
 /// A regular file.
 enum Regular {
     Plain(PlainFile),
+    /// A part of a store.
+    #[cfg(feature = "store")]
+    Part(File),
     /// A compressed file, or one whose length is not the one that the operating system reports, possibly 0.
     Other(File),
 }
@@ -405,6 +443,13 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
     if compression == Compression::None
         && let Some(format) = Foreign::of(&head)
     {
+        #[cfg(feature = "store")]
+        if format == Foreign::Parquet && base == 0 {
+            let file = file.into_file();
+            if PartText::is_in(&file)? {
+                return Ok(Regular::Part(file));
+            }
+        }
         return Err(InputError::Foreign { name: name.to_owned(), format }.into());
     }
     if compression == Compression::None && file.is_as_long_as_said()? {

@@ -110,7 +110,7 @@ impl Conductor {
             return Ok(Prepared::Whole(Document::Source(source)));
         }
         let name: Arc<str> = source.name().into();
-        let file = match source.open(self.chosen.decoders)? {
+        let file = match source.open(self.chosen.decoders, None)? {
             OpenedSource::Plain(file) => Arc::new(file),
             OpenedSource::Held(bytes) => Arc::new(PlainFile::held(bytes, name.clone())),
             OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),

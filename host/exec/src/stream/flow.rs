@@ -27,7 +27,8 @@ impl<'a, K: Task> Flow<'a, K> {
             Given::Sources(sources) => {
                 let packed = matches!(plan.reading, Reading::Lines { packed: true });
                 let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
-                Self::jobs(task, Jobs::Lines(Box::new(jobs)), chosen, plan)
+                let jobs = Jobs::Lines(Box::new(jobs)).with_members(plan.members());
+                Self::jobs(task, jobs, chosen, plan)
             }
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
+use warpath_core::projection::Projection;
 use warpath_store::packed::file::PackedFile;
 
 use super::Store;
@@ -216,7 +217,7 @@ impl DocumentJobs {
             let job = match document {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file, framing))),
                 Document::Source(source) => {
-                    source.open(self.decoders).map_err(Error::from).and_then(|opened| match opened {
+                    source.open(self.decoders, None).map_err(Error::from).and_then(|opened| match opened {
                         OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), framing))),
                         OpenedSource::Followed(_) => {
                             Err(Error::Usage("followed files are read as lines only".into()))
@@ -295,6 +296,14 @@ impl Jobs {
         self
     }
 
+    /// Sets the members of records that are read of parts of a store.
+    pub fn with_members(mut self, members: Option<&Projection>) -> Self {
+        if let Self::Lines(jobs) = &mut self {
+            jobs.members = members.cloned().map(Arc::new);
+        }
+        self
+    }
+
     /// True if there may be another part, as in [`LineJobs::may_go_on`].
     pub fn may_go_on(&self) -> bool {
         match self {
@@ -364,6 +373,8 @@ pub(super) struct LineJobs {
     latency: Duration,
     /// The most threads that decompress an input.
     decoders: usize,
+    /// The members of records that are read of parts of a store; `None` for all.
+    members: Option<Arc<Projection>>,
     failed: bool,
 }
 
@@ -398,6 +409,7 @@ impl LineJobs {
             as_packed: false,
             latency: MAX_LATENCY,
             decoders: 1,
+            members: None,
             failed: false,
         }
     }
@@ -431,7 +443,7 @@ impl LineJobs {
                     let range = source.range();
                     self.origin =
                         Origin { name: source.name().into(), input: self.origin.input + 1, returns: false };
-                    match source.open(self.decoders) {
+                    match source.open(self.decoders, self.members.clone()) {
                         Ok(OpenedSource::Plain(file)) => {
                             let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
                             let packed = file.as_packed().filter(|_| self.as_packed).cloned();

@@ -96,7 +96,7 @@ impl Why {
         let value = text[..segment.span.start].trim_end();
         let mut roots = Vec::new();
         visit(filter, &mut |part| {
-            if let Subexpression::Path { root: QueryRoot::Current, span, depth: 0 } = part {
+            if let Subexpression::Path { root: QueryRoot::Current, span, depth: 0, .. } = part {
                 roots.push(span.start - filter.span.start);
             }
         });

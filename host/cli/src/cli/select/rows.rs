@@ -161,7 +161,7 @@ impl Rows {
 
 impl Rows {
     fn want(&self) -> Want {
-        let want = self.limit.of(Want::default().rows(self.form));
+        let want = self.limit.of(Want::default().rows(self.form).partial(true));
         // Each row of a piece has its own file if rows are sorted.
         want.records(want.records || self.names.is_some())
     }

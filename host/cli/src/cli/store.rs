@@ -1,0 +1,216 @@
+//! Stores: made, appended to, described, checked, and given back as text.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use indicatif::BinaryBytes;
+use warpath::store::{AddOptions, Rewritten, Store, StoreColumn, StorePart};
+use warpath::{Engine, OnError, Predicate};
+use warpath_terminal::escape::escaped;
+use warpath_terminal::messages::Ui;
+use warpath_terminal::progress::Progress;
+
+use super::args::{
+    ReportArgs, StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreInfoArgs, StoreTextArgs,
+    StoreVerifyArgs,
+};
+use super::failure::Failure;
+use super::files;
+use super::formats;
+use super::out::Out;
+use super::statistics::{self, Statistics, named};
+use super::written::Written;
+
+/// Runs a command over a store.
+pub fn run(command: StoreCommand, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    match command {
+        StoreCommand::Add(args) => add(args, ui, started),
+        StoreCommand::Info(args) => info(&args),
+        StoreCommand::Verify(args) => verify(&args),
+        StoreCommand::Text(args) => text(&args, ui),
+        StoreCommand::Drop(args) => drop_lines(&args, ui, started),
+        StoreCommand::Compact(args) => compact(&args, ui, started),
+    }
+}
+
+fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let sources = files::sources(&args.files, Written::default(), ui)?;
+    let mut options = AddOptions::default();
+    if let Some(bytes) = args.group_size {
+        options = options.group_bytes(bytes);
+    }
+    let mut progress = Progress::new(args.report.progress.progress, files::text_bytes(&sources), false);
+    let mut read = 0;
+    let mut show = |bytes| {
+        read = bytes;
+        progress.update(bytes);
+    };
+    let added = Store::add(&args.store, sources, options, &mut show);
+    progress.finish(read);
+    let added = added?;
+    for input in &added.known {
+        ui.note(format_args!("{}: is in the store already", escaped(input)));
+    }
+    if added.lines == 0 && added.known.is_empty() {
+        ui.note("the inputs have no lines");
+    }
+    if let Some(format) = args.report.stats.stats {
+        let took = started.elapsed();
+        let said = format!(
+            "{} lines, {} of text in {}{}; {}; {:.3} s",
+            added.lines,
+            BinaryBytes(added.text_bytes),
+            BinaryBytes(added.file_bytes),
+            ratio(added.text_bytes, added.file_bytes),
+            counted(added.parts),
+            took.as_secs_f64(),
+        );
+        let statistics = Statistics::new([("added", said)])
+            .exactly("added", "lines", added.lines)
+            .exactly("added", "text_bytes", added.text_bytes)
+            .exactly("added", "file_bytes", added.file_bytes)
+            .exactly("added", "parts", added.parts)
+            .exactly("added", "known", added.known.len())
+            .seconds("added", "total_seconds", took);
+        statistics::show(ui, &statistics, format);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn info(args: &StoreInfoArgs) -> Result<ExitCode, Failure> {
+    let store = Store::open(&args.store)?;
+    let parts = store.parts()?;
+    let mut out = Out::stdout();
+    out.buffer.extend_from_slice(described(&store, &parts).as_bytes());
+    if args.columns {
+        out.buffer.extend_from_slice(columns(&store.columns()?).as_bytes());
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of `store info`: totals, then one row for each part.
+fn described(store: &Store, parts: &[StorePart]) -> String {
+    let sum = |of: fn(&StorePart) -> u64| parts.iter().map(of).sum::<u64>();
+    let (text, file) = (sum(|part| part.text_bytes), sum(|part| part.file_bytes));
+    let mut rows = Vec::new();
+    if let Some(version) = store.version() {
+        rows.push(("version".to_owned(), version.to_string()));
+        rows.push(("inputs".to_owned(), store.inputs().len().to_string()));
+    }
+    rows.extend([
+        ("parts".to_owned(), parts.len().to_string()),
+        ("lines".to_owned(), sum(|part| part.lines).to_string()),
+        ("text".to_owned(), format!("{text} bytes")),
+        ("files".to_owned(), format!("{file} bytes{}", ratio(text, file))),
+    ]);
+    let parts = parts.iter().map(|part| {
+        let said = format!(
+            "{} lines, {} bytes of text, {} bytes{}; {} groups",
+            part.lines,
+            part.text_bytes,
+            part.file_bytes,
+            ratio(part.text_bytes, part.file_bytes),
+            part.groups
+        );
+        (part.name.clone(), said)
+    });
+    rows.extend(parts);
+    named(&rows)
+}
+
+/// The rows of `store info --columns`.
+fn columns(columns: &[StoreColumn]) -> String {
+    let mut text = String::new();
+    for column in columns {
+        let StoreColumn { path, kind, encoding, file_bytes, .. } = column;
+        text += &format!("{}\t{kind}\t{encoding}\t{file_bytes}\n", escaped(path));
+    }
+    text
+}
+
+fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
+    let store = Store::open(&args.store)?;
+    store.verify()?;
+    let parts = store.parts()?;
+    let mut out = Out::stdout();
+    let lines: u64 = parts.iter().map(|part| part.lines).sum();
+    let said =
+        format!("{}, {lines} lines: all checksums match, and so does the text\n", counted(parts.len()));
+    out.buffer.extend_from_slice(said.as_bytes());
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
+    formats::check_uncompressed(&args.output)?;
+    let store = Store::open(&args.store)?;
+    let mut out = Out::new(&args.output).made_from(store.output_mode());
+    let lines = args.lines.clone().unwrap_or(0..u64::MAX);
+    if let (Some(wanted), total) = (&args.lines, store.lines()?)
+        && wanted.start >= total
+    {
+        ui.note(format_args!("there is no line {}: the store has {total} lines", wanted.start + 1));
+    }
+    let mut failure = None;
+    store.text(lines, &mut |text| out.lines(text).map_err(|failed| failure = Some(failed)).is_ok())?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drop_lines(args: &StoreDropArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let predicate = Predicate::parse(&args.only)?;
+    let engine = Engine::builder().on_error(OnError::Skip).build()?;
+    let changed = Store::drop_matching(&args.store, &engine, &predicate)?;
+    report(&changed, "removed", &args.store, &args.report, ui, started);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let changed = Store::compact(&args.store)?;
+    report(&changed, "compacted", &args.store, &args.report, ui, started);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reports a change of a store: a note if nothing changed, and the statistics if the options include them.
+fn report(
+    changed: &Rewritten,
+    row: &'static str,
+    store: &Path,
+    report: &ReportArgs,
+    ui: &Ui,
+    started: Instant,
+) {
+    if changed.parts_before == 0 {
+        ui.note(format_args!("{}: nothing to change", escaped(&store.display().to_string())));
+    }
+    if let Some(format) = report.stats.stats {
+        let took = started.elapsed();
+        let said = format!(
+            "{} became {}; {} lines removed; {:.3} s",
+            counted(changed.parts_before),
+            changed.parts_after,
+            changed.lines_removed,
+            took.as_secs_f64()
+        );
+        let statistics = Statistics::new([(row, said)])
+            .exactly(row, "parts_before", changed.parts_before)
+            .exactly(row, "parts_after", changed.parts_after)
+            .exactly(row, "lines_removed", changed.lines_removed)
+            .seconds(row, "total_seconds", took);
+        statistics::show(ui, &statistics, format);
+    }
+}
+
+fn counted(parts: usize) -> String {
+    format!("{parts} {}", if parts == 1 { "part" } else { "parts" })
+}
+
+/// The ratio of text bytes to file bytes, in words. Empty for an empty text.
+fn ratio(text: u64, file: u64) -> String {
+    if text == 0 { String::new() } else { format!(", {:.2} to 1", text as f64 / file.max(1) as f64) }
+}

@@ -1,0 +1,193 @@
+//! Lines that are removed from a store, and parts that become one.
+
+use std::path::Path;
+
+use memchr::memchr_iter;
+use warpath_core::error::Error;
+use warpath_folder::{Change, Folder, LocalStorage, Part};
+use warpath_lang::predicate::Predicate;
+use warpath_lang::program::Query;
+
+use super::add::{PART_BYTES, PartsWriter, Texts, now, schema_of};
+use super::{Store, of_folder};
+use crate::engine::Engine;
+use crate::input::Source;
+
+/// Bytes of text of a row group that is written again.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Totals of a change of a store.
+///
+/// ```
+/// use warpath::store::{AddOptions, Store};
+/// use warpath::{Engine, Predicate, Source};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("logs.wp");
+/// # #[cfg(any())]
+/// let path = Path::new("logs.wp");
+/// let lines = || Source::Reader("log".into(), Box::new(&b"{\"id\":1}\n{\"id\":2}\n"[..]));
+/// Store::add(&path, vec![lines()], AddOptions::default(), &mut |_| {})?;
+/// let engine = Engine::builder().build()?;
+/// let changed = Store::drop_matching(&path, &engine, &Predicate::parse("$.id < 2")?)?;
+/// assert_eq!((changed.parts_before, changed.parts_after, changed.lines_removed), (1, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rewritten {
+    /// Parts that were removed.
+    pub parts_before: usize,
+    /// Parts that were written in their place.
+    pub parts_after: usize,
+    /// Lines that were removed.
+    pub lines_removed: u64,
+}
+
+impl Store {
+    /// Removes the lines whose records match a predicate. Lines that are no records stay. Parts without such
+    /// a line stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile;
+    /// the errors of the predicate's evaluation.
+    pub fn drop_matching(path: &Path, engine: &Engine, predicate: &Predicate) -> Result<Rewritten, Error> {
+        let mut folder = open(path)?;
+        let record = Query::compile("$")?;
+        let (mut changed, mut total) = (Vec::new(), Rewritten::default());
+        for part in folder.snapshot().parts() {
+            let file = path.join(&part.name);
+            let lines = matching(engine, &record, predicate, &file)?;
+            if lines.is_empty() {
+                continue;
+            }
+            total.lines_removed += lines.len() as u64;
+            let is_all = lines.len() as u64 == part.rows;
+            changed.push((part.name.clone(), if is_all { None } else { Some((file, lines)) }));
+        }
+        if changed.is_empty() {
+            return Ok(total);
+        }
+        let kept = changed.iter().filter_map(|(_, text)| text.as_ref());
+        let mode = Source::output_mode(&kept.map(|(file, _)| Source::File(file.clone())).collect::<Vec<_>>());
+        let mut writer = PartsWriter::new(path, &folder, mode)?;
+        let mut replaced = Vec::new();
+        for (name, text) in changed {
+            let before = writer.parts.len();
+            if let Some((file, lines)) = text {
+                let reader = Box::new(Without {
+                    text: Texts::new(vec![Source::File(file.clone())], GROUP_BYTES),
+                    lines: lines.into(),
+                    line: 0,
+                    left: Vec::new(),
+                    taken: 0,
+                });
+                let source = Source::Reader(file.display().to_string(), reader);
+                writer.write(Texts::new(vec![source], GROUP_BYTES), &mut |_| {})?;
+            }
+            replaced.push((name, writer.parts[before..].to_vec()));
+        }
+        total.parts_before = replaced.len();
+        total.parts_after = writer.parts.len();
+        let change = Change { operation: "DELETE".to_owned(), replaced, ..Change::default() };
+        commit(path, &mut folder, writer, change)?;
+        Ok(total)
+    }
+
+    /// Merges parts that follow one another, as long as they have less than 1 GiB of text together.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
+    pub fn compact(path: &Path) -> Result<Rewritten, Error> {
+        let mut total = Rewritten::default();
+        loop {
+            let mut folder = open(path)?;
+            let parts: Vec<Part> = folder.snapshot().parts().cloned().collect();
+            let Some(run) = next_run(&parts) else { return Ok(total) };
+            let sources = || run.iter().map(|part| Source::File(path.join(&part.name))).collect::<Vec<_>>();
+            let mut writer = PartsWriter::new(path, &folder, Source::output_mode(&sources()))?;
+            writer.write(Texts::new(sources(), GROUP_BYTES), &mut |_| {})?;
+            total.parts_before += run.len();
+            total.parts_after += writer.parts.len();
+            let removed = run.iter().map(|part| part.name.clone()).collect();
+            let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
+            let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
+            commit(path, &mut folder, writer, change)?;
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<Folder, Error> {
+    Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))
+}
+
+/// Replaces parts by those of a writer, as one version.
+fn commit(path: &Path, folder: &mut Folder, writer: PartsWriter<'_>, change: Change) -> Result<(), Error> {
+    let change = Change { schema: Some(schema_of(&writer.tree)), ..change };
+    folder.commit(change, now()).map_err(|error| of_folder(path, error))?;
+    writer.keep();
+    Ok(())
+}
+
+/// The first parts that follow one another and become one: at least two, with no more text than a part has.
+fn next_run(parts: &[Part]) -> Option<&[Part]> {
+    let mut start = 0;
+    while start < parts.len() {
+        let mut bytes = 0_u64;
+        let more = parts[start..].iter().take_while(|part| {
+            bytes = bytes.saturating_add(part.text_bytes);
+            bytes <= PART_BYTES
+        });
+        match more.count() {
+            0 | 1 => start += 1,
+            count => return Some(&parts[start..start + count]),
+        }
+    }
+    None
+}
+
+/// The numbers of the lines whose records match, counted from 0, ascending.
+fn matching(engine: &Engine, record: &Query, predicate: &Predicate, part: &Path) -> Result<Vec<u64>, Error> {
+    let mut lines = Vec::new();
+    for hit in engine.input(vec![Source::File(part.to_owned())]).matching(predicate).query(record)? {
+        lines.push(hit?.line() - 1);
+    }
+    Ok(lines)
+}
+
+/// The text of a part without some lines.
+struct Without {
+    text: Texts,
+    lines: std::collections::VecDeque<u64>,
+    /// The number of the next line.
+    line: u64,
+    left: Vec<u8>,
+    taken: usize,
+}
+
+impl std::io::Read for Without {
+    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+        while self.taken == self.left.len() {
+            let Some(text) = self.text.next().map_err(std::io::Error::other)? else { return Ok(0) };
+            self.left.clear();
+            self.taken = 0;
+            let mut from = 0;
+            let ends = memchr_iter(b'\n', &text.bytes).map(|at| at + 1);
+            let last = (text.bytes.last() != Some(&b'\n')).then_some(text.bytes.len());
+            for end in ends.chain(last) {
+                if self.lines.front() == Some(&self.line) {
+                    self.lines.pop_front();
+                } else {
+                    self.left.extend_from_slice(&text.bytes[from..end]);
+                }
+                from = end;
+                self.line += 1;
+            }
+        }
+        let read = (&self.left[self.taken..]).read(room)?;
+        self.taken += read;
+        Ok(read)
+    }
+}
