@@ -110,7 +110,7 @@ impl Case {
     }
 }
 
-/// An engine, and what is asked of it.
+/// An engine, and what it evaluates.
 struct Asked {
     engine: Engine,
     program: Program,

@@ -57,8 +57,9 @@ pub struct Want {
     /// Leaves the columns in the memory of the device, in place of copying them to the host. Only backends of
     /// devices can do so ([`Abilities::keeps_columns`](crate::backend::Abilities::keeps_columns)).
     pub on_device: bool,
-    /// True if the caller uses neither offsets nor the text of records. Of a part of a store, only the members
-    /// of records that the program reaches are then read: texts and offsets are those of partial records.
+    /// True if the caller uses neither offsets nor the text of records. Of a part of a store, only those
+    /// members of records are then read that the program reaches. Texts and offsets are those of partial
+    /// records.
     pub partial: bool,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
     /// to be needed: the results may end after the record that completes the amount, and inputs are read

@@ -10,7 +10,7 @@
 //! | member that is not in the projection | nothing |
 //! | member from which no path can select a value, in any line of the group | nothing |
 //! | object or array around selected values | without white space; arrays have all elements |
-//! | another value in that place | a short value of its kind: `""`, `0`, `true`, `[]` or `{}` |
+//! | another value in that position | a short value of its kind: `""`, `0`, `true`, `[]` or `{}` |
 //! | selected value | as it is |
 
 use std::borrow::Cow;

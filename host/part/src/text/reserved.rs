@@ -49,7 +49,7 @@ impl Reserved {
         Self { known: Known::new() }
     }
 
-    /// Adds the columns of a part, and those in its section of this [name](Self::SECTION). `names` are the names
+    /// Adds the columns of a part, and those in its section of this [name](Self::SECTION). `names` are those
     /// of the part's last group, which has all nodes of the tree.
     ///
     /// # Errors

@@ -190,9 +190,9 @@ impl Known {
         }
     }
 
-    /// Brings the nodes of the group that is made into the order that they have in earlier parts, and the rest
-    /// after them, because some readers want the fields of a struct in the order of the table. Returns the
-    /// earlier number of each node.
+    /// Brings the nodes of the group that is made into the order that they have in earlier parts, and the
+    /// others after them, because some readers want the fields of a struct in the order of the table. Returns
+    /// the earlier number of each node.
     pub(in crate::text) fn arrange(&mut self) -> Vec<NodeIx> {
         let base = self.base.max(2);
         let key = |node: &NodeIx| match self.planned[*node as usize] {
