@@ -18,6 +18,8 @@ import pyarrow.parquet
 
 FILES = ["tweets.ndjson", "products.ndjson"]
 DATA = Path(__file__).parent / "data"
+# The fields of an element of a list whose elements have several kinds.
+KINDS = {"object", "list", "string", "int", "double", "bool", "json"}
 
 
 def lines(name: str) -> list[str]:
@@ -34,7 +36,7 @@ def present(value: object) -> object:
 def record(value: object) -> object:
     """The value of a record that a reader's value stands for."""
     if isinstance(value, list):
-        return [record(element) for element in value]
+        return [element_of(element) for element in value]
     if not isinstance(value, dict):
         return value
     members = {}
@@ -45,6 +47,17 @@ def record(value: object) -> object:
             assert key not in members, f"two kinds of {key}"
             members[key] = json.loads(member) if kind == "json" else record(member)
     return members
+
+
+def element_of(value: object) -> object:
+    """The value of an array that a reader's value stands for."""
+    if not isinstance(value, dict) or not KINDS.issuperset(value):
+        return record(value)
+    values = [(kind, member) for kind, member in value.items() if member is not None]
+    assert len(values) < 2, values
+    for kind, member in values:
+        return json.loads(member) if kind == "json" else record(member)
+    return None
 
 
 def duckdb_rows(relation: duckdb.DuckDBPyRelation) -> list:
@@ -85,7 +98,7 @@ def main() -> int:
             faults += 1
             print(f"store.py: {reader}: {len(rows)} rows of {len(records)}, {len(different)} others", file=sys.stderr)
             for row in different[:1] and different[0]:
-                print(f"    {json.dumps(row)}", file=sys.stderr)
+                print(f"    {json.dumps(row, default=str)[:500]}", file=sys.stderr)
     # A filter by a nested column.
     langs = sum(record.get("user", {}).get("lang") == "nl" for record in every)
     users = polars.scan_delta(str(store)).filter(polars.col("user").struct.field("lang") == "nl")

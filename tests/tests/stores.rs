@@ -111,14 +111,14 @@ impl Case {
 }
 
 /// An engine, and what it evaluates.
-struct Asked {
+struct Evaluated {
     engine: Engine,
     program: Program,
     predicate: Option<Predicate>,
     want: Want,
 }
 
-impl Asked {
+impl Evaluated {
     fn new(backend: &Arc<dyn Backend>, on_error: OnError, program: &Program, want: Want) -> Self {
         let builder = Engine::builder().backend(backend.clone()).on_error(on_error).workers(2);
         let engine = builder.partition_size(3000).build().unwrap();
@@ -189,7 +189,7 @@ fn every_byte_comes_back() -> Result<()> {
             is_exact(&halves(text), group).with_context(|| format!("{name}, groups of {group} bytes"))?;
         }
     }
-    is_exact(&files, 100_000)?;
+    is_exact(&files, 1 << 20)?;
     is_exact(&[BOUNDARY_LINES.join("\n").as_bytes(), &[], b"\xef\xbb\xbf{\"a\":1}\n", b"\n\n", b"x"], 1)?;
     let mut rng = Rng::new(1);
     let (mut texts, mut lines) = (Vec::new(), 0);
@@ -202,12 +202,14 @@ fn every_byte_comes_back() -> Result<()> {
         if rng.below(4) == 0 {
             random::mutate(&mut rng, &mut text, 20);
         }
+        // Some first bytes are those of other formats, which are refused.
+        text.splice(..0, *b"{}\n");
         lines += text.split(|byte| *byte == b'\n').count();
         texts.push(text);
     }
     for (at, texts) in texts.chunks(8).enumerate() {
         let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
-        let group = [1 << 20, 20_000, 5000][at % 3];
+        let group = [1 << 20, 100_000][at % 2];
         is_exact(&texts, group).with_context(|| format!("random texts {at}, groups of {group} bytes"))?;
     }
     Ok(())
@@ -263,15 +265,16 @@ fn queries_have_the_results_of_the_text() -> Result<()> {
         let mut paths = paths_of(name);
         paths.extend(["$", "$.*", "$.a", "$.id", "$..a"]);
         paths.retain(|path| Query::compile(path).is_ok());
-        for (backend, is_cpu) in backends().iter().zip([true, false]) {
+        let is_small = text.len() < 60_000;
+        for (backend, is_cpu) in backends().iter().zip([true, false]).take(1 + usize::from(is_small)) {
             let all = Program::new(&compiled(&paths)?)?;
             for (at, want) in WANTS.into_iter().enumerate().filter(|(at, _)| is_cpu || *at == 1) {
-                for store in STORES.into_iter().filter(|store| is_cpu || *store != STORES[number % 3]) {
+                // A large file takes longer on the emulated device.
+                let stores = if is_cpu && at < 2 || text.len() < 10_000 { 0..3 } else { 0..1 };
+                for store in stores.map(|store| STORES[(store + at + number) % 3]) {
                     for on_error in [OnError::Skip, OnError::Fail].into_iter().take(1 + usize::from(at < 2)) {
-                        let mut asked = Asked::new(backend, on_error, &all, want);
-                        asked
-                            .compare(&case, store)
-                            .with_context(|| format!("{name} on {}", backend.name()))?;
+                        let mut run = Evaluated::new(backend, on_error, &all, want);
+                        run.compare(&case, store).with_context(|| format!("{name} on {}", backend.name()))?;
                     }
                 }
             }
@@ -279,10 +282,14 @@ fn queries_have_the_results_of_the_text() -> Result<()> {
         for (at, path) in paths.iter().enumerate() {
             let program = Program::new(&compiled(&[path])?)?;
             for (want, store) in [(Want::new(), STORES[at % 2]), (ALL, STORES[(at + 1) % 2])] {
-                Asked::new(&cpu(), OnError::Skip, &program, want).compare(&case, store).context(*name)?;
+                if is_small || (want == ALL) == (at % 3 == 0) {
+                    Evaluated::new(&cpu(), OnError::Skip, &program, want)
+                        .compare(&case, store)
+                        .context(*name)?;
+                }
             }
         }
-        for count in &paths {
+        for count in paths.iter().filter(|_| is_small) {
             let engine = Engine::builder().on_error(OnError::Skip).backend(cpu()).build()?;
             let query = Query::compile(count)?;
             let of = |sources| engine.input(sources).count(&query);
@@ -327,10 +334,10 @@ fn same_faults(case: &Case, backend: &Arc<dyn Backend>, strict: bool, store: &st
     for paths in [&["$.a"][..], if store == "one" { &["$"] } else { &["$..a", "$"] }] {
         for on_error in [OnError::Skip, OnError::Fail] {
             let program = Program::new(&compiled(paths)?)?;
-            let mut asked = Asked::new(backend, on_error, &program, Want::new().records(true));
+            let mut run = Evaluated::new(backend, on_error, &program, Want::new().records(true));
             let builder = Engine::builder().backend(backend.clone()).on_error(on_error).strict(strict);
-            asked.engine = builder.partition_size(3000).build()?;
-            asked.compare(case, store).with_context(|| format!("strict: {strict}"))?;
+            run.engine = builder.partition_size(3000).build()?;
+            run.compare(case, store).with_context(|| format!("strict: {strict}"))?;
         }
     }
     Ok(())
@@ -360,9 +367,9 @@ fn predicates_match_the_records_of_the_text() -> Result<()> {
         for round in 0..count {
             let predicate = predicates::predicate(&mut rng, 2).0;
             let want = WANTS[1 - round % 2];
-            let mut asked = Asked::new(backend, OnError::Fail, &program, want);
-            asked.predicate = Some(Predicate::parse(&predicate)?);
-            asked.compare(&case, STORES[round % 2]).context(predicate)?;
+            let mut run = Evaluated::new(backend, OnError::Fail, &program, want);
+            run.predicate = Some(Predicate::parse(&predicate)?);
+            run.compare(&case, STORES[round % 2]).context(predicate)?;
         }
     }
     let case = Case::new(&halves(file("tweets.ndjson")), 50_000);
@@ -377,9 +384,9 @@ fn predicates_match_the_records_of_the_text() -> Result<()> {
     .into_iter()
     .enumerate()
     {
-        let mut asked = Asked::new(&cpu(), OnError::Skip, &program, ALL);
-        asked.predicate = Some(Predicate::parse(predicate)?);
-        asked.compare(&case, STORES[round % 2]).context(predicate)?;
+        let mut run = Evaluated::new(&cpu(), OnError::Skip, &program, ALL);
+        run.predicate = Some(Predicate::parse(predicate)?);
+        run.compare(&case, STORES[round % 2]).context(predicate)?;
     }
     Ok(())
 }
@@ -400,7 +407,7 @@ fn random_queries_have_the_results_of_the_text() -> Result<()> {
             let Ok(compiled) = Query::compile(&query) else { continue };
             let program = Program::new(&[compiled])?;
             let store = STORES[round / 2 % 2];
-            Asked::new(&cpu(), OnError::Skip, &program, ALL)
+            Evaluated::new(&cpu(), OnError::Skip, &program, ALL)
                 .compare(&case, store)
                 .with_context(|| format!("seed {seed}: {}", text.escape_ascii()))?;
             pairs += 12;
@@ -432,9 +439,9 @@ fn the_compliance_suite_has_the_results_of_the_text() -> Result<()> {
     members.dedup();
     let case = Case::new(&[lines.join("\n").as_bytes(), members.join("\n").as_bytes()], 2000);
     for (at, queries) in queries.chunks(20).enumerate() {
-        let mut asked =
-            Asked::new(&cpu(), OnError::Fail, &Program::new(queries)?, Want::new().text(TextForm::Json));
-        asked.compare(&case, STORES[at % 2])?;
+        let mut run =
+            Evaluated::new(&cpu(), OnError::Fail, &Program::new(queries)?, Want::new().text(TextForm::Json));
+        run.compare(&case, STORES[at % 2])?;
     }
     Ok(())
 }
@@ -606,7 +613,8 @@ fn changes_keep_the_other_lines() -> Result<()> {
 #[test]
 fn ranges_of_lines() -> Result<()> {
     let mut rng = Rng::new(6);
-    let texts = [objects(&mut rng, 20), packed::text(&mut rng, 20), objects(&mut rng, 9)];
+    let mut texts = [objects(&mut rng, 20), packed::text(&mut rng, 20), objects(&mut rng, 9)];
+    texts[1].splice(..0, *b"{}\n");
     let texts = texts.each_ref().map(Vec::as_slice);
     let case = Case::new(&texts, 300);
     let all = joined(&texts);

@@ -163,7 +163,7 @@ impl Store {
         let texts = Texts::new(fresh, options.group_bytes);
         let mut writer = PartsWriter::new(path, &folder, mode)?;
         writer.write(texts, progress)?;
-        let (parts, tree) = (&writer.parts, &writer.tree);
+        let parts = &writer.parts;
         added.parts = parts.len();
         added.lines = parts.iter().map(|part| part.rows).sum();
         added.text_bytes = parts.iter().map(|part| part.text_bytes).sum();
@@ -179,9 +179,7 @@ impl Store {
             return Ok(added);
         }
         change.added.clone_from(parts);
-        change.schema = Some(schema_of(tree));
-        folder.commit(change, now()).map_err(|error| of_folder(path, error))?;
-        writer.keep();
+        writer.commit(&mut folder, change)?;
         Ok(added)
     }
 }
@@ -228,10 +226,8 @@ fn identified(source: &Source) -> Result<Option<Input>, Error> {
 fn lines_of(source: &Source, range: Range<u64>) -> Result<Source, Error> {
     let (name, path) = file_of(source);
     let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
-    let mut file = File::open(path).map_err(failed)?;
-    file.seek(SeekFrom::Start(range.start)).map_err(failed)?;
-    let bytes = Exactly { file, left: range.end - range.start };
-    Ok(Source::Reader(name, Box::new(bytes)))
+    let path = path.canonicalize().map_err(failed)?;
+    Ok(Source::Reader(name, Box::new(Exactly { path, file: None, range })))
 }
 
 /// True if a file begins with the bytes that the store has of it, as far as samples show, and these end with
@@ -256,26 +252,41 @@ fn file_of(source: &Source) -> (String, &Path) {
     }
 }
 
-/// Bytes of a file. An end before all of them is an error.
+/// A range of a file's bytes. The file is open only while it is read, because there may be many. An end
+/// before all of the bytes is an error.
 struct Exactly {
-    file: File,
-    left: u64,
+    path: PathBuf,
+    file: Option<File>,
+    range: Range<u64>,
 }
 
 impl Read for Exactly {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(room.len());
-        let count = self.file.read(&mut room[..most])?;
+        let left = self.range.end - self.range.start;
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(room.len());
+        if left == 0 {
+            self.file = None;
+            return Ok(0);
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => {
+                let mut file = File::open(&self.path)?;
+                file.seek(SeekFrom::Start(self.range.start))?;
+                self.file.insert(file)
+            }
+        };
+        let count = file.read(&mut room[..most])?;
         if count == 0 && most > 0 {
             return Err(io::Error::other("the file became shorter while it was read"));
         }
-        self.left -= count as u64;
+        self.range.start += count as u64;
         Ok(count)
     }
 }
 
 /// The instant, in milliseconds since 1970.
-pub(super) fn now() -> Millis {
+fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
@@ -352,8 +363,8 @@ impl Texts {
     }
 }
 
-/// Writes parts into the folder of a store. The files are removed again, unless [`keep`](Self::keep) is
-/// called.
+/// Writes parts into the folder of a store. The files are removed again, unless a
+/// [commit](Self::commit) names them.
 pub(super) struct PartsWriter<'a> {
     path: &'a Path,
     mode: OutputMode,
@@ -380,9 +391,16 @@ impl<'a> PartsWriter<'a> {
         Ok(Self { path, mode, shredder, parts: Vec::new(), tree, is_kept: false })
     }
 
-    /// Leaves the files in the folder, because the log has them.
-    pub fn keep(mut self) {
-        self.is_kept = true;
+    /// Makes a change with the columns of these parts one version of the folder. The files stay.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the change conflicts with another writer's, and for a log that cannot be written.
+    pub fn commit(mut self, folder: &mut Folder, change: Change) -> Result<(), Error> {
+        let change = Change { schema: Some(schema_of(&self.tree)), ..change };
+        let done = folder.commit(change, now());
+        // If the storage failed, the version may be there all the same, and name the files.
+        self.is_kept = matches!(done, Ok(_) | Err(FolderError::Storage { .. }));
+        done.map(drop).map_err(|error| of_folder(self.path, error))
     }
 
     /// Writes the parts of some texts. One thread makes columns of text, another one makes files of columns.
@@ -544,7 +562,7 @@ fn new_name() -> String {
 }
 
 /// The schema of a tree in the terms of a folder.
-pub(super) fn schema_of(tree: &Tree) -> Schema {
+fn schema_of(tree: &Tree) -> Schema {
     Schema { fields: fields_of(tree, 0) }
 }
 

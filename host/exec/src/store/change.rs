@@ -8,7 +8,7 @@ use warpath_folder::{Change, Folder, LocalStorage, Part};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Query;
 
-use super::add::{PART_BYTES, PartsWriter, Texts, now, schema_of};
+use super::add::{PART_BYTES, PartsWriter, Texts};
 use super::{Store, of_folder};
 use crate::engine::Engine;
 use crate::input::Source;
@@ -92,7 +92,7 @@ impl Store {
         total.parts_before = replaced.len();
         total.parts_after = writer.parts.len();
         let change = Change { operation: "DELETE".to_owned(), replaced, ..Change::default() };
-        commit(path, &mut folder, writer, change)?;
+        writer.commit(&mut folder, change)?;
         Ok(total)
     }
 
@@ -114,21 +114,13 @@ impl Store {
             let removed = run.iter().map(|part| part.name.clone()).collect();
             let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
             let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            commit(path, &mut folder, writer, change)?;
+            writer.commit(&mut folder, change)?;
         }
     }
 }
 
 fn open(path: &Path) -> Result<Folder, Error> {
     Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))
-}
-
-/// Replaces parts by those of a writer, as one version.
-fn commit(path: &Path, folder: &mut Folder, writer: PartsWriter<'_>, change: Change) -> Result<(), Error> {
-    let change = Change { schema: Some(schema_of(&writer.tree)), ..change };
-    folder.commit(change, now()).map_err(|error| of_folder(path, error))?;
-    writer.keep();
-    Ok(())
 }
 
 /// The first parts that follow one another and become one: at least two, with no more text than a part has.
