@@ -9,7 +9,7 @@ use object_store::http::HttpBuilder;
 use object_store::path::Path;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
-use warpath_core::error::{Error, InputError};
+use warpath_core::error::{Error, InputError, StoreError};
 
 use crate::address::{ObjectsAddress, Scheme};
 use crate::connect::Connector;
@@ -130,6 +130,11 @@ impl Stores {
                 false => "no object is in this folder",
             };
             return Err(InputError::NoFiles { name: address.shown(), why }.into());
+        }
+        // The lines of a log are no records of the store.
+        if locations.iter().any(|location| location.parts().any(|part| part.as_ref() == "_delta_log")) {
+            let reason = "has a store, which is read on disks only; copy the folder first".to_owned();
+            return Err(StoreError::Refused { name: address.shown(), reason }.into());
         }
         Ok(locations)
     }

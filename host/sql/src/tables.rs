@@ -11,6 +11,7 @@ use datafusion::catalog::{
 };
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::DataFusionError;
@@ -20,6 +21,7 @@ use datafusion::prelude::SessionContext;
 use glob::Pattern;
 use url::Url;
 use warpath::Error;
+use warpath::store::Store;
 use warpath_remote::Address;
 use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
@@ -100,8 +102,11 @@ impl Files {
             && session.is_some_and(|it| it.read().runtime_env().object_store_registry.get_store(&url).is_ok())
     }
 
-    /// The table of local files.
+    /// The table of local files, or of a store.
     async fn local(&self, name: &Path) -> Result<Arc<dyn TableProvider>> {
+        if Store::is_at(name) {
+            return of_store(name, &self.state(&name.display().to_string())?).await;
+        }
         let format = WarpathFormat::new(self.engines.clone());
         let state = self.state(&name.display().to_string())?;
         Ok(Arc::new(FilesTable::open(name, format, None, &state).await?))
@@ -138,6 +143,24 @@ impl Files {
         let config = config.infer_schema(&state).await?;
         Ok(Arc::new(ListingTable::try_new(config)?))
     }
+}
+
+/// The table of a store: the columns of its parts. A part that lacks a column has nulls there.
+async fn of_store(path: &Path, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    let store = Store::open(path).map_err(external)?;
+    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("");
+    let (mut urls, mut schemas) = (Vec::new(), Vec::new());
+    for source in store.sources() {
+        let url = ListingTableUrl::parse(source.name())?;
+        schemas.push(options.infer_schema(state, &url).await?.as_ref().clone());
+        urls.push(url);
+    }
+    if urls.is_empty() {
+        return plan_err!("{}: the store has no lines", path.display());
+    }
+    let schema = Schema::try_merge(schemas)?;
+    let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
+    Ok(Arc::new(ListingTable::try_new(config.with_schema(Arc::new(schema)))?))
 }
 
 /// The ending of a name, without its dot.
@@ -233,6 +256,12 @@ impl TableProviderFactory for Locations {
             && is_plain(&command)
             && let Some(session) = state.as_any().downcast_ref::<SessionState>()
         {
+            if Store::is_at(&path) {
+                return match declared.fields().is_empty() && command.options.is_empty() {
+                    true => of_store(&path, session).await,
+                    false => plan_err!("{location}: a store has columns; declare none, and set no options"),
+                };
+            }
             let format = WarpathFormat::of_options(self.engines.clone(), &command.options)?;
             let declared = (!declared.fields().is_empty()).then(|| Arc::new(declared));
             return Ok(Arc::new(FilesTable::open(&path, format, declared, session).await?));

@@ -10,8 +10,9 @@ use datafusion::logical_expr::TableProviderFilterPushDown;
 use datafusion::prelude::lit;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
-use warpath::OnError;
 use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+use warpath::store::{AddOptions, Store};
+use warpath::{Engine, OnError, Predicate, Source};
 use warpath_sql::{Options, SchemaFrom};
 
 use super::{Session, quoted};
@@ -59,7 +60,7 @@ fn an_index_beside_a_file_serves_filters() {
             bytes.split([',', ']']).next().unwrap().to_owned()
         };
         let all = read();
-        let engine = warpath::Engine::builder().build().unwrap();
+        let engine = Engine::builder().build().unwrap();
         let (built, _) = build(&engine, &path, &[ColumnSpec::new("number", "$.n")]).unwrap();
         BitmapIndex::from_built(built).unwrap().write(path.with_extension("wpb")).unwrap();
         let few = read();
@@ -321,4 +322,25 @@ fn objects_of_a_store_are_tables() {
     let query = "SELECT count(n), sum(n) FROM 'memory://bucket/logs/' WHERE k = '1'";
     let sum: u64 = (0..20_000).filter(|n| n % 3 == 1).sum();
     assert_eq!(session.rows(query), [format!("{} {}", 2 * 6667, 2 * sum)]);
+}
+
+/// A store is one table, whatever columns its parts have, and without the lines that were removed.
+#[test]
+fn a_store_is_the_table_of_its_parts() {
+    let session = Session::with(Options::default());
+    let path = session.path("logs.wp");
+    let add = |name: &str, text: &str| {
+        let source = Source::Reader(name.into(), Box::new(std::io::Cursor::new(text.to_owned())));
+        Store::add(&path, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+    };
+    add("first", "{\"id\":1,\"user\":{\"lang\":\"en\"}}\n{\"id\":2,\"user\":{\"lang\":\"nl\"}}\n");
+    add("second", "{\"id\":3,\"user\":{\"name\":\"Ada\"},\"ms\":1.5}\n");
+    let table = quoted(&path);
+    let rows = |query: &str| session.rows(&format!("SELECT {query}"));
+    assert_eq!(rows(&format!("count(*), sum(id), sum(ms) FROM {table}")), ["3 6 1.5"]);
+    assert_eq!(rows(&format!("user['lang'] FROM {table} WHERE id = 2")), ["nl"]);
+    assert_eq!(rows(&format!("user['name'] FROM {table} WHERE user['lang'] IS NULL")), ["Ada"]);
+    let engine = Engine::builder().build().unwrap();
+    Store::drop_matching(&path, &engine, &Predicate::parse("$.id < 2").unwrap()).unwrap();
+    assert_eq!(rows(&format!("count(*), sum(id) FROM {table}")), ["2 5"]);
 }

@@ -7,11 +7,9 @@ use warpath_core::error::InputError;
 use warpath_folder::{Folder, FolderError, LocalStorage};
 
 /// The folder of a store's log.
-#[cfg(feature = "store")]
 const LOG: &str = "_delta_log";
 
 /// True if the path is a folder with the log of a store.
-#[cfg(feature = "store")]
 pub(crate) fn is_store(path: &Path) -> bool {
     path.join(LOG).is_dir()
 }
@@ -31,8 +29,12 @@ pub(super) fn parts_of_store(path: &Path) -> Result<Option<Vec<PathBuf>>, InputE
     Ok(Some(folder.snapshot().parts().map(|part| path.join(&part.name)).collect()))
 }
 
-/// The parts of a store: none, because the feature `store` is off.
+/// Refuses a folder that is a store, because the feature `store` is off: the lines of its log are no records.
 #[cfg(not(feature = "store"))]
-pub(super) fn parts_of_store(_: &Path) -> Result<Option<Vec<PathBuf>>, InputError> {
-    Ok(None)
+pub(super) fn parts_of_store(path: &Path) -> Result<Option<Vec<PathBuf>>, InputError> {
+    if !is_store(path) {
+        return Ok(None);
+    }
+    let (name, format) = (path.display().to_string(), "a store".to_owned());
+    Err(InputError::NotBuilt { name, format, feature: "store" })
 }
