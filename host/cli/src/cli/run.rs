@@ -183,7 +183,7 @@ pub fn consume(
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
     let file = match &sources[..] {
-        [Source::File(file), ..] => Some(file.clone()),
+        [Source::File(file)] => Some(file.clone()),
         _ => None,
     };
     reasons::report_patterns(&program, predicate.as_ref(), ui);
@@ -199,8 +199,8 @@ pub fn consume(
     // Workers copy few records, or none, where an index serves to read the file, and parts of records of a
     // store.
     let is_partial = answers.plan().index().is_some() || answers.plan().members().is_some();
-    if let (true, Some(file)) = (is_partial, file) {
-        reasons = reasons.map(|reasons| reasons.of_file(file));
+    if is_partial {
+        reasons = reasons.zip(file).map(|(reasons, file)| reasons.of_file(file));
     }
     let early = answers.early();
     let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };

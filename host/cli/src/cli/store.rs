@@ -146,6 +146,7 @@ fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
 fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     formats::check_uncompressed(&args.output)?;
     let store = Store::open(&args.store)?;
+    Written::of(&args.output).refuse_inputs(&store.sources())?;
     let mut out = Out::new(&args.output).made_from(store.output_mode());
     let lines = args.lines.clone().unwrap_or(0..u64::MAX);
     if let (Some(wanted), total) = (&args.lines, store.lines()?)

@@ -69,6 +69,13 @@ pub(super) fn files_of_folder(
     files: FolderFiles,
     found: &mut Vec<PathBuf>,
 ) -> Result<(), InputError> {
+    // Also where the path is a link to the store.
+    if files != FolderFiles::Arrow
+        && let Some(parts) = parts_of_store(path)?
+    {
+        found.extend(parts);
+        return Ok(());
+    }
     let walk = WalkDir::new(path).sort_by_file_name().into_iter();
     let mut walk = walk.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
     while let Some(entry) = walk.next() {

@@ -1,5 +1,6 @@
 //! Names of inputs as arguments and lists give them: files, folders and patterns.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -146,11 +147,23 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     files.sort();
     files.dedup();
     let mut all = Vec::with_capacity(files.len());
-    for file in files {
-        match parts_of_store(&file)? {
+    let mut stores: HashMap<PathBuf, Option<Vec<PathBuf>>> = HashMap::new();
+    for file in &files {
+        // Of the files in a store, only the parts of its last version are read, and each once.
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let parts = match stores.get(folder) {
+                Some(parts) => parts,
+                None => stores.entry(folder.to_owned()).or_insert(parts_of_store(folder)?),
+            };
+            let is_folder_named = || files.iter().any(|other| other == folder);
+            if parts.as_ref().is_some_and(|parts| is_folder_named() || !parts.contains(file)) {
+                continue;
+            }
+        }
+        match parts_of_store(file)? {
             Some(parts) => all.extend(parts),
             None if file.is_dir() => {}
-            None => all.push(file),
+            None => all.push(file.clone()),
         }
     }
     if all.is_empty() { Err(none()) } else { Ok(all) }

@@ -117,11 +117,17 @@ impl Store {
     ) -> Result<Added, Error> {
         // A file that is not there must not leave an empty store.
         let identities = sources.iter().map(identified).collect::<Result<Vec<_>, _>>()?;
+        let of_itself =
+            |input: &&Input| path.canonicalize().is_ok_and(|store| Path::new(&input.name).starts_with(store));
+        if let Some(input) = identities.iter().flatten().find(of_itself) {
+            let reason = "is in the store that it would be added to".to_owned();
+            return Err(StoreError::Refused { name: input.name.clone(), reason }.into());
+        }
         let mode = Source::output_mode(&sources);
         let mut folder = open_or_create(path)?;
         let mut added = Added::default();
         let mut change = Change { operation: "WRITE".to_owned(), ..Change::default() };
-        let (mut fresh, mut compressed) = (Vec::new(), Vec::new());
+        let (mut fresh, mut compressed, mut plain) = (Vec::new(), Vec::new(), Vec::new());
         for (source, input) in sources.into_iter().zip(identities) {
             let Some(input) = input else {
                 fresh.push(source);
@@ -136,6 +142,7 @@ impl Store {
             match folder.snapshot().known(&input) {
                 Known::Same => added.known.push(source.name()),
                 Known::New if source.has_parts() => {
+                    plain.push((source.name(), input.clone()));
                     fresh.push(lines_of(&source, 0..input.size)?);
                     change.inputs.push(input);
                 }
@@ -149,6 +156,7 @@ impl Store {
                     let before = before.filter(|_| state == Known::Grown && source.has_parts());
                     match before {
                         Some(before) if continues(&source, &before)? => {
+                            plain.push((source.name(), input.clone()));
                             fresh.push(lines_of(&source, before.size..input.size)?);
                             change.grown.push((before, input));
                         }
@@ -168,11 +176,23 @@ impl Store {
         added.lines = parts.iter().map(|part| part.rows).sum();
         added.text_bytes = parts.iter().map(|part| part.text_bytes).sum();
         added.file_bytes = parts.iter().map(|part| part.bytes).sum();
+        let changed = |name| {
+            let reason = "changed while it was read; add it while nothing writes to it".to_owned();
+            StoreError::Refused { name, reason }
+        };
         for (name, before) in compressed {
             let source = Source::File(PathBuf::from(&before.name));
             if identified(&source)?.as_ref() != Some(&before) {
-                let reason = "changed while it was read; add it while nothing writes to it".to_owned();
-                return Err(StoreError::Refused { name, reason }.into());
+                return Err(changed(name).into());
+            }
+        }
+        // A plain file may have grown, but the bytes that were read have to be there.
+        for (name, before) in plain {
+            let file = File::open(&before.name).ok();
+            let stamp = file.and_then(|file| Stamp::of_first(&file, before.size).ok());
+            let stamp = stamp.map(|stamp| Input::new(before.name.clone(), &stamp));
+            if !stamp.is_some_and(|stamp| stamp.has_samples_of(&before)) {
+                return Err(changed(name).into());
             }
         }
         if parts.is_empty() && change.inputs.is_empty() && change.grown.is_empty() {
@@ -218,8 +238,9 @@ fn identified(source: &Source) -> Result<Option<Input>, Error> {
         return Ok(None);
     }
     let stamp = Stamp::of(&file).map_err(failed)?;
-    let name = path.canonicalize().map_err(failed)?.display().to_string();
-    Ok(Some(Input::new(name, &stamp)))
+    // A name that is not UTF-8 has no form in the log, so such a file is added each time.
+    let path = path.canonicalize().map_err(failed)?;
+    Ok(path.to_str().map(|name| Input::new(name, &stamp)))
 }
 
 /// The lines in a range of a plain file's bytes. The file may grow meanwhile.

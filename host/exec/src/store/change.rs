@@ -1,5 +1,6 @@
 //! Lines that are removed from a store, and parts that become one.
 
+use std::ops::Range;
 use std::path::Path;
 
 use memchr::memchr_iter;
@@ -101,14 +102,20 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
     pub fn compact(path: &Path) -> Result<Rewritten, Error> {
-        let mut total = Rewritten::default();
+        let (mut total, mut first) = (Rewritten::default(), 0);
         loop {
             let mut folder = open(path)?;
             let parts: Vec<Part> = folder.snapshot().parts().cloned().collect();
-            let Some(run) = next_run(&parts) else { return Ok(total) };
+            let Some(range) = next_run(&parts, first) else { return Ok(total) };
+            let run = &parts[range.clone()];
             let sources = || run.iter().map(|part| Source::File(path.join(&part.name))).collect::<Vec<_>>();
             let mut writer = PartsWriter::new(path, &folder, Source::output_mode(&sources()))?;
             writer.write(Texts::new(sources(), GROUP_BYTES), &mut |_| {})?;
+            if writer.parts.len() >= run.len() {
+                // A part that begins with a byte order mark does not go into another one.
+                first = range.start + 1;
+                continue;
+            }
             total.parts_before += run.len();
             total.parts_after += writer.parts.len();
             let removed = run.iter().map(|part| part.name.clone()).collect();
@@ -123,9 +130,8 @@ fn open(path: &Path) -> Result<Folder, Error> {
     Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))
 }
 
-/// The first parts that follow one another and become one: at least two, with no more text than a part has.
-fn next_run(parts: &[Part]) -> Option<&[Part]> {
-    let mut start = 0;
+/// The first parts from `start` on that follow one another and become one: at least two, with no more text than a part has.
+fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
     while start < parts.len() {
         let mut bytes = 0_u64;
         let more = parts[start..].iter().take_while(|part| {
@@ -134,7 +140,7 @@ fn next_run(parts: &[Part]) -> Option<&[Part]> {
         });
         match more.count() {
             0 | 1 => start += 1,
-            count => return Some(&parts[start..start + count]),
+            count => return Some(start..start + count),
         }
     }
     None
