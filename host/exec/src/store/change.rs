@@ -130,7 +130,8 @@ fn open(path: &Path) -> Result<Folder, Error> {
     Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))
 }
 
-/// The first parts from `start` on that follow one another and become one: at least two, with no more text than a part has.
+/// The first parts from `start` on that follow one another and become one: at least two, with no more text
+/// than a part has.
 fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
     while start < parts.len() {
         let mut bytes = 0_u64;
