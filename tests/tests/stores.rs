@@ -475,11 +475,23 @@ fn inputs_are_added_once() -> Result<()> {
     ensure!((added.lines, added.parts, added.known.len()) == (0, 0, 2), "{added:?}");
     ensure!(Store::open(&path("store"))?.version() == version);
     ensure!(Store::open(&path("store"))?.inputs().len() == 2);
-    for changed in ["{\"a\":2}\n", "{\"a\":1}\n{\"a\":2}\n", ""] {
+    for changed in ["{\"a\":2}\n", "{\"a\":2}\n{\"a\":2}\n", ""] {
         fs::write(path("a"), changed)?;
         let said = refusal(add(&path("store"), files(&["a"]), 100));
         ensure!(!said.is_empty());
         ensure!(text_of(&path("store"))? == b"{\"a\":1}\n{\"b\":1}");
+    }
+    // Of a file that has grown, the new lines are added, unless its last line had not ended.
+    for (name, before, after) in [("g", "{\"g\":1}\n", "{\"g\":2}\n"), ("h", "{\"h\":1}", "2\n")] {
+        fs::write(path(name), before)?;
+        let store = path(&format!("of {name}"));
+        add(&store, files(&[name]), 100)?;
+        fs::write(path(name), [before, after].concat())?;
+        let added = add(&store, files(&[name]), 100);
+        match name {
+            "g" => ensure!(added?.lines == 1 && text_of(&store)? == [before, after].concat().as_bytes()),
+            _ => ensure!(!refusal(added).is_empty() && text_of(&store)? == before.as_bytes()),
+        }
     }
     // A part and a packed file are inputs of lines, and a table of another program is not.
     let part = path("store").join(&Store::open(&path("store"))?.parts()?[0].name);
