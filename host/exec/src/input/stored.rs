@@ -1,4 +1,4 @@
-//! Folders that are stores: each stands for its parts.
+//! Folders that are stores, and the parts that are read in place of each.
 
 use std::path::{Path, PathBuf};
 
