@@ -10,6 +10,7 @@
 //! | [`wah`] | WAH bitmaps that own their atoms |
 //! | [`json`] | JSON text: tokens, a cursor, strings with their escapes |
 //! | [`key`] | keys of JSON values: equal for equal values, and in their order |
+//! | [`comparison`] | comparisons of the members of records with constants |
 //! | [`decimal`] | decimal numbers, exactly |
 //! | [`fields`] | fields of binary files, read one after the other |
 //! | [`float`] | decimal numbers rounded to doubles |
@@ -27,6 +28,7 @@
 
 pub mod braces;
 pub mod cancel;
+pub mod comparison;
 pub mod decimal;
 pub mod diagnostic;
 pub mod error;

@@ -4,39 +4,79 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::json;
 
-/// The values of a record that some paths can reach, as a tree of names. All other members may be left out of
-/// the record, and the paths select the same values.
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The member of an object with this key, whose escapes are resolved.
+    Name(Vec<u8>),
+    /// Some elements of an array.
+    Element,
+    /// All members of an object, or all elements of an array.
+    Wildcard,
+    /// The member with this key of each object at any depth, the value itself included.
+    Descendant(Vec<u8>),
+}
+
+/// The values of a record that some paths can reach, as a tree of steps. All others may be left out of the
+/// record, and the paths select the same values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Projection {
     /// The whole value.
     All,
-    /// These members of an object, with what is reached of each. Keys have their escapes resolved, and each
-    /// is there once. The elements of an array share the projection of the array. A value that is neither is
-    /// kept.
-    Members(Vec<(Vec<u8>, Projection)>),
+    /// Some of what is inside the value.
+    Inside(Inside),
+}
+
+/// The values inside a value that some paths can reach. A step may reach a value that another step reaches,
+/// too. Then the value needs what is reached of it by each step. Each key is there once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inside {
+    /// Members of an object, with what is reached of each.
+    pub names: Vec<(Vec<u8>, Projection)>,
+    /// The part that is reached of the elements of an array.
+    pub elements: Option<Box<Projection>>,
+    /// The part that is reached of all members of an object, and of all elements of an array.
+    pub each: Option<Box<Projection>>,
+    /// Members of objects at any depth, with what is reached of each.
+    pub deep: Vec<(Vec<u8>, Projection)>,
 }
 
 impl Projection {
     /// No member.
-    pub const NONE: Self = Self::Members(Vec::new());
+    pub const NONE: Self =
+        Self::Inside(Inside { names: Vec::new(), elements: None, each: None, deep: Vec::new() });
 
-    /// The part of a projection that is below a member, added if it is not there yet. `None` if all of the
+    /// The part of a projection that is below a step, added if it is not there yet. `None` if all of the
     /// value is reached.
-    fn member(&mut self, key: &[u8]) -> Option<&mut Self> {
-        let Self::Members(members) = self else { return None };
-        let at = members.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
-            members.push((key.to_vec(), Self::NONE));
-            members.len() - 1
-        });
-        Some(&mut members[at].1)
+    pub fn below(&mut self, step: &Step) -> Option<&mut Self> {
+        let Self::Inside(inside) = self else { return None };
+        let by_key = |members: &'_ mut Vec<(Vec<u8>, Self)>, key: &[u8]| {
+            members.iter().position(|(known, _)| known == key).unwrap_or_else(|| {
+                members.push((key.to_vec(), Self::NONE));
+                members.len() - 1
+            })
+        };
+        let none = || Box::new(Self::NONE);
+        Some(match step {
+            Step::Name(key) => {
+                let at = by_key(&mut inside.names, key);
+                &mut inside.names[at].1
+            }
+            Step::Descendant(key) => {
+                let at = by_key(&mut inside.deep, key);
+                &mut inside.deep[at].1
+            }
+            Step::Element => inside.elements.get_or_insert_with(none),
+            Step::Wildcard => inside.each.get_or_insert_with(none),
+        })
     }
 
-    /// Adds what is below some members of the record, all of it.
-    pub fn reach<'k>(&mut self, keys: impl IntoIterator<Item = &'k [u8]>) {
+    /// Adds the values that a path selects, all of each.
+    pub fn reach<'s>(&mut self, path: impl IntoIterator<Item = &'s Step>) {
         let mut at = self;
-        for key in keys {
-            match at.member(key) {
-                Some(member) => at = member,
+        for step in path {
+            match at.below(step) {
+                Some(below) => at = below,
                 None => return,
             }
         }
@@ -48,29 +88,59 @@ impl Projection {
     pub fn is_all(&self) -> bool {
         *self == Self::All
     }
+
+    /// Appends the paths of a projection to `paths`. `path` leads to it.
+    fn write(&self, path: &str, paths: &mut Vec<String>) {
+        let Self::Inside(inside) = self else { return paths.push(path.to_owned()) };
+        for (dots, brackets, members) in [(".", "", &inside.names), ("..", "..", &inside.deep)] {
+            for (key, below) in members {
+                let key = String::from_utf8_lossy(key);
+                let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                let step = match is_plain && !key.is_empty() {
+                    true => format!("{dots}{key}"),
+                    false => format!("{brackets}[{}]", json::encode(&key)),
+                };
+                below.write(&(path.to_owned() + &step), paths);
+            }
+        }
+        for (step, below) in [("[:]", &inside.elements), (".*", &inside.each)] {
+            below.iter().for_each(|below| below.write(&(path.to_owned() + step), paths));
+        }
+    }
 }
 
 impl Display for Projection {
-    /// The paths, as in `$.id, $.user["a b"]`; `nothing` without a path.
+    /// The paths, as in `$.id, $.user["a b"], $.tags[:], $..url`; `nothing` without a path.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        fn write(at: &Projection, path: &str, paths: &mut Vec<String>) {
-            match at {
-                Projection::All => paths.push(path.to_owned()),
-                Projection::Members(members) => {
-                    for (key, below) in members {
-                        let key = String::from_utf8_lossy(key);
-                        let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                        let step = match is_plain && !key.is_empty() {
-                            true => format!(".{key}"),
-                            false => format!("[{}]", json::encode(&key)),
-                        };
-                        write(below, &(path.to_owned() + &step), paths);
-                    }
-                }
-            }
-        }
         let mut paths = Vec::new();
-        write(self, "$", &mut paths);
+        self.write("$", &mut paths);
         if paths.is_empty() { out.write_str("nothing") } else { out.write_str(&paths.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projections_print_as_paths() {
+        let name = |key: &str| Step::Name(key.into());
+        let deep = |key: &str| Step::Descendant(key.into());
+        let mut projection = Projection::NONE;
+        assert_eq!(projection.to_string(), "nothing");
+        for path in [
+            &[name("a"), name("b c")][..],
+            &[name("a"), Step::Wildcard, name("d")],
+            &[name("a"), Step::Element],
+            &[deep("id_str")],
+            &[deep("e f"), Step::Wildcard],
+            &[name("a"), name("b c"), name("no more")],
+        ] {
+            projection.reach(path);
+        }
+        assert_eq!(projection.to_string(), "$.a[\"b c\"], $.a[:], $.a.*.d, $..id_str, $..[\"e f\"].*");
+        projection.reach(&[]);
+        assert!(projection.is_all());
+        assert_eq!(projection.to_string(), "$");
     }
 }

@@ -135,6 +135,13 @@ impl RowSet {
         }
     }
 
+    /// The last row in the set.
+    #[must_use]
+    pub fn last(&self) -> Option<u64> {
+        let at = self.words.iter().rposition(|word| *word != 0)?;
+        Some(64 * at as u64 + u64::from(self.words[at].ilog2()))
+    }
+
     /// The rows in the set, in ascending order.
     pub fn ones(&self) -> impl Iterator<Item = u64> + '_ {
         (0..).step_by(64).zip(&self.words).flat_map(|(first, &word)| {
@@ -251,6 +258,7 @@ mod tests {
             assert_eq!(made, set, "{rows}");
             assert_eq!(!set.clone(), list.iter().map(|is| !is).collect(), "{rows}");
             assert_eq!(!RowSet::none(rows), RowSet::all(rows), "{rows}");
+            assert_eq!(set.last(), set.ones().last(), "{rows}");
             for row in [0, 1, 62, 63, 64, 65, 127, 128, rows, rows + 1, u64::MAX] {
                 let mut cut = set.clone();
                 cut.truncate(row);

@@ -15,6 +15,7 @@
 //!   for which their operand is false or unknown.
 
 mod algebra;
+mod comparisons;
 mod needles;
 
 use std::str::FromStr;
