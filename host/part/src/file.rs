@@ -45,13 +45,15 @@ use crate::group::NodeIx;
 /// Choices of a writer.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The level of zstd for columns.
+    /// The level of zstd for columns of numbers and booleans.
     pub level: i32,
-    /// The level of zstd for sections.
-    pub section_level: i32,
+    /// The level of zstd for columns of text.
+    pub text_level: i32,
+    /// The level of zstd for sections; `None` for sections that stay as they are.
+    pub section_level: Option<i32>,
     /// The most rows of a page.
     pub page_rows: usize,
-    /// The bytes of values after which a page ends.
+    /// The bytes of values after which a page ends. Who reads one line reads a page of each column.
     pub page_bytes: usize,
     /// Entries of a leaf on which the encodings are tried.
     pub sample: usize,
@@ -63,7 +65,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             level: 1,
-            section_level: 3,
+            text_level: 3,
+            section_level: Some(3),
             page_rows: 8192,
             page_bytes: 1 << 20,
             sample: 128 << 10,

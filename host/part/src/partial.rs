@@ -1,12 +1,15 @@
 //! Partial lines from a file: only the columns and sections that some members of the records need are read.
 
+use std::ops::Range;
+
 use warpath_core::projection::Projection;
+use warpath_core::rows::RowSet;
 
 use crate::file::{self, Reader};
 use crate::group::{Group, NodeIx};
-use crate::text::{self, Outline, Restorer, plan};
+use crate::text::{self, Mark, OCCURRENCES, Outline, Restorer, plan};
 
-/// The reason for which partial lines cannot be read.
+/// The reason for which partial lines, or numbers of values, cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -46,13 +49,90 @@ pub fn partial(
     restorer.rows(0..second.rows, out).map_err(of_group)
 }
 
+/// Appends the lines of some rows of a group to `out`, whole or partial. Only the pages that have these rows
+/// are read, apart from sections.
+///
+/// # Errors
+/// As for [`partial`]; also if the group does not have all of the rows.
+pub fn lines(
+    reader: &Reader,
+    group: usize,
+    rows: Range<u32>,
+    projection: Option<&Projection>,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let of_group = |reason| Error::Group { group, reason };
+    let all = reader.size(group).map_or(0, |size| size.rows);
+    if rows.start > rows.end || rows.end > all {
+        return Err(of_group(text::Error::NoSuchRows { begin: rows.start, end: rows.end, rows: all }));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    some(reader, group, &rows, None, projection, out)
+}
+
+/// Appends the lines of a set of rows; see [`crate::select::lines_of`].
+pub(crate) fn selected(
+    reader: &Reader,
+    group: usize,
+    rows: &RowSet,
+    projection: Option<&Projection>,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let all = reader.size(group).map_or(0, |size| size.rows);
+    let (Some(first), Some(last)) = (rows.ones().next(), rows.last()) else { return Ok(()) };
+    let end = u32::try_from(last).ok().and_then(|last| last.checked_add(1)).filter(|end| *end <= all);
+    let Some(end) = end else {
+        let reason = text::Error::NoSuchRows { begin: 0, end: u32::MAX, rows: all };
+        return Err(Error::Group { group, reason });
+    };
+    some(reader, group, &(first as u32..end), Some(rows), projection, out)
+}
+
+/// Appends the lines of a range of rows that the group has, or of a set of rows in it.
+fn some(
+    reader: &Reader,
+    group: usize,
+    rows: &Range<u32>,
+    set: Option<&RowSet>,
+    projection: Option<&Projection>,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let of_group = |reason| Error::Group { group, reason };
+    let first = sections(reader, group, &Outline::SECTIONS)?;
+    let tree = reader.tree();
+    let mut outline = Outline::read(tree, &first).map_err(of_group)?;
+    let mark = match reader.section(group, OCCURRENCES)? {
+        Some(section) => Mark::find(&section, rows, first.rows, first.nodes).map_err(of_group)?,
+        None => Mark::begin(first.nodes),
+    };
+    let begin = mark.row;
+    outline.mark = Some(mark);
+    let projection = projection.unwrap_or(&Projection::All);
+    let (parts, plan) =
+        plan(tree, &outline, projection, |leaf| size(reader, group, leaf)).map_err(of_group)?;
+    let mut second = sections(reader, group, &parts.sections)?;
+    second.columns = match begin == 0 && rows.end == first.rows {
+        true => reader.columns(group, &parts.leaves)?,
+        false => reader.rows(group, &parts.leaves, begin..rows.end)?,
+    };
+    second.rows = rows.end - begin;
+    let restorer = Restorer::with(tree, &second, outline, parts, plan).map_err(of_group)?;
+    match set {
+        Some(set) => restorer.selected(set.ones().map(|row| row - u64::from(begin)), out),
+        None => restorer.rows(rows.start - begin..rows.end - begin, out),
+    }
+    .map_err(of_group)
+}
+
 /// The size of a column after it is read.
 fn size(reader: &Reader, group: usize, leaf: NodeIx) -> u64 {
     reader.leaf(group, leaf).map_or(0, |leaf| leaf.uncompressed)
 }
 
 /// A group with some of its sections, and no columns.
-fn sections(reader: &Reader, number: usize, names: &[&str]) -> Result<Group, Error> {
+pub(crate) fn sections(reader: &Reader, number: usize, names: &[&str]) -> Result<Group, Error> {
     let size = reader.size(number).ok_or_else(|| file::Error::Missing(format!("group {number}")))?;
     let file::GroupSize { rows, nodes, text_len, text_hash } = size;
     let mut group = Group { rows, nodes, text_len, text_hash, ..Group::default() };

@@ -29,13 +29,17 @@
 //! keys, or of more than 1,024 shapes in one group, is used as a map.
 
 mod bytes;
+mod children;
+mod count;
 mod draft;
 mod error;
 mod known;
 mod levels;
 mod names;
 mod number;
+mod occurrences;
 mod piece;
+mod position;
 mod project;
 mod reserved;
 mod restore;
@@ -46,9 +50,13 @@ mod style;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use count::{COUNTED, counts_of};
 pub use error::{Error, Result};
 pub use names::{Kind, Names, Role, Step};
+pub(crate) use occurrences::{Mark, OCCURRENCES};
+pub(crate) use position::{Position, values_of};
 pub(crate) use project::{Outline, plan};
 pub use reserved::Reserved;
 pub use restore::{Restorer, restore};
+pub(crate) use sections::{EXCEPTIONS, SHAPE_IDS};
 pub use shred::Shredder;

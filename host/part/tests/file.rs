@@ -493,7 +493,7 @@ fn forged_chunks_are_errors_or_harmless() {
     let right = sample();
     let reader = open(&right);
     let mut rng = Rng::new(9);
-    let row_groups = reader.metadata().row_groups().iter();
+    let row_groups = reader.metadata().unwrap().row_groups().iter();
     let ranges: Vec<(u64, u64)> =
         row_groups.flat_map(RowGroupMetaData::columns).map(ColumnChunkMetaData::byte_range).collect();
     for _ in 0..cases(3000) {
@@ -515,7 +515,7 @@ fn forged_chunks_are_errors_or_harmless() {
 fn forged_page_tables_are_errors_or_harmless() {
     let right = sample();
     // The tables lie between the last chunk and the first page index.
-    let metadata = open(&right).metadata().clone();
+    let metadata = open(&right).metadata().unwrap().clone();
     let chunks = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     let start = chunks().map(ColumnChunkMetaData::byte_range).map(|(start, len)| start + len).max().unwrap();
     let end = chunks().filter_map(ColumnChunkMetaData::column_index_offset).min().unwrap();
@@ -557,7 +557,7 @@ fn other_files_are_told_apart() {
     let (tree, groups) = by_hand();
     let right = write(&tree, &groups);
     // Written again by another program: once without the key, once with a copy of it.
-    let metadata = open(&right).metadata().clone();
+    let metadata = open(&right).metadata().unwrap().clone();
     let again = |keys: Option<Vec<KeyValue>>| {
         let file = metadata.file_metadata();
         let schema = file.schema_descr_ptr();
@@ -688,4 +688,40 @@ fn reads_are_few() {
     assert_eq!(reads(), 1);
     assert!(is_part(&*source).unwrap());
     assert_eq!(reads(), 1);
+}
+
+#[test]
+fn groups_of_sections_alone_come_back_in_one_read() {
+    let tree = tree();
+    let sections = vec![
+        ("lines".to_owned(), vec![1; 5000]),
+        ("faults".to_owned(), Vec::new()),
+        ("level-0".to_owned(), (0..=255).collect::<Vec<u8>>()),
+    ];
+    let group = Group { nodes: 1, sections, text_len: 9, text_hash: 8, ..Group::default() };
+    for section_level in [None, Some(3)] {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, Options { section_level, ..options() }).unwrap();
+        (0..3).for_each(|_| writer.write(&tree, &group).unwrap());
+        writer.finish(&tree, &facts()).unwrap();
+        assert_eq!(out.len() > 3 * 5000, section_level.is_none());
+        let reader = open(&out);
+        reader.verify().unwrap();
+        assert_eq!((reader.groups(), reader.group(2).unwrap() == group), (3, true));
+        let mut scratch = vec![7; 10];
+        for count in [0, 1, 3, 9] {
+            let first = reader.first_sections(1, count, &mut scratch).unwrap();
+            let expected = group.sections.iter().take(count).map(|(_, bytes)| bytes.as_slice());
+            assert!(first.iter().map(|bytes| &**bytes).eq(expected), "{count}");
+        }
+        assert!(matches!(reader.first_sections(3, 1, &mut scratch), Err(Error::Missing(_))));
+        // The second group begins after the sections of the first.
+        let stored = if out.len() > 3 * 5000 { 5256 } else { 0 };
+        let at = 4 + stored;
+        out[at] ^= 1;
+        let reader = open(&out);
+        let group = usize::from(stored > 0);
+        let error = reader.first_sections(group, 2, &mut scratch).unwrap_err().to_string();
+        assert!(error.contains(&format!("section `lines` of group {group}")), "{error}");
+    }
 }

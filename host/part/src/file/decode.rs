@@ -1,5 +1,6 @@
 //! A column chunk as values and levels.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
@@ -23,33 +24,34 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked)
 }
 
-/// Decodes a chunk that begins at `offset`.
+/// Decodes a chunk that begins at `offset`, or some of its rows. `rows` are those of the group.
 pub(super) fn column(
     chunk: &ColumnChunkMetaData,
     (leaf, layout): (NodeIx, Layout),
     (offset, bytes): (u64, Bytes),
     rows: u32,
+    some: Option<Range<u32>>,
 ) -> Result<Column> {
     guarded(|| {
         let pages = Pages::new(Held { offset, bytes }, chunk, rows)?;
+        // All rows are as many as there are: callers compare them.
+        let rows = some.map_or(0..usize::MAX, |rows| rows.start as usize..rows.end as usize);
         let mut column = Column { node: leaf, values: no_values(layout), ..Column::default() };
+        let levels = (&mut column.definitions, &mut column.repetitions);
         match &mut column.values {
             Values::Boolean(values) => {
-                *values =
-                    numbers::<BoolType>(chunk, pages, &mut column.definitions, &mut column.repetitions)?;
+                *values = numbers::<BoolType>(chunk, pages, rows, levels)?;
             }
             Values::Int(values) => {
-                *values =
-                    numbers::<Int64Type>(chunk, pages, &mut column.definitions, &mut column.repetitions)?;
+                *values = numbers::<Int64Type>(chunk, pages, rows, levels)?;
             }
             Values::Double(values) => {
-                *values =
-                    numbers::<DoubleType>(chunk, pages, &mut column.definitions, &mut column.repetitions)?;
+                *values = numbers::<DoubleType>(chunk, pages, rows, levels)?;
             }
             Values::Bytes(strings) => {
                 let mut is_long = false;
                 let take = |batch: &mut Vec<ByteArray>| is_long |= take_strings(batch, strings).is_none();
-                read::<ByteArrayType>(chunk, pages, &mut column.definitions, &mut column.repetitions, take)?;
+                read::<ByteArrayType>(chunk, pages, rows, levels, take)?;
                 if is_long {
                     return Err(ParquetError::General("the strings of a column have more than 4 GiB".into()));
                 }
@@ -72,31 +74,42 @@ fn take_strings(batch: &mut Vec<ByteArray>, strings: &mut Strings) -> Option<()>
 fn numbers<T: DataType>(
     chunk: &ColumnChunkMetaData,
     pages: Pages,
-    definitions: &mut Vec<i16>,
-    repetitions: &mut Vec<i16>,
+    rows: Range<usize>,
+    levels: Levels<'_>,
 ) -> Result<Vec<T::T>> {
     let mut all = Vec::new();
-    read::<T>(chunk, pages, definitions, repetitions, |batch| all.append(batch))?;
+    read::<T>(chunk, pages, rows, levels, |batch| all.append(batch))?;
     Ok(all)
 }
 
-/// Reads all rows. `take` empties the values of each batch.
+/// Definition and repetition levels.
+type Levels<'a> = (&'a mut Vec<i16>, &'a mut Vec<i16>);
+
+/// Reads rows. `take` empties the values of each batch.
 fn read<T: DataType>(
     chunk: &ColumnChunkMetaData,
     pages: Pages,
-    definitions: &mut Vec<i16>,
-    repetitions: &mut Vec<i16>,
+    rows: Range<usize>,
+    (definitions, repetitions): Levels<'_>,
     mut take: impl FnMut(&mut Vec<T::T>),
 ) -> Result<()> {
     let has_lists = chunk.column_descr().max_rep_level() > 0;
     let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), Box::new(pages));
     let mut batch = Vec::new();
-    loop {
-        let repetitions = has_lists.then_some(&mut *repetitions);
-        let (rows, _, levels) = reader.read_records(BATCH, Some(definitions), repetitions, &mut batch)?;
-        take(&mut batch);
-        if rows == 0 && levels == 0 {
-            return Ok(());
-        }
+    let mut left = rows.len();
+    if reader.skip_records(rows.start)? < rows.start {
+        return Ok(());
     }
+    // A row of a list ends where the next one begins, which the reader looks for.
+    while left > 0 {
+        let repetitions = has_lists.then_some(&mut *repetitions);
+        let (read, _, entries) =
+            reader.read_records(left.min(BATCH), Some(definitions), repetitions, &mut batch)?;
+        take(&mut batch);
+        if read == 0 && entries == 0 {
+            break;
+        }
+        left = left.saturating_sub(read);
+    }
+    Ok(())
 }

@@ -200,8 +200,12 @@ impl Leaf<'_> {
     }
 
     fn properties(&self, encoding: Encoding) -> Result<WriterPropertiesPtr, Error> {
+        let level = match self.layout {
+            Layout::String | Layout::Json | Layout::Bytes => self.options.text_level,
+            _ => self.options.level,
+        };
         let builder = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(self.options.level)?))
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(level)?))
             .set_dictionary_enabled(encoding == Encoding::Dictionary)
             .set_dictionary_page_size_limit(DICTIONARY_BYTES)
             .set_encoding(encoding.in_parquet(self.layout))

@@ -1,7 +1,6 @@
 //! Rules for the levels of a column, and the levels of columns that a group does not have.
 
 use std::io::Read;
-use std::ops::Range;
 
 use super::error::Error;
 use crate::group::{Column, Layout, NodeIx, Strings, Tree, Values};
@@ -95,34 +94,6 @@ fn check_values(values: &Values, layout: Layout) -> Result<(), &'static str> {
         }
     }
     Ok(())
-}
-
-/// The column that a group of some rows would have. The column must have these rows.
-pub(super) fn slice(column: &Column, greatest: (i16, i16), rows: Range<u32>) -> Column {
-    let entry = |row: u32| {
-        if greatest.1 == 0 {
-            return row as usize;
-        }
-        let starts = column.repetitions.iter().enumerate().filter(|(_, level)| **level == 0);
-        starts.map(|(entry, _)| entry).nth(row as usize).unwrap_or(column.definitions.len())
-    };
-    let entries = entry(rows.start)..entry(rows.end);
-    let present = |levels: &[i16]| levels.iter().filter(|level| **level == greatest.0).count();
-    let start = present(&column.definitions[..entries.start]);
-    let range = start..start + present(&column.definitions[entries.clone()]);
-    let values = match &column.values {
-        Values::Boolean(values) => Values::Boolean(values[range].to_vec()),
-        Values::Int(values) => Values::Int(values[range].to_vec()),
-        Values::Double(values) => Values::Double(values[range].to_vec()),
-        Values::Bytes(strings) => {
-            let end = |value: usize| value.checked_sub(1).map_or(0, |value| strings.ends[value]);
-            let (from, to) = (end(range.start), end(range.end));
-            let ends = strings.ends[range].iter().map(|end| end - from).collect();
-            Values::Bytes(Strings { bytes: strings.bytes[from as usize..to as usize].to_vec(), ends })
-        }
-    };
-    let repetitions = column.repetitions.get(entries.clone()).unwrap_or_default().to_vec();
-    Column { node: column.node, values, definitions: column.definitions[entries].to_vec(), repetitions }
 }
 
 /// The levels of a struct in one group, as runs. Leaves that a later group adds need them.

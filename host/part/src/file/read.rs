@@ -1,6 +1,7 @@
 //! Groups from a file.
 
 mod rows;
+mod sections;
 
 use std::io::Read;
 use std::ops::Range;
@@ -38,15 +39,23 @@ pub struct Reader {
     source: Arc<dyn ReadAt>,
     directory: Directory,
     schema: Schema,
-    metadata: Arc<ParquetMetaData>,
-    /// The row group of Parquet for each group. A group without rows has none.
-    row_groups: Vec<Option<usize>>,
+    /// The footer, without the bytes after Thrift's.
+    footer: Bytes,
+    /// The contents of the footer, after they are decoded.
+    chunks: OnceLock<Chunks>,
     /// The pages of each group, after they are read.
     tables: Vec<OnceLock<Arc<[PageTable]>>>,
     /// Threads that decode columns.
     workers: usize,
     /// The hash and the range of the directory, and the length of the footer.
     place: Place,
+}
+
+/// The contents of a footer.
+struct Chunks {
+    metadata: Arc<ParquetMetaData>,
+    /// The row group of Parquet for each group. A group without rows has none.
+    row_groups: Vec<Option<usize>>,
 }
 
 /// The size of a group.
@@ -155,16 +164,25 @@ impl Reader {
         let directory = Directory::decode(&bytes);
         let directory = directory.ok_or_else(|| Error::invalid(DIRECTORY, "its fields do not fill it"))?;
         let schema = check_directory(&directory, offset)?;
-        let options = ParquetMetaDataOptions::new().with_schema(schema.descriptor.clone());
-        let fields = &footer[..footer.len() - TAIL];
+        let tables = directory.groups.iter().map(|_| OnceLock::new()).collect();
+        let footer = footer.slice(..footer.len() - TAIL);
+        Ok(Self { source, directory, schema, footer, chunks: OnceLock::new(), tables, workers: 1, place })
+    }
+
+    /// The chunks of all columns, as the footer has them. It is decoded when they are first needed: of a part
+    /// with many columns that takes longer than most numbers of values.
+    fn footer(&self) -> Result<&Chunks, Error> {
+        if let Some(chunks) = self.chunks.get() {
+            return Ok(chunks);
+        }
+        let options = ParquetMetaDataOptions::new().with_schema(self.schema.descriptor.clone());
+        let fields = &*self.footer;
         skip_struct(&mut &*fields, &mut |_, _| {})
             .ok_or_else(|| Error::invalid(FOOTER, "it is no structure of Thrift"))?;
         let decode = || ParquetMetaDataReader::decode_metadata_with_options(fields, Some(&options));
         let metadata = decode::guarded(decode)?;
-        let row_groups = check_metadata(&directory, &metadata)?;
-        let tables = directory.groups.iter().map(|_| OnceLock::new()).collect();
-        let metadata = Arc::new(metadata);
-        Ok(Self { source, directory, schema, metadata, row_groups, tables, workers: 1, place })
+        let row_groups = check_metadata(&self.directory, &metadata)?;
+        Ok(self.chunks.get_or_init(|| Chunks { metadata: Arc::new(metadata), row_groups }))
     }
 
     /// Decodes the columns of a group with several threads. At first it is one, because callers may read
@@ -209,9 +227,11 @@ impl Reader {
 
     /// The metadata of Parquet, without page indexes: for readers that know Parquet. Its row groups are the
     /// groups that have rows.
-    #[must_use]
-    pub fn metadata(&self) -> &Arc<ParquetMetaData> {
-        &self.metadata
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a footer that is not that of the groups.
+    pub fn metadata(&self) -> Result<&Arc<ParquetMetaData>, Error> {
+        Ok(&self.footer()?.metadata)
     }
 
     /// The hash of the footer, which identifies the contents of the part.
@@ -220,11 +240,13 @@ impl Reader {
         self.place.footer
     }
 
-    /// The encoding, the sizes and the bounds of a leaf in one group. A group without rows has none.
+    /// The encoding, the sizes and the bounds of a leaf in one group. A group without rows has none, and
+    /// neither has one whose columns cannot be read.
     #[must_use]
     pub fn leaf(&self, group: usize, leaf: NodeIx) -> Option<LeafSummary> {
         let column = self.schema.column(leaf)?;
-        let chunk = self.metadata.row_group((*self.row_groups.get(group)?)?).columns().get(column)?;
+        let Chunks { metadata, row_groups } = self.footer().ok()?;
+        let chunk = metadata.row_group((*row_groups.get(group)?)?).columns().get(column)?;
         Some(LeafSummary {
             node: leaf,
             encoding: self.directory.encodings[column],
@@ -307,8 +329,9 @@ impl Reader {
         let indexes = self.directory.indexes;
         let len = usize::try_from(indexes.len).map_err(|_| Error::Missing("page indexes".into()))?;
         verified(|| "page indexes".into(), indexes, &self.source.bytes_at(indexes.offset, len)?)?;
-        for group in 0..self.groups() {
-            if self.row_groups[group].is_some() {
+        let Chunks { row_groups, .. } = self.footer()?;
+        for (group, row_group) in row_groups.iter().enumerate() {
+            if row_group.is_some() {
                 self.tables(group)?;
             }
             self.columns(group, &self.schema.leaves)?;
@@ -323,13 +346,13 @@ impl Reader {
 
     /// The chunk of each leaf; none if the group has no rows.
     fn chunks(&self, group: usize, leaves: &[NodeIx]) -> Result<Vec<Located<'_>>, Error> {
-        let entry = self.entry(group)?;
+        let (entry, Chunks { metadata, row_groups }) = (self.entry(group)?, self.footer()?);
         let mut all = Vec::with_capacity(leaves.len());
         for leaf in leaves {
             let missing = || Error::Missing(format!("leaf {leaf}"));
             let column = self.schema.column(*leaf).ok_or_else(missing)?;
-            let Some(row_group) = self.row_groups[group] else { continue };
-            let chunk = self.metadata.row_group(row_group).column(column);
+            let Some(row_group) = row_groups[group] else { continue };
+            let chunk = metadata.row_group(row_group).column(column);
             let (offset, len) = chunk.byte_range();
             all.push(Located { chunk, hash: entry.chunks[column], range: offset..offset + len });
         }
@@ -371,7 +394,7 @@ impl Reader {
         verified(what, Checked { offset, len: bytes.len() as u64, hash }, &bytes)?;
         let rows = self.entry(group)?.rows;
         let layout = self.directory.tree.nodes[leaf as usize].layout;
-        let column = decode::column(chunk, (leaf, layout), (offset, bytes), rows);
+        let column = decode::column(chunk, (leaf, layout), (offset, bytes), rows, None);
         let column = column.map_err(|error| Error::invalid(what(), error.to_string()))?;
         let checked = levels::check(&self.directory.tree, &column, rows);
         checked.map_err(|why| Error::invalid(what(), format!("it has {why}")))?;

@@ -264,8 +264,10 @@ impl Part {
         if group.nodes == 0 || group.nodes as usize > self.tree.nodes.len() {
             return invalid("its number of nodes is not one of the tree's prefixes");
         }
-        if self.groups.len() >= i16::MAX as usize {
-            return invalid("a part has at most 32,767 groups");
+        // Parquet numbers its row groups with 16 bits. A group without rows is none of them.
+        let row_groups = || self.groups.iter().filter(|written| written.entry.rows > 0).count();
+        if group.rows > 0 && self.groups.len() >= i16::MAX as usize && row_groups() >= i16::MAX as usize {
+            return invalid("a part has at most 32,767 groups with rows");
         }
         self.check_children(group.nodes)?;
         if group.sections.iter().any(|(_, bytes)| bytes.len() as u64 > MAX_SECTION) {
@@ -309,11 +311,9 @@ impl Part {
             Job::Column(column) => Made::Column(column.node, Box::new(self.encode_column(column)?)),
             Job::Levels(node, column) => Made::Levels(node, Kept::of(column, self.tree.levels(node))?),
             Job::Section(name, bytes) => {
-                let compressed = zstd::bulk::compress(bytes, self.options.section_level)?;
-                Made::Section(
-                    name.into(),
-                    Some(compressed).filter(|compressed| compressed.len() < bytes.len()),
-                )
+                let compress = |level| zstd::bulk::compress(bytes, level);
+                let compressed = self.options.section_level.map(compress).transpose()?;
+                Made::Section(name.into(), compressed.filter(|compressed| compressed.len() < bytes.len()))
             }
         })
     }

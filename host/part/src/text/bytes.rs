@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
             1..=4 => {
                 let len = self.count("small numbers")?;
                 let bytes = len.checked_mul(usize::from(width)).ok_or_else(|| self.error("its size"))?;
-                Ok(Ids::Planes { len, bytes: self.take(bytes)? })
+                Ok(Ids::Planes { len, stride: len, bytes: self.take(bytes)? })
             }
             _ => Err(self.error(format!("numbers of {width} bytes"))),
         }
@@ -134,19 +134,30 @@ pub(super) enum Ids<'a> {
     Planes {
         /// Number of numbers.
         len: usize,
+        /// Bytes from one plane to the next: more than numbers, if the first ones are skipped.
+        stride: usize,
         bytes: &'a [u8],
     },
 }
 
 impl Ids<'_> {
+    /// The numbers after the first `count`.
+    pub(super) fn skip(self, count: u32) -> Self {
+        let Self::Planes { len, stride, bytes } = self else { return self };
+        let count = len.min(count as usize);
+        Self::Planes { len: len - count, stride, bytes: bytes.get(count..).unwrap_or_default() }
+    }
+
     /// The number at an index.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<u32> {
         match *self {
             Self::Constant(id) => Some(id),
-            Self::Planes { len, bytes } if bytes.len() == len => bytes.get(index).map(|id| u32::from(*id)),
-            Self::Planes { len, bytes } if index < len => {
-                let planes = bytes.get(index..)?.iter().step_by(len);
+            Self::Planes { len, bytes, .. } if bytes.len() == len => {
+                bytes.get(index).map(|id| u32::from(*id))
+            }
+            Self::Planes { len, stride, bytes } if index < len => {
+                let planes = bytes.get(index..)?.iter().step_by(stride);
                 Some(planes.enumerate().fold(0, |id, (at, byte)| id | u32::from(*byte) << (8 * at as u32)))
             }
             Self::Planes { .. } => None,
@@ -169,6 +180,12 @@ mod tests {
             let read = reader.ids().unwrap();
             let all: Vec<_> = (0..ids.len()).map(|at| read.get(at).unwrap()).collect();
             assert_eq!(all, ids);
+            for skipped in 0..=ids.len() {
+                let left = read.skip(skipped as u32);
+                let all: Vec<_> = (0..ids.len() - skipped).map(|at| left.get(at).unwrap()).collect();
+                assert_eq!(all, ids[skipped..]);
+                assert!(matches!(left, Ids::Constant(_)) || left.get(all.len()).is_none());
+            }
             assert_eq!(reader.number().unwrap(), u64::MAX);
             assert_eq!(reader.bytes().unwrap(), b"end");
             assert!(reader.is_empty() && reader.byte().is_err());

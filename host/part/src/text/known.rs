@@ -280,6 +280,22 @@ impl Known {
         self.tree.nodes.len() as NodeIx - 1
     }
 
+    /// The nodes and positions of the objects in the group that is made.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (NodeIx, &Position)> {
+        let objects = self.positions.iter().enumerate().filter(|(_, position)| !position.shapes.is_empty());
+        let nodes = objects.map(|(at, position)| (at, position.nodes[Kind::Object as usize], position));
+        // An object whose node is gone was tried, and its values are texts.
+        nodes.filter(|(at, node, _)| *at == 0 || *node != 0).map(|(_, node, position)| (node, position))
+    }
+
+    /// The key before the value that follows a state; empty if there is none.
+    pub(super) fn key(&self, state: StateIx) -> &[u8] {
+        match self.states[state as usize].next {
+            Next::Member(position) => self.positions[position as usize].key.as_deref().unwrap_or_default(),
+            Next::Repeat | Next::Close => &[],
+        }
+    }
+
     /// The bytes before a value.
     #[inline(always)]
     pub(super) fn literal(&self, state: StateIx) -> &[u8] {

@@ -3,7 +3,8 @@
 //! A [`Projection`] says which members. A plan says which columns and sections have them, and what of each
 //! shape is written. A restorer of a plan gives *partial lines*: lines with these members, in their order and
 //! spelling. Each path in the projection selects from a partial line what it selects from the whole line.
-//! Lines that are no objects are whole.
+//! Lines that are no objects are whole. Values that are texts are whole where a path could select something
+//! in them. Under wildcards and descendants, so are all members whose name is repeated in their object.
 //!
 //! | in the line | in the partial line |
 //! |---|---|
@@ -19,11 +20,13 @@ use std::collections::hash_map::Entry;
 
 use foldhash::{HashMap, HashSet};
 use warpath_core::json::{Malformed, decode};
-use warpath_core::projection::Projection;
+use warpath_core::projection::{Inside, Projection};
 
 use super::bytes::Ids;
+use super::children::Children;
 use super::error::{Result, damaged};
 use super::names::{Names, Role, section};
+use super::occurrences::Mark;
 use super::restore::check_depth;
 use super::scan;
 use super::sections::{self, Frame, LineKind, Shapes, Slot};
@@ -40,6 +43,8 @@ pub(crate) struct Outline<'a> {
     pub(super) shapes: Shapes<'a>,
     pub(super) frames: Vec<Frame<&'a [u8]>>,
     pub(super) ends: Ids<'a>,
+    /// The first of the rows that the columns have; `None` if they have all rows.
+    pub(crate) mark: Option<Mark>,
 }
 
 impl<'a> Outline<'a> {
@@ -54,7 +59,7 @@ impl<'a> Outline<'a> {
         let (frames, ends) = sections::read_ends(section(group, sections::ENDS)?)?;
         let shapes = sections::read_shapes(section(group, sections::SHAPES)?, count)?;
         let raw = roles.iter().position(|role| *role == Role::Raw).unwrap_or_default() as NodeIx;
-        Ok(Self { count, roles, raw, shapes, frames, ends })
+        Ok(Self { count, roles, raw, shapes, frames, ends, mark: None })
     }
 }
 
@@ -158,10 +163,14 @@ pub(crate) fn plan(
     projection: &Projection,
     cost: impl Fn(NodeIx) -> u64,
 ) -> Result<(Parts, Option<Plan>)> {
-    let mut marks = Marks::new(tree, &outline.roles, Some(&outline.shapes));
+    let mut marks = Marks::new(tree, &outline.roles, &outline.shapes);
     let any = marks.record(projection)?;
     if outline.frames.iter().any(|frame| frame.kind == LineKind::Raw) && outline.raw != 0 {
         marks.uses[outline.raw as usize] = Use::Whole;
+    }
+    if let Some(mark) = &outline.mark {
+        let absent = (1..).zip(marks.uses.iter_mut().skip(1)).filter(|(node, _)| !mark.occurs(*node));
+        absent.for_each(|(_, used)| *used = Use::Nothing);
     }
     let mut leaves = marks.leaves(cost);
     leaves.sort_unstable();
@@ -187,15 +196,15 @@ pub(crate) fn plan(
 }
 
 /// A key in a literal.
-struct Key<'a> {
+pub(super) struct Key<'a> {
     /// The key with its quotes.
     raw: &'a [u8],
-    name: Cow<'a, [u8]>,
+    pub(super) name: Cow<'a, [u8]>,
 }
 
 impl<'a> Key<'a> {
     /// The key in the literal of a step that has one.
-    fn find(step: &sections::Step<'a>) -> Result<Self> {
+    pub(super) fn find(step: &sections::Step<'a>) -> Result<Self> {
         let literal = step.literal.get(..step.len as usize).unwrap_or_default();
         let find = || {
             let quote = memchr::memchr(b'"', literal)?;
@@ -217,7 +226,7 @@ impl<'a> Key<'a> {
 
 /// True if a member of this name is one with a key of a projection. Some readers take surrogates without a
 /// partner for U+FFFD.
-fn is_key(name: &[u8], key: &[u8]) -> bool {
+pub(super) fn is_key(name: &[u8], key: &[u8]) -> bool {
     if name == key {
         return true;
     }
@@ -241,30 +250,65 @@ fn is_key(name: &[u8], key: &[u8]) -> bool {
 struct Marks<'t, 'a> {
     tree: &'t Tree,
     roles: &'t [Role],
-    shapes: Option<&'t Shapes<'a>>,
+    children: Children,
+    shapes: &'t Shapes<'a>,
+    /// The shapes of each object node: their begins and ends among all.
+    own_shapes: HashMap<NodeIx, Vec<(u32, u32)>>,
     uses: Vec<Use>,
     /// Nodes of members that are written.
     written: Vec<bool>,
-    /// The keys of the members that are written, by object node.
-    keys: HashMap<NodeIx, Vec<Vec<u8>>>,
-    /// The names of members that are null, by object node.
-    nulls: HashMap<NodeIx, Vec<Vec<u8>>>,
+    /// The members without nodes that are written, by object node.
+    keys: HashMap<NodeIx, Keys>,
+    /// Names of members that have no nodes of their own, by object node.
+    names: HashMap<NodeIx, Loose>,
     /// The key of each literal, by its address.
     found: HashMap<usize, Key<'a>>,
+    /// True where descendants can be selected in a node, by the node and the address of their keys.
+    searched: HashMap<(NodeIx, usize), bool>,
+}
+
+/// Keys of members that are written if their values are null in the whole group, or their name is repeated.
+#[derive(Debug, Default)]
+struct Keys {
+    /// True for all keys.
+    all: bool,
+    some: Vec<Vec<u8>>,
+}
+
+impl Keys {
+    fn has(&self, name: &[u8]) -> bool {
+        self.all || self.some.iter().any(|key| is_key(name, key))
+    }
+}
+
+/// Names of the members of an object that have no nodes of their own, in some shape.
+#[derive(Debug, Default)]
+struct Loose {
+    /// Members whose values are all null.
+    nulls: Vec<Vec<u8>>,
+    /// Members with the name of an earlier one.
+    repeats: Vec<Vec<u8>>,
 }
 
 impl<'t, 'a> Marks<'t, 'a> {
-    fn new(tree: &'t Tree, roles: &'t [Role], shapes: Option<&'t Shapes<'a>>) -> Self {
+    fn new(tree: &'t Tree, roles: &'t [Role], shapes: &'t Shapes<'a>) -> Self {
         let count = roles.len();
+        let mut own_shapes = HashMap::<NodeIx, Vec<_>>::default();
+        for (node, first, last) in &shapes.nodes {
+            own_shapes.entry(*node).or_default().push((*first, *last));
+        }
         Self {
             tree,
             roles,
+            children: Children::of(tree, count),
             shapes,
+            own_shapes,
             uses: vec![Use::Nothing; count],
             written: vec![false; count],
             keys: HashMap::default(),
-            nulls: HashMap::default(),
+            names: HashMap::default(),
             found: HashMap::default(),
+            searched: HashMap::default(),
         }
     }
 
@@ -275,7 +319,7 @@ impl<'t, 'a> Marks<'t, 'a> {
                 self.mark(0, Use::Whole);
                 true
             }
-            Projection::Members(members) => self.object(0, members)?,
+            Projection::Inside(inside) => self.object(0, inside)?,
         };
         for node in 1..self.uses.len() {
             if self.uses[self.tree.nodes[node].parent as usize] == Use::Whole {
@@ -290,99 +334,227 @@ impl<'t, 'a> Marks<'t, 'a> {
         *at = used.max(*at);
     }
 
+    fn mark_all(&mut self, nodes: &[NodeIx], used: Use) {
+        nodes.iter().for_each(|node| self.mark(*node, used));
+    }
+
+    /// Marks a member of an object, or several of one name, as written.
+    fn write(&mut self, object: NodeIx, kinds: &[NodeIx]) {
+        kinds.iter().for_each(|kind| self.written[*kind as usize] = true);
+        self.keys.entry(object).or_default();
+    }
+
     fn children(&self, parent: NodeIx, test: impl Fn(&Role) -> bool) -> Vec<NodeIx> {
-        let nodes = (1..self.roles.len())
-            .filter(|node| self.tree.nodes[*node].parent == parent && test(&self.roles[*node]));
-        nodes.map(|node| node as NodeIx).collect()
+        self.children.below(parent).filter(|node| test(&self.roles[*node as usize])).collect()
+    }
+
+    /// The nodes of each member of an object.
+    fn members(&self, object: NodeIx) -> Vec<Vec<NodeIx>> {
+        let (mut members, mut numbers) = (Vec::<Vec<NodeIx>>::new(), HashMap::default());
+        for node in self.children.below(object) {
+            let Role::Field(key) = &self.roles[node as usize] else { continue };
+            let number = *numbers.entry(&key[..]).or_insert(members.len());
+            match members.get_mut(number) {
+                Some(kinds) => kinds.push(node),
+                None => members.push(vec![node]),
+            }
+        }
+        members
     }
 
     /// Marks the nodes of one position. Returns false if no path can select a value there.
     fn position(&mut self, kinds: &[NodeIx], projection: &Projection) -> Result<bool> {
-        let Projection::Members(members) = projection else {
-            kinds.iter().for_each(|node| self.mark(*node, Use::Whole));
+        let Projection::Inside(inside) = projection else {
+            self.mark_all(kinds, Use::Whole);
             return Ok(!kinds.is_empty());
         };
         let mut any = false;
         for node in kinds {
-            any |= self.node(*node, members)?;
+            any |= self.node(*node, inside)?;
         }
         if any {
-            kinds.iter().for_each(|node| self.mark(*node, Use::Kind));
+            self.mark_all(kinds, Use::Kind);
         }
         Ok(any)
     }
 
-    /// Marks a node of which members are needed, as [`Self::position`] does.
-    fn node(&mut self, node: NodeIx, members: &[(Vec<u8>, Projection)]) -> Result<bool> {
-        let inner = |marks: &mut Self, test: fn(&Role) -> bool| {
-            let kinds = marks.children(node, test);
-            let mut any = false;
-            for kind in &kinds {
-                any |= marks.node(*kind, members)?;
-            }
-            if any {
-                kinds.iter().for_each(|kind| marks.mark(*kind, Use::Kind));
-                marks.mark(node, Use::Inside);
-            }
-            Ok(any)
-        };
+    /// Marks a node of which something inside is needed, as [`Self::position`] does.
+    fn node(&mut self, node: NodeIx, inside: &Inside) -> Result<bool> {
         match self.tree.nodes[node as usize].layout {
             Layout::Json => {
                 self.mark(node, Use::Whole);
                 Ok(true)
             }
-            Layout::List => inner(self, |role| matches!(role, Role::Element | Role::Mixed)),
+            Layout::List => self.list(node, inside),
             Layout::Struct if self.roles[node as usize] == Role::Mixed => {
-                inner(self, |role| *role == Role::Kind)
+                let kinds = self.children(node, |role| *role == Role::Kind);
+                let mut any = false;
+                for kind in &kinds {
+                    any |= self.node(*kind, inside)?;
+                }
+                Ok(self.around(node, &kinds, any))
             }
-            Layout::Struct => self.object(node, members),
+            Layout::Struct => self.object(node, inside),
             _ => Ok(false),
         }
     }
 
+    /// Marks a node, and the kinds of values in it, if something in it is needed. Returns whether it is.
+    fn around(&mut self, node: NodeIx, kinds: &[NodeIx], any: bool) -> bool {
+        if any {
+            self.mark_all(kinds, Use::Kind);
+            self.mark(node, Use::Inside);
+        }
+        any
+    }
+
+    /// Marks a list node, as [`Self::position`] does.
+    fn list(&mut self, node: NodeIx, inside: &Inside) -> Result<bool> {
+        let elements = [&inside.elements, &inside.each].into_iter().flatten();
+        // Elements that are null are selected, too.
+        if elements.clone().any(|projection| projection.is_all()) {
+            self.mark(node, Use::Whole);
+            return Ok(true);
+        }
+        let kinds = self.children(node, is_element);
+        let mut any = self.search(node, &inside.deep)?;
+        for projection in elements {
+            any |= self.position(&kinds, projection)?;
+        }
+        Ok(self.around(node, &kinds, any))
+    }
+
     /// Marks an object node, as [`Self::position`] does.
-    fn object(&mut self, node: NodeIx, members: &[(Vec<u8>, Projection)]) -> Result<bool> {
+    fn object(&mut self, node: NodeIx, inside: &Inside) -> Result<bool> {
+        let mut any = self.named(node, &inside.names)?;
+        if let Some(projection) = &inside.each {
+            any |= self.each(node, projection)?;
+        }
+        any |= self.search(node, &inside.deep)?;
+        Ok(self.around(node, &[], any))
+    }
+
+    /// Marks members of an object by their keys.
+    fn named(&mut self, node: NodeIx, names: &[(Vec<u8>, Projection)]) -> Result<bool> {
         let mut any = false;
-        for (key, projection) in members {
+        for (key, projection) in names {
             let kinds = self.children(node, |role| matches!(role, Role::Field(name) if is_key(name, key)));
             // Paths select null only where they end.
             let is_written = self.position(&kinds, projection)?
-                || *projection == Projection::All && self.is_null(node, key)?;
+                || projection.is_all() && self.loose(node)?.nulls.iter().any(|name| is_key(name, key));
             if is_written {
-                kinds.iter().for_each(|kind| self.written[*kind as usize] = true);
-                self.keys.entry(node).or_default().push(key.clone());
+                self.write(node, &kinds);
+                self.keys.entry(node).or_default().some.push(key.clone());
                 any = true;
             }
-        }
-        if any {
-            self.mark(node, Use::Inside);
         }
         Ok(any)
     }
 
-    /// True if an object has a member with this key whose values are all null.
-    fn is_null(&mut self, node: NodeIx, key: &[u8]) -> Result<bool> {
-        if !self.nulls.contains_key(&node) {
-            let names = self.null_names(node)?;
-            self.nulls.insert(node, names);
+    /// Marks all members of an object.
+    fn each(&mut self, node: NodeIx, projection: &Projection) -> Result<bool> {
+        let mut any = self.repeated(node)?;
+        for kinds in self.members(node) {
+            if self.position(&kinds, projection)? {
+                self.write(node, &kinds);
+                any = true;
+            }
         }
-        Ok(self.nulls.get(&node).is_some_and(|names| names.iter().any(|name| is_key(name, key))))
+        if projection.is_all() {
+            any |= !self.loose(node)?.nulls.is_empty();
+            self.keys.entry(node).or_default().all = true;
+        }
+        Ok(any)
     }
 
-    /// The names of the members of an object whose values are all null in some shape.
-    fn null_names(&mut self, node: NodeIx) -> Result<Vec<Vec<u8>>> {
-        let (mut names, mut seen) = (Vec::new(), HashSet::default());
-        let Some(shapes) = self.shapes else { return Ok(names) };
-        for (_, first, last) in shapes.nodes.iter().filter(|(other, _, _)| *other == node) {
-            for &(begin, end) in &shapes.bounds[*first as usize..*last as usize] {
+    /// Marks the members of an object whose names are repeated: all of each, because the values of repeated
+    /// names have no nodes.
+    fn repeated(&mut self, node: NodeIx) -> Result<bool> {
+        let names = self.loose(node)?.repeats.clone();
+        for name in &names {
+            let kinds = self.children(node, |role| matches!(role, Role::Field(other) if other == name));
+            self.mark_all(&kinds, Use::Whole);
+            self.write(node, &kinds);
+        }
+        let any = !names.is_empty();
+        self.keys.entry(node).or_default().some.extend(names);
+        Ok(any)
+    }
+
+    /// Marks descendants of a node by their keys, as [`Self::position`] does.
+    fn search(&mut self, node: NodeIx, deep: &[(Vec<u8>, Projection)]) -> Result<bool> {
+        if deep.is_empty() {
+            return Ok(false);
+        }
+        let place = (node, deep.as_ptr() as usize);
+        if let Some(known) = self.searched.get(&place) {
+            return Ok(*known);
+        }
+        let any = match self.tree.nodes[node as usize].layout {
+            Layout::Json => {
+                self.mark(node, Use::Whole);
+                true
+            }
+            Layout::Struct if self.roles[node as usize] != Role::Mixed => {
+                let mut any = self.named(node, deep)? | self.repeated(node)?;
+                for kinds in self.members(node) {
+                    if self.search_all(&kinds, deep)? {
+                        self.write(node, &kinds);
+                        any = true;
+                    }
+                }
+                self.around(node, &[], any)
+            }
+            Layout::List | Layout::Struct => {
+                let kinds = self.children(node, |role| is_element(role) || *role == Role::Kind);
+                let any = self.search_all(&kinds, deep)?;
+                self.around(node, &[], any)
+            }
+            _ => false,
+        };
+        self.searched.insert(place, any);
+        Ok(any)
+    }
+
+    /// The same of the nodes of one position.
+    fn search_all(&mut self, kinds: &[NodeIx], deep: &[(Vec<u8>, Projection)]) -> Result<bool> {
+        let mut any = false;
+        for kind in kinds {
+            any |= self.search(*kind, deep)?;
+        }
+        if any {
+            self.mark_all(kinds, Use::Kind);
+        }
+        Ok(any)
+    }
+
+    /// The names of members of an object that have no nodes.
+    fn loose(&mut self, node: NodeIx) -> Result<&Loose> {
+        if !self.names.contains_key(&node) {
+            let loose = self.find_loose(node)?;
+            self.names.insert(node, loose);
+        }
+        Ok(&self.names[&node])
+    }
+
+    fn find_loose(&mut self, node: NodeIx) -> Result<Loose> {
+        let (shapes, mut seen, mut loose) = (self.shapes, HashSet::default(), Loose::default());
+        for (first, last) in self.own_shapes.get(&node).cloned().unwrap_or_default() {
+            for &(begin, end) in &shapes.bounds[first as usize..last as usize] {
                 for step in &shapes.steps[begin as usize..end as usize] {
-                    if step.slot == Slot::Null && seen.insert(step.literal.as_ptr() as usize) {
-                        names.push(self.key(step)?.name.to_vec());
+                    let repeats = step.slot == Slot::Repeat;
+                    let is_loose = repeats || step.slot == Slot::Null;
+                    if is_loose && seen.insert((step.literal.as_ptr() as usize, repeats)) {
+                        let name = self.key(step)?.name.to_vec();
+                        let names = if repeats { &mut loose.repeats } else { &mut loose.nulls };
+                        names.push(name);
                     }
                 }
             }
         }
-        Ok(names)
+        loose.repeats.sort_unstable();
+        loose.repeats.dedup();
+        Ok(loose)
     }
 
     /// The key of a step.
@@ -458,7 +630,7 @@ impl<'t, 'a> Marks<'t, 'a> {
     fn shape(
         &mut self,
         steps: &[sections::Step<'a>],
-        keys: &[Vec<u8>],
+        keys: &Keys,
         literals: &mut HashMap<(usize, bool), (u32, u32)>,
         plan: &mut Plan,
     ) -> Result<()> {
@@ -475,8 +647,7 @@ impl<'t, 'a> Marks<'t, 'a> {
                 }
             };
             let key = self.key(step)?;
-            let is_written =
-                matches!(value, MemberValue::Node(_)) || keys.iter().any(|other| is_key(&key.name, other));
+            let is_written = matches!(value, MemberValue::Node(_)) || keys.has(&key.name);
             if !is_written {
                 continue;
             }
@@ -493,6 +664,10 @@ impl<'t, 'a> Marks<'t, 'a> {
         }
         Ok(())
     }
+}
+
+fn is_element(role: &Role) -> bool {
+    matches!(role, Role::Element | Role::Mixed)
 }
 
 impl Plan {

@@ -5,13 +5,13 @@ mod partial;
 use std::ops::Range;
 
 use warpath_core::projection::Projection;
-use warpath_core::rows::RowSet;
 
 use super::bytes::Ids;
 use super::error::{Error, Result, damaged};
 use super::levels::{Ranks, check, elements, occurrences};
 use super::names::{Role, section};
 use super::number::Rule;
+use super::occurrences::Mark;
 use super::piece;
 use super::project::{self, Outline, Parts, Plan, Use};
 use super::sections::{self, ArrayStyle, Frame, LineKind, NodeIds, NodeTexts, Shapes, Slot};
@@ -115,7 +115,8 @@ impl<'a> Restorer<'a> {
         Self::with(tree, group, outline, parts, plan)
     }
 
-    /// Reads parts of a group, which may lack its other columns and sections.
+    /// Reads parts of a group, which may lack its other columns and sections. If the outline has a mark, the
+    /// columns and the number of rows are those of some rows from the mark on.
     pub(crate) fn with(
         tree: &Tree,
         group: &'a Group,
@@ -124,6 +125,7 @@ impl<'a> Restorer<'a> {
         plan: Option<Plan>,
     ) -> Result<Self> {
         let count = outline.count;
+        let before = |node| outline.mark.as_ref().map_or(0, |mark| mark.before(node));
         let text_len = usize::try_from(group.text_len).ok().filter(|len| u32::try_from(*len).is_ok());
         let text_len =
             text_len.ok_or_else(|| damaged("group", format!("{} bytes of text", group.text_len)))?;
@@ -144,11 +146,11 @@ impl<'a> Restorer<'a> {
                 let Content::List { ids, .. } = &mut nodes[node as usize].content else {
                     return Err(damaged(sections::ARRAYS, format!("node {node} is no list")));
                 };
-                *ids = given;
+                *ids = given.skip(before(node));
             }
         }
         let styles = match parts.needs(sections::STYLES) {
-            true => sections::read_ids(section(group, sections::STYLES)?)?,
+            true => sections::read_ids(section(group, sections::STYLES)?)?.skip(before(0)),
             false => Ids::Constant(0),
         };
         if parts.needs(sections::NUMBERS) {
@@ -163,9 +165,10 @@ impl<'a> Restorer<'a> {
         if parts.needs(sections::EXCEPTIONS) {
             let is_used = |node| parts.uses[node as usize] >= Use::Inside;
             let texts = sections::read_exceptions(section(group, sections::EXCEPTIONS)?, count, is_used)?;
-            set_exceptions(texts, group.rows, &mut nodes)?;
+            set_exceptions(texts, group.rows, outline.mark.as_ref(), &mut nodes)?;
         }
-        let Outline { shapes, frames, ends, .. } = outline;
+        let ends = outline.ends.skip(before(0));
+        let Outline { shapes, frames, .. } = outline;
         Ok(Self { rows: group.rows, text_len, nodes, shapes, arrays, frames, ends, styles, raw, plan })
     }
 
@@ -184,13 +187,13 @@ impl<'a> Restorer<'a> {
         Ok(())
     }
 
-    /// Appends the lines of a set of rows.
+    /// Appends the lines of some rows.
     ///
     /// # Errors
     /// The errors of [`Self::rows`].
-    pub fn selected(&self, rows: &RowSet, out: &mut Vec<u8>) -> Result<()> {
+    pub fn selected(&self, rows: impl IntoIterator<Item = u64>, out: &mut Vec<u8>) -> Result<()> {
         let begin = out.len();
-        for row in rows.ones() {
+        for row in rows {
             let index = u32::try_from(row).ok().filter(|row| *row < self.rows);
             let index = index.ok_or(Error::NoSuchRows { begin: 0, end: u32::MAX, rows: self.rows })?;
             self.row_within(index, begin, out)?;
@@ -279,15 +282,28 @@ fn set_objects<'a>(
                 return Err(damaged(sections::SHAPES, format!("node {other} has a member of another")));
             }
         }
-        nodes[other as usize].content = Content::Object { ids, shapes: own };
+        let before = outline.mark.as_ref().map_or(0, |mark| mark.before(other));
+        nodes[other as usize].content = Content::Object { ids: ids.skip(before), shapes: own };
     }
     Ok(())
 }
 
 /// Gives nodes their exceptions.
-fn set_exceptions<'a>(all: Vec<NodeTexts<'a>>, rows: u32, nodes: &mut [Node<'a>]) -> Result<()> {
-    for (node, texts) in all {
-        let node = &mut nodes[node as usize];
+fn set_exceptions<'a>(
+    all: Vec<NodeTexts<'a>>,
+    rows: u32,
+    mark: Option<&Mark>,
+    nodes: &mut [Node<'a>],
+) -> Result<()> {
+    for (index, mut texts) in all {
+        let node = &mut nodes[index as usize];
+        if let Some(mark) = mark {
+            let (before, count) = (mark.before(index), node.occurrences.count().max(rows));
+            let first = texts.partition_point(|(at, _)| *at < before);
+            texts.drain(..first);
+            texts.iter_mut().for_each(|(at, _)| *at -= before);
+            texts.truncate(texts.partition_point(|(at, _)| *at < count));
+        }
         // An occurrence beyond all that there are would cost memory for nothing.
         if texts.last().is_some_and(|(last, _)| *last >= node.occurrences.count().max(rows)) {
             return Err(damaged(sections::EXCEPTIONS, "an occurrence is out of range"));

@@ -18,12 +18,12 @@ use super::number::Rule;
 use crate::group::NodeIx;
 
 pub(super) const SHAPES: &str = "shapes";
-pub(super) const SHAPE_IDS: &str = "shape-ids";
+pub(crate) const SHAPE_IDS: &str = "shape-ids";
 pub(super) const ARRAYS: &str = "arrays";
 pub(super) const ENDS: &str = "ends";
 pub(super) const STYLES: &str = "styles";
 pub(super) const NUMBERS: &str = "numbers";
-pub(super) const EXCEPTIONS: &str = "exceptions";
+pub(crate) const EXCEPTIONS: &str = "exceptions";
 
 /// The greatest number of steps of all shapes of a group.
 pub(super) const MOST_STEPS: usize = 1 << 22;

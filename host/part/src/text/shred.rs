@@ -6,12 +6,14 @@ use std::collections::HashSet;
 use memchr::memchr;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::count;
 use super::draft::{Draft, Reader};
 use super::error::{Error, Result};
 use super::known::{Known, permute};
 use super::levels::{self, Odd};
 use super::names::{self, Role};
 use super::number::Rule;
+use super::occurrences::{self, OCCURRENCES};
 use super::reserved::{self, Reserved};
 use super::restore::Restorer;
 use super::sections::{self, LiteralAndSlot, NodeExceptions};
@@ -200,6 +202,8 @@ impl Shredder {
             (sections::STYLES, sections::write_ids(&draft.styles)),
             (sections::NUMBERS, sections::write_numbers(&rules)),
             (sections::EXCEPTIONS, sections::write_exceptions(&exceptions)),
+            (OCCURRENCES, occurrences::write(&self.known.tree, &draft.filled, draft.rows)),
+            (count::COUNTS, count::write(&self.known, &draft)),
         ];
         if self.begins_part && !self.known.plan.is_empty() {
             sections.push((Reserved::SECTION, reserved::write(&self.known.plan)));
@@ -219,13 +223,7 @@ impl Shredder {
         let mut literals: Vec<&[u8]> = Vec::new();
         let mut numbers = foldhash::HashMap::<&[u8], u32>::default();
         let mut nodes = Vec::new();
-        let objects = self.known.positions.iter().enumerate();
-        for (at, position) in objects.filter(|(_, position)| !position.shapes.is_empty()) {
-            let node = position.nodes[names::Kind::Object as usize];
-            // An object whose node is gone was tried, and its values are texts.
-            if at != 0 && node == 0 {
-                continue;
-            }
+        for (node, position) in self.known.objects() {
             let shape = |last: &u32| -> Vec<LiteralAndSlot> {
                 let steps = self.known.shape(*last).into_iter();
                 let numbered = steps.map(|(state, slot)| {

@@ -1,7 +1,10 @@
 //! Groups of lines give back every byte.
 
+mod count;
+mod lines;
 mod project;
 mod reserved;
+mod select;
 
 use std::cell::Cell;
 
@@ -169,7 +172,7 @@ fn doubles_print_as_most_of_them_do() {
         ("{\"a\":1.5}\n{\"a\":2.0}\n{\"a\":-0}\n{\"a\":1E5}\n", 2),
     ] {
         let (_, group) = shredded(text);
-        let section = names::section(&group, sections::EXCEPTIONS).unwrap();
+        let section = names::section(&group, EXCEPTIONS).unwrap();
         let found = sections::read_exceptions(section, group.nodes, |_| true).unwrap();
         assert_eq!(found.iter().map(|(_, texts)| texts.len()).sum::<usize>(), exceptions, "{text}");
     }
@@ -561,7 +564,7 @@ fn any_rows_come_back() {
         (0..5).for_each(|_| rows.insert(rng.below(lines.len()) as u64));
         let want: Vec<u8> = rows.ones().flat_map(|row| lines[row as usize]).copied().collect();
         let mut out = Vec::new();
-        restorer.selected(&rows, &mut out).unwrap();
+        restorer.selected(rows.ones(), &mut out).unwrap();
         assert!(out == want);
         let begin = rng.below(lines.len());
         let end = begin + rng.below(lines.len() - begin);
@@ -572,7 +575,7 @@ fn any_rows_come_back() {
     let past = groups[0].rows..groups[0].rows + 1;
     assert!(matches!(restorer.rows(past, &mut Vec::new()), Err(Error::NoSuchRows { .. })));
     let beyond = warpath_core::rows::RowSet::all(1000);
-    assert!(matches!(restorer.selected(&beyond, &mut Vec::new()), Err(Error::NoSuchRows { .. })));
+    assert!(matches!(restorer.selected(beyond.ones(), &mut Vec::new()), Err(Error::NoSuchRows { .. })));
 }
 
 #[test]

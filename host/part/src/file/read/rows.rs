@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use parquet::file::metadata::ColumnChunkMetaData;
+use warpath_core::pool;
 
 use super::super::directory::Checked;
 use super::super::error::Error;
 use super::super::source::fetch;
 use super::super::table::{PageEntry, PageTable};
 use super::super::{decode, levels};
-use super::{Located, Reader, verified};
+use super::{Chunks, Located, Reader, verified};
 use crate::group::{Column, NodeIx};
 
 /// The pages of a chunk that have the wanted rows.
@@ -21,8 +22,8 @@ struct Wanted<'a> {
     pages: &'a [PageEntry],
     /// The offset of the first of the pages.
     offset: u64,
-    /// The rows of these pages.
-    rows: Range<u32>,
+    /// The first row of these pages.
+    first_row: u32,
 }
 
 impl Reader {
@@ -40,16 +41,16 @@ impl Reader {
         }
         let tables = self.tables(group)?;
         let chunks = self.chunks(group, leaves)?.into_iter().zip(leaves);
-        let wanted = chunks.map(|(located, leaf)| wanted(located, self.table(&tables, *leaf), &rows, all));
+        let wanted = chunks.map(|(located, leaf)| wanted(located, self.table(&tables, *leaf), &rows));
         let wanted = wanted.collect::<Option<Vec<_>>>();
         let wanted = wanted.ok_or_else(|| Error::invalid(tables_of(group), "it does not have all rows"))?;
         let ranges: Vec<Range<u64>> = wanted.iter().flat_map(Wanted::ranges).collect();
         let bytes = fetch(&*self.source, &ranges)?;
-        let mut made = Vec::with_capacity(leaves.len());
-        for ((wanted, leaf), bytes) in wanted.iter().zip(leaves).zip(bytes.chunks_exact(2)) {
-            made.push(self.decode_rows(group, *leaf, wanted, (&bytes[0], &bytes[1]), &rows)?);
-        }
-        Ok(made)
+        let items = wanted.iter().zip(leaves).zip(bytes.chunks_exact(2)).collect();
+        let decode = |((wanted, leaf), bytes): ((&Wanted<'_>, &NodeIx), &[Bytes])| {
+            self.decode_rows(group, *leaf, wanted, (&bytes[0], &bytes[1]), &rows)
+        };
+        pool::map_in(self.workers, items, decode).into_iter().collect()
     }
 
     fn table<'a>(&self, tables: &'a [PageTable], leaf: NodeIx) -> Option<&'a PageTable> {
@@ -64,7 +65,8 @@ impl Reader {
             return Ok(tables.clone());
         }
         let entry = self.entry(group)?;
-        let row_group = self.metadata.row_group(self.row_groups[group].ok_or_else(missing)?);
+        let Chunks { metadata, row_groups } = self.footer()?;
+        let row_group = metadata.row_group(row_groups[group].ok_or_else(missing)?);
         let Checked { offset, len, .. } = entry.pages;
         let too_long = |_| Error::invalid(tables_of(group), "it is longer than the memory of this machine");
         let bytes = self.source.bytes_at(offset, usize::try_from(len).map_err(too_long)?)?;
@@ -87,15 +89,16 @@ impl Reader {
         let chunk = wanted.located.chunk;
         let what = || format!("column {} of group {group}", chunk.column_path());
         wanted.verify(what, dictionary, pages)?;
+        let all = self.entry(group)?.rows;
         let layout = self.directory.tree.nodes[leaf as usize].layout;
-        let count = wanted.rows.end - wanted.rows.start;
         let invalid = |error: parquet::errors::ParquetError| Error::invalid(what(), error.to_string());
+        let (skipped, count) = (rows.start - wanted.first_row, rows.end - rows.start);
         let (chunk, bytes) = alone(chunk, dictionary, pages).map_err(invalid)?;
-        let column = decode::column(&chunk, (leaf, layout), (0, bytes), count).map_err(invalid)?;
+        let column = decode::column(&chunk, (leaf, layout), (0, bytes), all, Some(skipped..skipped + count));
+        let column = column.map_err(invalid)?;
         let checked = levels::check(&self.directory.tree, &column, count);
         checked.map_err(|why| Error::invalid(what(), format!("it has {why}")))?;
-        let rows = rows.start - wanted.rows.start..rows.end - wanted.rows.start;
-        Ok(levels::slice(&column, self.directory.tree.levels(leaf), rows))
+        Ok(column)
     }
 }
 
@@ -104,20 +107,14 @@ fn tables_of(group: usize) -> String {
 }
 
 /// The pages of a chunk that have some of `rows`; `None` if there are none, which no writer makes.
-fn wanted<'a>(
-    located: Located<'a>,
-    table: Option<&'a PageTable>,
-    rows: &Range<u32>,
-    all: u32,
-) -> Option<Wanted<'a>> {
+fn wanted<'a>(located: Located<'a>, table: Option<&'a PageTable>, rows: &Range<u32>) -> Option<Wanted<'a>> {
     let PageTable { dictionary, pages } = table?;
     let first = pages.partition_point(|page| page.first_row <= rows.start).checked_sub(1)?;
     let last = pages.partition_point(|page| page.first_row < rows.end);
     let before = dictionary.iter().chain(&pages[..first]).map(|page| u64::from(page.len));
     let offset = located.range.start + before.sum::<u64>();
-    let end = pages.get(last).map_or(all, |page| page.first_row);
-    let rows = pages[first].first_row..end;
-    Some(Wanted { located, dictionary: *dictionary, pages: &pages[first..last], offset, rows })
+    let pages = pages.get(first..last)?;
+    Some(Wanted { located, dictionary: *dictionary, pages, offset, first_row: pages.first()?.first_row })
 }
 
 /// A chunk that has only these pages.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpath_core::json::{Cursor, Malformed};
-use warpath_core::projection::Projection;
+use warpath_core::projection::{Projection, Step as PathStep};
 
 use super::*;
 use crate::file::{Options, ReadAt, Reader, Writer};
@@ -12,10 +12,13 @@ use crate::partial::partial;
 
 /// A step of a path with indices.
 #[derive(Clone, Debug, PartialEq)]
-enum At {
+pub(super) enum At {
     Key(Vec<u8>),
     Index(usize),
+    /// All members or elements.
     Any,
+    /// The member of this name of each object in the value, and of the value.
+    Deep(Vec<u8>),
 }
 
 /// The items of the object or array that begins at the start of a text: their keys and values. No items for
@@ -47,33 +50,36 @@ fn items(text: &[u8]) -> Vec<(Vec<u8>, &[u8])> {
     }
 }
 
-/// The values that a path selects. Of members with one name, the first.
-fn selected<'a>(value: &'a [u8], path: &[At], out: &mut Vec<&'a [u8]>) {
+/// The values that a path selects. A name selects the first of its members; others visit all.
+pub(super) fn selected<'a>(value: &'a [u8], path: &[At], out: &mut Vec<&'a [u8]>) {
     let Some((first, rest)) = path.split_first() else { return out.push(value) };
     let items = items(value);
     let is_array = value.starts_with(b"[");
     match first {
-        At::Key(key) => {
+        At::Key(key) | At::Deep(key) => {
             let found = items.iter().find(|(other, _)| !is_array && other == key);
             found.iter().for_each(|(_, value)| selected(value, rest, out));
         }
         At::Index(index) if is_array => {
             items.get(*index).iter().for_each(|(_, value)| selected(value, rest, out));
         }
-        At::Any if is_array => items.iter().for_each(|(_, value)| selected(value, rest, out)),
-        _ => {}
+        At::Any => items.iter().for_each(|(_, value)| selected(value, rest, out)),
+        At::Index(_) => {}
+    }
+    if let At::Deep(_) = first {
+        items.iter().for_each(|(_, value)| selected(value, path, out));
     }
 }
 
 /// The record of a line, if it is one.
-fn record(line: &[u8]) -> Option<&[u8]> {
+pub(super) fn record(line: &[u8]) -> Option<&[u8]> {
     let begin = scan::space(line, 0);
     let end = scan::value(line, begin, 0).filter(|_| line.get(begin) == Some(&b'{'))?;
     (scan::space(line, end) == line.len()).then(|| &line[begin..end])
 }
 
 /// A path to a value of one of some lines, or to none.
-fn path(rng: &mut Rng, lines: &[&[u8]]) -> Vec<At> {
+pub(super) fn path(rng: &mut Rng, lines: &[&[u8]]) -> Vec<At> {
     let line = lines[rng.below(lines.len())];
     let (mut path, mut value) = (Vec::new(), record(line).unwrap_or_default());
     loop {
@@ -83,8 +89,9 @@ fn path(rng: &mut Rng, lines: &[&[u8]]) -> Vec<At> {
         }
         let index = rng.below(all.len());
         path.push(match value[0] {
-            b'{' => At::Key(all[index].0.clone()),
+            b'{' if rng.below(4) > 0 => At::Key(all[index].0.clone()),
             _ if rng.below(2) == 0 => At::Any,
+            b'{' => At::Key(all[index].0.clone()),
             _ => At::Index(index),
         });
         value = all[index].1;
@@ -94,21 +101,33 @@ fn path(rng: &mut Rng, lines: &[&[u8]]) -> Vec<At> {
         path.push(At::Key(rng.pick(&keys).to_vec()));
         path.rotate_right(rng.below(2));
     }
+    if !path.is_empty() && rng.below(2) == 0 {
+        // The steps that a descendant can stand for.
+        let last = rng.below(path.len());
+        if let At::Key(key) = path[last].clone() {
+            path.splice(rng.below(last + 1)..=last, [At::Deep(key)]);
+        }
+    }
     path
 }
 
-fn projection(paths: &[Vec<At>]) -> Projection {
+pub(super) fn steps(path: &[At]) -> Vec<PathStep> {
+    let step = |step: &At| match step {
+        At::Key(key) => PathStep::Name(key.clone()),
+        At::Index(_) => PathStep::Element,
+        At::Any => PathStep::Wildcard,
+        At::Deep(key) => PathStep::Descendant(key.clone()),
+    };
+    path.iter().map(step).collect()
+}
+
+pub(super) fn projection(paths: &[Vec<At>]) -> Projection {
     let mut projection = Projection::NONE;
-    for path in paths {
-        projection.reach(path.iter().filter_map(|step| match step {
-            At::Key(key) => Some(key.as_slice()),
-            At::Index(_) | At::Any => None,
-        }));
-    }
+    paths.iter().for_each(|path| projection.reach(&steps(path)));
     projection
 }
 
-fn lines(text: &[u8]) -> Vec<&[u8]> {
+pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
@@ -141,7 +160,17 @@ fn projected(tree: &Tree, group: &Group, projection: &Projection) -> Result<Vec<
 
 /// A file in memory that counts the bytes that are read.
 #[derive(Clone)]
-struct Counted(Arc<(Vec<u8>, AtomicU64)>);
+pub(super) struct Counted(Arc<(Vec<u8>, AtomicU64)>);
+
+impl Counted {
+    pub(super) fn of(bytes: Vec<u8>) -> Self {
+        Self(Arc::new((bytes, AtomicU64::new(0))))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0.0
+    }
+}
 
 impl ReadAt for Counted {
     fn len(&self) -> u64 {
@@ -155,12 +184,18 @@ impl ReadAt for Counted {
     }
 }
 
-fn written(tree: &Tree, groups: &[Group]) -> Counted {
+pub(super) fn written(tree: &Tree, groups: &[Group]) -> Counted {
+    Counted::of(written_in(tree, groups, Options::default().page_rows))
+}
+
+/// A file whose pages have at most some rows.
+pub(super) fn written_in(tree: &Tree, groups: &[Group], page_rows: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, Options { workers: 1, ..Options::default() }).unwrap();
+    let mut writer =
+        Writer::new(&mut bytes, Options { page_rows, workers: 1, ..Options::default() }).unwrap();
     groups.iter().for_each(|group| writer.write(tree, group).unwrap());
     writer.finish(tree, &[]).unwrap();
-    Counted(Arc::new((bytes, AtomicU64::new(0))))
+    bytes
 }
 
 #[test]
@@ -190,17 +225,35 @@ fn random_paths_select_the_same() {
             (short, long) = (short + out.len(), long + text.len());
         }
     }
-    assert!(short < long / 2, "{short} of {long} bytes");
+    assert!(short < long * 3 / 5, "{short} of {long} bytes");
 }
 
-/// Partial lines of paths that end with keys, separated by points.
+/// A path of keys, `*`, `[]` for an index, and keys after a second point for descendants.
+pub(super) fn parsed(path: &str) -> Vec<At> {
+    let (mut steps, mut deep) = (Vec::new(), false);
+    for key in path.split('.') {
+        steps.push(match key {
+            "" if !deep => {
+                deep = true;
+                continue;
+            }
+            "*" => At::Any,
+            "[]" => At::Index(0),
+            key if deep => At::Deep(key.as_bytes().to_vec()),
+            key => At::Key(key.as_bytes().to_vec()),
+        });
+        deep = false;
+    }
+    steps
+}
+
+/// Partial lines of paths.
 fn of(text: &str, paths: &[&str]) -> String {
     let (shredder, group) = shredded(text);
-    let paths: Vec<Vec<At>> = paths
-        .iter()
-        .map(|path| path.split('.').map(|key| At::Key(key.as_bytes().to_vec())).collect())
-        .collect();
-    String::from_utf8(projected(shredder.tree(), &group, &projection(&paths)).unwrap()).unwrap()
+    let paths: Vec<Vec<At>> = paths.iter().map(|path| parsed(path)).collect();
+    let out = projected(shredder.tree(), &group, &projection(&paths)).unwrap();
+    check_paths(text.as_bytes(), &out, &paths);
+    String::from_utf8(out).unwrap()
 }
 
 #[test]
@@ -215,11 +268,11 @@ fn only_wanted_members_are_written() {
         (
             "{\"a\":{\"b\":1,\"c\":2}}\n{\"a\":\"text\"}\n{\"a\":17}\n{\"a\":[true,{\"b\":1.50}]}\n{\"a\":false}\n",
             &["a.b"],
-            "{\"a\":{\"b\":1}}\n{\"a\":\"\"}\n{\"a\":0}\n{\"a\":[true,{\"b\":1.50}]}\n{\"a\":true}\n",
+            "{\"a\":{\"b\":1}}\n{\"a\":\"\"}\n{\"a\":0}\n{\"a\":[]}\n{\"a\":true}\n",
         ),
         (
             "{\"a\":[{\"b\":1,\"c\":0},{\"c\":0},null,{\"b\":null},[]]}\n{\"a\":[]}\n",
-            &["a.b"],
+            &["a.[].b"],
             "{\"a\":[{\"b\":1},{},null,{\"b\":null},[]]}\n{\"a\":[]}\n",
         ),
         // The first of repeated names counts, and the others are still there.
@@ -246,6 +299,74 @@ fn only_wanted_members_are_written() {
     let out = projected(shredder.tree(), &groups[0], &Projection::NONE).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "{}\n[1]\nno\n \n{} \n");
     assert_eq!(projected(shredder.tree(), &groups[0], &Projection::All).unwrap(), text.as_bytes());
+}
+
+#[test]
+fn wildcards_and_descendants_write_what_they_reach() {
+    for (text, paths, want) in [
+        // All members, those that are always null included; members of members.
+        (
+            "{\"a\":{\"b\":1,\"c\":null},\"d\":{\"b\":null,\"e\":2}, \"f\":3}\n{\"a\":2}\n",
+            &["a.*"][..],
+            "{\"a\":{\"b\":1,\"c\":null}}\n{\"a\":0}\n",
+        ),
+        (
+            "{\"a\":{\"b\":1,\"c\":null},\"d\":{\"b\":null,\"e\":2},\"f\":3}\n{\"a\":2}\n",
+            &["*.b"],
+            "{\"a\":{\"b\":1},\"d\":{\"b\":null}}\n{\"a\":0}\n",
+        ),
+        ("{\"a\":null,\"b\":1}\n{\"a\":null}\n", &["*"], "{\"a\":null,\"b\":1}\n{\"a\":null}\n"),
+        ("{\"a\":{},\"b\":1}\n", &["a.*"], "{}\n"),
+        // All elements, null included. An element of another kind keeps its index.
+        ("{\"a\":[null,null],\"b\":1}\n{\"a\":[]}\n", &["a.*"], "{\"a\":[null,null]}\n{\"a\":[]}\n"),
+        ("{\"a\":[{\"b\":1,\"c\":[0]},[{\"b\":2}],\"text\"]}\n", &["a.*.b"], "{\"a\":[{\"b\":1},[],\"\"]}\n"),
+        (
+            "{\"a\":[{\"b\":1,\"c\":[0]},[{\"b\":2}],\"text\"]}\n",
+            &["a.*.*.b"],
+            "{\"a\":[{},[{\"b\":2}],\"\"]}\n",
+        ),
+        // Descendants, in arrays of arrays too, and only below a name.
+        (
+            "{\"x\":1,\"a\":[[{\"b\":null,\"c\":0}],{\"d\":{\"b\":7}}],\"b\":{\"c\":1}}\n",
+            &[".b"],
+            "{\"a\":[[{\"b\":null}],{\"d\":{\"b\":7}}],\"b\":{\"c\":1}}\n",
+        ),
+        ("{\"b\":1,\"a\":{\"b\":2,\"c\":{\"b\":3}}}\n", &["a..b"], "{\"a\":{\"b\":2,\"c\":{\"b\":3}}}\n"),
+        (
+            "{\"a\":{\"b\":{\"c\":1,\"d\":2},\"c\":3},\"e\":{\"b\":4}}\n",
+            &[".b.c"],
+            "{\"a\":{\"b\":{\"c\":1}}}\n",
+        ),
+        ("{\"a\":{\"a\":{\"a\":1,\"x\":2}},\"b\":{\"x\":1}}\n", &[".a..a..a"], "{\"a\":{\"a\":{\"a\":1}}}\n"),
+        ("{\"a\":{\"c\":1},\"d\":[{\"e\":null}]}\n", &[".b"], "{}\n"),
+        // Members of a repeated name stay, so that the first of them is still the first.
+        (
+            "{\"x\":1,\"a\":1,\"a\":{\"b\":1,\"a\":0},\"y\":[2]}\n{\"a\":{\"b\":1,\"c\":2}}\n",
+            &[".b"],
+            "{\"a\":1,\"a\":{\"b\":1,\"a\":0}}\n{\"a\":{\"b\":1,\"c\":2}}\n",
+        ),
+        ("{\"a\":null,\"a\":{\"b\":1},\"c\":2}\n", &["*.b"], "{\"a\":null,\"a\":{\"b\":1}}\n"),
+        ("{\"c\":[{\"a\":null,\"a\":3}]}\n", &["c.*.*"], "{\"c\":[{\"a\":null,\"a\":3}]}\n"),
+        // A number that is no double is a text, in which there could be anything.
+        ("{\"a\":1e999,\"b\":2,\"c\":[1]}\n", &[".d"], "{\"a\":1e999}\n"),
+    ] {
+        assert_eq!(of(text, paths), want, "{text}{paths:?}");
+    }
+}
+
+#[test]
+fn texts_of_maps_are_whole_where_paths_can_reach() {
+    let map = |row: usize| {
+        (0..400).map(|key| format!("\"k{}\":{{\"b\":{key}}}", row * 9 + key)).collect::<Vec<_>>()
+    };
+    let line =
+        |row: usize| format!("{{\"id\":{row},\"m\":{{{}}},\"n\":[{{\"b\":0}}]}}\n", map(row).join(","));
+    let text: String = (0..20).map(line).collect();
+    for (path, is_whole) in [(".b", true), ("m.*", true), ("*.b", true), ("n..b", false), ("n.*.b", false)] {
+        let out = of(&text, &[path]);
+        assert_eq!(out.contains("\"k7\":{\"b\":7}"), is_whole, "{path}");
+        assert!(!out.contains("\"id\""), "{path}");
+    }
 }
 
 #[test]
@@ -276,16 +397,18 @@ fn few_bytes_are_read_for_few_members() {
     let (shredder, groups) = check(text, 1 << 30);
     let source = written(shredder.tree(), &groups);
     let file = Reader::open(source.clone()).unwrap();
-    let read = |path: &[&str]| {
-        let path: Vec<At> = path.iter().map(|key| At::Key(key.as_bytes().to_vec())).collect();
+    let read = |path: &str| {
+        let path = parsed(path);
         let (before, mut out) = (source.0.1.load(Ordering::Relaxed), Vec::new());
         partial(&file, 0, &projection(&[path]), &mut out).unwrap();
         (source.0.1.load(Ordering::Relaxed) - before, out.len())
     };
     let all = source.len();
-    for path in [&["user", "lang"][..], &["id_str"], &["user", "none"]] {
+    for (path, part) in
+        [("user.lang", 8), ("id_str", 8), ("user.none", 8), (".id_str", 2), (".none", 8), ("user.*.none", 8)]
+    {
         let (bytes, _) = read(path);
-        assert!(bytes < all / 8, "{path:?}: {bytes} of {all} bytes");
+        assert!(bytes < all / part, "{path:?}: {bytes} of {all} bytes");
     }
 }
 
@@ -341,10 +464,7 @@ fn measure() {
             println!("  {name} {len}");
         }
         for list in variable("WARPATH_PATHS").split_whitespace() {
-            let paths: Vec<Vec<At>> = list
-                .split(',')
-                .map(|path| path.split('.').map(|key| At::Key(key.as_bytes().to_vec())).collect())
-                .collect();
+            let paths: Vec<Vec<At>> = list.split(',').map(parsed).collect();
             let projection = projection(&paths);
             let mut best = (f64::MAX, 0, 0);
             for _ in 0..5 {
