@@ -299,6 +299,11 @@ pub fn read(version: u64, bytes: &[u8]) -> Result<Entry, FolderError> {
     Ok(Entry { version, before, hash: sum, at, actions })
 }
 
+/// True if Warpath wrote a version, as far as the names of its members show. They may be damaged.
+pub fn is_own(version: &[u8]) -> bool {
+    version.windows(9).any(|name| name == b"\"warpath.")
+}
+
 /// The error for a version that another program has written, which names the first feature that is not
 /// supported.
 fn foreign(file: &str, text: &str) -> FolderError {

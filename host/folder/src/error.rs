@@ -71,7 +71,7 @@ pub enum FolderError {
         found: Option<u64>,
     },
     /// A newer version by another writer does not go with this change. The folder is at that version.
-    #[error("{what} (version {version}); decide on the new version, and try again")]
+    #[error("{what} (version {version} of the store); run the command again")]
     Conflict {
         /// The difference.
         what: String,

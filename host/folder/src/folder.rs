@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warpath_core::pool;
 
-use crate::action::{Action, Entry, Head, LOG, Table, file_of, read, render};
+use crate::action::{Action, Entry, Head, LOG, Table, file_of, is_own, read, render};
 use crate::error::FolderError;
 use crate::part::{Input, Known, Millis, Part, Position};
 use crate::schema::Schema;
@@ -15,6 +15,8 @@ use crate::storage::{Object, Storage};
 
 /// The most attempts to create a version before other writers do.
 const ATTEMPTS: u32 = 1000;
+/// A part of the names of checkpoints.
+const CHECKPOINT: &str = ".checkpoint.";
 /// The versions that are read at once.
 const AT_ONCE: usize = 4096;
 
@@ -107,6 +109,17 @@ impl Folder {
             }
         }
         Ok(folder)
+    }
+
+    /// True if the folder is a table of another program: its first version has nothing that Warpath writes.
+    /// False if there is no log, or if the log cannot be read.
+    pub fn is_foreign(storage: &impl Storage) -> bool {
+        let names = |object: Object| object.name;
+        let names: Vec<String> = storage.list(LOG).unwrap_or_default().into_iter().map(names).collect();
+        match names.iter().filter_map(|name| version_of(name)).min() {
+            Some(first) => storage.read(&file_of(first)).is_ok_and(|bytes| !is_own(&bytes)),
+            None => names.iter().any(|name| name.contains(CHECKPOINT)),
+        }
     }
 
     /// The number of the version.
@@ -301,7 +314,7 @@ impl Folder {
         for (before, after) in &change.grown {
             if self.snapshot.input(&before.name) != Some(before) {
                 return Err(
-                    self.conflict(format!("input `{}` is not known in the state expected", before.name))
+                    self.conflict(format!("another program added lines of `{}` meanwhile", before.name))
                 );
             }
             actions.push(Action::Input(after.clone()));
@@ -325,7 +338,7 @@ impl Folder {
         places.push((positions, &change.added));
         let mut positioned = Vec::new();
         for (positions, parts) in places {
-            let full = || self.conflict("there is no position left; compact the store");
+            let full = || self.conflict("there is no position left for a part; compact the store");
             positioned.extend(parts.iter().zip(positions.ok_or_else(full)?));
         }
         for (part, position) in positioned {
@@ -340,8 +353,10 @@ impl Folder {
     /// A part that is to be removed.
     fn there(&self, name: &str) -> Result<&Part, FolderError> {
         self.snapshot.part(name).ok_or_else(|| {
-            let why = if self.snapshot.removed(name).is_some() { "was removed" } else { "is not there" };
-            self.conflict(format!("part `{name}` {why}"))
+            self.conflict(match self.snapshot.removed(name) {
+                Some(_) => format!("another program removed part `{name}` meanwhile"),
+                None => format!("part `{name}` is not there"),
+            })
         })
     }
 
@@ -415,7 +430,7 @@ fn versions(storage: &dyn Storage) -> Result<u64, FolderError> {
         };
         if attempts == 0 {
             let missing = file_of(missing);
-            let has_checkpoint = objects.iter().any(|object| object.name.contains(".checkpoint."));
+            let has_checkpoint = objects.iter().any(|object| object.name.contains(CHECKPOINT));
             return Err(if has_checkpoint && missing == file_of(0) {
                 FolderError::Checkpoint { missing }
             } else {

@@ -182,19 +182,30 @@ impl Input {
         Self { name: name.into(), size, stamp: format!("{seconds}.{nanoseconds:09}-{samples:016x}") }
     }
 
-    /// True if the samples of the bytes are those of another state, whatever its time.
+    /// True if the samples of the bytes are those of another state, whatever its time. False for a stamp that
+    /// [`new`](Self::new) did not make.
     #[must_use]
     pub fn has_samples_of(&self, other: &Self) -> bool {
-        let samples = |input: &Self| input.stamp.rsplit_once('-').map(|(_, samples)| samples.to_owned());
-        samples(self).is_some_and(|own| samples(other) == Some(own))
+        self.samples().is_some_and(|own| other.samples() == Some(own))
     }
 
-    /// The relation to what is known of the input.
+    /// The samples of a stamp that [`new`](Self::new) made.
+    fn samples(&self) -> Option<&str> {
+        let (time, samples) = self.stamp.rsplit_once('-')?;
+        let (seconds, nanoseconds) = time.split_once('.')?;
+        let is_time = digits(seconds.strip_prefix('-').unwrap_or(seconds)).is_some();
+        let is_hexadecimal = samples.len() == 16 && samples.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_time && digits(nanoseconds).is_some() && is_hexadecimal).then_some(samples)
+    }
+
+    /// The relation to what is known of the input. The time alone makes no difference, because a file that
+    /// was copied or restored has another one.
     #[must_use]
     pub fn known(&self, before: Option<&Self>) -> Known {
         match before {
             None => Known::New,
             Some(before) if before == self => Known::Same,
+            Some(before) if before.size == self.size && before.has_samples_of(self) => Known::Same,
             Some(before) if self.size > before.size => Known::Grown,
             Some(_) => Known::Changed,
         }

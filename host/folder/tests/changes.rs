@@ -172,7 +172,7 @@ fn writers_that_meet_lose_nothing() {
     );
     assert_eq!(
         conflict.unwrap_err().to_string(),
-        "part `part-2.parquet` was removed (version 5); decide on the new version, and try again"
+        "another program removed part `part-2.parquet` meanwhile (version 5 of the store); run the command again"
     );
     // One replaces while the other appends.
     one.append(part("part-8.parquet", &[8]), Vec::new(), NOW).unwrap();
