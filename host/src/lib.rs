@@ -29,7 +29,7 @@
 //! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
 //! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
 //! | [`Error`] and the types in its variants | errors, by whose fault they are |
-//! | [`aggregate`], [`bitmap`], [`columns`], [`packed`], [`plan`], [`schema`], `store`, [`time`], [`twig`], `cuda` | one subject each |
+//! | [`aggregate`], [`bitmap`], [`columns`], [`plan`], [`schema`], `store`, [`time`], [`twig`], `cuda` | one subject each |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -46,12 +46,13 @@ pub use warpath_cpu::find::{Find, Match, Matches};
 pub use warpath_exec::channel::Channel;
 pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
-pub use warpath_exec::index_file::{DEFAULT_LEVELS, IndexFile, IndexInfo};
+#[cfg(feature = "store")]
+pub use warpath_exec::index_file::{IndexFile, IndexInfo};
 pub use warpath_exec::input::{
     FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
 };
 pub use warpath_exec::operators::Input;
-pub use warpath_exec::resident::ResidentIndex;
+pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;
 pub use warpath_exec::stream::{
@@ -112,17 +113,10 @@ pub mod cuda {
     pub use warpath_device::cuda::{DeviceInfo, devices};
 }
 
-/// Packed NDJSON: lines kept as codes of FSST.
-pub mod packed {
-    pub use warpath_exec::pack::{PackOptions, PackStats, pack, pack_to};
-    pub use warpath_exec::unpack::unpack;
-    pub use warpath_store::packed::{PackedFile, PackedInfo};
-}
-
 /// Stores: folders of Parquet parts, from which every byte of the lines comes back.
 #[cfg(feature = "store")]
 pub mod store {
-    pub use warpath_exec::store::{AddOptions, Added, Rewritten, Store, StoreColumn, StorePart};
+    pub use warpath_exec::store::{AddOptions, Added, Rewritten, Store, StoreColumn, StorePart, Vacuumed};
 }
 
 /// The schema of records: every path, with the kinds of its values.

@@ -279,17 +279,22 @@ impl Answer {
         let paths = program.columns().len();
         let none = || vec![0; paths];
         let piece = Piece {
-            lines: 1,
-            counts: none(),
             counts_before_fault: Some(none()),
-            matches: vec![Vec::new(); if want.matches { paths } else { 0 }],
-            texts: want.text.map_or_else(Vec::new, |_| vec![Vec::new(); paths]),
             texts_before_fault: want.text.map(|_| vec![0; paths]),
             rows_before_fault: want.rows.map(|_| 0),
             columns_before_fault: want.columns.map(|_| 0),
             faults: vec![LineFault { line: 0, fault }],
-            ..Piece::default()
+            ..Piece::without_text(program, 1, want)
         };
+        Self { pieces: vec![piece] }
+    }
+
+    /// The result for lines whose numbers of matches are known without their text. Without a number for each
+    /// path, no path matches.
+    #[must_use]
+    pub fn of_counts(program: &Program, lines: LineIx, matches: &[u64], want: Want) -> Self {
+        let mut piece = Piece::without_text(program, lines, want);
+        piece.counts.iter_mut().zip(matches).for_each(|(count, known)| *count = *known);
         Self { pieces: vec![piece] }
     }
 }
@@ -336,6 +341,18 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Lines without a match and without a record.
+    fn without_text(program: &Program, lines: LineIx, want: Want) -> Self {
+        let paths = program.columns().len();
+        Self {
+            lines,
+            counts: vec![0; paths],
+            matches: vec![Vec::new(); if want.matches { paths } else { 0 }],
+            texts: want.text.map_or_else(Vec::new, |_| vec![Vec::new(); paths]),
+            ..Self::default()
+        }
+    }
+
     /// Makes the records from the matches of the path that marks them, if there is one, and removes that
     /// path.
     pub fn take_marks(&mut self, program: &Program) {

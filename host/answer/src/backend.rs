@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::units::{Level, PartOffset};
-use warpath_store::packed::text::PackedText;
+use warpath_store::packed::PackedText;
 
 use crate::answer::{Answer, LineFault, Want};
 
@@ -76,8 +76,6 @@ impl dyn Backend + '_ {
 pub struct Abilities {
     /// True if workers check records strictly by other means than the host's own.
     pub checks_strictly: bool,
-    /// True if workers decode packed text ([`Worker::answer_packed`]) faster than the host.
-    pub answers_packed: bool,
     /// True if reading bitmaps from an index file is faster than making them.
     pub uses_index_files: bool,
     /// True if workers can leave columns in the memory of a device ([`Want::on_device`]).
@@ -117,7 +115,7 @@ pub trait Worker {
     /// evaluates the decoded text.
     ///
     /// # Errors
-    /// As for [`answer`](Self::answer); [`Error::Input`] if the text is damaged.
+    /// As for [`answer`](Self::answer); [`Error::Usage`] if the codes are not those of the text.
     fn answer_packed(
         &mut self,
         text: &PackedText<'_>,

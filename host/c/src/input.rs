@@ -184,7 +184,7 @@ fn path(name: &CStr) -> Result<&Path, Failure> {
 }
 
 /// Opens files of newline-delimited JSON: `count` names of files, folders or patterns. Files may be
-/// compressed by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it. Returns NULL
+/// compressed by gzip, zstd, bzip2, xz or lz4; their first bytes show it. Returns NULL
 /// if it fails.
 ///
 /// # Safety

@@ -8,7 +8,7 @@
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
 //! | [`written`] | the files that a run writes, none of which it may read |
-//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`pack`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`reasons`] | the reasons why a run found nothing |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
@@ -35,7 +35,6 @@ mod inherited;
 mod install;
 mod meant;
 mod out;
-mod pack;
 mod query;
 mod reasons;
 mod rejects;
@@ -123,14 +122,10 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Schema(args) => schema::run(args, ui, started),
         #[cfg(feature = "parquet")]
         Command::Store { command } => store::run(command, ui, started),
-        Command::Index { command: IndexCommand::Build(args) } => index::build(&args),
-        Command::Index { command: IndexCommand::Info(args) } => index::info(&args),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
         Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui, started),
         Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
         Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
-        Command::Pack(args) => pack::pack_file(&args, ui, started),
-        Command::Unpack(args) => pack::unpack_file(&args, ui),
         Command::Filter(args) => filter::run(args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),

@@ -313,30 +313,6 @@ pub enum InputError {
         /// The parser's message.
         message: String,
     },
-    /// The input does not begin like a packed file.
-    #[error("{name}: is not a packed file")]
-    NotPacked {
-        /// The file, or `<stdin>`.
-        name: String,
-    },
-    /// The input is packed in a version that this Warpath does not read.
-    #[error("{name}: is packed in version {found} of the format; this Warpath reads version {known}")]
-    PackedVersion {
-        /// The file, or `<stdin>`.
-        name: String,
-        /// Its version.
-        found: u64,
-        /// The version that is read.
-        known: u32,
-    },
-    /// A packed file is damaged, or ends early. From a pipe, the data before the damage was evaluated.
-    #[error("{name}: packed data is damaged: {what}")]
-    Packed {
-        /// The file, or `<stdin>`.
-        name: String,
-        /// A description of the damage.
-        what: String,
-    },
     /// A part of a store is damaged, or of a later version. The lines before the damage were evaluated.
     #[error("{name}: {reason}")]
     Part {
@@ -581,7 +557,7 @@ pub enum IndexError {
         input: String,
     },
     /// An input is of a kind that cannot have an index file.
-    #[error("{input}: {why}; an index file holds the offsets of lines in a plain or packed file")]
+    #[error("{input}: {why}; an index file holds the offsets of lines in a plain file")]
     NotPlain {
         /// The input.
         input: String,
@@ -589,7 +565,7 @@ pub enum IndexError {
         why: &'static str,
     },
     /// The rows of a bitmap index cannot be read as lines: its input is compressed, or a table.
-    #[error("{name}: its rows are not the lines of a plain or packed file")]
+    #[error("{name}: its rows are not the lines of a plain file")]
     NoLines {
         /// The index file.
         name: String,
@@ -601,89 +577,41 @@ pub enum IndexError {
 /// ```
 /// use warpath::{ColumnError, Error};
 ///
-/// let error = Error::from(ColumnError::NotAColumn { name: "urls.wps".into() });
-/// assert_eq!(error.to_string(), "urls.wps: is not a column of strings of Warpath");
+/// let error = Error::from(ColumnError::NotUtf8 { row: 3 });
+/// assert_eq!(error.to_string(), "string 3 is not UTF-8");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnError {
-    /// The file of the column cannot be read or written.
-    #[error("{name}: cannot be read or written")]
-    Io {
-        /// The file.
-        name: String,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// A file is not a column.
-    #[error("{name}: is not a column of strings of Warpath")]
-    NotAColumn {
-        /// The file.
-        name: String,
-    },
-    /// The file has a version that this Warpath does not read.
-    #[error("{name}: is a column of version {found}; this Warpath reads version {known}")]
-    Version {
-        /// The file.
-        name: String,
-        /// Its version.
-        found: u32,
-        /// The version that is read.
-        known: u32,
-    },
-    /// The column is damaged, or was never a column.
-    #[error("{name}: the column is damaged: {what}")]
+    /// The parts of the column do not agree.
+    #[error("the column is damaged: {what}")]
     Damaged {
-        /// The file, or the name of the column.
-        name: String,
         /// A description of the damage.
         what: String,
     },
     /// The codes of a string are invalid.
-    #[error("{name}: string {row}: {fault}")]
+    #[error("string {row}: {fault}")]
     Codes {
-        /// The file, or the name of the column.
-        name: String,
         /// The string, counted from 0.
         row: u64,
         /// A description of the fault, with its offset in the string's codes.
         fault: String,
     },
-    /// The length of a string differs from the recorded one.
-    #[error("{name}: string {row} ends at byte {found} of all strings; its recorded end is byte {said}")]
-    Length {
-        /// The file, or the name of the column.
-        name: String,
-        /// The string, counted from 0, in which the difference was found.
-        row: u64,
-        /// The decoded bytes of the codes up to some offset.
-        found: u64,
-        /// The recorded number of these bytes.
-        said: u64,
-    },
     /// A string is not UTF-8, and the caller wants text.
-    #[error("{name}: string {row} is not UTF-8")]
+    #[error("string {row} is not UTF-8")]
     NotUtf8 {
-        /// The file, or the name of the column.
-        name: String,
         /// The string, counted from 0.
         row: u64,
     },
     /// The strings are too long for 32-bit offsets.
-    #[error(
-        "{name}: the strings have {bytes} bytes, more than 32-bit offsets can express; use 64-bit offsets"
-    )]
+    #[error("the strings have {bytes} bytes, more than 32-bit offsets can express; use 64-bit offsets")]
     TooLong {
-        /// The file, or the name of the column.
-        name: String,
         /// The bytes of all strings.
         bytes: u64,
     },
     /// Memory is not sufficient.
-    #[error("{name}: there is no memory for {bytes} bytes")]
+    #[error("there is no memory for {bytes} bytes")]
     Memory {
-        /// The file, or the name of the column.
-        name: String,
         /// The number of bytes that were needed.
         bytes: u64,
     },

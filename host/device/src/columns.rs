@@ -303,7 +303,7 @@ impl<A: Accelerator> ColumnsStage<A> {
         let shapes = matched.shapes(asked, records, width)?;
         while columns.len() < asked.len() {
             let from = columns.len();
-            let some = self.how_many(&shapes, from, matched.text.len()?);
+            let some = self.how_many(&shapes, from, matched.text.len());
             self.some(device, matched, &shapes[from..from + some], from, records, &mut columns)?;
         }
         Ok(columns)

@@ -9,7 +9,7 @@ use warpath_shared::kernel::{
 };
 use warpath_shared::view::{View, ViewMut};
 use warpath_store::fsst::Codes;
-use warpath_store::packed::text::PackedText;
+use warpath_store::packed::PackedText;
 
 use super::upload::Uploads;
 use super::{Accelerator, Slot, launch, stages};
@@ -136,9 +136,8 @@ impl<A: Accelerator> PackedStage<A> {
         text: &PackedText<'_>,
         out: ViewMut<'_, u8>,
     ) -> Result<(), Error> {
-        let (codes, splits) = (text.group().codes(), text.group().split_count() + 1);
+        let (codes, count) = (text.codes(), text.words());
         let padded = codes.len().next_multiple_of(SPLIT_CODES);
-        let count = TABLE_WORDS + splits;
         // A copy from memory that is not pinned would wait for all work in the queue.
         if self.staging.as_ref().is_none_or(|staging| staging.len() < 8 * (count + 1)) {
             self.staging = None;

@@ -19,7 +19,7 @@ use warpath_shared::units::{
     Level, LineIx, MAX_PARTITION_BYTES, PartOffset, TILE_BYTES, WORD_BYTES, padded_for, tiles_for, words_for,
 };
 use warpath_shared::view::View;
-use warpath_store::packed::text::PackedText;
+use warpath_store::packed::PackedText;
 
 use super::fsst::PackedStage;
 use super::lines::Lines;
@@ -206,7 +206,7 @@ impl<A: Accelerator> IndexStage<A> {
     /// # Safety
     /// As for [`load`](Self::load).
     pub unsafe fn load_packed(&mut self, device: &A, text: &PackedText<'_>) -> Result<(), Error> {
-        let len = text.text_bytes()?;
+        let len = text.len();
         if len > MAX_PARTITION_BYTES {
             return Err(Error::Internal(format!("a partition of {len} bytes")));
         }
@@ -216,7 +216,7 @@ impl<A: Accelerator> IndexStage<A> {
         // SAFETY: the caller guarantees that the codes stay alive and unchanged.
         unsafe { self.packed.decode(device, text, out) }?;
         let mut end = len;
-        if !text.ends_with_newline()? {
+        if !text.ends_with_newline() {
             device.upload(buffer, end, b"\n")?;
             end += 1;
         }

@@ -1,7 +1,7 @@
 //! The text of a partition on the host.
 
 use warpath_core::error::Error;
-use warpath_store::packed::text::PackedText;
+use warpath_store::packed::PackedText;
 
 /// Whole lines that are on the device, or on their way there. The host reads them only if necessary.
 #[derive(Clone, Copy)]
@@ -14,10 +14,10 @@ pub(super) enum Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// The number of bytes of the text.
-    pub fn len(self) -> Result<usize, Error> {
+    pub fn len(self) -> usize {
         match self {
-            Self::Plain(text) => Ok(text.len()),
-            Self::Packed(text) => text.text_bytes(),
+            Self::Plain(text) => text.len(),
+            Self::Packed(text) => text.len(),
         }
     }
 

@@ -357,7 +357,7 @@ impl<A: Accelerator> Stages<A> {
         base: usize,
         each: &mut dyn FnMut(IndexedText<'_, A>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if text.len()? == 0 {
+        if text.len() == 0 {
             return Ok(());
         }
         // SAFETY: the caller guarantees the same for the whole text.

@@ -14,7 +14,7 @@ use warpath_cpu::strict;
 use warpath_cpu::twig::TwigForm;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
-use warpath_store::packed::text::PackedText;
+use warpath_store::packed::PackedText;
 
 use super::lines::Lines;
 use super::partition::{
@@ -252,12 +252,7 @@ impl<A: Accelerator> Backend for Pipeline<A> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            checks_strictly: true,
-            answers_packed: true,
-            uses_index_files: false,
-            keeps_columns: true,
-        }
+        Abilities { checks_strictly: true, uses_index_files: false, keeps_columns: true }
     }
 
     fn partition_size(&self) -> usize {

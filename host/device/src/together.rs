@@ -81,7 +81,6 @@ impl Backend for Together {
         let all = |ability: fn(Abilities) -> bool| self.backends.iter().all(|one| ability(one.abilities()));
         Abilities {
             checks_strictly: all(|one| one.checks_strictly),
-            answers_packed: all(|one| one.answers_packed),
             uses_index_files: all(|one| one.uses_index_files),
             keeps_columns: all(|one| one.keeps_columns),
         }

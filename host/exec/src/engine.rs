@@ -322,9 +322,9 @@ impl EngineBuilder {
     }
 
     /// Sets whether the engine uses indexes that lie beside an input: for `log.ndjson`, the bitmap index
-    /// `log.ndjson.wpb` or `log.wpb`, and the structural index `log.ndjson.wpi` or `log.wpi`. The default is
-    /// `true`. Results are the same with and without an index, but a malformed line is not noticed if the
-    /// condition tests a column and excludes the line.
+    /// `log.ndjson.wpb` or `log.wpb`, and the structural index `.log.ndjson.warpath`. The default is `true`.
+    /// Results are the same with and without an index, but a malformed line is not noticed if the condition
+    /// tests a column and excludes the line.
     ///
     /// The engine uses an index only if size, time and samples of the input are those of the index, and if
     /// the owner of the input, of this process or of the system owns it.
@@ -532,7 +532,8 @@ impl Engine {
         unused: Vec<Unused>,
     ) -> Result<Plan, Error> {
         let Settings { strict, in_caller, .. } = self.settings;
-        let request = Request { evaluated, strict, has_condition, in_caller };
+        let limits_records = self.limits().record().is_some();
+        let request = Request { evaluated, strict, has_condition, in_caller, limits_records };
         let runs = Runs {
             backend: chosen.backend().name(),
             reason: chosen.reason.clone(),
@@ -588,6 +589,7 @@ impl Engine {
 
     /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
     /// the file later.
+    #[cfg(feature = "store")]
     pub(crate) fn choose_to_store(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let chosen = self.choose(Purpose::Other, plain_bytes)?;
         let partition_size = self.settings.partition_size.unwrap_or_else(|| Cpu.partition_size());

@@ -1,9 +1,10 @@
-//! Index files: the index of a plain or packed file. It is built once and then read instead of built again.
-//! docs/index-file.md has the format.
+//! Index files: the structural index of a file that stays where it is. The index is a part without rows,
+//! hidden beside the file. It is built once and then read instead of built again. docs/part-file.md has the
+//! format.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `layout` | the layout of the file |
+//! | `layout` | the facts and the sections of the part |
 //! | `build` | the writer |
 //! | `store` | partitions that are evaluated with an index file |
 //! | `sparse` | texts of which most bytes need not be read |
@@ -13,44 +14,35 @@ mod layout;
 mod sparse;
 mod store;
 
+use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use layout::{HEADER_BYTES, IndexHeader, PartitionEntry, Section};
+use layout::{BEFORE_LEVELS, IndexFacts, NoFacts, PartitionEntry};
 use store::FileStore;
-use warpath_core::error::{Error, IndexError, PlanError};
-use warpath_core::file::read_exact_at;
-use warpath_core::stamp::{Stamp, hash};
+use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::stamp::Stamp;
 use warpath_cpu::host_index::HostIndex;
+use warpath_part::file::{Error as PartError, Reader};
 use warpath_plan::Structural;
 use warpath_shared::units::Level;
 
 use crate::engine::{Chosen, Engine};
-use crate::input::{PlainFile, Source};
-use crate::stream::Store;
+use crate::input::PlainFile;
+use crate::stream::{Rest, Store};
 
-pub use layout::VERSION;
+/// The version of parts that is read.
+const PART_VERSION: u32 = 1;
 
-/// Levels of an index file by default. A path reads one level for each of its segments, including those in
-/// its filters. Deep bitmaps are mostly zeros, which are not stored.
+/// An open index file. Its facts and lengths have been checked; the sections are checked when they are read.
+/// Cheap to clone.
 ///
-/// ```
-/// use warpath::{DEFAULT_LEVELS, Engine, Query};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let engine = Engine::builder().build()?;
-/// let index = engine.bytes("{\"a\":{\"b\":1}}\n").index(DEFAULT_LEVELS)?;
-/// assert_eq!(index.count(&Query::compile("$.a.b")?)?, 1);
-/// # Ok(())
-/// # }
-/// ```
-pub const DEFAULT_LEVELS: Level = 8;
-
-/// An open index file. Its header and its table have been checked; the sections are checked when they are
-/// read. Cheap to clone.
+/// The index of `log.ndjson` is the hidden file `.log.ndjson.warpath` in the same folder. Queries over the
+/// file find it there.
 ///
 /// ```
 /// use warpath::{DEFAULT_LEVELS, Engine, IndexFile, Query};
@@ -60,25 +52,33 @@ pub const DEFAULT_LEVELS: Level = 8;
 /// # let input = folder.path().join("tweets.ndjson");
 /// # std::fs::write(&input, "{\"id\":1}\n{\"id\":2}\n")?;
 /// let engine = Engine::builder().build()?;
-/// # let file = folder.path().join("tweets.wpi");
 /// # #[cfg(any())]
-/// let (input, file) = ("tweets.ndjson", "tweets.wpi");
-/// IndexFile::build(&engine, &input, &file, DEFAULT_LEVELS)?;
+/// let input = "tweets.ndjson";
+/// IndexFile::build(&engine, &input, DEFAULT_LEVELS)?;
 /// // In another process:
-/// let index = IndexFile::open(&file)?;
-/// assert_eq!(engine.open(&input)?.with_index(&index, false)?.count(&Query::compile("$.id")?)?, 2);
+/// let index = IndexFile::open(IndexFile::path_of(&input))?;
+/// assert_eq!(engine.open(&input)?.with_index(&index)?.count(&Query::compile("$.id")?)?, 2);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct IndexFile(Arc<OpenedIndex>);
 
-#[derive(Debug)]
 struct OpenedIndex {
     name: String,
-    file: File,
-    header: IndexHeader,
+    bytes: u64,
+    reader: Reader,
+    facts: IndexFacts,
     table: Vec<PartitionEntry>,
+}
+
+impl fmt::Debug for OpenedIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenedIndex")
+            .field("name", &self.name)
+            .field("facts", &self.facts)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Facts about an index file.
@@ -91,11 +91,10 @@ struct OpenedIndex {
 /// # let input = folder.path().join("tweets.ndjson");
 /// # std::fs::write(&input, "{\"id\":1}\n{\"id\":2}\n")?;
 /// let engine = Engine::builder().build()?;
-/// # let file = folder.path().join("tweets.wpi");
 /// # #[cfg(any())]
-/// let (input, file) = ("tweets.ndjson", "tweets.wpi");
-/// let info = IndexFile::build(&engine, &input, &file, DEFAULT_LEVELS)?.info();
-/// assert_eq!((info.lines, info.text_bytes, info.faulty), (2, 18, 0));
+/// let input = "tweets.ndjson";
+/// let info = IndexFile::build(&engine, &input, DEFAULT_LEVELS)?.info();
+/// assert_eq!((info.lines, info.input_bytes, info.faulty), (2, 18, 0));
 /// assert_eq!(info.level_bytes.len(), DEFAULT_LEVELS as usize);
 /// # Ok(())
 /// # }
@@ -103,13 +102,8 @@ struct OpenedIndex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexInfo {
-    /// The version of its format.
-    pub version: u32,
-    /// Bytes of the input file that the index was made of, packed if the file is packed.
+    /// Bytes of the input file that the index was made of.
     pub input_bytes: u64,
-    /// Bytes of the input's text. For a plain file this equals `input_bytes`; for a packed file it is the
-    /// unpacked size. 0 if there is no line.
-    pub text_bytes: u64,
     /// The time of the last write to the input.
     pub input_modified: SystemTime,
     /// Lines, blank ones too.
@@ -128,21 +122,50 @@ pub struct IndexInfo {
     pub level_bytes: Vec<u64>,
 }
 
-/// An index file that was checked against its input and found to match.
+/// An index file that was compared with its input: the input is unchanged, or has grown.
 #[derive(Debug)]
 pub(crate) struct CheckedIndex {
     index: IndexFile,
     input: Arc<PlainFile>,
     input_name: Arc<str>,
+    /// The number of partitions whose lines are still as they were: the first ones.
+    partitions: usize,
+    /// Bytes of the text of these partitions, from the start of the input on.
+    covered: u64,
+}
+
+/// The error of an index file.
+fn of_part(name: &str, error: PartError) -> Error {
+    let name = name.to_owned();
+    match error {
+        PartError::Io(source) if source.kind() != io::ErrorKind::UnexpectedEof => {
+            IndexError::Io { name, source }.into()
+        }
+        PartError::Foreign => IndexError::NotAnIndex { name }.into(),
+        PartError::Version { found } => {
+            let found = u32::try_from(found).unwrap_or(u32::MAX);
+            IndexError::Version { name, found, known: PART_VERSION }.into()
+        }
+        error => {
+            let what = match error {
+                PartError::Io(_) => "it ends early".to_owned(),
+                PartError::NotParquet => "its last bytes are not those of a part".to_owned(),
+                PartError::Checksum { what, .. } => format!("checksum mismatch in {what}"),
+                PartError::Invalid { what, why } => format!("invalid {what}: {why}"),
+                error => error.to_string(),
+            };
+            IndexError::Damaged { name, what }.into()
+        }
+    }
 }
 
 impl OpenedIndex {
-    fn failed(&self, source: io::Error) -> Error {
-        IndexError::Io { name: self.name.clone(), source }.into()
-    }
-
     fn damaged(&self, what: impl Into<String>) -> Error {
         IndexError::Damaged { name: self.name.clone(), what: what.into() }.into()
+    }
+
+    fn entry(&self, number: usize) -> Result<&PartitionEntry, Error> {
+        self.table.get(number).ok_or_else(|| Error::Internal(format!("no partition {number} is indexed")))
     }
 
     /// Reads the first `levels` levels of a partition's index. `bytes` is scratch memory.
@@ -153,115 +176,98 @@ impl OpenedIndex {
         bytes: &mut Vec<u8>,
         to: &mut HostIndex,
     ) -> Result<(), Error> {
-        let entry = &self.table[number];
-        let sections = &entry.sections[..2 + levels as usize];
-        bytes.clear();
-        bytes.resize(sections.iter().map(|section| section.len as usize).sum(), 0);
-        read_exact_at(&self.file, bytes, entry.place).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.damaged("it ends early"),
-            _ => self.failed(error),
-        })?;
-        let said = |what: &str| self.damaged(format!("partition {number}: {what}"));
-        let mut rest = &bytes[..];
+        let entry = self.entry(number)?;
+        let sections = self.reader.first_sections(number, BEFORE_LEVELS + levels as usize, bytes);
+        let sections = sections.map_err(|error| of_part(&self.name, error))?;
         to.levels.clear();
-        for (at, Section { len, checksum }) in sections.iter().enumerate() {
-            let (section, behind) = rest.split_at(*len as usize);
-            rest = behind;
-            if hash(section) != *checksum {
-                return Err(said(&format!("checksum mismatch in {}", layout::name(at))));
-            }
+        for (at, section) in sections.iter().enumerate() {
             let decoded = match at {
                 0 => layout::decode_line_starts(section, entry, &mut to.line_starts),
                 1 => layout::decode_faults(section, entry, &mut to.faults),
                 _ => layout::decode_level(section, entry, &mut to.levels),
             };
-            decoded.map_err(said)?;
+            decoded.map_err(|what| self.damaged(format!("partition {number}: {what}")))?;
         }
         Ok(())
     }
 }
 
 impl IndexFile {
-    /// Makes the index file of a plain or packed file, with `levels` levels, and opens it. It is written to a
-    /// temporary file beside `output`, and renamed when it is complete.
+    /// The name of the index of a file: hidden, in the same folder.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use warpath::IndexFile;
+    ///
+    /// assert_eq!(IndexFile::path_of("logs/a.ndjson"), Path::new("logs/.a.ndjson.warpath"));
+    /// ```
+    #[must_use]
+    pub fn path_of(input: impl AsRef<Path>) -> PathBuf {
+        let input = input.as_ref();
+        let mut name = OsString::from(".");
+        name.push(input.file_name().unwrap_or_default());
+        name.push(".warpath");
+        input.with_file_name(name)
+    }
+
+    /// Makes the index of a plain file, with `levels` levels, and opens it. An index that is there is
+    /// replaced. It is written to a temporary file, and renamed when it is complete. Who may not read the
+    /// input may not read the index.
     ///
     /// # Errors
     /// * The errors of the input, except malformed records.
-    /// * [`Error::Index`] if the output cannot be written, or if the input is compressed, is not a file, or
-    ///   has changed meanwhile.
-    pub fn build(
-        engine: &Engine,
-        input: impl AsRef<Path>,
-        output: impl AsRef<Path>,
-        levels: Level,
-    ) -> Result<Self, Error> {
-        Self::build_watched(engine, input, output, levels, &mut |_| {})
+    /// * [`Error::Output`] if the index cannot be written.
+    /// * [`Error::Index`] if the input is compressed, is not a file, or has changed meanwhile.
+    pub fn build(engine: &Engine, input: impl AsRef<Path>, levels: Level) -> Result<Self, Error> {
+        Self::build_watched(engine, input, levels, &mut |_| {})
     }
 
-    /// Makes the index file of a plain or packed file, as [`build`](Self::build) does. Calls `progress` now
-    /// and then with the bytes of text that have been indexed.
+    /// Makes the index of a file, as [`build`](Self::build) does. Calls `progress` now and then with the
+    /// bytes of text that have been indexed.
     ///
     /// # Errors
     /// The same as for [`build`](Self::build).
     pub fn build_watched(
         engine: &Engine,
         input: impl AsRef<Path>,
-        output: impl AsRef<Path>,
         levels: Level,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Self, Error> {
-        build::build(engine, input.as_ref(), output.as_ref(), levels, progress)?;
+        let output = Self::path_of(&input);
+        build::build(engine, input.as_ref(), &output, levels, progress)?;
         Self::open(output)
     }
 
-    /// Opens an index file, and checks its header and its table.
+    /// Opens an index file, and checks its facts and the lengths of its sections.
     ///
     /// # Errors
     /// [`Error::Index`] if the file cannot be read, is not an index, is damaged, or has another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let name = path.as_ref().display().to_string();
         let failed = |source| IndexError::Io { name: name.clone(), source };
-        let damaged = |what: &str| IndexError::Damaged { name: name.clone(), what: what.to_owned() };
-        if path.as_ref().metadata().map_err(failed)?.is_dir() {
+        let file = File::open(path.as_ref()).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)).into());
         }
-        let file = File::open(path.as_ref()).map_err(failed)?;
-        let len = file.metadata().map_err(failed)?.len();
-        let mut head = [0; HEADER_BYTES];
-        let there = HEADER_BYTES.min(usize::try_from(len).unwrap_or(HEADER_BYTES));
-        read_exact_at(&file, &mut head[..there], 0).map_err(failed)?;
-        if !layout::is_index(&head[..there]) {
-            return Err(IndexError::NotAnIndex { name }.into());
-        }
-        if there < HEADER_BYTES {
-            return Err(damaged("it ends in its header").into());
-        }
-        // Another version may have another header, so its checksum cannot be checked here.
-        let found = layout::version(&head);
-        if found != VERSION {
-            return Err(IndexError::Version { name, found, known: VERSION }.into());
-        }
-        let header = IndexHeader::decode(&head).map_err(damaged)?;
-        if len != header.file_bytes {
-            return Err(damaged(&format!("it has {len} bytes in place of {}", header.file_bytes)).into());
-        }
-        let table_bytes = header.table_bytes().ok_or_else(|| damaged("its table has an impossible size"))?;
-        if len.checked_sub(header.table_place) != Some(table_bytes) {
-            return Err(damaged("its table does not end at the end of the file").into());
-        }
-        let mut table = vec![0; usize::try_from(table_bytes).map_err(|_| damaged("its table is too large"))?];
-        read_exact_at(&file, &mut table, header.table_place).map_err(failed)?;
-        if hash(&table) != header.table_checksum {
-            return Err(damaged("table checksum mismatch").into());
-        }
-        let table = header.decode_table(&table).map_err(damaged)?;
-        Ok(Self(Arc::new(OpenedIndex { name, file, header, table })))
+        let reader = Reader::open(file).map_err(|error| of_part(&name, error))?;
+        let damaged = |what: String| IndexError::Damaged { name: name.clone(), what };
+        let facts = IndexFacts::decode(reader.facts()).map_err(|error| match error {
+            NoFacts::NotAnIndex => IndexError::NotAnIndex { name: name.clone() },
+            NoFacts::Version(found) => {
+                IndexError::Version { name: name.clone(), found, known: layout::VERSION }
+            }
+            NoFacts::Invalid(fact) => damaged(format!("invalid fact `{fact}`")),
+        })?;
+        let table = layout::partitions(&reader, &facts).map_err(damaged)?;
+        Ok(Self(Arc::new(OpenedIndex { name, bytes: metadata.len(), reader, facts, table })))
     }
 
-    /// The number of levels of the index. Programs that read more are refused.
+    /// The number of levels of the index. Programs that read more are evaluated without it.
     #[must_use]
     pub fn levels(&self) -> Level {
-        self.0.header.levels
+        self.0.facts.levels
     }
 
     /// The name of the file, for messages.
@@ -275,73 +281,119 @@ impl IndexFile {
         self.0.table.last().map(PartitionEntry::end)
     }
 
-    /// Facts from the header and the table.
+    /// Facts from the directory of the index.
     #[must_use]
     pub fn info(&self) -> IndexInfo {
-        let OpenedIndex { header, table, .. } = &*self.0;
-        let total = |section: usize| table.iter().map(|entry| entry.sections[section].len).sum();
+        let OpenedIndex { bytes, reader, facts, table, .. } = &*self.0;
+        let mut sections = vec![0; BEFORE_LEVELS + facts.levels as usize];
+        for partition in 0..table.len() {
+            let lens = reader.sections(partition).map(|(_, len)| len);
+            sections.iter_mut().zip(lens).for_each(|(sum, len)| *sum += len);
+        }
+        let level_bytes = sections.split_off(BEFORE_LEVELS);
         IndexInfo {
-            version: VERSION,
-            input_bytes: header.stamp.size,
-            text_bytes: self.text_bytes().unwrap_or(0),
-            input_modified: header.stamp.modified(),
-            lines: header.lines,
-            faulty: header.faulty,
+            input_bytes: facts.stamp.size,
+            input_modified: facts.stamp.modified(),
+            lines: facts.lines,
+            faulty: facts.faulty,
             partitions: table.len() as u64,
             longest_partition: table.iter().map(|entry| u64::from(entry.len)).max().unwrap_or(0),
-            bytes: header.file_bytes,
-            line_start_bytes: total(0),
-            level_bytes: (0..header.levels as usize).map(|level| total(2 + level)).collect(),
+            bytes: *bytes,
+            line_start_bytes: sections[0],
+            level_bytes,
         }
     }
 
-    /// Reads the whole file, and checks every byte.
+    /// Compares every byte of the index with its checksum, and all indexed text of its input. Returns the
+    /// bytes of text that the index covers, and all of them: an input that has grown has more.
     ///
     /// # Errors
-    /// [`Error::Index`] if a checksum does not match.
-    pub fn verify(&self) -> Result<(), Error> {
+    /// [`Error::Index`] if a checksum does not match, and if the input has changed.
+    pub fn verify(&self, input: impl AsRef<Path>) -> Result<(u64, u64), Error> {
+        let checked = self.check(input.as_ref())?;
+        self.0.reader.verify().map_err(|error| of_part(&self.0.name, error))?;
         let (mut bytes, mut index) = (Vec::new(), HostIndex::default());
-        (0..self.0.table.len()).try_for_each(|at| self.0.read(at, self.levels(), &mut bytes, &mut index))
+        (0..self.0.table.len()).try_for_each(|at| self.0.read(at, self.levels(), &mut bytes, &mut index))?;
+        let changed = |entry: &PartitionEntry| {
+            let what = format!("bytes {}..{} have changed", entry.offset, entry.end());
+            self.of_other(input.as_ref(), what)
+        };
+        store::check_texts(&checked.input, &self.0.table, changed)?;
+        Ok((checked.covered, checked.input.len()))
     }
 
-    /// Checks that an input is the one that the index was made of, and unchanged.
-    pub(crate) fn check(&self, sources: &[Source], verify: bool) -> Result<CheckedIndex, Error> {
-        let [Source::File(path)] = sources else {
-            let found = "this input is another";
-            return Err(PlanError::new("an index file requires one plain or packed file", found).into());
-        };
+    fn of_other(&self, input: &Path, what: String) -> Error {
+        IndexError::OtherInput { name: self.0.name.clone(), input: input.display().to_string(), what }.into()
+    }
+
+    /// Checks that an input is the one that the index was made of, and that it is unchanged or has grown.
+    pub(crate) fn check(&self, path: &Path) -> Result<CheckedIndex, Error> {
         let name = path.display().to_string();
-        let failed = |source| warpath_core::error::InputError::Io { name: name.clone(), source };
+        let failed = |source| InputError::Io { name: name.clone(), source };
         if path.metadata().map_err(failed)?.is_dir() {
-            return Err(warpath_core::error::InputError::Directory(path.clone()).into());
+            return Err(InputError::Directory(path.to_owned()).into());
         }
         let file = File::open(path).map_err(failed)?;
-        let other =
-            |what: String| IndexError::OtherInput { name: self.0.name.clone(), input: name.clone(), what };
+        let indexed = &self.0.facts.stamp;
         let stamp = Stamp::of(&file).map_err(failed)?;
-        if let Some(what) = stamp.differs_from(&self.0.header.stamp) {
-            return Err(other(what).into());
-        }
-        let Some(file) = PlainFile::of(file, &name)? else {
-            return Err(other("it is compressed".into()).into());
+        let grown = match stamp.differs_from(indexed) {
+            None => false,
+            // The time is another one. The samples are of the bytes that were there.
+            Some(_) if stamp.size > indexed.size => {
+                let first = Stamp::of_first(&file, indexed.size).map_err(failed)?;
+                if first.samples != indexed.samples {
+                    return Err(self.of_other(path, "its first bytes have changed".into()));
+                }
+                true
+            }
+            Some(what) => return Err(self.of_other(path, what)),
         };
-        let (indexed, len) = (self.text_bytes().unwrap_or(file.len().min(3)), file.len());
-        if indexed != len {
-            return Err(other(format!("it has {len} bytes of text in place of {indexed}")).into());
-        }
-        if verify {
-            let changed =
-                |entry: &PartitionEntry| format!("bytes {}..{} have changed", entry.offset, entry.end());
-            store::check_texts(&file, &self.0.table, |entry| other(changed(entry)).into())?;
-        }
-        Ok(CheckedIndex { index: self.clone(), input: Arc::new(file), input_name: name.into() })
+        let Some(file) = PlainFile::of(file, &name)? else {
+            return Err(self.of_other(path, "it is compressed".into()));
+        };
+        let len = file.len();
+        // Without a partition, there was no more than a byte order mark.
+        let indexed = self.text_bytes().unwrap_or(if grown { 0 } else { len.min(3) });
+        let partitions = match grown {
+            false if indexed == len => self.0.table.len(),
+            true if indexed < len => self.whole_partitions(&file)?,
+            _ => {
+                let what = format!("it has {len} bytes of text in place of {indexed}");
+                return Err(self.of_other(path, what));
+            }
+        };
+        let last = partitions.checked_sub(1).and_then(|last| self.0.table.get(last));
+        // An input without a partition is covered if it is no longer than a byte order mark.
+        let covered = last.map_or(if grown { 0 } else { len }, PartitionEntry::end);
+        let (index, input) = (self.clone(), Arc::new(file));
+        Ok(CheckedIndex { index, input, input_name: name.into(), partitions, covered })
+    }
+
+    /// The number of partitions of an input that has grown, without the last one if its last line had not
+    /// ended when it was indexed: that line may have grown, too.
+    fn whole_partitions(&self, input: &PlainFile) -> Result<usize, Error> {
+        let partitions = self.0.table.len();
+        let Some(last) = self.text_bytes().and_then(|end| end.checked_sub(1)) else { return Ok(partitions) };
+        let mut byte = [0];
+        input.read_exact(&mut byte, last)?;
+        Ok(if byte == *b"\n" { partitions } else { partitions - 1 })
     }
 }
 
 impl CheckedIndex {
+    /// Opens the index at `name`, and compares it with its input.
+    pub fn open(name: &Path, input: &Path) -> Result<Self, Error> {
+        IndexFile::open(name)?.check(input)
+    }
+
     /// Facts about the index, for the plan.
     pub fn facts(&self) -> Structural {
-        Structural { name: self.index.0.name.clone(), levels: self.index.levels(), is_named: false }
+        Structural {
+            name: self.index.0.name.clone(),
+            levels: self.index.levels(),
+            is_named: false,
+            text: (self.covered, self.input.len()),
+        }
     }
 
     /// The store that evaluates a program with this index.
@@ -349,5 +401,12 @@ impl CheckedIndex {
     /// An index that nobody named may be damaged: the text of a partition decides where its part is.
     pub fn store(&self, chosen: &Chosen, is_named: bool) -> Arc<dyn Store> {
         Arc::new(FileStore::new(self, chosen, is_named))
+    }
+
+    /// The text after the partitions of the index, if the input has grown.
+    pub fn rest(&self) -> Option<Rest> {
+        let Self { input, input_name, covered, .. } = self;
+        let rest = || Rest { file: input.clone(), name: input_name.clone(), from: *covered };
+        (*covered < input.len()).then(rest)
     }
 }

@@ -33,6 +33,7 @@ mod follow_all;
 #[cfg(any(feature = "lz4", feature = "zstd"))]
 mod frames;
 mod given;
+#[cfg(feature = "store")]
 mod groups;
 mod held;
 #[cfg(feature = "lz4")]
@@ -61,10 +62,11 @@ pub use follow::{FollowEnd, FollowFrom};
 pub use follow_all::FollowedFiles;
 pub(crate) use follow_all::{FollowedLines, FollowedText};
 pub(crate) use given::{Given, Held, Inputs};
+#[cfg(feature = "store")]
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use part::{PartText, text_of};
+pub(crate) use part::{EXTERNAL, PartText, StoredPart, has_no_lines, text_of};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;
@@ -72,4 +74,6 @@ pub(crate) use source::OpenedSource;
 pub use source::Source;
 #[cfg(feature = "store")]
 pub(crate) use stored::is_store;
+#[cfg(feature = "store")]
+pub(crate) use stored::why_foreign;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};

@@ -10,10 +10,9 @@
 //! | [`stream`] | workers, and their results in order |
 //! | [`channel`] | results in a bounded channel |
 //! | [`resident`] | an index that is kept in memory and queried again |
-//! | [`index_file`] | a structural index in a file |
+//! | `index_file` | a structural index in a file |
 //! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
-//! | [`pack`](mod@pack), [`unpack`](mod@unpack) | packed files made and given back as text |
 //! | `store` | stores: made, appended to, checked, changed, and given back as text |
 //! | `record_batches` | columns as Arrow's record batches |
 //! | `device_batches` | columns that stay on a device |
@@ -34,11 +33,14 @@ pub mod devices;
 pub mod document;
 pub mod dump;
 pub mod engine;
+#[cfg(feature = "store")]
 pub mod index_file;
+#[cfg(not(feature = "store"))]
+#[path = "index_file/none.rs"]
+mod index_file;
 pub mod input;
 mod limits;
 pub mod operators;
-pub mod pack;
 #[doc(hidden)]
 pub mod planning;
 #[cfg(feature = "arrow")]
@@ -53,4 +55,3 @@ pub mod store;
 pub mod stream;
 mod table;
 mod trace;
-pub mod unpack;

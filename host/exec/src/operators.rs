@@ -15,14 +15,17 @@ use warpath_core::rows::RowSet;
 use warpath_cpu::twig::standing::{Documents, Standing};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
-use warpath_plan::{Structural, Unused};
+#[cfg(feature = "store")]
+use warpath_plan::Unused;
 use warpath_shared::units::Level;
 use warpath_store::bitmap::BitmapIndex;
 
 #[cfg(feature = "arrow")]
 use crate::device_batches::DeviceBatches;
+#[cfg(feature = "store")]
 use crate::document::Format;
 use crate::engine::Engine;
+#[cfg(feature = "store")]
 use crate::index_file::IndexFile;
 use crate::input::{InputBytes, Inputs, Selection, Source};
 use crate::planning;
@@ -105,7 +108,6 @@ impl Engine {
             operation: None,
             index: None,
             bitmap: None,
-            assumed: None,
             unused: Vec::new(),
             selected: None,
             predicate: None,
@@ -473,8 +475,9 @@ impl<'a> Input<'a> {
         ResidentIndex::build(self.0, levels)
     }
 
-    /// Reads this input with its index file. The file is first checked against the input: its size, its
-    /// time, and samples of its bytes, or all bytes if `verify` is set.
+    /// Reads this input with its index file. The index is first compared with the input: its size, its time,
+    /// and samples of its bytes. Of an input that has grown, the index serves for the lines that it has; the
+    /// others are read as text.
     ///
     /// The CPU reads the bitmaps from the file and does not compute them. A device computes bitmaps faster
     /// than it could copy them; on a device the file is only checked. If the index cannot serve the request,
@@ -484,12 +487,11 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
-    pub fn with_index(mut self, index: &IndexFile, verify: bool) -> Result<Self, Error> {
+    #[cfg(feature = "store")]
+    pub fn with_index(mut self, index: &IndexFile) -> Result<Self, Error> {
         let is_lines = self.0.engine.format() == Format::Ndjson;
         match self.0.inputs.sources() {
-            sources @ [Source::File(_)] if is_lines => {
-                self.0.index = Some(Arc::new(index.check(sources, verify)?));
-            }
+            [Source::File(path)] if is_lines => self.0.index = Some(Arc::new(index.check(path)?)),
             _ => {
                 let why = match self.0.engine.format() {
                     Format::Json => "the input is one JSON document",
@@ -499,16 +501,6 @@ impl<'a> Input<'a> {
             }
         }
         Ok(self)
-    }
-
-    /// Reads this input with an index file that is not checked against it.
-    // Hidden: the program alone needs it, for `explain` without an input.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_unchecked_index(mut self, index: &IndexFile) -> Self {
-        let (name, levels) = (index.name().to_owned(), index.levels());
-        self.0.assumed = Some(Structural { name, levels, is_named: true });
-        self
     }
 
     /// Reads this input with its bitmap index: the lines that cannot match the condition of
@@ -545,8 +537,8 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// The first result is [`Error::Index`] if the index belongs to another input, or to an earlier state of
-    /// this one. It is [`Error::Plan`] if the condition tests a column, and this is not one plain or packed
-    /// file of lines.
+    /// this one. It is [`Error::Plan`] if the condition tests a column, and this is not one plain file
+    /// of lines.
     #[must_use]
     pub fn with_bitmap(mut self, index: &BitmapIndex, approximate: bool) -> Self {
         self.0.bitmap = Some((index.clone(), approximate));
@@ -598,7 +590,7 @@ impl<'a> Input<'a> {
     }
 
     /// Restricts the input to the records for which a predicate is true, in place of an earlier predicate.
-    /// Each backend evaluates it where it evaluates the query, on plain and packed lines, and on documents,
+    /// Each backend evaluates it where it evaluates the query, on lines and on documents,
     /// of which each is one record. The other records are read and checked, and have no results.
     ///
     /// ```

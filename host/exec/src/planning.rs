@@ -99,8 +99,7 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
     {
         levels = beside::structural(path, &mut unused).map(Arc::new);
     }
-    let known = levels.as_ref().map(|index| Structural { is_named, ..index.facts() });
-    facts.structural = known.or_else(|| request.assumed.take());
+    facts.structural = levels.as_ref().map(|index| Structural { is_named, ..index.facts() });
     let evaluated = Evaluated::Program { program: &program, want, is_digested: request.digest.is_some() };
     let mut plan = request.engine.plan(&chosen, evaluated, false, facts, unused)?;
     plan.pruned = pruned;
@@ -131,8 +130,7 @@ pub(crate) fn explain(mut request: Request<'_>, program: Program, want: Want) ->
         (Reading::Documents { parts: true }, Some(Ok((_, elements)))) => elements,
         _ => &program,
     };
-    let packed = matches!((&plan.reading, bytes), (Reading::Lines { packed: true }, Bytes::Packed(_)));
-    let evaluation = Evaluation { strict: plan.strict, packed, ..Evaluation::new(evaluated, want) };
+    let evaluation = Evaluation { strict: plan.strict, ..Evaluation::new(evaluated, want) };
     let stages = chosen.backend().stages(&evaluation);
     Ok(Explained { plan, program, bytes, elements, stages })
 }
@@ -140,7 +138,7 @@ pub(crate) fn explain(mut request: Request<'_>, program: Program, want: Want) ->
 /// The file whose indexes may be beside it: one file of lines that is worth a search.
 fn beside_of<'i>(engine: &Engine, inputs: &'i Inputs<'_>, facts: &Facts) -> Option<&'i Path> {
     let is_long = match facts.bytes {
-        Bytes::Plain(len) | Bytes::Packed(len) => len > SMALL,
+        Bytes::Plain(len) => len > SMALL,
         Bytes::Part(_) => true,
         _ => false,
     };
@@ -175,7 +173,7 @@ fn serve(
         true => file_of(inputs),
         // The text alone decides nothing about columns, however short it is.
         false => beside_of(engine, inputs, facts).or_else(|| {
-            let is_file = matches!(facts.bytes, Bytes::Plain(_) | Bytes::Packed(_));
+            let is_file = matches!(facts.bytes, Bytes::Plain(_));
             (engine.finds_indexes() && is_file && has_columns(condition)).then(|| file_of(inputs)).flatten()
         }),
     };

@@ -26,8 +26,6 @@ pub(crate) struct Request<'a> {
     pub index: Option<Arc<CheckedIndex>>,
     /// The bitmap index that the caller named; with `true`, bins alone decide.
     pub bitmap: Option<(BitmapIndex, bool)>,
-    /// The structural index that a plan assumes, where no input is named.
-    pub assumed: Option<Structural>,
     /// Indexes that the caller named, and that cannot be of the inputs.
     pub unused: Vec<Unused>,
     /// The selected lines; `None` for all lines.

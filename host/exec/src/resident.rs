@@ -21,6 +21,21 @@ use crate::request::Request;
 use crate::stream::{Answers, Batch, EachValue, Hits, Ordered, Origin, Programs, Store, Stored};
 use crate::trace::Operation;
 
+/// Levels of an index by default. A path reads one level for each of its segments, including those in its
+/// filters. Deep bitmaps are mostly zeros, which are not stored.
+///
+/// ```
+/// use warpath::{DEFAULT_LEVELS, Engine, Query};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let index = engine.bytes("{\"a\":{\"b\":1}}\n").index(DEFAULT_LEVELS)?;
+/// assert_eq!(index.count(&Query::compile("$.a.b")?)?, 1);
+/// # Ok(())
+/// # }
+/// ```
+pub const DEFAULT_LEVELS: Level = 8;
+
 /// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
 /// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
 /// includes a copy of the text. See [`Input::index`](crate::operators::Input::index).

@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+mod known;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -15,10 +16,10 @@ use warpath_core::temporary::OutputMode;
 use warpath_folder::{Folder, FolderError, LocalStorage};
 use warpath_part::file::{Encoding, Error as PartError, Reader};
 
-use crate::input::{PartText, Source, is_store};
+use crate::input::{PartText, Source, has_no_lines, is_store, why_foreign};
 
 pub use add::{AddOptions, Added};
-pub use change::Rewritten;
+pub use change::{Rewritten, Vacuumed};
 
 /// A store: a folder of parts, which are Parquet files, and a log of Delta Lake; or one part alone.
 ///
@@ -225,6 +226,17 @@ impl Store {
         Ok(all)
     }
 
+    /// The columns as the log has them, also those whose lines were removed. None for one part alone.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn schema(&self) -> arrow_schema::Schema {
+        let fields = self.folder.as_ref().map(|folder| folder.snapshot().schema().fields.clone());
+        arrow_schema::Schema::new(
+            fields.unwrap_or_default().iter().map(text::arrow_field).collect::<Vec<_>>(),
+        )
+    }
+
     /// Checks every byte: the log, the checksums of all parts, and the text that their columns give.
     ///
     /// # Errors
@@ -233,8 +245,7 @@ impl Store {
         for path in self.paths() {
             let reader = self.reader(&path)?;
             reader.verify().map_err(|error| of_part(&path, error))?;
-            let mut text =
-                PartText::of(reader, &path.display().to_string(), warpath_core::pool::cores(), None)?;
+            let mut text = PartText::of(reader, &path.display().to_string(), warpath_core::pool::cores())?;
             std::io::copy(&mut text, &mut std::io::sink()).map_err(|source| of_io(&path, source))?;
         }
         Ok(())
@@ -253,10 +264,26 @@ impl Store {
     }
 }
 
+/// A folder whose new files have no wider permissions than the last file of its log, and than `mode`: the log
+/// has the names of members of all lines.
+fn storage(path: &Path, mode: OutputMode) -> LocalStorage {
+    let entries = path.join("_delta_log").read_dir().into_iter().flatten().flatten();
+    let versions = entries.map(|entry| entry.path()).filter(|path| path.extension() == Some("json".as_ref()));
+    let mode = versions.max().map_or(mode, |last| mode.and_file(last));
+    LocalStorage::new(path).with_mode(mode)
+}
+
 /// Opens a part.
 fn open_part(path: &Path) -> Result<Reader, Error> {
     let file = File::open(path).map_err(|source| of_io(path, source))?;
-    Reader::open(file).map_err(|error| of_part(path, error))
+    let reader = Reader::open(file).map_err(|error| of_part(path, error))?;
+    match has_no_lines(&reader) {
+        Some(reason) => {
+            let name = path.display().to_string();
+            Err(StoreError::Refused { name, reason: reason.to_owned() }.into())
+        }
+        None => Ok(reader),
+    }
 }
 
 /// The error for a file that the operating system refuses.
@@ -284,6 +311,9 @@ fn of_folder(path: &Path, error: FolderError) -> Error {
     let name = path.display().to_string();
     match error {
         FolderError::Storage { source, name: within, .. } => of_io(&path.join(within), source),
+        _ if Folder::is_foreign(&LocalStorage::new(path)) => {
+            StoreError::Refused { name, reason: why_foreign(path) }.into()
+        }
         error @ (FolderError::Malformed { .. } | FolderError::Gap { .. } | FolderError::Missing { .. }) => {
             StoreError::Damaged { name, reason: error.to_string() }.into()
         }

@@ -82,7 +82,7 @@ pub use program::{Answers, Columns, Hits, Programs};
 pub use report::{Early, Stats};
 pub use sampler::Sampler;
 pub use schemas::{InputSchema, SchemaPart, Schemas};
-pub(crate) use store::{Store, Stored};
+pub(crate) use store::{Rest, Store, Stored};
 pub use twigs::{Filtered, Filtering, FoundDocument};
 pub(crate) use values::EachValue;
 pub use warpath_answer::backend::Setup;

@@ -33,6 +33,7 @@ pub(crate) enum Operation {
     Schema,
     Indexes,
     Index,
+    #[cfg(feature = "store")]
     IndexFile,
     Resident,
 }
@@ -82,6 +83,7 @@ impl Span {
             Operation::Schema => span!("schema"),
             Operation::Indexes => span!("indexes"),
             Operation::Index => span!("index"),
+            #[cfg(feature = "store")]
             Operation::IndexFile => span!("index_file"),
             Operation::Resident => span!("resident"),
         };

@@ -39,8 +39,6 @@ pub enum Bytes {
     Borrowed(u64),
     /// A plain file: the length of its text.
     Plain(u64),
-    /// A packed file: the length of its text.
-    Packed(u64),
     /// A range of a plain file: its length.
     Part(u64),
     /// Standard input that is a plain file: the length of its text.
@@ -67,7 +65,6 @@ impl Bytes {
             Self::Memory(bytes)
             | Self::Borrowed(bytes)
             | Self::Plain(bytes)
-            | Self::Packed(bytes)
             | Self::Part(bytes)
             | Self::Stdin(bytes)
             | Self::Several(bytes) => bytes,
@@ -76,11 +73,11 @@ impl Bytes {
         }
     }
 
-    /// The reason why no index can be of this input; `None` for a plain or packed file and for a part of one.
+    /// The reason why no index can be of this input; `None` for a plain file and for a part of one.
     #[must_use]
     pub fn has_no_index(self) -> Option<&'static str> {
         Some(match self {
-            Self::Unknown | Self::Plain(_) | Self::Packed(_) | Self::Part(_) => return None,
+            Self::Unknown | Self::Plain(_) | Self::Part(_) => return None,
             Self::Memory(_) | Self::Borrowed(_) => "the input is text in memory",
             Self::Stdin(_) => "the input is standard input",
             Self::Compressed => "the input is compressed",
@@ -102,6 +99,8 @@ pub struct Structural {
     pub levels: Level,
     /// True if the caller named the index. Otherwise the index is beside the input.
     pub is_named: bool,
+    /// Bytes of text that the index has, and of all text. An input that has grown has more than its index.
+    pub text: (u64, u64),
 }
 
 /// Lines that are read without the others.

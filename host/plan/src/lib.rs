@@ -23,13 +23,12 @@
 //!    if records are checked by more than the index knows: in strict mode, and with trees
 //!    ([`prune`](prune())).
 //! 3. *Selected lines* are read alone, without a structural index.
-//! 4. *Structural index.* A backend that reads levels faster than it makes them reads those of one plain or
-//!    packed file of lines, if the index has as many levels as the program reads.
-//! 5. *Packed lines* reach a backend in packed form if the backend decodes them.
-//! 6. *Parts of a store* give the members of records that the program reaches, unless the caller uses offsets
-//!    or the text of records.
-//! 7. *Documents* are evaluated by the elements of an array if only matches are wanted.
-//! 8. *Threads.* Text that is evaluated in less time than a thread takes to start is evaluated by the caller.
+//! 4. *Structural index.* A backend that reads levels faster than it makes them reads those of one plain
+//!    file of lines, if the index has as many levels as the program reads.
+//! 5. *Parts of a store* give the members of records that the program reaches, of the records that their
+//!    columns do not exclude, unless the caller uses offsets or the text of records ([`PartColumns`]).
+//! 6. *Documents* are evaluated by the elements of an array if only matches are wanted.
+//! 7. *Threads.* Text that is evaluated in less time than a thread takes to start is evaluated by the caller.
 //!
 //! An index that a rule leaves out is in [`Plan::unused`] with the reason. A request that no plan can serve
 //! is a [`PlanError`](warpath_core::error::PlanError).
@@ -39,15 +38,18 @@
 //! | [`facts`] | what is known of inputs and their indexes |
 //! | [`backend`](mod@backend), `size` | the choice of a backend; the size from which on a device is faster |
 //! | [`prune`](mod@prune) | what a bitmap index decides about a condition |
+//! | [`columns`] | what is read of parts of a store |
 //! | [`plan`](mod@plan) | the other rules; the plan as a value |
 
 pub mod backend;
+pub mod columns;
 pub mod facts;
 pub mod plan;
 pub mod prune;
 mod size;
 
 pub use backend::{Backends, Device, On, Purpose, backend};
+pub use columns::PartColumns;
 pub use facts::{Bytes, Facts, Format, SMALL, Selected, Structural};
 pub use plan::{Evaluated, Plan, Pruned, Reading, Request, Runs, Threads, Unused, plan};
 pub use prune::{Condition, Prune, prune};

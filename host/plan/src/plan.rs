@@ -5,10 +5,10 @@ use std::time::Duration;
 use warpath_answer::answer::{Limit, Want};
 use warpath_answer::backend::Abilities;
 use warpath_core::error::PlanError;
-use warpath_core::projection::Projection;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
+use crate::columns::PartColumns;
 use crate::facts::{Bytes, Facts, Format, SMALL, Selected};
 
 /// A request, as far as plans depend on it.
@@ -22,6 +22,8 @@ pub struct Request<'a> {
     pub has_condition: bool,
     /// True if the caller has threads of its own, so that lines are evaluated by the caller.
     pub in_caller: bool,
+    /// True if the caller limits the length of records. They are then read whole.
+    pub limits_records: bool,
 }
 
 /// An evaluation over inputs.
@@ -109,8 +111,8 @@ pub struct Plan {
     pub threads: Threads,
     /// The indexes that are not used, with the reasons.
     pub unused: Vec<Unused>,
-    /// The members of records that are read of parts of a store; `None` for whole lines.
-    members: Option<Projection>,
+    /// The columns by which parts of a store are read; `None` for all of their lines.
+    columns: Option<PartColumns>,
 }
 
 /// The bytes of the inputs that are read.
@@ -121,22 +123,24 @@ pub struct Plan {
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let hits = Engine::builder().build()?.bytes("{\"a\":1}\n").query(&Query::compile("$.a")?)?;
-/// assert!(matches!(hits.plan().reading, Reading::Lines { .. }));
+/// assert!(matches!(hits.plan().reading, Reading::Lines));
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reading {
-    /// All lines. With `packed`, packed lines reach the backend in packed form.
-    Lines {
-        /// True if the backend decodes packed lines.
-        packed: bool,
-    },
-    /// All lines, and of those in parts of a store only the members of records that the program reaches.
+    /// All lines.
+    #[default]
+    Lines,
+    /// All lines, and of parts of a store only what the program needs, by their columns.
     Members {
-        /// The paths of these members, joined by commas.
+        /// The paths of the members of records that are read, joined by commas.
         paths: String,
+        /// The number of comparisons by which columns exclude records.
+        conditions: usize,
+        /// True if numbers of values are known without the values, where records have their own columns.
+        counts: bool,
     },
     /// Some lines of a file.
     Selected(Selected),
@@ -146,6 +150,8 @@ pub enum Reading {
         index: String,
         /// The number of levels that are read, and of all levels.
         levels: (Level, Level),
+        /// Bytes of text that the index has, and of all text. The text after it is read as lines.
+        text: (u64, u64),
         /// True if trees are built from the text, so that no level is read.
         trees: bool,
     },
@@ -160,12 +166,6 @@ pub enum Reading {
         /// The number of levels that are read, and of all levels.
         levels: (Level, Level),
     },
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Self::Lines { packed: false }
-    }
 }
 
 /// The threads that evaluate.
@@ -239,18 +239,20 @@ impl Pruned {
 /// An index that is not used.
 ///
 /// ```
-/// use warpath::{DEFAULT_LEVELS, Engine, IndexFile, Query};
+/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+/// use warpath::{Engine, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
-/// # let (log, file) = (folder.path().join("log.ndjson"), folder.path().join("log.wpi"));
-/// # std::fs::write(&log, "{\"a\":1}\n")?;
+/// # let log = folder.path().join("log.ndjson");
+/// # std::fs::write(&log, "{\"status\":200}\n")?;
 /// # #[cfg(any())]
-/// let (log, file) = ("log.ndjson", "log.wpi");
+/// let log = Path::new("log.ndjson");
 /// let engine = Engine::builder().build()?;
-/// let index = IndexFile::build(&engine, &log, &file, DEFAULT_LEVELS)?;
-/// let hits = engine.bytes("{}\n").with_index(&index, false)?.query(&Query::compile("$.a")?)?;
-/// assert_eq!(hits.plan().unused[0].why, "the input is text in memory");
+/// let (built, _) = build(&engine, &log, &[ColumnSpec::new("code", "$.status")])?;
+/// let index = BitmapIndex::from_built(built)?;
+/// let hits = engine.open(&log)?.with_bitmap(&index, false).query(&Query::compile("$.status")?)?;
+/// assert_eq!(hits.plan().unused[0].why, "there is no condition on records");
 /// # Ok(())
 /// # }
 /// ```
@@ -280,24 +282,29 @@ impl Plan {
     #[must_use]
     pub fn index(&self) -> Option<String> {
         match &self.reading {
-            Reading::Levels { index, levels: (read, of), .. } => {
-                Some(format!("{index}: line starts and {read} of {of} levels read"))
+            Reading::Levels { index, levels: (read, of), text: (covered, all), .. } => {
+                let text = if covered < all {
+                    format!(", for {covered} of {all} bytes of text")
+                } else {
+                    String::new()
+                };
+                Some(format!("{index}: line starts and {read} of {of} levels read{text}"))
             }
             Reading::Resident { levels: (read, of) } => Some(format!("resident, {read} of {of} levels read")),
             Reading::Selected(Selected { index, lines, blocks, .. }) => Some(format!(
                 "{index}: {} of {} lines, in {} of {} blocks",
                 lines.0, lines.1, blocks.0, blocks.1
             )),
-            Reading::Lines { .. } | Reading::Members { .. } | Reading::Documents { .. } => None,
+            Reading::Lines | Reading::Members { .. } | Reading::Documents { .. } => None,
         }
     }
 
-    /// The members of records that are read of parts of a store; `None` for whole lines.
+    /// The columns by which parts of a store are read; `None` for all of their lines.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]
-    pub fn members(&self) -> Option<&Projection> {
-        self.members.as_ref()
+    pub fn part_columns(&self) -> Option<&PartColumns> {
+        self.columns.as_ref()
     }
 
     /// The step that reads, for `explain`.
@@ -306,21 +313,30 @@ impl Plan {
     #[must_use]
     pub fn what_is_read(&self, bytes: Bytes) -> String {
         match &self.reading {
-            Reading::Lines { packed: true } if matches!(bytes, Bytes::Packed(_)) => {
-                "groups of packed lines, which the device unpacks (every worker)".into()
-            }
-            Reading::Lines { .. } => {
+            Reading::Lines => {
                 format!("partitions of whole lines ({})", by_whom(bytes, self.threads))
             }
-            Reading::Members { paths } => {
-                format!("{paths} of each record, as partitions of lines ({})", by_whom(bytes, self.threads))
+            Reading::Members { paths, conditions, counts } => {
+                let numbers = if *counts { "numbers of values by the shapes of records, else " } else { "" };
+                let records = match conditions {
+                    0 => "each record",
+                    _ => "the records whose columns do not exclude the predicate",
+                };
+                let whom = by_whom(bytes, self.threads);
+                format!("{numbers}{paths} of {records}, as partitions of lines ({whom})")
             }
-            Reading::Levels { trees: true, .. } => {
-                "partitions as the index has them, and their text (every worker)".into()
+            Reading::Levels { levels: (read, of), text: (covered, all), trees, .. } => {
+                let mut said = match trees {
+                    true => "partitions as the index has them, and their text".to_owned(),
+                    false => {
+                        format!("partitions, with line starts, faults and {read} of {of} levels of the index")
+                    }
+                };
+                if covered < all {
+                    said += &format!("; then partitions of whole lines from byte {covered} on");
+                }
+                said + " (every worker)"
             }
-            Reading::Levels { levels: (read, of), .. } => format!(
-                "partitions, with line starts, faults and {read} of {of} levels of the index (every worker)"
-            ),
             Reading::Resident { .. } => "nothing: text and index are in memory".into(),
             Reading::Selected(_) => "the selected lines, moved together (every worker)".into(),
             Reading::Documents { .. } => {
@@ -335,9 +351,8 @@ fn by_whom(bytes: Bytes, threads: Threads) -> &'static str {
     match (bytes, threads) {
         (Bytes::Unknown | Bytes::Several(_), _) => "plain files: every worker; others: one at a time",
         (_, Threads::Caller) => "the thread of the caller",
-        (Bytes::Compressed | Bytes::Stream | Bytes::Followed | Bytes::Table | Bytes::Stored(_), _) => {
-            "one worker at a time"
-        }
+        (Bytes::Compressed | Bytes::Stream | Bytes::Followed | Bytes::Table, _) => "one worker at a time",
+        (Bytes::Stored(_), _) => "every worker, a group at a time",
         _ => "every worker",
     }
 }
@@ -385,21 +400,17 @@ pub fn plan(
         (None, Some(index), _) => {
             let (read, trees) =
                 program.map_or((0, false), |program| (program.levels(), program.needs_trees()));
-            Reading::Levels { index: index.name.clone(), levels: (read, index.levels), trees }
+            let (index, text, levels) = (index.name.clone(), index.text, (read, index.levels));
+            Reading::Levels { index, levels, text, trees }
         }
         (None, None, Format::Json) => Reading::Documents { parts: by_elements(request) },
-        (None, None, Format::Ndjson) => {
-            Reading::Lines { packed: runs.abilities.answers_packed && program.is_some() }
-        }
+        (None, None, Format::Ndjson) => Reading::Lines,
     };
-    let members = match members(request, facts.has_parts) {
-        Some(_) if !matches!(reading, Reading::Lines { .. }) => None,
-        members => members,
+    let columns = match reading {
+        Reading::Lines if facts.has_parts => PartColumns::of(request),
+        _ => None,
     };
-    let reading = match &members {
-        Some(members) => Reading::Members { paths: members.to_string() },
-        None => reading,
-    };
+    let reading = columns.as_ref().map_or(reading, PartColumns::reading);
     let threads = threads(request, &reading, facts.bytes, runs.partition_size as u64);
     // The host checks partitions that are indexed already, and programs that the host evaluates.
     let on_host = matches!(reading, Reading::Levels { .. })
@@ -419,7 +430,7 @@ pub fn plan(
         reading,
         threads,
         unused,
-        members,
+        columns,
     })
 }
 
@@ -499,29 +510,16 @@ fn by_elements(request: &Request<'_>) -> bool {
     }
 }
 
-/// The members that the results of a program depend on, if parts of a store are read and this is less than
-/// all of a record.
-fn members(request: &Request<'_>, has_parts: bool) -> Option<Projection> {
-    match request.evaluated {
-        Evaluated::Program { program, want, .. } if want.partial && has_parts => {
-            Some(program.projection()).filter(|members| !members.is_all())
-        }
-        _ => None,
-    }
-}
-
 /// The threads that evaluate.
 fn threads(request: &Request<'_>, reading: &Reading, bytes: Bytes, partition_size: u64) -> Threads {
     let by_caller = match (reading, bytes) {
-        (Reading::Lines { .. } | Reading::Members { .. } | Reading::Selected(_), _) if request.in_caller => {
-            true
-        }
-        (Reading::Lines { .. }, Bytes::Borrowed(_)) => true,
-        (Reading::Lines { .. } | Reading::Documents { .. }, Bytes::Memory(len) | Bytes::Borrowed(len)) => {
+        (Reading::Lines | Reading::Members { .. } | Reading::Selected(_), _) if request.in_caller => true,
+        (Reading::Lines, Bytes::Borrowed(_)) => true,
+        (Reading::Lines | Reading::Documents { .. }, Bytes::Memory(len) | Bytes::Borrowed(len)) => {
             len <= partition_size
         }
         // Files of /proc have no length and yet bytes.
-        (Reading::Lines { .. } | Reading::Documents { .. }, Bytes::Plain(len)) => {
+        (Reading::Lines | Reading::Documents { .. }, Bytes::Plain(len)) => {
             (1..=SMALL.min(partition_size)).contains(&len)
         }
         _ => false,
@@ -554,12 +552,13 @@ mod tests {
         change(&mut want, &mut facts, &mut runs);
         let program = program(path);
         let evaluated = Evaluated::Program { program: &program, want, is_digested: false };
-        let request = Request { evaluated, strict: true, has_condition: false, in_caller: false };
+        let (strict, has_condition, in_caller, limits_records) = (true, false, false, false);
+        let request = Request { evaluated, strict, has_condition, in_caller, limits_records };
         plan(&request, facts, runs, Vec::new())
     }
 
     fn levels(levels: Level) -> Option<Structural> {
-        Some(Structural { name: "i".into(), levels, is_named: true })
+        Some(Structural { name: "i".into(), levels, is_named: true, text: (9, 9) })
     }
 
     const LARGE: Bytes = Bytes::Plain(1 << 30);
@@ -595,20 +594,20 @@ mod tests {
             let plan = with(path, bytes, kept);
             assert_eq!((plan.index(), plan.unused[0].why.as_str()), (None, why));
         }
+        let plan = planned("$.a", LARGE, |_, facts, _| {
+            facts.structural = levels(2).map(|index| Structural { text: (5, 9), ..index });
+        });
+        let plan = plan.unwrap();
+        assert_eq!(
+            plan.index().as_deref(),
+            Some("i: line starts and 1 of 2 levels read, for 5 of 9 bytes of text")
+        );
+        assert!(plan.what_is_read(LARGE).contains("; then partitions of whole lines from byte 5 on"));
         let on_device = planned("$.a", LARGE, |_, facts, runs| {
             facts.structural = levels(2);
             runs.abilities.uses_index_files = false;
         });
         assert!(on_device.unwrap().unused[0].why.starts_with("the device makes bitmaps"));
-    }
-
-    #[test]
-    fn packed_lines_reach_a_backend_that_decodes_them() {
-        for packed in [false, true] {
-            let plan =
-                planned("$.a", Bytes::Packed(1 << 30), |_, _, runs| runs.abilities.answers_packed = packed);
-            assert_eq!(plan.unwrap().reading, Reading::Lines { packed });
-        }
     }
 
     #[test]
@@ -636,7 +635,6 @@ mod tests {
             (Bytes::Plain(SMALL), Threads::Caller),
             (Bytes::Plain(SMALL + 1), Threads::Workers),
             (Bytes::Plain(0), Threads::Workers),
-            (Bytes::Packed(1), Threads::Workers),
             (Bytes::Stream, Threads::Workers),
         ] {
             assert_eq!(threads(bytes), expected, "{bytes:?}");
@@ -653,7 +651,8 @@ mod tests {
     #[test]
     fn requests_without_a_plan_are_refused() {
         let refused = |evaluated, format, has_condition, is_selected: bool| {
-            let request = Request { evaluated, strict: true, has_condition, in_caller: false };
+            let (strict, in_caller, limits_records) = (true, false, false);
+            let request = Request { evaluated, strict, has_condition, in_caller, limits_records };
             let mut facts = Facts::new(LARGE, format);
             facts.selected = is_selected.then(|| Selected::new("b".into(), (1, 2), (1, 1), 9));
             let (abilities, backend) = (Abilities::default(), "test".to_owned());

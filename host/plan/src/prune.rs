@@ -77,9 +77,7 @@ pub fn prune(
     let cannot = cannot.or_else(|| facts.selected.is_some().then_some("the caller has selected lines"));
     if let Some(why) = cannot {
         return match parts {
-            Some(_) => {
-                Err(PlanError::new("a test of a column requires one plain or packed file of lines", why))
-            }
+            Some(_) => Err(PlanError::new("a test of a column requires one plain file of lines", why)),
             None => Ok(Err(why)),
         };
     }
@@ -92,7 +90,7 @@ pub fn prune(
         } else if possible.is_none() {
             "no column decides a test of the condition"
         } else if !index.has_lines() {
-            "its rows are not the lines of a plain or packed file"
+            "its rows are not the lines of a plain file"
         } else {
             let rest = Some(predicate.clone());
             return Ok(Ok(Prune { parts, rest, possible }));

@@ -110,7 +110,7 @@ impl Options {
 /// Opens files of newline-delimited JSON: ``paths`` is a name, or a list of names.
 ///
 /// A name is that of a file, of a folder, or a pattern such as ``logs/**/*.ndjson.gz``. Files may be
-/// compressed by gzip, zstd, bzip2, xz or lz4, or packed by Warpath; their first bytes show it.
+/// compressed by gzip, zstd, bzip2, xz or lz4; their first bytes show it.
 ///
 /// * ``device`` is ``"auto"``, ``"cpu"``, ``"cuda:0"``, ``"cuda:0,1"`` or ``"cuda:all"``.
 /// * ``format`` is ``"ndjson"``, with a record on each line, or ``"json"``, with one document in each file.

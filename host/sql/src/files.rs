@@ -190,7 +190,11 @@ fn list(name: &Path, has_filename: bool) -> Result<Vec<ListedFile>> {
         Source::File(path) => Some(path),
         _ => None,
     });
-    let found = paths.map(|path| {
+    let paths: Vec<PathBuf> = paths.collect();
+    if paths.is_empty() {
+        return plan_err!("{}: its stores have no lines, so that there are no columns", name.display());
+    }
+    let found = paths.into_iter().map(|path| {
         let mut found = found(&path, &base)?;
         if has_filename {
             found.folders.retain(|(key, _)| key != FILENAME);

@@ -1,7 +1,7 @@
 //! The evaluation of one file, or of a part of it.
 //!
 //! A part of a plain file is evaluated by the thread of DataFusion that takes its rows, and there are several
-//! at a time. Every other file is evaluated by all workers: one that is compressed or packed, one on a
+//! at a time. Every other file is evaluated by all workers: one that is compressed, one on a
 //! device, and one in an object store.
 
 use std::cell::OnceCell;

@@ -11,6 +11,7 @@ use datafusion::catalog::{
 };
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
+use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
@@ -20,8 +21,8 @@ use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
 use glob::Pattern;
 use url::Url;
-use warpath::Error;
 use warpath::store::Store;
+use warpath::{Error, FolderFiles, Source};
 use warpath_remote::Address;
 use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
@@ -77,6 +78,9 @@ impl UrlTableFactory for Files {
                 true => plan_err!("{name}: there is no such file"),
                 false => Ok(None),
             };
+        }
+        if is_pattern && let Some(parts) = parts_of_stores(name)? {
+            return Ok(Some(of_parts(&parts, &self.state(name)?).await?));
         }
         if OTHERS.contains(&ending(name)) {
             return self.others.try_new(name).await;
@@ -145,18 +149,57 @@ impl Files {
     }
 }
 
-/// The table of a store: the columns of its parts. A part that lacks a column has nulls there.
+/// The table of a store. A store without lines has the columns that it had.
 async fn of_store(path: &Path, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
     let store = Store::open(path).map_err(external)?;
+    let parts = paths(store.sources());
+    if !parts.is_empty() {
+        return of_parts(&parts, state).await;
+    }
+    let schema = store.schema();
+    match schema.fields().is_empty() {
+        true => plan_err!("{}: the store has had no lines yet, so that it has no columns", path.display()),
+        false => Ok(Arc::new(EmptyTable::new(Arc::new(schema)))),
+    }
+}
+
+/// The paths of inputs that are files.
+fn paths(sources: Vec<Source>) -> Vec<PathBuf> {
+    let path = |source| match source {
+        Source::File(path) => Some(path),
+        _ => None,
+    };
+    sources.into_iter().filter_map(path).collect()
+}
+
+/// The Parquet files that match a pattern, if some are in a store: of these, the parts of its last version.
+/// `None` for a pattern that names no store.
+fn parts_of_stores(pattern: &str) -> Result<Option<Vec<PathBuf>>> {
+    if ending(pattern) != "parquet" {
+        return Ok(None);
+    }
+    let sources = Source::named(Path::new(pattern), FolderFiles::Parquet);
+    let parts = paths(sources.map_err(|error| external(error.into()))?);
+    if parts.is_empty() {
+        return plan_err!("{pattern}: the store has no lines; its columns are those of its folder");
+    }
+    let is_in_store = |path: &PathBuf| path.parent().is_some_and(Store::is_at);
+    Ok(parts.iter().any(is_in_store).then_some(parts))
+}
+
+/// The table of Parquet files: their columns. A file that lacks a column has nulls there.
+async fn of_parts(paths: &[PathBuf], state: &SessionState) -> Result<Arc<dyn TableProvider>> {
     let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("");
     let (mut urls, mut schemas) = (Vec::new(), Vec::new());
-    for source in store.sources() {
-        let url = ListingTableUrl::parse(source.name())?;
+    for path in paths {
+        // A name is no pattern.
+        let absolute = std::path::absolute(path)?;
+        let Ok(url) = Url::from_file_path(&absolute) else {
+            return plan_err!("{}: is no path of a file", path.display());
+        };
+        let url = ListingTableUrl::try_new(url, None)?;
         schemas.push(options.infer_schema(state, &url).await?.as_ref().clone());
         urls.push(url);
-    }
-    if urls.is_empty() {
-        return plan_err!("{}: the store has no lines", path.display());
     }
     let schema = Schema::try_merge(schemas)?;
     let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -328,19 +329,34 @@ fn objects_of_a_store_are_tables() {
 #[test]
 fn a_store_is_the_table_of_its_parts() {
     let session = Session::with(Options::default());
-    let path = session.path("logs.wp");
+    for name in ["logs.wp", "[l]ogs *?.wp"] {
+        is_table_of_parts(&session, &session.path(name));
+    }
+}
+
+fn is_table_of_parts(session: &Session, path: &Path) {
     let add = |name: &str, text: &str| {
         let source = Source::Reader(name.into(), Box::new(std::io::Cursor::new(text.to_owned())));
-        Store::add(&path, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+        Store::add(path, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
     };
+    add("none", "");
+    let failed = session.error(&format!("SELECT * FROM {}", quoted(path)));
+    assert!(failed.contains("has had no lines yet"), "{failed}");
     add("first", "{\"id\":1,\"user\":{\"lang\":\"en\"}}\n{\"id\":2,\"user\":{\"lang\":\"nl\"}}\n");
     add("second", "{\"id\":3,\"user\":{\"name\":\"Ada\"},\"ms\":1.5}\n");
-    let table = quoted(&path);
+    let table = quoted(path);
     let rows = |query: &str| session.rows(&format!("SELECT {query}"));
     assert_eq!(rows(&format!("count(*), sum(id), sum(ms) FROM {table}")), ["3 6 1.5"]);
     assert_eq!(rows(&format!("user['lang'] FROM {table} WHERE id = 2")), ["nl"]);
     assert_eq!(rows(&format!("user['name'] FROM {table} WHERE user['lang'] IS NULL")), ["Ada"]);
     let engine = Engine::builder().build().unwrap();
-    Store::drop_matching(&path, &engine, &Predicate::parse("$.id < 2").unwrap()).unwrap();
+    Store::drop_matching(path, &engine, &Predicate::parse("$.id < 2").unwrap()).unwrap();
     assert_eq!(rows(&format!("count(*), sum(id) FROM {table}")), ["2 5"]);
+    // A pattern means the parts of the last version, too.
+    if path.ends_with("logs.wp") {
+        let pattern = quoted(&path.join("*.parquet"));
+        assert_eq!(rows(&format!("count(*), sum(id) FROM {pattern}")), ["2 5"]);
+    }
+    Store::drop_matching(path, &engine, &Predicate::parse("$.id > 0").unwrap()).unwrap();
+    assert_eq!(rows(&format!("count(*), sum(id), max(user['lang']) FROM {table}")), ["0 NULL NULL"]);
 }

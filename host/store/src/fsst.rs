@@ -10,7 +10,7 @@
 //! | `split` | the positions at which decoding of a long stream of codes can begin |
 //! | [`automaton`] | patterns over codes, evaluated without decoding |
 //! | [`matches`](mod@matches) | patterns over many strings, on all cores |
-//! | [`column`](mod@column) | columns of compressed strings, in memory and in a file |
+//! | [`column`](mod@column) | columns of compressed strings |
 //!
 //! ```
 //! use warpath_store::fsst::{train, Compressor, Decoder, Sample};

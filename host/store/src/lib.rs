@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`fsst`] | strings compressed by FSST, and columns of them |
-//! | [`packed`] | packed NDJSON: groups of lines, compressed by FSST |
+//! | [`packed`] | packed text: lines in memory, compressed by FSST |
 //! | [`bitmap`] | bitmap indexes: bins of values, their WAH bitmaps, and the values themselves |
 //! | [`schema`] | the schema of records: every path, with the kinds of its values |
 

@@ -79,10 +79,7 @@ impl Location {
             | InputError::NoFiles { name, .. }
             | InputError::Compressed { name, .. }
             | InputError::NotBuilt { name, .. }
-            | InputError::Foreign { name, .. }
-            | InputError::NotPacked { name }
-            | InputError::PackedVersion { name, .. }
-            | InputError::Packed { name, .. } => Self::of_file(name.clone()),
+            | InputError::Foreign { name, .. } => Self::of_file(name.clone()),
             _ => return None,
         })
     }

@@ -6,7 +6,6 @@ mod endings;
 mod filter;
 mod index;
 mod options;
-mod pack;
 mod query;
 mod records;
 mod schema;
@@ -23,20 +22,19 @@ pub use aggregate::{CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsForma
 pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs};
 pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
-pub use index::{BuildArgs, DumpArgs, IndexCommand, InfoArgs};
+pub use index::{DumpArgs, IndexCommand};
 pub use options::{
-    ApproximateArgs, BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, IndexArgs,
-    InputFormat, OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat,
-    RowFormatArgs, RunArgs, StatsFormat, StrictArgs, WhereArgs,
+    ApproximateArgs, BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat,
+    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
+    RunArgs, StatsFormat, StrictArgs, WhereArgs,
 };
-pub use pack::{PackArgs, UnpackArgs};
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
 pub use schema::{SchemaArgs, SchemaCommand, SchemaDiffArgs, SchemaFormat};
 #[cfg(feature = "parquet")]
 pub use store::{
-    StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreInfoArgs, StoreTextArgs,
-    StoreVerifyArgs,
+    StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreIndexArgs, StoreInfoArgs,
+    StoreTextArgs, StoreVacuumArgs, StoreVerifyArgs,
 };
 use warpath_terminal::options::MessageArgs;
 
@@ -56,7 +54,7 @@ Examples:
   warpath select -o langs.parquet id:int64='$.id' lang='$.user.lang' log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
-Inputs have one JSON value per line: plain, packed, gzip, zstd, bzip2, xz or lz4, whatever their
+Inputs have one JSON value per line: plain, gzip, zstd, bzip2, xz or lz4, whatever their
 names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read.
 With --input json, each input is one JSON document, on one line or many.
 
@@ -98,7 +96,7 @@ pub enum Command {
         #[command(subcommand)]
         command: StoreCommand,
     },
-    /// Make, describe or print the structural index of an input
+    /// Print the structural index of an input
     Index {
         #[command(subcommand)]
         command: IndexCommand,
@@ -108,8 +106,6 @@ pub enum Command {
         #[command(subcommand)]
         command: BitmapCommand,
     },
-    Pack(PackArgs),
-    Unpack(UnpackArgs),
     Filter(FilterArgs),
     Tree(TreeArgs),
     Explain(ExplainArgs),
@@ -156,8 +152,6 @@ const SUBCOMMANDS: &[(&str, Augment)] = &[
     ("head", HeadArgs::augment_args),
     ("validate", ValidateArgs::augment_args),
     ("schema", SchemaArgs::augment_args),
-    ("pack", PackArgs::augment_args),
-    ("unpack", UnpackArgs::augment_args),
     ("filter", FilterArgs::augment_args),
     ("tree", TreeArgs::augment_args),
     ("explain", ExplainArgs::augment_args),

@@ -101,7 +101,7 @@ pub fn build(args: &BitmapBuildArgs, ui: &Ui, started: Instant) -> Result<ExitCo
             "{} is compressed: the index has numbers of lines and counts; its lines cannot be read by it",
             file.display()
         ));
-        ui.help("for `query --bitmap`, and `--records`, index the text, or what `warpath pack` made of it");
+        ui.help("for `query --bitmap`, and `--records`, decompress the file, and index the text");
     }
     index.write_as(&args.output.output, OutputMode::default().and_file(&file)).map_err(Failure::of_bitmap)?;
     if let Some(format) = args.report.stats.stats {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use indicatif::BinaryBytes;
 use warpath::plan::Reading;
 use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, IndexFile, Limit, Predicate, Program, Query, RowForm, TextForm, Want};
+use warpath::{DeviceChoice, Engine, Limit, Predicate, Program, Query, RowForm, TextForm, Want};
 use warpath_answer::backend::Stage;
 use warpath_exec::planning::Explained;
 use warpath_lang::jsonpath;
@@ -70,13 +70,9 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             return Err(Failure::usage("`--bitmap` depends on the input, and none is named")
                 .with_help("name the file after the paths"));
         }
-        // Without an input, an index is not checked.
-        match &args.index.index {
-            Some(index) => input.with_unchecked_index(&IndexFile::open(index)?),
-            None => input,
-        }
+        input
     } else {
-        run::with_indexes(input, &args.index, false, bitmap, &ApproximateArgs::default())?
+        run::with_bitmap(input, bitmap, &ApproximateArgs::default())?
     };
     let explained = input.explain(program, want)?;
     let text = explain(&queries, condition.as_ref(), &explained);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use warpath::{ColumnError, DeviceError, Error, IndexError, InputError, RecordError, StoreError};
+use warpath::{DeviceError, Error, IndexError, InputError, RecordError, StoreError};
 
 use warpath_terminal::messages::{Location, Message, Ui, instead_of, looks_like};
 
@@ -102,7 +102,6 @@ impl Failure {
                     | IndexError::NotPlain { .. }
                     | IndexError::NoLines { .. },
                 )
-                | Error::Column(ColumnError::Io { .. })
                 | Error::Store(StoreError::Io { .. } | StoreError::Refused { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
                 Error::Input(_)
@@ -174,22 +173,19 @@ fn place_of(error: &Error) -> Option<Location> {
     }
 }
 
-/// The words of help messages for a kind of index: the command that makes it, its file, and the way to run
-/// without it.
+/// The words of help messages for a kind of index: the command that makes it, and the form of its file.
 struct IndexKind {
     made: &'static str,
     file: &'static str,
-    without: &'static str,
 }
 
-const INDEX: IndexKind =
-    IndexKind { made: "warpath index build", file: "FILE.wpi", without: ", or query without `--index`" };
+const INDEX: IndexKind = IndexKind { made: "warpath store index", file: "" };
 
-const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: "FILE.wpb", without: "" };
+const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: " -o FILE.wpb" };
 
 /// A way to correct an error, if one is known.
 fn help(error: &Error, kind: &IndexKind) -> Option<String> {
-    let IndexKind { made, file, without } = kind;
+    let IndexKind { made, file } = kind;
     Some(match error {
         Error::Input(InputError::NoFiles { name, .. }) if Path::new(name).is_dir() => {
             "name its files by a pattern: `'folder/**/*.txt'`".to_owned()
@@ -205,7 +201,6 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
         }
         Error::Input(InputError::Foreign { format, .. }) => instead_of(*format).to_owned(),
         Error::Input(InputError::Record(RecordError { input: Some(format), .. })) => looks_like(*format),
-        Error::Input(InputError::NotPacked { .. }) => "`warpath pack FILE -o FILE.wpk` makes one".to_owned(),
         Error::OutOfMemory { .. } => {
             "`--max-record SIZE` refuses long records, and `--workers 1` takes less memory".to_owned()
         }
@@ -216,20 +211,20 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
             "`--device auto` uses the CPU if there is no GPU; `warpath devices` lists the devices".to_owned()
         }
         Error::Index(IndexError::TooFewLevels { needed, .. }) => {
-            format!("make it with `warpath index build --levels {needed}`, or query without `--index`")
+            format!("make it with `warpath store index --levels {needed} FILE`")
         }
         Error::Index(IndexError::NotAnIndex { .. }) => {
-            format!("`{made} FILE -o {file}` makes one")
+            format!("`{made} FILE{file}` makes one")
         }
         Error::Index(
             IndexError::Version { .. } | IndexError::Damaged { .. } | IndexError::OtherInput { .. },
         ) => {
-            format!("make it again with `{made}`{without}")
+            format!("make it again with `{made}`")
         }
         Error::Index(IndexError::Unsettled { .. }) => "index it while nothing writes to it".to_owned(),
-        Error::Index(IndexError::NotPlain { .. }) => format!("index the text{without}"),
+        Error::Index(IndexError::NotPlain { .. }) => "index the text".to_owned(),
         Error::Index(IndexError::NoLines { .. }) => {
-            "index the text, or a file that `warpath pack` made of it, with `warpath bitmap build`".to_owned()
+            "decompress the file, and index the text with `warpath bitmap build`".to_owned()
         }
         Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => return None,
         Error::Device(_) => "`--device cpu` runs without it".to_owned(),

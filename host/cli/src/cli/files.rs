@@ -9,6 +9,7 @@ use std::slice;
 use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
 use warpath_remote::address::is_url;
 use warpath_remote::{Address, READS_OBJECTS};
+use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
 use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
@@ -56,8 +57,12 @@ pub fn sources_of(
             sources.extend(at(address, files)?);
         } else {
             for source in Source::named(name, files).map_err(Error::from)? {
-                if let Source::File(path) = &source {
-                    file(path)?;
+                match &source {
+                    Source::File(path) => drop(file(path)?),
+                    Source::Bytes(name, _) => {
+                        ui.note(format_args!("{}: the store has no lines", escaped(name)));
+                    }
+                    _ => {}
                 }
                 sources.push(source);
             }

@@ -1,6 +1,6 @@
 //! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use warpath::bitmap::BitmapIndex;
 use warpath::columns::NestedSchema;
 use warpath::plan::Reading;
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, IndexFile, Input, InputError, Plan, Predicate, Program,
-    Query, RecordError, Source, Stats, Want,
+    Answers, Batch, Engine, EngineBuilder, Error, Input, InputError, Plan, Predicate, Program, Query,
+    RecordError, Source, Stats, Want,
 };
 use warpath_core::temporary::OutputMode;
 use warpath_exec::stream::{Digest, Setup};
@@ -21,8 +21,7 @@ use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
 use super::args::{
-    ApproximateArgs, BackendArgs, EngineArgs, IndexArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs,
-    WhereArgs,
+    ApproximateArgs, BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs,
 };
 use super::failure::Failure;
 use super::files::text_bytes;
@@ -167,7 +166,7 @@ pub fn consume(
 ) -> Result<(), Failure> {
     check_files(args)?;
     let predicate = args.only.predicate()?;
-    let mode = index_files(args).fold(Source::output_mode(&sources), OutputMode::and_file);
+    let mode = args.bitmap.iter().fold(Source::output_mode(&sources), OutputMode::and_file);
     let needs = sink.needs();
     let skips = args.on_error.action() == OnErrorArg::Skip || needs.skips_records;
     let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
@@ -198,7 +197,7 @@ pub fn consume(
     say_unused(answers.plan(), ui);
     // Workers copy few records, or none, where an index serves to read the file, and parts of records of a
     // store.
-    let is_partial = answers.plan().index().is_some() || answers.plan().members().is_some();
+    let is_partial = answers.plan().index().is_some() || answers.plan().part_columns().is_some();
     if is_partial {
         reasons = reasons.zip(file).map(|(reasons, file)| reasons.of_file(file));
     }
@@ -253,20 +252,25 @@ pub fn check_times(only: &WhereArgs, program: Option<&Program>) -> Result<(), Fa
         .with_help("as in `--where 'time($.created_at) >= \"2017-03-01\"'`"))
 }
 
-/// The index files of a run.
-fn index_files(args: &RunArgs) -> impl Iterator<Item = &PathBuf> {
-    [&args.index.index, &args.bitmap].into_iter().flatten()
-}
-
 /// Refuses files that are both read and written.
 fn check_files(args: &RunArgs) -> Result<(), Failure> {
     let written = Written::of_run(args);
     written.refuse_one_for_both()?;
-    index_files(args).try_for_each(|index| written.refuse("an index", index))
+    args.bitmap.iter().try_for_each(|index| written.refuse("an index", index))
 }
 
-/// Says which indexes are not used, where the user named them, or where they do not fit the input any more.
+/// Says which indexes are not used, where the user named them, or where they do not fit the input any more;
+/// and which index lacks lines.
 pub fn say_unused(plan: &Plan, ui: &Ui) {
+    if let Reading::Levels { index, text: (covered, all), .. } = &plan.reading
+        && covered < all
+    {
+        ui.note(format_args!(
+            "{} has {covered} of {all} bytes of text, because the file has grown; `warpath store index FILE` renews \
+             it",
+            escaped(index)
+        ));
+    }
     for unused in plan.unused.iter().filter(|unused| unused.matters) {
         ui.note(format_args!("{} is not used: {}", escaped(&unused.index), escaped(&unused.why)));
     }
@@ -308,7 +312,7 @@ fn decided(plan: &Plan, predicate: &Predicate) -> String {
     }
 }
 
-/// Adds the condition, the indexes that the options name, and what workers make for the sink.
+/// Adds the condition, the index that the options name, and what workers make for the sink.
 fn prepared<'a>(
     mut input: Input<'a>,
     predicate: Option<&Predicate>,
@@ -318,7 +322,7 @@ fn prepared<'a>(
     if let Some(predicate) = predicate {
         input = input.matching(predicate);
     }
-    input = with_indexes(input, &args.index, args.verify, args.bitmap.as_deref(), &args.approximate)?;
+    input = with_bitmap(input, args.bitmap.as_deref(), &args.approximate)?;
     if let Some(digest) = &needs.digest {
         input = input.digesting(digest.clone());
     }
@@ -328,17 +332,12 @@ fn prepared<'a>(
     Ok(input)
 }
 
-/// Adds the indexes that options name.
-pub fn with_indexes<'a>(
+/// Adds the bitmap index that an option names.
+pub fn with_bitmap<'a>(
     mut input: Input<'a>,
-    index: &IndexArgs,
-    verify: bool,
     bitmap: Option<&Path>,
     approximate: &ApproximateArgs,
 ) -> Result<Input<'a>, Failure> {
-    if let Some(index) = &index.index {
-        input = input.with_index(&IndexFile::open(index)?, verify)?;
-    }
     if let Some(index) = bitmap {
         let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
         input = input.with_bitmap(&index, approximate.approximate);

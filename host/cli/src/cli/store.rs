@@ -1,5 +1,7 @@
 //! Stores: made, appended to, described, checked, and given back as text.
 
+mod indexed;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -13,7 +15,7 @@ use warpath_terminal::progress::Progress;
 
 use super::args::{
     ReportArgs, StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreInfoArgs, StoreTextArgs,
-    StoreVerifyArgs,
+    StoreVacuumArgs, StoreVerifyArgs,
 };
 use super::failure::Failure;
 use super::files;
@@ -26,11 +28,13 @@ use super::written::Written;
 pub fn run(command: StoreCommand, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     match command {
         StoreCommand::Add(args) => add(args, ui, started),
+        StoreCommand::Index(args) => indexed::make(&args, ui),
         StoreCommand::Info(args) => info(&args),
         StoreCommand::Verify(args) => verify(&args),
         StoreCommand::Text(args) => text(&args, ui),
         StoreCommand::Drop(args) => drop_lines(&args, ui, started),
         StoreCommand::Compact(args) => compact(&args, ui, started),
+        StoreCommand::Vacuum(args) => vacuum(&args, ui, started),
     }
 }
 
@@ -50,7 +54,11 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
     progress.finish(read);
     let added = added?;
     for input in &added.known {
-        ui.note(format_args!("{}: is in the store already", escaped(input)));
+        let why = match added.touched.contains(input) {
+            true => "; its time has changed, its size and samples of its bytes have not",
+            false => "",
+        };
+        ui.note(format_args!("{}: is in the store already{why}", escaped(input)));
     }
     if added.lines == 0 && added.known.is_empty() {
         ui.note("the inputs have no lines");
@@ -79,9 +87,14 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
 }
 
 fn info(args: &StoreInfoArgs) -> Result<ExitCode, Failure> {
+    let mut out = Out::stdout();
+    if let Some(index) = indexed::of_file(&args.store)? {
+        out.buffer.extend_from_slice(indexed::described_all(&index).as_bytes());
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let store = Store::open(&args.store)?;
     let parts = store.parts()?;
-    let mut out = Out::stdout();
     out.buffer.extend_from_slice(described(&store, &parts).as_bytes());
     if args.columns {
         out.buffer.extend_from_slice(columns(&store.columns()?).as_bytes());
@@ -131,10 +144,15 @@ fn columns(columns: &[StoreColumn]) -> String {
 }
 
 fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
+    let mut out = Out::stdout();
+    if let Some(index) = indexed::of_file(&args.store)? {
+        out.buffer.extend_from_slice(indexed::verify(&args.store, &index)?.as_bytes());
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let store = Store::open(&args.store)?;
     store.verify()?;
     let parts = store.parts()?;
-    let mut out = Out::stdout();
     let lines: u64 = parts.iter().map(|part| part.lines).sum();
     let said =
         format!("{}, {lines} lines: all checksums match, and so does the text\n", counted(parts.len()));
@@ -174,6 +192,27 @@ fn drop_lines(args: &StoreDropArgs, ui: &Ui, started: Instant) -> Result<ExitCod
 fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let changed = Store::compact(&args.store)?;
     report(&changed, "compacted", &args.store, &args.report, ui, started);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn vacuum(args: &StoreVacuumArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let removed = Store::vacuum(&args.store, args.keep)?;
+    if removed.files == 0 {
+        let keep = humantime::format_duration(args.keep);
+        let store = args.store.display().to_string();
+        ui.note(format_args!("{}: there are no files to remove that are older than {keep}", escaped(&store)));
+    }
+    if let Some(format) = args.report.stats.stats {
+        let took = started.elapsed();
+        let files = if removed.files == 1 { "file" } else { "files" };
+        let said =
+            format!("{} {files}, {}; {:.3} s", removed.files, BinaryBytes(removed.bytes), took.as_secs_f64());
+        let statistics = Statistics::new([("removed", said)])
+            .exactly("removed", "files", removed.files)
+            .exactly("removed", "file_bytes", removed.bytes)
+            .seconds("removed", "total_seconds", took);
+        statistics::show(ui, &statistics, format);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -246,7 +246,7 @@ impl Opened {
         Ok(Self { name, file, stamp, head })
     }
 
-    /// Bytes of the file's text, if it can be read at any offset, which means that it is plain or packed.
+    /// Bytes of the file's text, if it can be read at any offset, which means that it is not compressed.
     fn text_bytes(&self) -> Result<Option<u64>, Error> {
         let file =
             self.file.try_clone().map_err(|source| InputError::Io { name: self.name.clone(), source })?;

@@ -1,17 +1,19 @@
 //! The writer of index files.
 
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::BufWriter;
 use std::path::Path;
 
 use warpath_core::error::{Error, IndexError, InputError};
-use warpath_core::stamp::{Stamp, hash};
+use warpath_core::stamp::Stamp;
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_cpu::host_index::HostIndex;
+use warpath_part::file::{Error as PartError, Options, Writer};
+use warpath_part::group::{Layout, Node, Tree};
 use warpath_plan::{Evaluated, Facts};
 use warpath_shared::units::Level;
 
-use super::layout::{self, HEADER_BYTES, IndexHeader, PartitionEntry};
+use super::layout::{self, IndexFacts};
 use crate::engine::Engine;
 use crate::input::{Inputs, PlainFile, Source, Text};
 use crate::stream::{EachValue, Ordered};
@@ -41,6 +43,11 @@ fn text_bytes(file: &File, input: &Path) -> Result<u64, Error> {
     }
 }
 
+/// The tree of a part without columns.
+fn no_columns() -> Tree {
+    Tree { nodes: vec![Node { parent: 0, name: String::new(), layout: Layout::Struct }] }
+}
+
 /// Makes the index file of an input.
 pub(super) fn build(
     engine: &Engine,
@@ -53,12 +60,11 @@ pub(super) fn build(
     let file = open(input)?;
     let input_failed = |source| Error::from(InputError::Io { name: input.display().to_string(), source });
     let failed = |source| Error::Output { name: output.display().to_string(), source };
-    if let (Ok(from), Ok(to)) = (input.canonicalize(), output.canonicalize())
-        && from == to
-    {
-        return Err(Error::Usage(format!("{}: is both the input and the output", input.display())));
-    }
-    let before = Stamp::of(&file).map_err(input_failed)?;
+    let part_failed = |error| match error {
+        PartError::Io(source) => failed(source),
+        error => Error::Internal(error.to_string()),
+    };
+    let stamp = Stamp::of(&file).map_err(input_failed)?;
     let len = text_bytes(&file, input)?;
     let sources = vec![Source::File(input.to_owned())];
     let inputs = Inputs::Sources(sources);
@@ -73,41 +79,36 @@ pub(super) fn build(
         } else {
             HostIndex::from(backend.index(text.bytes(), levels)?)
         };
-        layout::encode(text.bytes(), text.offset(), &index, levels).map_err(Error::Internal)
+        let group = layout::encode(text.bytes(), &index, levels).map_err(Error::Internal)?;
+        Ok((group, text.offset()))
     };
-    let (temporary, mut out) =
+    let (temporary, out) =
         Temporary::beside(output, OutputMode::default().and_open(&file)).map_err(failed)?;
-    out.write_all(&[0; HEADER_BYTES]).map_err(failed)?;
-    let mut place = HEADER_BYTES as u64;
-    let mut table: Vec<PartitionEntry> = Vec::new();
-    let lines = |(_, entry): &(Vec<u8>, PartitionEntry)| entry.lines.into();
+    // A query reads the first levels of a partition as they are. Compressed ones would be smaller and slower.
+    let options = Options { section_level: None, workers: 1, ..Options::default() };
+    let mut writer = Writer::new(BufWriter::new(out), options).map_err(part_failed)?;
+    let tree = no_columns();
+    let mut facts = IndexFacts { stamp, begin: 0, levels, lines: 0, faulty: 0 };
+    // The end of the text that was read. A file that is only a byte order mark has no partition.
+    let mut end = None;
+    let lines = |(group, _): &_| layout::counts(group).0;
     for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
-        let (_, (bytes, mut entry)) = made?;
-        out.write_all(&bytes).map_err(failed)?;
-        entry.place = place;
-        place += bytes.len() as u64;
-        progress(entry.end());
-        table.push(entry);
+        let (_, (group, offset)) = made?;
+        writer.write(&tree, &group).map_err(part_failed)?;
+        if end.is_none() {
+            facts.begin = offset;
+        }
+        end = Some(offset + group.text_len);
+        progress(offset + group.text_len);
+        let (lines, faulty) = layout::counts(&group);
+        facts.lines += lines;
+        facts.faulty += faulty;
     }
     // The indexed text has to be the whole file: if the last line became longer meanwhile, it was read to its
-    // new end. A file that is only a byte order mark has no partition.
-    let read = table.last().map_or(len.min(3), PartitionEntry::end);
-    if Stamp::of(&file).map_err(input_failed)? != before || read != len {
+    // new end.
+    if Stamp::of(&file).map_err(input_failed)? != stamp || end.unwrap_or(len.min(3)) != len {
         return Err(IndexError::Unsettled { input: input.display().to_string() }.into());
     }
-    let bytes = layout::encode_table(&table);
-    out.write_all(&bytes).map_err(failed)?;
-    let header = IndexHeader {
-        levels,
-        stamp: before,
-        partitions: u32::try_from(table.len())
-            .map_err(|_| Error::Usage("there are more partitions than 2³²; make them larger".into()))?,
-        lines: table.iter().map(|entry| u64::from(entry.lines)).sum(),
-        faulty: table.iter().map(|entry| u64::from(entry.faults)).sum(),
-        table_place: place,
-        file_bytes: place + bytes.len() as u64,
-        table_checksum: hash(&bytes),
-    };
-    let written = out.seek(SeekFrom::Start(0)).and_then(|_| out.write_all(&header.encode()));
-    written.and_then(|()| temporary.rename()).map_err(failed)
+    writer.finish(&tree, &facts.encode()).map_err(part_failed)?;
+    temporary.rename().map_err(failed)
 }

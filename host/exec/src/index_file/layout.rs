@@ -1,28 +1,27 @@
-//! The layout of an index file: docs/index-file.md, in code. All numbers are little-endian.
+//! The contents of an index: the facts of its part, and the sections of a partition. docs/part-file.md has
+//! both.
 
 use warpath_answer::answer::LineFault;
 use warpath_core::fields::Fields;
 use warpath_core::stamp::{Stamp, hash};
 use warpath_cpu::host_index::HostIndex;
+use warpath_part::file::Reader;
+use warpath_part::group::Group;
 use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
     Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,
 };
 
-/// The version of the format that is written and read.
-pub const VERSION: u32 = 2;
+use crate::input::EXTERNAL;
 
-/// The first bytes of every index file: a byte that is no text, the name, and line ends that a transfer as
-/// text would change.
-const MAGIC: &[u8; 8] = b"\x89WPI\r\n\x1a\n";
-/// Bytes of the header.
-pub(super) const HEADER_BYTES: usize = 96;
-/// Bytes of a partition's entry before the entries of its sections.
-const ENTRY_BYTES: u64 = 40;
-/// Bytes of a section's entry.
-const SECTION_BYTES: u64 = 16;
+/// The version of the facts and sections that is written and read.
+pub(super) const VERSION: u32 = 1;
+/// Bytes of a line start.
+const START_BYTES: u64 = 4;
 /// Bytes of a fault.
 const FAULT_BYTES: usize = 16;
+/// Sections before the first level.
+pub(super) const BEFORE_LEVELS: usize = 2;
 
 /// Faults by their numbers in the file. The numbers never change.
 const FAULTS: [FaultKind; 16] = [
@@ -44,17 +43,80 @@ const FAULTS: [FaultKind; 16] = [
     FaultKind::BehindRecord,
 ];
 
-/// The first bytes of the file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct IndexHeader {
-    pub levels: Level,
+/// The facts of an index, about itself and its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IndexFacts {
+    /// The state of the input.
     pub stamp: Stamp,
-    pub partitions: u32,
+    /// The offset at which the text begins: after a byte order mark, if there is one.
+    pub begin: u64,
+    pub levels: Level,
     pub lines: u64,
     pub faulty: u64,
-    pub table_place: u64,
-    pub file_bytes: u64,
-    pub table_checksum: u64,
+}
+
+/// The reason why the facts of a part are not those of an index.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoFacts {
+    /// The part is no index.
+    NotAnIndex,
+    /// The index has another version.
+    Version(u32),
+    /// A fact is missing, or has no such value.
+    Invalid(&'static str),
+}
+
+impl IndexFacts {
+    pub fn encode(&self) -> Vec<(String, String)> {
+        let Self { stamp: Stamp { size, seconds, nanoseconds, samples }, begin, levels, lines, faulty } =
+            self;
+        let facts = [
+            (EXTERNAL.0, EXTERNAL.1.to_owned()),
+            ("index", VERSION.to_string()),
+            ("stamp", format!("{size} {seconds} {nanoseconds:09} {samples:016x}")),
+            ("begin", begin.to_string()),
+            ("levels", levels.to_string()),
+            ("lines", lines.to_string()),
+            ("malformed", faulty.to_string()),
+        ];
+        facts.map(|(key, value)| (key.to_owned(), value)).to_vec()
+    }
+
+    pub fn decode(facts: &[(String, String)]) -> Result<Self, NoFacts> {
+        let find = |key| facts.iter().find(|(found, _)| found == key).map_or("", |(_, value)| value);
+        if find(EXTERNAL.0) != EXTERNAL.1 {
+            return Err(NoFacts::NotAnIndex);
+        }
+        match find("index").parse() {
+            Ok(VERSION) => {}
+            Ok(version) => return Err(NoFacts::Version(version)),
+            Err(_) => return Err(NoFacts::Invalid("index")),
+        }
+        let number = |key| find(key).parse().map_err(|_| NoFacts::Invalid(key));
+        Ok(Self {
+            stamp: stamp(find("stamp")).ok_or(NoFacts::Invalid("stamp"))?,
+            begin: Some(number("begin")?)
+                .filter(|begin| matches!(begin, 0 | 3))
+                .ok_or(NoFacts::Invalid("begin"))?,
+            levels: Level::try_from(number("levels")?)
+                .ok()
+                .filter(|levels| *levels <= MAX_DEPTH as Level)
+                .ok_or(NoFacts::Invalid("levels"))?,
+            lines: number("lines")?,
+            faulty: number("malformed")?,
+        })
+    }
+}
+
+fn stamp(text: &str) -> Option<Stamp> {
+    let mut words = text.split(' ');
+    let stamp = Stamp {
+        size: words.next()?.parse().ok()?,
+        seconds: words.next()?.parse().ok()?,
+        nanoseconds: words.next()?.parse().ok()?,
+        samples: u64::from_str_radix(words.next()?, 16).ok()?,
+    };
+    words.next().is_none().then_some(stamp)
 }
 
 /// A partition.
@@ -68,10 +130,6 @@ pub(super) struct PartitionEntry {
     pub faults: LineIx,
     /// The hash of its text.
     pub text: u64,
-    /// The offset of its sections in the file.
-    pub place: u64,
-    /// Line starts, faults, and the levels.
-    pub sections: Vec<Section>,
 }
 
 impl PartitionEntry {
@@ -81,199 +139,95 @@ impl PartitionEntry {
     }
 }
 
-/// A stretch of the file.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Section {
-    pub len: u64,
-    pub checksum: u64,
+/// The names of the sections of a partition.
+fn names(levels: Level) -> Vec<String> {
+    let levels = (0..levels).map(|level| format!("level-{level}"));
+    ["lines".to_owned(), "faults".to_owned()].into_iter().chain(levels).collect()
 }
 
-/// The name of a section, for messages.
-pub(super) fn name(section: usize) -> String {
-    match section {
-        0 => "line starts".into(),
-        1 => "faults".into(),
-        level => format!("the bits of level {}", level - 2),
+/// The partitions of an index. They follow one another in the text. Nothing is read.
+pub(super) fn partitions(reader: &Reader, facts: &IndexFacts) -> Result<Vec<PartitionEntry>, String> {
+    let names = names(facts.levels);
+    let (mut offset, mut lines, mut faulty) = (facts.begin, 0_u64, 0_u64);
+    let mut all = Vec::new();
+    for number in 0..reader.groups() {
+        let invalid = |what: &str| format!("partition {number}: {what}");
+        let entry = partition(reader, number, offset, &names).ok_or_else(|| invalid("invalid lengths"))?;
+        offset = offset.checked_add(u64::from(entry.len)).ok_or_else(|| invalid("invalid lengths"))?;
+        lines += u64::from(entry.lines);
+        faulty += u64::from(entry.faults);
+        all.push(entry);
     }
+    if (lines, faulty) != (facts.lines, facts.faulty) {
+        return Err("its facts and its sections disagree".into());
+    }
+    Ok(all)
 }
 
-/// True if the first bytes are those of an index, as far as they are there.
-pub(super) fn is_index(head: &[u8]) -> bool {
-    head.starts_with(MAGIC)
-}
-
-/// The version that a header names.
-pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
-    Fields(&head[8..]).u32().unwrap_or(0)
-}
-
-impl IndexHeader {
-    pub fn encode(&self) -> [u8; HEADER_BYTES] {
-        let Self { levels, stamp, partitions, lines, faulty, table_place, file_bytes, table_checksum } = self;
-        let mut bytes = Vec::with_capacity(HEADER_BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&levels.to_le_bytes());
-        bytes.extend_from_slice(&stamp.size.to_le_bytes());
-        bytes.extend_from_slice(&stamp.seconds.to_le_bytes());
-        bytes.extend_from_slice(&stamp.nanoseconds.to_le_bytes());
-        bytes.extend_from_slice(&partitions.to_le_bytes());
-        for number in [stamp.samples, *lines, *faulty, *table_place, *file_bytes, *table_checksum] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        let checksum = hash(&bytes);
-        bytes.extend_from_slice(&checksum.to_le_bytes());
-        let mut header = [0; HEADER_BYTES];
-        header[..bytes.len()].copy_from_slice(&bytes);
-        header
-    }
-
-    pub fn decode(head: &[u8; HEADER_BYTES]) -> Result<Self, &'static str> {
-        let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
-        if Fields(checksum).u64() != Some(hash(checked)) {
-            return Err("header checksum mismatch");
-        }
-        let header = Self::fields(Fields(&checked[12..])).ok_or("it ends in its header")?;
-        if header.levels > MAX_DEPTH as Level {
-            return Err("it has more levels than there can be");
-        }
-        Ok(header)
-    }
-
-    fn fields(mut from: Fields<'_>) -> Option<Self> {
-        let levels = from.u32()?;
-        let (size, seconds) = (from.u64()?, from.u64()? as i64);
-        let (nanoseconds, partitions) = (from.u32()?, from.u32()?);
-        let stamp = Stamp { size, seconds, nanoseconds, samples: from.u64()? };
-        let (lines, faulty, table_place) = (from.u64()?, from.u64()?, from.u64()?);
-        let (file_bytes, table_checksum) = (from.u64()?, from.u64()?);
-        Some(Self { levels, stamp, partitions, lines, faulty, table_place, file_bytes, table_checksum })
-    }
-
-    fn sections(&self) -> u64 {
-        2 + u64::from(self.levels)
-    }
-
-    /// Bytes of the table; `None` on overflow.
-    pub fn table_bytes(&self) -> Option<u64> {
-        u64::from(self.partitions).checked_mul(ENTRY_BYTES + self.sections() * SECTION_BYTES)
-    }
-
-    /// The next entry of the table, and its reserved field.
-    fn entry(&self, from: &mut Fields<'_>) -> Option<(PartitionEntry, u32)> {
-        let offset = from.u64()?;
-        let (len, lines, faults, reserved) = (from.u32()?, from.u32()?, from.u32()?, from.u32()?);
-        let (text, place) = (from.u64()?, from.u64()?);
-        let section = |_| Some(Section { len: from.u64()?, checksum: from.u64()? });
-        let sections = (0..self.sections()).map(section).collect::<Option<_>>()?;
-        Some((PartitionEntry { offset, len, lines, faults, text, place, sections }, reserved))
-    }
-
-    /// The table of partitions. They follow one another in the text and in the file, and fill the file. The
-    /// caller has to check that they fill the text too, because the input may be packed.
-    pub fn decode_table(&self, bytes: &[u8]) -> Result<Vec<PartitionEntry>, &'static str> {
-        let mut from = Fields(bytes);
-        let (mut place, mut lines, mut faulty) = (HEADER_BYTES as u64, 0u64, 0u64);
-        let mut end = None;
-        let mut table = Vec::new();
-        for _ in 0..self.partitions {
-            let (entry, reserved) = self.entry(&mut from).ok_or("it ends in its table")?;
-            let PartitionEntry { offset, len, sections, .. } = &entry;
-            let words = words_for(*len as usize) as u64;
-            let most = |at: usize, len: u64| match at {
-                0 => len == 4 * (u64::from(entry.lines) + 1),
-                1 => len == FAULT_BYTES as u64 * u64::from(entry.faults),
-                _ => len <= 8 * (words + words.div_ceil(64)),
-            };
-            let follows = end.is_none_or(|end| end == *offset) && entry.place == place && reserved == 0;
-            let fits = (1..=MAX_PARTITION_BYTES).contains(&(*len as usize))
-                && sections.iter().enumerate().all(|(at, section)| most(at, section.len));
-            if !follows || !fits {
-                return Err("invalid table");
+/// A partition, from the lengths of its sections.
+fn partition(reader: &Reader, number: usize, offset: u64, names: &[String]) -> Option<PartitionEntry> {
+    let size = reader.size(number).filter(|size| size.rows == 0)?;
+    let len = usize::try_from(size.text_len).ok().filter(|len| (1..=MAX_PARTITION_BYTES).contains(len))?;
+    let words = words_for(len) as u64;
+    let (mut starts, mut faults, mut count) = (0, 0, 0);
+    for (at, (name, bytes)) in reader.sections(number).enumerate() {
+        let fits = match at {
+            0 => {
+                starts = bytes / START_BYTES;
+                bytes % START_BYTES == 0
             }
-            end = Some(offset.checked_add(u64::from(*len)).ok_or("invalid table")?);
-            place += sections.iter().map(|section| section.len).sum::<u64>();
-            lines += u64::from(entry.lines);
-            faulty += u64::from(entry.faults);
-            table.push(entry);
+            1 => {
+                faults = bytes / FAULT_BYTES as u64;
+                bytes % FAULT_BYTES as u64 == 0
+            }
+            _ => bytes <= 8 * (words + words.div_ceil(64)),
+        };
+        if !fits || names.get(at).is_none_or(|expected| expected != name) {
+            return None;
         }
-        let sums = (place, lines, faulty) == (self.table_place, self.lines, self.faulty);
-        // A byte order mark is not part of the text.
-        let begins = table.first().is_none_or(|first| matches!(first.offset, 0 | 3));
-        if sums && begins { Ok(table) } else { Err("its table and its header disagree") }
+        count += 1;
     }
+    let lines = LineIx::try_from(starts.checked_sub(1)?).ok()?;
+    let faults = LineIx::try_from(faults).ok().filter(|faults| *faults <= lines)?;
+    let entry = PartitionEntry { offset, len: len as PartOffset, lines, faults, text: size.text_hash };
+    (count == names.len()).then_some(entry)
 }
 
-/// A partition in the form of the file: its sections, and its entry without its offset in the file.
-pub(super) fn encode(
-    text: &[u8],
-    offset: u64,
-    index: &HostIndex,
-    levels: Level,
-) -> Result<(Vec<u8>, PartitionEntry), String> {
+/// A partition as a group without rows.
+pub(super) fn encode(text: &[u8], index: &HostIndex, levels: Level) -> Result<Group, String> {
     let HostIndex { line_starts, levels: bits, faults } = index;
-    let mut bytes = Vec::new();
-    let mut sections = Vec::with_capacity(2 + levels as usize);
-    let mut from = 0;
-    let mut end_section = |bytes: &Vec<u8>| {
-        let section = &bytes[from..];
-        sections.push(Section { len: section.len() as u64, checksum: hash(section) });
-        from = bytes.len();
-    };
-    bytes.extend(line_starts.iter().flat_map(|start| start.to_le_bytes()));
-    end_section(&bytes);
+    let starts = line_starts.iter().flat_map(|start| start.to_le_bytes()).collect();
+    let mut encoded = Vec::with_capacity(FAULT_BYTES * faults.len());
     for LineFault { line, fault: Fault { kind, at } } in faults {
         let kind = FAULTS.iter().position(|known| known == kind);
         let kind = kind.ok_or_else(|| format!("no number for the fault of line {line}"))? as u32;
-        bytes.extend_from_slice(&line.to_le_bytes());
-        bytes.extend_from_slice(&kind.to_le_bytes());
-        bytes.extend_from_slice(&(*at as u64).to_le_bytes());
+        encoded.extend_from_slice(&line.to_le_bytes());
+        encoded.extend_from_slice(&kind.to_le_bytes());
+        encoded.extend_from_slice(&(*at as u64).to_le_bytes());
     }
-    end_section(&bytes);
     let words = words_for(text.len());
-    for level in 0..levels as usize {
-        encode_level(&bits[level * words..][..words], &mut bytes);
-        end_section(&bytes);
-    }
-    let entry = PartitionEntry {
-        offset,
-        len: text.len() as PartOffset,
-        lines: (line_starts.len() - 1) as LineIx,
-        faults: faults.len() as LineIx,
-        text: hash(text),
-        place: 0,
-        sections,
-    };
-    Ok((bytes, entry))
+    let levels_of = (0..levels as usize).map(|level| encode_level(&bits[level * words..][..words]));
+    let sections = [starts, encoded].into_iter().chain(levels_of);
+    let sections = names(levels).into_iter().zip(sections).collect();
+    let (text_len, text_hash) = (text.len() as u64, hash(text));
+    Ok(Group { nodes: 1, sections, text_len, text_hash, ..Group::default() })
 }
 
-/// Appends a bitmap: first one bit for each word, set if the word is not zero; then the words that are not
-/// zero.
-fn encode_level(words: &[u64], bytes: &mut Vec<u8>) {
+/// The number of lines, and of malformed ones, of a group that was encoded.
+pub(super) fn counts(group: &Group) -> (u64, u64) {
+    let len = |at: usize| group.sections.get(at).map_or(0, |(_, bytes)| bytes.len() as u64);
+    ((len(0) / START_BYTES).saturating_sub(1), len(1) / FAULT_BYTES as u64)
+}
+
+/// A bitmap: first one bit for each word, set if the word is not zero; then the words that are not zero.
+fn encode_level(words: &[u64]) -> Vec<u8> {
+    let mut bytes = Vec::new();
     for group in words.chunks(64) {
         let some = group.iter().enumerate().fold(0u64, |some, (i, word)| some | u64::from(*word != 0) << i);
         bytes.extend_from_slice(&some.to_le_bytes());
     }
     for word in words.iter().filter(|word| **word != 0) {
         bytes.extend_from_slice(&word.to_le_bytes());
-    }
-}
-
-/// The table in the form of the file.
-pub(super) fn encode_table(table: &[PartitionEntry]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for PartitionEntry { offset, len, lines, faults, text, place, sections } in table {
-        bytes.extend_from_slice(&offset.to_le_bytes());
-        for number in [*len, *lines, *faults, 0] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        for number in [text, place] {
-            bytes.extend_from_slice(&number.to_le_bytes());
-        }
-        for Section { len, checksum } in sections {
-            bytes.extend_from_slice(&len.to_le_bytes());
-            bytes.extend_from_slice(&checksum.to_le_bytes());
-        }
     }
     bytes
 }
@@ -369,8 +323,7 @@ mod tests {
                 if len % 64 != 0 {
                     bits[words - 1] &= (1 << (len % 64)) - 1;
                 }
-                let mut bytes = Vec::new();
-                encode_level(&bits, &mut bytes);
+                let mut bytes = encode_level(&bits);
                 let entry = PartitionEntry { len: len as PartOffset, ..PartitionEntry::default() };
                 let mut back = vec![5];
                 assert_eq!(decode_level(&bytes, &entry, &mut back), Ok(()));
@@ -385,21 +338,22 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_as_long_as_it_says() {
+    fn facts_come_back() {
         let stamp = Stamp { size: 5, seconds: -6, nanoseconds: 7, samples: 8 };
-        let header = IndexHeader {
-            levels: 1,
-            stamp,
-            partitions: 2,
-            lines: 3,
-            faulty: 4,
-            table_place: 9,
-            file_bytes: 10,
-            table_checksum: 11,
-        };
-        let bytes = header.encode();
-        assert!(is_index(&bytes) && version(&bytes) == VERSION);
-        assert_eq!(format!("{:?}", IndexHeader::decode(&bytes).unwrap()), format!("{header:?}"));
-        assert_ne!(bytes[HEADER_BYTES - 8..], [0; 8]);
+        let facts = IndexFacts { stamp, begin: 3, levels: 4, lines: 9, faulty: 1 };
+        let encoded = facts.encode();
+        assert_eq!(IndexFacts::decode(&encoded), Ok(facts));
+        for (at, (key, _)) in encoded.iter().enumerate() {
+            for value in ["", "x", "-1", "99999999999999999999", "4294967295"] {
+                let mut changed = encoded.clone();
+                changed[at].1 = value.into();
+                match (key.as_str(), IndexFacts::decode(&changed)) {
+                    ("text", decoded) => assert_eq!(decoded, Err(NoFacts::NotAnIndex)),
+                    ("index", Err(NoFacts::Version(found))) => assert_eq!(found, u32::MAX),
+                    ("lines" | "malformed", Ok(decoded)) => assert_ne!(decoded, facts),
+                    (_, decoded) => assert!(matches!(decoded, Err(NoFacts::Invalid(_))), "{key} {value}"),
+                }
+            }
+        }
     }
 }

@@ -26,6 +26,8 @@ use crate::stream::{Origin, Store, Stored};
 /// An index file with its input.
 pub(super) struct FileStore {
     index: IndexFile,
+    /// Partitions that are evaluated: the first ones of the index.
+    partitions: usize,
     input: Arc<PlainFile>,
     origin: Origin,
     buffers: Arc<Buffers>,
@@ -46,10 +48,11 @@ struct Scratch {
 
 impl FileStore {
     pub fn new(checked: &CheckedIndex, chosen: &Chosen, is_named: bool) -> Self {
-        let CheckedIndex { index, input, input_name } = checked;
+        let CheckedIndex { index, input, input_name, partitions, .. } = checked;
         let origin = Origin { name: input_name.clone(), input: 1, returns: false };
         let (index, input, buffers) = (index.clone(), input.clone(), chosen.buffers.clone());
-        Self { index, input, origin, buffers, strict: chosen.strict, is_named, scratch: Mutex::default() }
+        let (partitions, strict, scratch) = (*partitions, chosen.strict, Mutex::default());
+        Self { index, partitions, input, origin, buffers, strict, is_named, scratch }
     }
 
     fn scratch(&self) -> Scratch {
@@ -71,12 +74,12 @@ impl FileStore {
 
 impl Store for FileStore {
     fn origin(&self, number: usize) -> Option<Origin> {
-        self.index.0.table.get(number).map(|_| self.origin.clone())
+        (number < self.partitions).then(|| self.origin.clone())
     }
 
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
         let since = Instant::now();
-        let entry = &self.index.0.table[number];
+        let entry = self.index.0.entry(number)?;
         let mut scratch = self.scratch();
         match self.index.0.read(number, program.levels(), &mut scratch.bytes, &mut scratch.index) {
             Err(Error::Index(_)) if !self.is_named => {

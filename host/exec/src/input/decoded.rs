@@ -1,13 +1,11 @@
 //! Decompressed bytes of an input, whose compression and foreign formats are recognised by content.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
-use warpath_store::packed::layout::is_packed as is_packed_head;
-use warpath_store::packed::stream::Unpacker;
 
 use super::bytes::InputBytes;
 #[cfg(any(feature = "lz4", feature = "zstd"))]
@@ -27,18 +25,15 @@ pub(super) enum Compression {
     Bzip2,
     Xz,
     Lz4,
-    /// Packed lines ([`crate::packed`]).
-    Packed,
 }
 
 /// The first bytes of compressed data.
-const BEGINNINGS: [(&[u8], Compression); 6] = [
+const BEGINNINGS: [(&[u8], Compression); 5] = [
     (b"\x1f\x8b", Compression::Gzip),
     (b"\x28\xb5\x2f\xfd", Compression::Zstd),
     (b"BZh", Compression::Bzip2),
     (b"\xfd7zXZ\0", Compression::Xz),
     (b"\x04\x22\x4d\x18", Compression::Lz4),
-    (b"\x89WPK", Compression::Packed),
 ];
 
 /// The most memory that the decoder of xz may take for its dictionary, in KiB: more than any preset of `xz`
@@ -54,7 +49,7 @@ const SHARED_BYTES: u64 = 1 << 20;
 const FEWEST_GZIP_DECODERS: usize = 3;
 
 /// Endings of names of compressed files. The compression itself is recognised by content.
-pub(super) const ENDINGS: [&str; 7] = ["gz", "zst", "zstd", "bz2", "xz", "lz4", "wpk"];
+pub(super) const ENDINGS: [&str; 6] = ["gz", "zst", "zstd", "bz2", "xz", "lz4"];
 
 /// True if a file is longer than its metadata says, as far as its name shows.
 pub(crate) fn has_compressed_name(path: &Path) -> bool {
@@ -104,7 +99,6 @@ impl Compression {
     fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
-            Self::Packed => Some("packed"),
             Self::Gzip => Some("gzip"),
             Self::Zstd => Some("zstd"),
             Self::Bzip2 => Some("bzip2"),
@@ -123,10 +117,13 @@ impl Compression {
         not(any(feature = "gzip", feature = "zstd", feature = "lz4")),
         expect(unused_variables, reason = "only gzip, zstd and LZ4 are decompressed by several threads")
     )]
+    #[cfg_attr(
+        all(feature = "gzip", feature = "zstd", feature = "bzip2", feature = "xz", feature = "lz4"),
+        expect(unused_variables, reason = "an input is named if the feature for its compression is off")
+    )]
     fn decoder(self, raw: Raw, name: &str, decoders: usize) -> io::Result<Raw> {
         Ok(match self {
             Self::None => raw,
-            Self::Packed => Box::new(Unpacker::new(buffered(raw), name.to_owned())),
             #[cfg(feature = "gzip")]
             Self::Gzip if decoders >= FEWEST_GZIP_DECODERS => {
                 Box::new(warpath_inflate::ParallelGzip::new(raw, decoders)?)
@@ -171,8 +168,6 @@ pub(super) struct Decoded {
     reader: Raw,
     /// The name of the compression.
     compression: Option<&'static str>,
-    /// True if the input, or the data that was compressed, is packed.
-    pub is_packed: bool,
     /// The format of the decompressed bytes, if it is none that is read.
     foreign: Option<Foreign>,
 }
@@ -235,45 +230,35 @@ impl Decoded {
     }
 
     /// Reads the first bytes to recognise the compression. The first decompressed bytes are read too, because
-    /// compressed data may be packed.
+    /// they may be in a foreign format.
     fn with(name: String, raw: Raw, decoders: usize) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: name.clone(), source };
         let (head, raw) = peek(raw).map_err(failed)?;
         let compression = Compression::of_input(&head, &name);
-        let is_packed = compression == Compression::Packed;
         let mut decoded = Self {
             reader: Box::new(io::empty()),
             compression: compression.name(),
-            is_packed,
             foreign: if compression == Compression::None { Foreign::of(&head) } else { None },
             name,
         };
         let raw = Box::new(Cursor::new(head).chain(raw));
         let reader = compression.decoder(raw, &decoded.name, decoders);
         decoded.reader = reader.map_err(|source| decoded.error(source))?;
-        if !is_packed && compression != Compression::None {
+        if compression != Compression::None {
             let reader = std::mem::replace(&mut decoded.reader, Box::new(io::empty()));
             let (head, rest) = peek(reader).map_err(|source| decoded.error(source))?;
-            decoded.is_packed = is_packed_head(&head);
             decoded.foreign = match Compression::of(&head) {
-                Compression::None | Compression::Packed => Foreign::of(&head),
+                Compression::None => Foreign::of(&head),
                 _ => Some(Foreign::CompressedTwice),
             };
-            let reader = Box::new(Cursor::new(head).chain(rest));
-            decoded.reader = if decoded.is_packed {
-                Compression::Packed
-                    .decoder(reader, &decoded.name, decoders)
-                    .map_err(|source| decoded.error(source))?
-            } else {
-                reader
-            };
+            decoded.reader = Box::new(Cursor::new(head).chain(rest));
         }
         Ok(decoded)
     }
 
     /// Bytes that are text, whatever they begin with.
     pub fn plain(name: String, reader: impl Read + Send + 'static) -> Self {
-        Self { name, reader: Box::new(reader), compression: None, is_packed: false, foreign: None }
+        Self { name, reader: Box::new(reader), compression: None, foreign: None }
     }
 
     /// Refuses bytes that are in a known format, and not text in UTF-8.
@@ -323,8 +308,9 @@ fn decoders_of(len: u64, most: usize) -> usize {
     if len < SHARED_BYTES { 1 } else { most }
 }
 
-fn buffered(raw: Raw) -> BufReader<Raw> {
-    BufReader::with_capacity(256 << 10, raw)
+#[cfg(any(feature = "bzip2", feature = "xz"))]
+fn buffered(raw: Raw) -> io::BufReader<Raw> {
+    io::BufReader::with_capacity(256 << 10, raw)
 }
 
 /// The first bytes, as many as are needed to recognise compressed data and foreign formats, and the rest.

@@ -7,7 +7,7 @@ use walkdir::WalkDir;
 use warpath_core::error::InputError;
 
 use super::decoded::ENDINGS as COMPRESSED;
-use super::stored::parts_of_store;
+use super::stored::{Kind, LOG, foreign, kind_of};
 
 /// The files that are read of a folder, by the endings of their names.
 ///
@@ -30,8 +30,7 @@ use super::stored::parts_of_store;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderFiles {
-    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`;
-    /// and packed files, `.wpk`.
+    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`.
     #[default]
     Json,
     /// The files of [`Json`](Self::Json), and `.xml`.
@@ -58,43 +57,62 @@ impl FolderFiles {
         let inner =
             if ends(&name, &COMPRESSED) { name.rsplit_once('.').map(|(inner, _)| inner) } else { None };
         ends(inner.unwrap_or(&name), &["json", "ndjson", "jsonl", "log"])
-            || ends(&name, &["wpk"])
             || self == Self::Documents && ends(inner.unwrap_or(&name), &["xml"])
     }
 }
 
 /// Adds the files of a folder and of its folders, possibly none. A folder that is a store has its parts.
+/// Returns true if there is a store, perhaps without lines.
+///
+/// # Errors
+/// [`InputError::Part`] for a table of another program: if it is the folder itself, or has files that would
+/// be read.
 pub(super) fn files_of_folder(
     path: &Path,
     files: FolderFiles,
     found: &mut Vec<PathBuf>,
-) -> Result<(), InputError> {
+) -> Result<bool, InputError> {
     // Also where the path is a link to the store.
-    if files != FolderFiles::Arrow
-        && let Some(parts) = parts_of_store(path)?
-    {
-        found.extend(parts);
-        return Ok(());
+    if files != FolderFiles::Arrow {
+        match kind_of(path)? {
+            Kind::Plain => {}
+            Kind::Foreign => return Err(foreign(path)),
+            Kind::Store(parts) => {
+                found.extend(parts);
+                return Ok(true);
+            }
+        }
     }
+    let mut has_store = false;
     let walk = WalkDir::new(path).sort_by_file_name().into_iter();
     let mut walk = walk.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
     while let Some(entry) = walk.next() {
         let entry = entry.map_err(unreadable)?;
-        if entry.file_type().is_dir()
-            && let Some(parts) = parts_of_store(entry.path())?
-        {
-            walk.skip_current_dir();
-            if files != FolderFiles::Arrow {
-                found.extend(parts);
+        if entry.file_type().is_dir() {
+            if entry.depth() > 0 && entry.file_name() == LOG {
+                walk.skip_current_dir();
+                continue;
+            }
+            match kind_of(entry.path())? {
+                // Its log says which of the Parquet files the table has. Other files are no part of it.
+                Kind::Foreign if files == FolderFiles::Parquet => return Err(foreign(entry.path())),
+                Kind::Plain | Kind::Foreign => {}
+                Kind::Store(parts) => {
+                    walk.skip_current_dir();
+                    if files != FolderFiles::Arrow {
+                        found.extend(parts);
+                        has_store = true;
+                    }
+                }
             }
             continue;
         }
         // The type of a link is not that of its target.
-        if !entry.file_type().is_dir() && files.has(entry.file_name()) && entry.path().is_file() {
+        if files.has(entry.file_name()) && entry.path().is_file() {
             found.push(entry.into_path());
         }
     }
-    Ok(())
+    Ok(has_store)
 }
 
 /// True if shells match a name only by an explicit dot.
@@ -119,7 +137,6 @@ mod tests {
             ("a.NDJSON.GZ", true, true),
             ("a.jsonl.lz4", true, true),
             ("a.log.xz", true, true),
-            ("a.wpk", true, true),
             ("a.xml", false, true),
             ("a.xml.bz2", false, true),
             ("a.gz", false, false),

@@ -248,7 +248,7 @@ impl Following {
             match files_of_folder(folder, FolderFiles::Json, &mut found) {
                 // A folder may be made again.
                 Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                other => other?,
+                other => drop(other?),
             }
         }
         let mut seen = HashSet::new();
@@ -341,7 +341,7 @@ impl Following {
     }
 }
 
-/// True if a file is neither compressed nor packed.
+/// True if a file is not compressed.
 ///
 /// # Errors
 /// [`InputError::Foreign`] for other formats than text, and [`InputError::Io`].
@@ -355,7 +355,7 @@ fn is_plain(path: &Path) -> Result<bool, InputError> {
         // The reader refuses it.
         return Ok(true);
     }
-    Ok(PlainFile::of(file, &name)?.is_some_and(|file| file.as_packed().is_none()))
+    Ok(PlainFile::of(file, &name)?.is_some())
 }
 
 /// The error for a compressed file that was named.

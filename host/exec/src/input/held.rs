@@ -5,13 +5,13 @@ use std::sync::Arc;
 use memchr::{memchr, memrchr};
 use warpath_core::error::{Error, InputError};
 use warpath_core::foreign::Foreign;
-use warpath_shared::units::MAX_PARTITION_BYTES;
+use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
 use super::bytes::InputBytes;
 use super::decoded::Compression;
 use super::text::{BYTE_ORDER_MARK, Text};
 
-/// True if bytes are text: neither compressed nor packed.
+/// True if bytes are text, and not compressed.
 ///
 /// # Errors
 /// [`InputError::Foreign`] if they are in another known format.
@@ -40,11 +40,20 @@ pub(crate) struct HeldLines<'a> {
     bytes: InputBytes<'a>,
     /// The offset at which the next partition begins.
     at: usize,
+    /// The offset of the bytes in the input.
+    offset: ByteOffset,
 }
 
 impl<'a> HeldLines<'a> {
     pub fn new(name: Arc<str>, bytes: InputBytes<'a>) -> Self {
-        Self { name, at: text_begin(&bytes), bytes }
+        Self { name, at: text_begin(&bytes), bytes, offset: 0 }
+    }
+
+    /// Lines that begin at an offset of the input.
+    #[cfg(feature = "store")]
+    pub fn within(name: Arc<str>, bytes: InputBytes<'a>, offset: ByteOffset) -> Self {
+        let at = if offset == 0 { text_begin(&bytes) } else { 0 };
+        Self { name, at, bytes, offset }
     }
 
     /// True if there may be another partition.
@@ -57,7 +66,8 @@ impl<'a> HeldLines<'a> {
         self.next_within(size, MAX_PARTITION_BYTES)
     }
 
-    fn next_within(&mut self, size: usize, limit: usize) -> Result<Option<Text<'a>>, Error> {
+    /// The next partition, as with [`next`](Self::next). A line of more than `limit` bytes is an error.
+    pub fn next_within(&mut self, size: usize, limit: usize) -> Result<Option<Text<'a>>, Error> {
         let all = self.bytes.as_ref();
         let (begin, rest) = (self.at, all.get(self.at..).unwrap_or_default());
         let first = &rest[..rest.len().min(size)];
@@ -79,7 +89,7 @@ impl<'a> HeldLines<'a> {
             }
         };
         self.at += len;
-        Ok((len > 0).then(|| Text::held(self.bytes.clone(), begin..begin + len)))
+        Ok((len > 0).then(|| Text::held(self.bytes.clone(), begin..begin + len).after(self.offset)))
     }
 }
 

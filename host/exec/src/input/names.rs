@@ -12,7 +12,7 @@ use warpath_core::error::InputError;
 
 use super::folders::{FolderFiles, files_of_folder, is_hidden, unreadable};
 use super::source::Source;
-use super::stored::parts_of_store;
+use super::stored::{Kind, kind_of};
 use super::text::BYTE_ORDER_MARK;
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
@@ -31,7 +31,8 @@ impl Source {
     ///   once, whatever their endings. `folder/**` means all files in the folder and in its folders. Links
     ///   are as in folders: one to a folder is entered only if the pattern names it.
     ///
-    /// A name that is neither of them is a file that does not exist. Its error comes when it is read.
+    /// A name that is neither of them is a file that does not exist. Its error comes when it is read. Stores
+    /// without lines are one input without bytes.
     ///
     /// ```
     /// use std::path::Path;
@@ -46,8 +47,15 @@ impl Source {
     /// [`InputError::NoFiles`] if a folder or a pattern means no file. [`InputError::Io`] for a folder
     /// that cannot be read.
     pub fn named(name: &Path, files: FolderFiles) -> Result<Vec<Self>, InputError> {
-        let paths = if name.is_dir() { folder(name, files)? } else { Self::paths(name)? };
-        Ok(paths.into_iter().map(Self::File).collect())
+        let (paths, has_store) = match pattern(name) {
+            _ if name.is_dir() => folder(name, files)?,
+            Some(pattern) => matching(pattern)?,
+            None => (vec![name.to_owned()], false),
+        };
+        match paths.is_empty() && has_store {
+            true => Ok(vec![Self::Bytes(name.display().to_string(), Vec::new().into())]),
+            false => Ok(paths.into_iter().map(Self::File).collect()),
+        }
     }
 
     /// The files that match a pattern, if no file has exactly its name; else the name itself.
@@ -56,7 +64,7 @@ impl Source {
     /// [`InputError::NoFiles`] and [`InputError::Io`], as for [`named`](Self::named).
     pub fn paths(name: &Path) -> Result<Vec<PathBuf>, InputError> {
         match pattern(name) {
-            Some(pattern) => matching(pattern),
+            Some(pattern) => Ok(matching(pattern)?.0),
             None => Ok(vec![name.to_owned()]),
         }
     }
@@ -106,24 +114,27 @@ fn path_of(name: &[u8]) -> io::Result<PathBuf> {
     Ok(name.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?.into())
 }
 
-/// The files of a folder.
-fn folder(path: &Path, files: FolderFiles) -> Result<Vec<PathBuf>, InputError> {
+/// The files of a folder. True if there are none because its stores have no lines.
+fn folder(path: &Path, files: FolderFiles) -> Result<(Vec<PathBuf>, bool), InputError> {
     let mut found = Vec::new();
-    files_of_folder(path, files, &mut found)?;
+    let has_store = files_of_folder(path, files, &mut found)?;
     if found.is_empty() {
+        if has_store {
+            return Ok((found, true));
+        }
         let why = match files {
             FolderFiles::Json => {
-                "no file in this folder ends in .json, .ndjson, .jsonl or .log, compressed or not, or in .wpk"
+                "no file in this folder ends in .json, .ndjson, .jsonl or .log, compressed or not"
             }
             FolderFiles::Documents => {
-                "no file in this folder ends in .json, .ndjson, .jsonl, .log or .xml, compressed or not, or in .wpk"
+                "no file in this folder ends in .json, .ndjson, .jsonl, .log or .xml, compressed or not"
             }
             FolderFiles::Parquet => "no file in this folder ends in .parquet",
             FolderFiles::Arrow => "no file in this folder ends in .arrow, .arrows, .feather or .ipc",
         };
         return Err(no_files(&path.display().to_string(), why));
     }
-    Ok(found)
+    Ok((found, false))
 }
 
 /// The name as a pattern, if it is one and no file has this name.
@@ -132,8 +143,9 @@ fn pattern(name: &Path) -> Option<&str> {
     (text.contains(['*', '?', '[', '{']) && name.symlink_metadata().is_err()).then_some(text)
 }
 
-/// The files that match a pattern, and the parts of stores that do, without other folders.
-fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
+/// The files that match a pattern, and the parts of stores that do, without other folders. True if there are
+/// none because these stores have no lines.
+fn matching(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
     let none = || no_files(pattern, "no file has this name or matches this pattern");
     let patterns = braces::expanded(pattern).map_err(|error| no_files(pattern, error))?;
     let mut files = Vec::new();
@@ -146,27 +158,42 @@ fn matching(pattern: &str) -> Result<Vec<PathBuf>, InputError> {
     }
     files.sort();
     files.dedup();
-    let mut all = Vec::with_capacity(files.len());
+    let (mut all, mut has_store) = (Vec::with_capacity(files.len()), false);
     let mut stores: HashMap<PathBuf, Option<Vec<PathBuf>>> = HashMap::new();
     for file in &files {
         // Of the files in a store, only the parts of its last version are read, and each once.
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             let parts = match stores.get(folder) {
                 Some(parts) => parts,
-                None => stores.entry(folder.to_owned()).or_insert(parts_of_store(folder)?),
+                None => stores.entry(folder.to_owned()).or_insert(parts_of(folder)?),
             };
             let is_folder_named = || files.iter().any(|other| other == folder);
             if parts.as_ref().is_some_and(|parts| is_folder_named() || !parts.contains(file)) {
+                has_store = true;
                 continue;
             }
         }
-        match parts_of_store(file)? {
-            Some(parts) => all.extend(parts),
+        match parts_of(file)? {
+            Some(parts) => {
+                all.extend(parts);
+                has_store = true;
+            }
             None if file.is_dir() => {}
             None => all.push(file.clone()),
         }
     }
-    if all.is_empty() { Err(none()) } else { Ok(all) }
+    match all.is_empty() {
+        true if !has_store => Err(none()),
+        is_empty => Ok((all, is_empty)),
+    }
+}
+
+/// The parts of a store; `None` for another folder or file.
+fn parts_of(path: &Path) -> Result<Option<Vec<PathBuf>>, InputError> {
+    match kind_of(path)? {
+        Kind::Store(parts) => Ok(Some(parts)),
+        Kind::Plain | Kind::Foreign => Ok(None),
+    }
 }
 
 /// Adds the files that match a pattern without braces. Names that are not UTF-8 match by their characters, of
@@ -255,7 +282,7 @@ mod tests {
         symlink("../a/x.json", at(b"a/b/link.json")).unwrap();
         let root = folder.path().to_str().unwrap();
         let found = |pattern: &str| {
-            let files = matching(&format!("{root}/{pattern}")).unwrap_or_default();
+            let files = matching(&format!("{root}/{pattern}")).unwrap_or_default().0;
             let below = |file: &PathBuf| file.strip_prefix(root).unwrap().to_string_lossy().into_owned();
             files.iter().map(below).collect::<Vec<_>>().join(" ")
         };

@@ -8,11 +8,41 @@ use std::sync::Arc;
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::error::InputError;
 use warpath_core::pool::stream::{Limits, Stream, Turn, Work};
-use warpath_core::projection::Projection;
+use warpath_core::rows::RowSet;
 use warpath_core::stamp::hash;
+use warpath_part::count::count;
 use warpath_part::file::{Error as PartError, Reader, is_part};
-use warpath_part::partial::partial;
+use warpath_part::partial::{Error as PartialError, partial};
+use warpath_part::select::{Candidates, candidates, lines_of};
 use warpath_part::text::restore;
+use warpath_plan::PartColumns;
+
+use super::buffers::Buffers;
+use super::bytes::InputBytes;
+use super::decoded::Decoded;
+use super::feed::Feed;
+use super::held::HeldLines;
+use super::plain::Cut;
+use super::selection::Selected;
+use super::sequence::Sequence;
+use super::text::{Counts, Extract, Text};
+
+/// The fact of a part that is the index of a file, and has no lines of its own.
+pub(crate) const EXTERNAL: (&str, &str) = ("text", "external");
+
+/// The reason why a part is not read as lines: it is an index. `None` for other parts.
+pub(crate) fn has_no_lines(part: &Reader) -> Option<&'static str> {
+    let is_index = part.facts().iter().any(|(key, value)| (key.as_str(), value.as_str()) == EXTERNAL);
+    is_index.then_some("is the index of a file, and has no lines; name that file")
+}
+
+/// Refuses a part without lines.
+fn check_lines(part: &Reader, name: &str) -> Result<(), InputError> {
+    match has_no_lines(part) {
+        None => Ok(()),
+        Some(reason) => Err(InputError::Part { name: name.to_owned(), reason: reason.to_owned() }),
+    }
+}
 
 /// Reads the text of a part. Several threads build it, and the reader takes it in order.
 pub(crate) struct PartText {
@@ -25,7 +55,6 @@ pub(crate) struct PartText {
 struct Groups {
     reader: Reader,
     name: String,
-    members: Option<Arc<Projection>>,
 }
 
 impl Work for Groups {
@@ -43,11 +72,7 @@ impl Work for Groups {
     }
 
     fn make(&self, _turn: Turn, (): &mut (), group: usize) -> Self::Made {
-        let text = match &self.members {
-            Some(members) => partial_of(&self.reader, group, members),
-            None => text_of(&self.reader, group),
-        };
-        text.map_err(|reason| InputError::Part { name: self.name.clone(), reason })
+        text_of(&self.reader, group).map_err(|reason| InputError::Part { name: self.name.clone(), reason })
     }
 }
 
@@ -59,13 +84,6 @@ pub(crate) fn text_of(reader: &Reader, number: usize) -> Result<Vec<u8>, String>
     if text.len() as u64 != group.text_len || hash(&text) != group.text_hash {
         return Err(format!("group {number} does not give its text back"));
     }
-    Ok(text)
-}
-
-/// The lines of a group with some members of their records.
-fn partial_of(reader: &Reader, number: usize, members: &Projection) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    partial(reader, number, members, &mut text).map_err(|error| error.to_string())?;
     Ok(text)
 }
 
@@ -83,28 +101,18 @@ impl PartText {
         })
     }
 
-    /// The text of a file that is a part, or lines with these members alone. At most `threads` threads build
-    /// it.
-    pub fn of_file(
-        file: File,
-        name: &str,
-        threads: usize,
-        members: Option<Arc<Projection>>,
-    ) -> Result<Self, InputError> {
+    /// The text of a file that is a part. At most `threads` threads build it.
+    pub fn of_file(file: File, name: &str, threads: usize) -> Result<Self, InputError> {
         let reader = Reader::open(file).map_err(|error| input_error(name, error))?;
-        Self::of(reader, name, threads, members)
+        Self::of(reader, name, threads)
     }
 
-    pub fn of(
-        reader: Reader,
-        name: &str,
-        threads: usize,
-        members: Option<Arc<Projection>>,
-    ) -> Result<Self, InputError> {
+    pub fn of(reader: Reader, name: &str, threads: usize) -> Result<Self, InputError> {
+        check_lines(&reader, name)?;
         let groups = 0..reader.groups();
         let threads = threads.max(1);
         let limits = Limits { threads, jobs: threads, slow_start: None };
-        let work = Groups { reader, name: name.to_owned(), members };
+        let work = Groups { reader, name: name.to_owned() };
         let groups = Stream::start(work, groups, limits, Interrupt::default());
         let groups = groups.map_err(|error| input_error(name, PartError::Io(io::Error::other(error))))?;
         Ok(Self { groups, text: Vec::new(), taken: 0 })
@@ -125,6 +133,152 @@ impl Read for PartText {
         self.taken += read;
         Ok(read)
     }
+}
+
+/// A part of a store whose groups are read one by one, each by the thread that evaluates it.
+pub(crate) struct StoredPart {
+    reader: Reader,
+    name: Arc<str>,
+    /// The columns by which it is read; `None` for all lines.
+    columns: Option<Arc<PartColumns>>,
+}
+
+impl StoredPart {
+    /// Opens a file that is a part.
+    pub fn open(file: File, name: &str) -> Result<Self, InputError> {
+        let reader = Reader::open(file).map_err(|error| input_error(name, error))?;
+        check_lines(&reader, name)?;
+        Ok(Self { reader, name: name.into(), columns: None })
+    }
+
+    /// Sets the columns by which the part is read.
+    pub fn by_columns(self, columns: Option<Arc<PartColumns>>) -> Self {
+        Self { columns, ..self }
+    }
+
+    /// All lines, read from start to end. At most `threads` threads build them.
+    pub fn into_sequence(self, threads: usize) -> Result<Sequence, InputError> {
+        let text = PartText::of(self.reader, &self.name, threads)?;
+        Ok(Sequence::new(self.name.clone(), Feed::Direct(Decoded::plain(self.name.to_string(), text))))
+    }
+
+    /// The number of groups.
+    pub fn groups(&self) -> usize {
+        self.reader.groups()
+    }
+
+    /// The wanted contents of a group: lines as texts of about `size` bytes, or numbers.
+    pub fn read(&self, group: usize, size: usize, buffers: &Buffers) -> Cut<'static> {
+        let all = || text_of(&self.reader, group).map(Rows::All);
+        let rows = match self.columns.as_deref() {
+            Some(columns) => self.by(columns, group).and_then(|rows| rows.map_or_else(all, Ok)),
+            None => all(),
+        };
+        match rows {
+            Ok(Rows::All(text)) => self.cut(group, text, None, size, buffers),
+            Ok(Rows::Some(text, rows)) => self.cut(group, text, Some(&rows), size, buffers),
+            Ok(Rows::Counted(matches)) => {
+                let lines = self.reader.size(group).map_or(0, |size| size.rows);
+                let counts = Counts { lines, matches };
+                Cut { texts: vec![Text::counted(counts, self.offset(group))], ..Cut::default() }
+            }
+            Err(reason) => {
+                let error = InputError::Part { name: self.name.to_string(), reason };
+                Cut { error: Some(error.into()), ..Cut::default() }
+            }
+        }
+    }
+
+    /// The wanted contents of a group, by its columns; `None` for its whole text.
+    fn by(&self, columns: &PartColumns, group: usize) -> Result<Option<Rows>, String> {
+        let failed = |error: PartialError| error.to_string();
+        let PartColumns { members, comparisons, counted } = columns;
+        if let Some(paths) = counted
+            && let Some(matches) = count(&self.reader, group, paths).map_err(failed)?
+        {
+            return Ok(Some(Rows::Counted(matches)));
+        }
+        let mut lines = Vec::new();
+        if !comparisons.is_empty() {
+            match candidates(&self.reader, group, comparisons).map_err(failed)? {
+                Candidates::None => return Ok(Some(Rows::Counted(Vec::new()))),
+                Candidates::Some(rows) => {
+                    lines_of(&self.reader, group, &rows, members.as_ref(), &mut lines).map_err(failed)?;
+                    return Ok(Some(Rows::Some(lines, rows)));
+                }
+                Candidates::All => {}
+            }
+        }
+        let Some(members) = members else { return Ok(None) };
+        partial(&self.reader, group, members, &mut lines).map_err(failed)?;
+        Ok(Some(Rows::All(lines)))
+    }
+
+    /// The offset of a group in the text of the part.
+    fn offset(&self, group: usize) -> u64 {
+        (0..group).filter_map(|before| self.reader.size(before)).map(|size| size.text_len).sum()
+    }
+
+    /// Cuts lines of a group into texts: all lines, or those of some rows.
+    fn cut(
+        &self,
+        group: usize,
+        text: Vec<u8>,
+        rows: Option<&RowSet>,
+        size: usize,
+        buffers: &Buffers,
+    ) -> Cut<'static> {
+        let mut lines = HeldLines::within(self.name.clone(), InputBytes::from(text), self.offset(group));
+        let mut cut = Cut::default();
+        loop {
+            match lines.next_within(size, buffers.longest()) {
+                Ok(Some(text)) => cut.texts.push(text),
+                Ok(None) => break,
+                Err(error) => {
+                    cut.error = Some(error);
+                    break;
+                }
+            }
+        }
+        if let Some(rows) = rows {
+            let before = (0..group).filter_map(|before| self.reader.size(before));
+            let first = before.map(|size| u64::from(size.rows)).sum();
+            cut.texts = numbered(cut.texts, rows, first);
+        }
+        cut
+    }
+}
+
+/// The contents of a group.
+enum Rows {
+    /// A line for each row.
+    All(Vec<u8>),
+    /// A line for each of these rows.
+    Some(Vec<u8>, RowSet),
+    /// The number of values of each path; empty if there are none.
+    Counted(Vec<u64>),
+}
+
+/// Texts whose lines are these rows, with their numbers in the part. The first row of the group has the
+/// number `first`. Together the texts stand for all rows of the group.
+fn numbered(texts: Vec<Text<'static>>, rows: &RowSet, first: u64) -> Vec<Text<'static>> {
+    let (mut ones, mut before, last) = (rows.ones(), 0, texts.len().saturating_sub(1));
+    let mut all = Vec::with_capacity(texts.len());
+    for (at, text) in texts.into_iter().enumerate() {
+        let bytes = text.bytes();
+        let ended = memchr::memchr_iter(b'\n', bytes).count();
+        let lines = ended + usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
+        let own: Vec<u64> = ones.by_ref().take(lines).collect();
+        let end = match own.last() {
+            Some(row) if at < last => row + 1,
+            _ => rows.rows(),
+        };
+        let left_out = end.saturating_sub(before + own.len() as u64);
+        before = end;
+        let selected = Selected::of_rows(own.into_iter().map(|row| first + row), left_out);
+        all.push(text.with_extract(Extract::Lines(Arc::new(selected))));
+    }
+    all
 }
 
 fn input_error(name: &str, error: PartError) -> InputError {

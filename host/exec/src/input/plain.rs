@@ -23,8 +23,6 @@ use memchr::{memchr, memrchr};
 use warpath_core::error::{Error, InputError};
 use warpath_core::file::{fill_by, read_at};
 use warpath_core::foreign::Foreign;
-use warpath_store::packed::file::PackedFile;
-use warpath_store::packed::text::PackedText;
 
 use super::buffers::{Buffers, Lent};
 use super::bytes::InputBytes;
@@ -37,7 +35,7 @@ const TAIL_BYTES: usize = 4 << 10;
 /// the file and the address in memory agree modulo this number.
 const CACHE_LINE: usize = 64;
 
-/// A file that can be read at any offset: one that is not compressed, or the text of packed lines.
+/// A file that can be read at any offset, which means that it is not compressed; or bytes in memory.
 #[derive(Debug)]
 pub(crate) struct PlainFile {
     file: ByteSource,
@@ -52,7 +50,6 @@ pub(crate) struct PlainFile {
 #[derive(Debug)]
 enum ByteSource {
     File(File),
-    Packed(PackedFile),
     Held(InputBytes<'static>),
 }
 
@@ -65,10 +62,6 @@ impl ByteSource {
                 let from = usize::try_from(at).ok().and_then(|at| bytes.as_ref().get(at..));
                 from.unwrap_or_default().read(room)
             }
-            Self::Packed(packed) => packed.read_at(room, at).map_err(|error| match error {
-                Error::Input(error) => error.into(),
-                error => io::Error::other(error),
-            }),
         }
     }
 
@@ -186,24 +179,10 @@ impl PlainFile {
         Ok(Self { file: ByteSource::File(file), name, base, len })
     }
 
-    /// The text of packed lines.
-    pub fn packed(packed: PackedFile) -> Self {
-        let (name, len) = (packed.name().into(), packed.info().text_bytes);
-        Self { file: ByteSource::Packed(packed), name, base: 0, len }
-    }
-
     /// Bytes in memory. Stretches of them are copied.
     pub fn held(bytes: InputBytes<'static>, name: Arc<str>) -> Self {
         let len = bytes.len() as u64;
         Self { file: ByteSource::Held(bytes), name, base: 0, len }
-    }
-
-    /// The packed file, if this is one.
-    pub fn as_packed(&self) -> Option<&PackedFile> {
-        match &self.file {
-            ByteSource::Packed(packed) => Some(packed),
-            ByteSource::File(_) | ByteSource::Held(_) => None,
-        }
     }
 
     /// The first bytes, as many as are needed to recognise formats.
@@ -235,11 +214,11 @@ impl PlainFile {
     /// The file.
     ///
     /// # Panics
-    /// If this is a packed file, or bytes in memory.
+    /// If these are bytes in memory.
     pub fn into_file(self) -> File {
         match self.file {
             ByteSource::File(file) => file,
-            ByteSource::Packed(_) | ByteSource::Held(_) => panic!("this is not a plain file"),
+            ByteSource::Held(_) => panic!("bytes in memory are no file"),
         }
     }
 
@@ -290,40 +269,7 @@ impl PlainFile {
     }
 
     fn failed(&self, source: io::Error) -> Error {
-        match source.downcast::<InputError>() {
-            Ok(error) => error.into(),
-            Err(source) => InputError::Io { name: self.name.to_string(), source }.into(),
-        }
-    }
-
-    /// Reads a group of packed lines and leaves it packed. A group is unpacked if it begins with a byte order
-    /// mark, or if its text is longer than a partition.
-    pub fn read_packed(&self, packed: &PackedFile, number: usize, buffers: &Arc<Buffers>) -> Cut<'static> {
-        let (bytes, at) = packed.group_bytes(number);
-        let read = || {
-            let group = PackedText::new(bytes, &self.name)?;
-            let len = group.text_bytes()?;
-            let is_marked = at == 0 && self.text_begin()? > 0;
-            if is_marked || len > buffers.longest() {
-                return Ok(Err(len));
-            }
-            // The buffer is long enough for the unpacked text, which the host may need, so that all buffers
-            // have one size.
-            let mut buffer = buffers.take(len.max(bytes.len()).next_multiple_of(1 << 20))?;
-            buffer[..bytes.len()].copy_from_slice(bytes);
-            // The copy in the buffer is checked, because the file may change meanwhile.
-            let copied = PackedText::new(&buffer[..bytes.len()], &self.name)?;
-            copied.group().verify().map_err(|what| copied.damaged(what))?;
-            if copied.text_bytes()? != len {
-                return Err(copied.damaged("it changes while it is read"));
-            }
-            Ok(Ok(Text::packed(buffer, bytes.len(), self.name.clone(), len, at)))
-        };
-        match read() {
-            Ok(Ok(text)) => Cut::new(vec![text], None),
-            Ok(Err(len)) => self.read(at, len, buffers.longest(), buffers),
-            Err(error) => Cut::new(Vec::new(), Some(error)),
-        }
+        InputError::Io { name: self.name.to_string(), source }.into()
     }
 
     /// Reads the lines of the part from `begin` on, of `size` bytes or as many as there are. No text is
@@ -407,7 +353,7 @@ mod tests {
 
     /// The underlying file.
     fn behind(file: &PlainFile) -> &File {
-        let ByteSource::File(file) = &file.file else { panic!("it is packed") };
+        let ByteSource::File(file) = &file.file else { panic!("bytes in memory") };
         file
     }
 

@@ -1,4 +1,4 @@
-//! Selected lines of a plain or packed file, read without the others.
+//! Selected lines of a plain file, read without the others.
 //!
 //! An index records where each block of 64 lines begins. Only blocks with selected lines are read, and
 //! adjacent blocks are read together. The selected lines are moved together, so that they form a text like
@@ -40,7 +40,7 @@ const MOST_STEP: usize = 256 << 10;
 /// The fewest bytes that are read at once, for short partitions.
 const LEAST_STEP: usize = 64;
 
-/// Selected lines of a plain or packed file.
+/// Selected lines of a plain file.
 #[derive(Debug)]
 pub(crate) struct Selection {
     index: BitmapIndex,
@@ -56,7 +56,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Selects lines of an input, which has to be the plain or packed file that the index was made of.
+    /// Selects lines of an input, which has to be the plain file that the index was made of.
     pub fn new(index: &BitmapIndex, rows: RowSet, sources: &[Source]) -> Result<Self, Error> {
         let file = source_of(index, sources)?;
         let Some(offsets) = index.line_offsets()? else {
@@ -363,15 +363,10 @@ impl<'a> Packer<'a> {
 fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
     let [Source::File(path) | Source::Part(path, _)] = sources else {
         let found = "this input is another";
-        return Err(PlanError::new("a bitmap index requires one plain or packed file", found).into());
+        return Err(PlanError::new("a bitmap index requires one plain file", found).into());
     };
     let (file, name) = (index.check_file(path)?, path.display().to_string());
-    let file = PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())?;
-    if matches!(sources, [Source::Part(..)]) && file.as_packed().is_some() {
-        let found = format!("{name} is packed");
-        return Err(PlanError::new("a part of a file requires a plain file", found).into());
-    }
-    Ok(file)
+    PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())
 }
 
 #[cfg(test)]

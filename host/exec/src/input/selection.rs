@@ -6,6 +6,9 @@ use warpath_shared::units::ByteOffset;
 #[derive(Clone, Debug, Default)]
 pub struct Selected {
     pub(super) runs: Vec<LineRun>,
+    /// The number of lines that the text stands for beside its own: those around and between them that were
+    /// left out, if the texts of the input stand for all of its lines.
+    pub left_out: u64,
 }
 
 /// Lines that are consecutive in the file too.
@@ -20,6 +23,20 @@ pub(super) struct LineRun {
 }
 
 impl Selected {
+    /// Consecutive lines of a text that are these rows of the input, ascending. `left_out` is the number of
+    /// lines that are left out.
+    #[cfg(feature = "store")]
+    pub fn of_rows(rows: impl Iterator<Item = u64>, left_out: u64) -> Self {
+        let mut runs: Vec<LineRun> = Vec::new();
+        for (line, row) in (0..).zip(rows) {
+            let goes_on = runs.last().is_some_and(|run| run.file_line + (line - run.line) == row);
+            if !goes_on {
+                runs.push(LineRun { line, at: 0, file_line: row, file_at: 0 });
+            }
+        }
+        Self { runs, left_out }
+    }
+
     /// The line in the file, for a line of the text; both count from 0.
     pub fn line(&self, line: u64) -> u64 {
         let before = self.runs.partition_point(|run| run.line <= line).saturating_sub(1);

@@ -165,7 +165,7 @@ mod tests {
     use warpath_cpu::Cpu;
 
     fn open(reader: Box<dyn Read + Send>) -> Sequence {
-        match Source::Reader("test".into(), reader).open(1, None).unwrap() {
+        match Source::Reader("test".into(), reader).open(1).unwrap() {
             OpenedSource::Sequence(sequence) => sequence,
             _ => panic!("a reader is no file"),
         }

@@ -4,16 +4,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::cores;
-use warpath_core::projection::Projection;
 use warpath_core::temporary::OutputMode;
 use warpath_plan::Bytes as Access;
 use warpath_shared::units::MAX_PARTITION_BYTES;
-use warpath_store::packed::file::PackedFile;
 
 use super::bytes::InputBytes;
 use super::column::TextColumn;
@@ -23,12 +20,12 @@ use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
 #[cfg(feature = "store")]
-use super::part::PartText;
+use super::part::{PartText, StoredPart};
 use super::plain::PlainFile;
 use super::sequence::Sequence;
 
-/// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4, or
-/// [packed](crate::pack); the first bytes show it.
+/// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4; the
+/// first bytes show it.
 ///
 /// ```
 /// use warpath::{Engine, Query, Source};
@@ -48,8 +45,8 @@ pub enum Source {
     File(PathBuf),
     /// The lines that begin in a range of a plain file's bytes. The last of them may end after the range.
     /// Ranges that follow one another therefore have each line once, wherever they divide the file. Line
-    /// numbers count from the first of these lines. A compressed or packed file is refused, because bytes of
-    /// its text are not bytes of the file.
+    /// numbers count from the first of these lines. A compressed file is refused, because bytes of its text
+    /// are not bytes of the file.
     Part(PathBuf, Range<u64>),
     /// Standard input, from the current position of its descriptor. If it is a file, bytes that are in a
     /// buffer of this process are not read.
@@ -87,6 +84,9 @@ pub(crate) enum OpenedSource {
     Sequence(Sequence),
     /// Text in memory.
     Held(InputBytes<'static>),
+    /// A part of a store.
+    #[cfg(feature = "store")]
+    Stored(StoredPart),
     /// Files that are followed together.
     Followed(FollowedLines),
 }
@@ -131,14 +131,11 @@ impl Source {
         }
     }
 
-    /// Bytes of the text, as far as they are known before it is read: those of a plain or packed file. `None`
-    /// if they are unknown, or if the name has the ending of a compressed file.
+    /// Bytes of the text, as far as they are known before it is read: those of a plain file. `None` if they
+    /// are unknown, or if the name has the ending of a compressed file.
     #[must_use]
     pub fn text_bytes(&self) -> Option<u64> {
         match self {
-            Self::File(path) if path.extension().is_some_and(|ending| ending == "wpk") => {
-                PackedFile::open(path).ok().map(|file| file.info().text_bytes)
-            }
             Self::File(path) if has_compressed_name(path) => None,
             Self::Bytes(name, bytes) => {
                 is_plain(bytes, name).is_ok_and(|plain| plain).then_some(bytes.len() as u64)
@@ -152,7 +149,6 @@ impl Source {
         let open = |file: Option<File>| file.and_then(|file| plain_file(file, &self.name()).ok());
         match self {
             Self::File(path) if path.is_file() => match open(File::open(path).ok()) {
-                Some(Regular::Plain(file)) if file.as_packed().is_some() => Access::Packed(file.len()),
                 Some(Regular::Plain(file)) => Access::Plain(file.len()),
                 // Without a byte there is no compression.
                 Some(Regular::Other(file)) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => {
@@ -211,7 +207,7 @@ impl Source {
         }
     }
 
-    /// True for a file of which [parts](Self::Part) can be read: one that is neither compressed nor packed.
+    /// True for a file of which [parts](Self::Part) can be read: one that is not compressed.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]
@@ -221,7 +217,7 @@ impl Source {
             _ => None,
         };
         let plain = file.and_then(|file| plain_file(file, &self.name()).ok());
-        matches!(plain, Some(Regular::Plain(file)) if file.as_packed().is_none())
+        matches!(plain, Some(Regular::Plain(_)))
     }
 
     /// The range of a part; `None` for other inputs.
@@ -232,19 +228,7 @@ impl Source {
         }
     }
 
-    /// The decompressed bytes of the input, from start to end. Packed input is refused, because only `pack`
-    /// calls this.
-    pub(crate) fn into_reader(self) -> Result<Box<dyn Read + Send>, InputError> {
-        let name = self.name();
-        let decoded = self.decoded(cores())?;
-        if decoded.is_packed {
-            let failed = |source| InputError::Io { name, source };
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "is packed already")));
-        }
-        Ok(Box::new(decoded))
-    }
-
-    /// The lines of the input, from start to end, decompressed and unpacked.
+    /// The lines of the input, from start to end, decompressed.
     ///
     /// # Errors
     /// Those of the input, also if it is in a known format that is not read.
@@ -253,10 +237,10 @@ impl Source {
         Ok(Box::new(self.decoded(cores())?.checked()?))
     }
 
-    /// All bytes of the input, decompressed and unpacked: a document that is read whole.
+    /// All bytes of the input, decompressed: a document that is read whole.
     ///
     /// # Errors
-    /// [`InputError::Io`], [`InputError::Directory`], and the errors of compressed or packed data.
+    /// [`InputError::Io`], [`InputError::Directory`], and the errors of compressed data.
     /// [`InputError::RecordTooLong`] beyond 2 GiB.
     pub fn read_whole(self) -> Result<Vec<u8>, InputError> {
         let name = self.name();
@@ -286,7 +270,7 @@ impl Source {
                 if file.metadata().is_ok_and(|metadata| metadata.is_file())
                     && PartText::is_in(&file).map_err(failed)?
                 {
-                    let text = PartText::of_file(file, &name, decoders, None)?;
+                    let text = PartText::of_file(file, &name, decoders)?;
                     return Ok(Decoded::plain(name.clone(), text));
                 }
                 Decoded::of_file(name.clone(), file, decoders)
@@ -303,14 +287,8 @@ impl Source {
         }
     }
 
-    /// Opens the input. At most `decoders` threads decompress it. Of a part of a store, only these members of
-    /// records are read.
-    #[cfg_attr(not(feature = "store"), expect(unused_variables, reason = "only stores have members"))]
-    pub(crate) fn open(
-        self,
-        decoders: usize,
-        members: Option<Arc<Projection>>,
-    ) -> Result<OpenedSource, InputError> {
+    /// Opens the input. At most `decoders` threads decompress it.
+    pub(crate) fn open(self, decoders: usize) -> Result<OpenedSource, InputError> {
         let name = self.name();
         let failed = |source| InputError::Io { name: name.clone(), source };
         let this = match self {
@@ -343,9 +321,7 @@ impl Source {
         let feed = match regular.map(|file| plain_file(file, &name)).transpose().map_err(failed)? {
             Some(Regular::Plain(file)) => return Ok(OpenedSource::Plain(file)),
             #[cfg(feature = "store")]
-            Some(Regular::Part(file)) => {
-                Feed::Direct(Decoded::plain(name.clone(), PartText::of_file(file, &name, decoders, members)?))
-            }
+            Some(Regular::Part(file)) => return StoredPart::open(file, &name).map(OpenedSource::Stored),
             Some(Regular::Other(file)) => {
                 Feed::Direct(Decoded::of_file(name.clone(), file, decoders)?.checked()?)
             }
@@ -381,7 +357,7 @@ fn whole(name: String) -> InputError {
 fn part(name: &str, path: &Path) -> Result<PlainFile, InputError> {
     let failed = |source| InputError::Io { name: name.to_owned(), source };
     let file = PlainFile::of(File::open(path).map_err(failed)?, name)?;
-    file.filter(|file| file.as_packed().is_none()).ok_or_else(|| {
+    file.ok_or_else(|| {
         let what = "a part of a compressed file cannot be read; read the whole file";
         failed(io::Error::new(io::ErrorKind::InvalidInput, what))
     })
@@ -391,20 +367,17 @@ fn part(name: &str, path: &Path) -> Result<PlainFile, InputError> {
 fn followed(name: String, path: &Path, from: FollowFrom, end: FollowEnd) -> Result<Decoded, InputError> {
     // The first bytes show the format, also if reading begins at the end.
     let file = File::open(path).map_err(|source| InputError::Io { name: name.clone(), source })?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_file())
-        && PlainFile::of(file, &name)?.is_none_or(|file| file.as_packed().is_some())
-    {
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) && PlainFile::of(file, &name)?.is_none() {
         return Err(compressed(path));
     }
     Ok(Decoded::plain(name, Follower::new(path, from, end)?))
 }
 
 impl PlainFile {
-    /// A regular file that can be read at any offset: a plain one, or a packed one. `None` if it is
-    /// compressed in another way.
+    /// A regular file that can be read at any offset. `None` if it is compressed.
     ///
     /// # Errors
-    /// [`InputError::Io`], [`InputError::Foreign`], and the errors of a packed file that cannot be read.
+    /// [`InputError::Io`] and [`InputError::Foreign`].
     pub fn of(file: File, name: &str) -> Result<Option<Self>, InputError> {
         let failed = |source| InputError::Io { name: name.to_owned(), source };
         let file = Self::new(file, name.into(), 0).map_err(failed)?;
@@ -414,9 +387,6 @@ impl PlainFile {
                 Some(format) => Err(InputError::Foreign { name: name.to_owned(), format }),
                 None => Ok(Some(file)),
             },
-            Compression::Packed => {
-                Ok(Some(Self::packed(PackedFile::of_file(&file.into_file(), name.into())?)))
-            }
             _ => Ok(None),
         }
     }
@@ -456,11 +426,6 @@ fn plain_file(mut file: File, name: &str) -> io::Result<Regular> {
         return Ok(Regular::Plain(file));
     }
     let mut file = file.into_file();
-    // If the packed data does not begin at the start of the file, its offsets are not those of the file.
-    if compression == Compression::Packed && base == 0 {
-        let packed = PackedFile::of_file(&file, name.into())?;
-        return Ok(Regular::Plain(PlainFile::packed(packed)));
-    }
     // On some systems a positional read moves the file's position.
     file.seek(SeekFrom::Start(base))?;
     Ok(Regular::Other(file))

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use warpath_core::error::Error;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
-use warpath_store::packed::text::PackedText;
 
 use super::buffers::{Buffers, Lent};
 use super::bytes::InputBytes;
@@ -36,8 +35,6 @@ enum Memory<'a> {
     Kept(Arc<[u8]>),
     /// Bytes of the caller's.
     Held(InputBytes<'a>),
-    /// A group of the named file, still packed. The number is its length in bytes.
-    Packed(Lent, usize, Arc<str>),
 }
 
 impl<'a> Text<'a> {
@@ -63,34 +60,10 @@ impl<'a> Text<'a> {
         Self::kept(Arc::new([]), 0)
     }
 
-    /// A group of a packed file named `name`. The first `len` bytes of the buffer are the packed group; its
-    /// text has `text` bytes. [`bytes`](Self::bytes) is empty until the text is [unpacked](Self::unpack).
-    pub fn packed(buffer: Lent, len: usize, name: Arc<str>, text: usize, offset: ByteOffset) -> Self {
-        Self { memory: Some(Memory::Packed(buffer, len, name)), start: 0, end: text, offset, extract: None }
-    }
-
-    /// The text in its packed form, if it is packed.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if it is damaged.
-    pub fn as_packed(&self) -> Result<Option<PackedText<'_>>, Error> {
-        match &self.memory {
-            Some(Memory::Packed(buffer, len, name)) => PackedText::new(&buffer[..*len], name).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// Decodes the text, if it is packed.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if the text is damaged. [`Error::Device`] if there is not enough memory.
-    pub fn unpack(&mut self, buffers: &Arc<Buffers>) -> Result<(), Error> {
-        if let Some(packed) = self.as_packed()? {
-            let mut buffer = buffers.take_long(self.len().next_multiple_of(1 << 20))?;
-            packed.decode(&mut buffer[..self.end])?;
-            self.memory = Some(Memory::Lent(buffer));
-        }
-        Ok(())
+    /// No text, but what is known of its lines. `offset` is their offset in the input.
+    #[cfg(feature = "store")]
+    pub fn counted(counts: Counts, offset: ByteOffset) -> Self {
+        Self::kept(Arc::new([]), offset).with_extract(Extract::Counts(Arc::new(counts)))
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -99,7 +72,7 @@ impl<'a> Text<'a> {
             Some(Memory::Kept(bytes)) => bytes,
             // An owner may return other bytes than before.
             Some(Memory::Held(bytes)) => bytes.as_ref().get(self.start..self.end).unwrap_or_default(),
-            Some(Memory::Packed(..)) | None => &[],
+            None => &[],
         }
     }
 
@@ -115,6 +88,11 @@ impl<'a> Text<'a> {
 
     pub fn offset(&self) -> ByteOffset {
         self.offset
+    }
+
+    /// Moves the offset of the text by this many bytes.
+    pub fn after(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..self }
     }
 
     /// Sets the relation of the text to its input.
@@ -167,6 +145,17 @@ pub enum Extract {
     Elements(Arc<str>),
     /// Selected lines, which may lie apart.
     Lines(Arc<Selected>),
+    /// No text: the numbers of lines and of matches are known without it.
+    Counts(Arc<Counts>),
+}
+
+/// The results for lines that are not read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The number of lines.
+    pub lines: u32,
+    /// Path by path, the number of matches; empty if no path matches.
+    pub matches: Vec<u64>,
 }
 
 impl Extract {
@@ -174,7 +163,7 @@ impl Extract {
     pub fn fault(&self) -> Option<Fault> {
         match self {
             Self::Whole(whole) => whole.broken,
-            Self::Elements(_) | Self::Lines(_) => None,
+            Self::Elements(_) | Self::Lines(_) | Self::Counts(_) => None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Lines that are added to a store.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::ops::Range;
+use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -11,24 +11,25 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use warpath_core::error::{Error, InputError, StoreError};
-use warpath_core::file::read_exact_at;
-use warpath_core::stamp::{Stamp, hash};
+use warpath_core::error::{Error, StoreError};
+use warpath_core::stamp::hash;
 use warpath_core::temporary::{OutputMode, Temporary};
-use warpath_folder::{
-    Change, Field, Folder, FolderError, Input, Known, LocalStorage, Millis, Part, Schema, Type,
-};
+use warpath_folder::{Change, Field, Folder, FolderError, Input, Millis, Part, Schema, Type};
 use warpath_part::file::{Options, Writer};
 use warpath_part::group::{Group, Layout, Node, NodeIx, Tree};
 use warpath_part::text::{Names, Reserved, Shredder};
 
-use super::{Store, of_folder, of_part, open_part};
+use super::change::{GROUP_BYTES, Without};
+use super::known::{Inputs, find_lines, identified};
+use super::{Store, of_folder, of_part, open_part, storage};
 use crate::input::{BYTE_ORDER_MARK, LineGroups, Source};
 
 /// Bytes of text of a row group by default.
 const DEFAULT_GROUP_BYTES: usize = 64 << 20;
 /// Bytes of text from which on another part begins.
 pub(super) const PART_BYTES: u64 = 1 << 30;
+/// The most times that files are read, if other programs add lines that they do not go with.
+const TRIES: u32 = 3;
 
 /// Settings of [`Store::add`].
 ///
@@ -99,6 +100,8 @@ pub struct Added {
     pub file_bytes: u64,
     /// The files that the store had already.
     pub known: Vec<String>,
+    /// The ones of them whose time has changed, and neither the size nor the samples of the bytes.
+    pub touched: Vec<String>,
 }
 
 impl Store {
@@ -106,106 +109,123 @@ impl Store {
     /// has are passed over. Either all lines are added, or none. Calls `progress` now and then with the bytes
     /// of text that have been read.
     ///
+    /// If another program adds lines meanwhile, and the new lines do not go with these, the inputs are read
+    /// again, and `progress` begins again. Inputs that are not files cannot be read again.
+    ///
     /// # Errors
     /// [`Error::Input`] for an input that cannot be read. [`Error::Store`] for a file that has changed since
-    /// it was added, for a store that is damaged, and if another writer added the same file meanwhile.
+    /// it was added, for a store that is damaged, and if other programs change the store each time.
     pub fn add(
         path: &Path,
         sources: Vec<Source>,
         options: AddOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Added, Error> {
-        // A file that is not there must not leave an empty store.
-        let identities = sources.iter().map(identified).collect::<Result<Vec<_>, _>>()?;
-        let of_itself =
-            |input: &&Input| path.canonicalize().is_ok_and(|store| Path::new(&input.name).starts_with(store));
-        if let Some(input) = identities.iter().flatten().find(of_itself) {
-            let reason = "is in the store that it would be added to".to_owned();
-            return Err(StoreError::Refused { name: input.name.clone(), reason }.into());
-        }
-        let mode = Source::output_mode(&sources);
-        let mut folder = open_or_create(path)?;
-        let mut added = Added::default();
-        let mut change = Change { operation: "WRITE".to_owned(), ..Change::default() };
-        let (mut fresh, mut compressed, mut plain) = (Vec::new(), Vec::new(), Vec::new());
-        for (source, input) in sources.into_iter().zip(identities) {
-            let Some(input) = input else {
-                fresh.push(source);
-                continue;
-            };
-            let taken = change.inputs.iter().chain(change.grown.iter().map(|(_, after)| after));
-            // The same file may be named twice.
-            if taken.into_iter().any(|other| other.name == input.name) {
-                added.known.push(source.name());
-                continue;
-            }
-            match folder.snapshot().known(&input) {
-                Known::Same => added.known.push(source.name()),
-                Known::New if source.has_parts() => {
-                    plain.push((source.name(), input.clone()));
-                    fresh.push(lines_of(&source, 0..input.size)?);
-                    change.inputs.push(input);
-                }
-                Known::New => {
-                    compressed.push((source.name(), input.clone()));
-                    fresh.push(source);
-                    change.inputs.push(input);
-                }
-                state => {
-                    let before = folder.snapshot().input(&input.name).cloned();
-                    let before = before.filter(|_| state == Known::Grown && source.has_parts());
-                    match before {
-                        Some(before) if continues(&source, &before)? => {
-                            plain.push((source.name(), input.clone()));
-                            fresh.push(lines_of(&source, before.size..input.size)?);
-                            change.grown.push((before, input));
-                        }
-                        _ => {
-                            let (name, reason) = (source.name(), Known::Changed.to_string());
-                            return Err(StoreError::Refused { name, reason }.into());
-                        }
-                    }
-                }
+        let fixed: Vec<_> =
+            sources.iter().filter(|source| again(source).is_none()).map(Source::name).collect();
+        let (mut next, mut tries) = (sources, 0);
+        loop {
+            let more = next.iter().filter_map(again).collect();
+            tries += 1;
+            match add(path, next, options, progress)? {
+                Ok(added) => return Ok(added),
+                // The lines have to be made columns by what the other program has added.
+                Err(_) if tries < TRIES && fixed.is_empty() => next = more,
+                Err(conflict) => return Err(meanwhile(path, conflict, &fixed)),
             }
         }
-        let texts = Texts::new(fresh, options.group_bytes);
-        let mut writer = PartsWriter::new(path, &folder, mode)?;
-        writer.write(texts, progress)?;
-        let parts = &writer.parts;
-        added.parts = parts.len();
-        added.lines = parts.iter().map(|part| part.rows).sum();
-        added.text_bytes = parts.iter().map(|part| part.text_bytes).sum();
-        added.file_bytes = parts.iter().map(|part| part.bytes).sum();
-        let changed = |name| {
-            let reason = "changed while it was read; add it while nothing writes to it".to_owned();
-            StoreError::Refused { name, reason }
-        };
-        for (name, before) in compressed {
-            let source = Source::File(PathBuf::from(&before.name));
-            if identified(&source)?.as_ref() != Some(&before) {
-                return Err(changed(name).into());
-            }
-        }
-        // A plain file may have grown, but the bytes that were read have to be there.
-        for (name, before) in plain {
-            let file = File::open(&before.name).ok();
-            let stamp = file.and_then(|file| Stamp::of_first(&file, before.size).ok());
-            let stamp = stamp.map(|stamp| Input::new(before.name.clone(), &stamp));
-            if !stamp.is_some_and(|stamp| stamp.has_samples_of(&before)) {
-                return Err(changed(name).into());
-            }
-        }
-        if parts.is_empty() && change.inputs.is_empty() && change.grown.is_empty() {
-            return Ok(added);
-        }
-        change.added.clone_from(parts);
-        writer.commit(&mut folder, change)?;
-        Ok(added)
+    }
+}
+
+/// A source that is read once more; `None` if it cannot be.
+fn again(source: &Source) -> Option<Source> {
+    match source {
+        Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
+        _ => None,
+    }
+}
+
+/// The error for inputs that do not go with what other programs added. `fixed` are those that cannot be read
+/// once more.
+fn meanwhile(path: &Path, conflict: FolderError, fixed: &[String]) -> Error {
+    let what = match conflict {
+        FolderError::Schema { path, .. } => format!("they added `{path}` with values of another type"),
+        FolderError::KnownInput { name, .. } => format!("they added {name}"),
+        FolderError::Conflict { what, .. } => what,
+        other => other.to_string(),
+    };
+    let why = match fixed {
+        [] => format!("each of {TRIES} times"),
+        fixed => format!("and {} cannot be read once more", fixed.join(", ")),
+    };
+    let reason = format!("other programs changed the store meanwhile, {why}; {what}; run the command again");
+    StoreError::Refused { name: path.display().to_string(), reason }.into()
+}
+
+/// Adds the lines of inputs to the last version of a store. The inner error is a conflict with another
+/// program that has added lines since.
+fn add(
+    path: &Path,
+    sources: Vec<Source>,
+    options: AddOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Result<Added, FolderError>, Error> {
+    // A file that is not there must not leave an empty store.
+    let identities = sources.iter().map(identified).collect::<Result<Vec<_>, _>>()?;
+    let of_itself =
+        |input: &&Input| path.canonicalize().is_ok_and(|store| Path::new(&input.name).starts_with(store));
+    if let Some(input) = identities.iter().flatten().find(of_itself) {
+        let reason = "is in the store that it would be added to".to_owned();
+        return Err(StoreError::Refused { name: input.name.clone(), reason }.into());
+    }
+    let mode = Source::output_mode(&sources);
+    let mut folder = open_or_create(path, mode)?;
+    let mut inputs = Inputs::new(sources, identities, &folder.snapshot())?;
+    let cut = find_lines(path, &folder, &inputs.cut)?;
+    let mode = cut.iter().fold(mode, |mode, (part, _)| mode.and_file(path.join(part)));
+    let mut writer = PartsWriter::new(path, &folder, mode)?;
+    let mut replaced = Vec::new();
+    for (part, lines) in cut {
+        let parts = writer.write_without(&path.join(&part), lines)?;
+        replaced.push((part, parts));
+    }
+    let before = writer.parts.len();
+    writer.write(Texts::new(mem::take(&mut inputs.fresh), options.group_bytes), progress)?;
+    inputs.check()?;
+    let parts = writer.parts[before..].to_vec();
+    let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
+    let added = Added {
+        parts: parts.len(),
+        lines: sum(|part| part.rows),
+        text_bytes: sum(|part| part.text_bytes),
+        file_bytes: sum(|part| part.bytes),
+        known: inputs.known,
+        touched: inputs.touched,
+    };
+    if parts.is_empty() && inputs.new.is_empty() && inputs.grown.is_empty() {
+        return Ok(Ok(added));
+    }
+    let change = Change {
+        operation: "WRITE".to_owned(),
+        replaced,
+        added: parts,
+        inputs: inputs.new,
+        grown: inputs.grown,
+        ..Change::default()
+    };
+    match writer.commit(&mut folder, change) {
+        Ok(()) => Ok(Ok(added)),
+        Err(
+            conflict @ (FolderError::Schema { .. }
+            | FolderError::KnownInput { .. }
+            | FolderError::Conflict { .. }),
+        ) => Ok(Err(conflict)),
+        Err(error) => Err(of_folder(path, error)),
     }
 }
 
 /// Opens the folder of a store, and makes it if there is none.
-fn open_or_create(path: &Path) -> Result<Folder, Error> {
+fn open_or_create(path: &Path, mode: OutputMode) -> Result<Folder, Error> {
     if path.exists() && !Store::is_at(path) {
         let is_empty = path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
@@ -213,7 +233,7 @@ fn open_or_create(path: &Path) -> Result<Folder, Error> {
             return Err(StoreError::Refused { name: path.display().to_string(), reason }.into());
         }
     }
-    let storage = || LocalStorage::new(path);
+    let storage = || storage(path, mode);
     if Store::is_at(path) {
         match Folder::open(storage()) {
             // Another writer is about to create the log.
@@ -227,83 +247,6 @@ fn open_or_create(path: &Path) -> Result<Folder, Error> {
         created => created,
     };
     created.map_err(|error| of_folder(path, error))
-}
-
-/// The identity of a file; `None` for an input that is no file.
-fn identified(source: &Source) -> Result<Option<Input>, Error> {
-    let Source::File(path) = source else { return Ok(None) };
-    let failed = |error| Error::from(InputError::Io { name: source.name(), source: error });
-    let file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Ok(None);
-    }
-    let stamp = Stamp::of(&file).map_err(failed)?;
-    // A name that is not UTF-8 has no form in the log, so such a file is added each time.
-    let path = path.canonicalize().map_err(failed)?;
-    Ok(path.to_str().map(|name| Input::new(name, &stamp)))
-}
-
-/// The lines in a range of a plain file's bytes. The file may grow meanwhile.
-fn lines_of(source: &Source, range: Range<u64>) -> Result<Source, Error> {
-    let (name, path) = file_of(source);
-    let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
-    let path = path.canonicalize().map_err(failed)?;
-    Ok(Source::Reader(name, Box::new(Exactly { path, file: None, range })))
-}
-
-/// True if a file begins with the bytes that the store has of it, as far as samples show, and these end with
-/// a line.
-fn continues(source: &Source, before: &Input) -> Result<bool, Error> {
-    let (name, path) = file_of(source);
-    let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
-    let file = File::open(path).map_err(failed)?;
-    let mut last = [0];
-    if before.size > 0 {
-        read_exact_at(&file, &mut last, before.size - 1).map_err(failed)?;
-    }
-    let stamp = Stamp::of_first(&file, before.size).map_err(failed)?;
-    let is_same = Input::new(before.name.clone(), &stamp).has_samples_of(before);
-    Ok(is_same && (before.size == 0 || last == *b"\n"))
-}
-
-fn file_of(source: &Source) -> (String, &Path) {
-    match source {
-        Source::File(path) => (source.name(), path),
-        _ => (source.name(), Path::new("")),
-    }
-}
-
-/// A range of a file's bytes. The file is open only while it is read, because there may be many. An end
-/// before all of the bytes is an error.
-struct Exactly {
-    path: PathBuf,
-    file: Option<File>,
-    range: Range<u64>,
-}
-
-impl Read for Exactly {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let left = self.range.end - self.range.start;
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(room.len());
-        if left == 0 {
-            self.file = None;
-            return Ok(0);
-        }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => {
-                let mut file = File::open(&self.path)?;
-                file.seek(SeekFrom::Start(self.range.start))?;
-                self.file.insert(file)
-            }
-        };
-        let count = file.read(&mut room[..most])?;
-        if count == 0 && most > 0 {
-            return Err(io::Error::other("the file became shorter while it was read"));
-        }
-        self.range.start += count as u64;
-        Ok(count)
-    }
 }
 
 /// The instant, in milliseconds since 1970.
@@ -415,13 +358,13 @@ impl<'a> PartsWriter<'a> {
     /// Makes a change with the columns of these parts one version of the folder. The files stay.
     ///
     /// # Errors
-    /// [`Error::Store`] if the change conflicts with another writer's, and for a log that cannot be written.
-    pub fn commit(mut self, folder: &mut Folder, change: Change) -> Result<(), Error> {
+    /// Those of [`Folder::commit`].
+    pub fn commit(mut self, folder: &mut Folder, change: Change) -> Result<(), FolderError> {
         let change = Change { schema: Some(schema_of(&self.tree)), ..change };
         let done = folder.commit(change, now());
         // If the storage failed, the version may be there all the same, and name the files.
         self.is_kept = matches!(done, Ok(_) | Err(FolderError::Storage { .. }));
-        done.map(drop).map_err(|error| of_folder(self.path, error))
+        done.map(drop)
     }
 
     /// Writes the parts of some texts. One thread makes columns of text, another one makes files of columns.
@@ -445,6 +388,15 @@ impl<'a> PartsWriter<'a> {
         });
         self.parts.append(&mut written);
         result
+    }
+
+    /// Writes parts with the lines of a part, except some. Returns the parts, possibly none.
+    pub fn write_without(&mut self, part: &Path, lines: Vec<u64>) -> Result<Vec<Part>, Error> {
+        let before = self.parts.len();
+        let rest = Box::new(Without::new(part, lines));
+        let source = Source::Reader(part.display().to_string(), rest);
+        self.write(Texts::new(vec![source], GROUP_BYTES), &mut |_| {})?;
+        Ok(self.parts[before..].to_vec())
     }
 
     fn shred(
@@ -476,6 +428,7 @@ impl<'a> PartsWriter<'a> {
             progress(all_bytes);
         }
         if part_bytes > 0 {
+            self.shredder.begin_part();
             send(Step::End(self.tree.clone()));
         }
         Ok(())

@@ -1,21 +1,24 @@
 //! Lines that are removed from a store, and parts that become one.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use memchr::memchr_iter;
 use warpath_core::error::Error;
-use warpath_folder::{Change, Folder, LocalStorage, Part};
+use warpath_core::temporary::OutputMode;
+use warpath_folder::{Change, Folder, Part};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Query;
 
 use super::add::{PART_BYTES, PartsWriter, Texts};
-use super::{Store, of_folder};
+use super::{Store, of_folder, storage};
 use crate::engine::Engine;
 use crate::input::Source;
 
 /// Bytes of text of a row group that is written again.
-const GROUP_BYTES: usize = 64 << 20;
+pub(super) const GROUP_BYTES: usize = 64 << 20;
 
 /// Totals of a change of a store.
 ///
@@ -76,24 +79,16 @@ impl Store {
         let mut writer = PartsWriter::new(path, &folder, mode)?;
         let mut replaced = Vec::new();
         for (name, text) in changed {
-            let before = writer.parts.len();
-            if let Some((file, lines)) = text {
-                let reader = Box::new(Without {
-                    text: Texts::new(vec![Source::File(file.clone())], GROUP_BYTES),
-                    lines: lines.into(),
-                    line: 0,
-                    left: Vec::new(),
-                    taken: 0,
-                });
-                let source = Source::Reader(file.display().to_string(), reader);
-                writer.write(Texts::new(vec![source], GROUP_BYTES), &mut |_| {})?;
-            }
-            replaced.push((name, writer.parts[before..].to_vec()));
+            let parts = match text {
+                Some((file, lines)) => writer.write_without(&file, lines)?,
+                None => Vec::new(),
+            };
+            replaced.push((name, parts));
         }
         total.parts_before = replaced.len();
         total.parts_after = writer.parts.len();
         let change = Change { operation: "DELETE".to_owned(), replaced, ..Change::default() };
-        writer.commit(&mut folder, change)?;
+        writer.commit(&mut folder, change).map_err(|error| of_folder(path, error))?;
         Ok(total)
     }
 
@@ -121,13 +116,60 @@ impl Store {
             let removed = run.iter().map(|part| part.name.clone()).collect();
             let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
             let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            writer.commit(&mut folder, change)?;
+            writer.commit(&mut folder, change).map_err(|error| of_folder(path, error))?;
         }
     }
 }
 
+/// Totals of [`Store::vacuum`].
+///
+/// ```
+/// use std::time::Duration;
+/// use warpath::store::{AddOptions, Store};
+/// use warpath::Source;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("logs.wp");
+/// # #[cfg(any())]
+/// let path = Path::new("logs.wp");
+/// for line in [&b"{\"id\":1}\n"[..], b"{\"id\":2}\n"] {
+///     let source = Source::Reader("log".into(), Box::new(line));
+///     Store::add(&path, vec![source], AddOptions::default(), &mut |_| {})?;
+/// }
+/// Store::compact(&path)?;
+/// // The parts that were merged are read by nobody who opens the store now.
+/// assert_eq!(Store::vacuum(&path, Duration::from_secs(3600))?.files, 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Vacuumed {
+    /// Files that were removed.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Store {
+    /// Removes the files that the store does not need: parts that a change removed, and what additions that
+    /// did not end have left. A file stays for at least the time `keep` after that. Readers and writers that
+    /// began before `keep` may fail, so it should be longer than any of them takes.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a store that is damaged, and for files that cannot be removed.
+    pub fn vacuum(path: &Path, keep: Duration) -> Result<Vacuumed, Error> {
+        let failed = |error| of_folder(path, error);
+        // A time before all files keeps them all.
+        let before = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
+        let removed = open(path)?.vacuum(before.into()).map_err(failed)?;
+        Ok(Vacuumed { files: removed.len(), bytes: removed.iter().map(|file| file.size).sum() })
+    }
+}
+
 fn open(path: &Path) -> Result<Folder, Error> {
-    Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))
+    Folder::open(storage(path, OutputMode::default())).map_err(|error| of_folder(path, error))
 }
 
 /// The first parts from `start` on that follow one another and become one: at least two, with no more text
@@ -157,13 +199,22 @@ fn matching(engine: &Engine, record: &Query, predicate: &Predicate, part: &Path)
 }
 
 /// The text of a part without some lines.
-struct Without {
+pub(super) struct Without {
     text: Texts,
-    lines: std::collections::VecDeque<u64>,
+    /// The numbers of the lines to leave out, ascending.
+    lines: VecDeque<u64>,
     /// The number of the next line.
     line: u64,
     left: Vec<u8>,
     taken: usize,
+}
+
+impl Without {
+    /// The lines of a part, except those of these numbers, which count from 0 and ascend.
+    pub fn new(part: &Path, lines: Vec<u64>) -> Self {
+        let text = Texts::new(vec![Source::File(part.to_owned())], GROUP_BYTES);
+        Self { text, lines: lines.into(), line: 0, left: Vec::new(), taken: 0 }
+    }
 }
 
 impl std::io::Read for Without {

@@ -2,10 +2,13 @@
 
 use std::fs;
 
+use warpath_answer::answer::{TextForm, Want};
 use warpath_lang::predicate::Predicate;
+use warpath_lang::program::{Program, Query};
 
 use super::*;
-use crate::engine::Engine;
+use crate::engine::{Engine, OnError};
+use crate::input::FolderFiles;
 
 fn add(path: &Path, text: &str) -> Added {
     let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text.to_owned())));
@@ -99,4 +102,313 @@ fn a_column_whose_part_is_gone_keeps_its_type() {
     add(&path, "{\"b\":[],\"c\":1}\n");
     assert_eq!(columns(&path), ["a int64", "b:string string", "c:bool bool", "c int64", "b[].:present bool"]);
     assert_eq!(text(&path), "{\"a\":1}\n{\"b\":\"x\",\"c\":true}\n{\"b\":[],\"c\":1}\n");
+}
+
+/// Adds a file, and returns the lines that were added.
+fn add_file(store: &Path, file: &Path) -> Result<Added, Error> {
+    Store::add(store, vec![Source::File(file.to_owned())], AddOptions::default(), &mut |_| {})
+}
+
+#[test]
+fn a_last_line_without_newline_does_not_stop_the_file_from_growing() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, file] = ["store", "file"].map(|name| folder.path().join(name));
+    let all = "{\"a\":1}\n{\"a\":2}\r\n\n{\"a\":3}\n  \r\n{\"a\":40}\n{\"a\":5}";
+    let mut lines = 0;
+    for end in 1..=all.len() {
+        fs::write(&file, &all[..end]).unwrap();
+        lines += add_file(&store, &file).unwrap().lines;
+        // A newline alone waits for the lines that follow.
+        let text = text(&store);
+        let whole = &all[..end];
+        assert!(text == whole || whole.ends_with('\n') && text == whole[..end - 1], "{text:?} of {whole:?}");
+        Store::open(&store).unwrap().verify().unwrap();
+        if end % 7 == 0 {
+            Store::compact(&store).unwrap();
+        }
+    }
+    assert_eq!(text(&store), all);
+    assert!(lines > 7);
+    let file_again = add_file(&store, &file).unwrap();
+    assert_eq!((file_again.lines, file_again.known.len()), (0, 1));
+}
+
+#[test]
+fn a_cut_line_is_replaced_wherever_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, one, two] = ["store", "one", "two"].map(|name| folder.path().join(name));
+    for file in [&one, &two] {
+        fs::write(file, "{\"id\":1}\n{\"id").unwrap();
+    }
+    let sources = || [&one, &two].map(|file| Source::File(file.clone())).into();
+    Store::add(&store, sources(), AddOptions::default(), &mut |_| {}).unwrap();
+    add(&store, "{\"id\n{\"late\":1}\n");
+    fs::write(&one, "{\"id\":1}\n{\"id\":12}\n").unwrap();
+    let added = add_file(&store, &one).unwrap();
+    assert_eq!((added.lines, added.parts), (1, 1));
+    // The last line with these bytes makes room.
+    assert_eq!(text(&store), "{\"id\":1}\n{\"id\n{\"id\":1}\n{\"id\n{\"late\":1}\n{\"id\":12}\n");
+    fs::write(&one, "{\"id\":1}\n{\"id\":12}\n{\"id").unwrap();
+    add_file(&store, &one).unwrap();
+    fs::write(&one, "{\"id\":1}\n{\"id\":12}\n{\"id\":13}").unwrap();
+    fs::write(&two, "{\"id\":1}\n{\"id\":22}").unwrap();
+    Store::add(&store, sources(), AddOptions::default(), &mut |_| {}).unwrap();
+    let want = "{\"id\":1}\n{\"id\n{\"id\":1}\n{\"late\":1}\n{\"id\":12}\n{\"id\":13}\n{\"id\":22}";
+    assert_eq!(text(&store), want);
+    Store::open(&store).unwrap().verify().unwrap();
+    // One that is not in the store any more comes back whole.
+    let file = folder.path().join("gone");
+    fs::write(&file, "{\"x\":1}\n{\"x\":2}").unwrap();
+    add_file(&store, &file).unwrap();
+    let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
+    Store::drop_matching(&store, &engine, &Predicate::parse("$.x == 2").unwrap()).unwrap();
+    fs::write(&file, "{\"x\":1}\n{\"x\":2},\n").unwrap();
+    add_file(&store, &file).unwrap();
+    assert!(text(&store).ends_with("\n{\"x\":1}\n{\"x\":2},\n"), "{}", text(&store));
+}
+
+fn refusal<T>(result: Result<T, Error>) -> String {
+    match result.err().expect("an error") {
+        error @ Error::Store(StoreError::Refused { .. }) => error.to_string(),
+        error => panic!("{error:?}"),
+    }
+}
+
+/// The results of a path over inputs, and of an engine.
+fn found(engine: &Engine, sources: Vec<Source>, path: &str) -> Result<Vec<String>, Error> {
+    let hits = engine.input(sources).query(&Query::compile(path).unwrap())?;
+    hits.map(|hit| Ok(hit?.text().into_owned())).collect()
+}
+
+#[test]
+fn a_store_without_lines_is_an_input_without_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let engine = Engine::builder().build().unwrap();
+    add(&store, "{\"a\":1}\n");
+    Store::drop_matching(&store, &engine, &Predicate::parse("$.a == 1").unwrap()).unwrap();
+    assert_eq!(Store::open(&store).unwrap().parts().unwrap(), []);
+    for name in ["store", "*", "store/*.parquet", "."] {
+        let sources = Source::named(&folder.path().join(name), FolderFiles::Json).unwrap();
+        assert_eq!(sources.len(), 1, "{name}");
+        assert_eq!(found(&engine, sources, "$.a").unwrap(), [""; 0], "{name}");
+    }
+    assert_eq!(found(&engine, Store::open(&store).unwrap().sources(), "$.a").unwrap(), [""; 0]);
+    fs::write(folder.path().join("a.ndjson"), "{\"a\":2}\n").unwrap();
+    let sources = Source::named(folder.path(), FolderFiles::Json).unwrap();
+    assert_eq!(found(&engine, sources, "$.a").unwrap(), ["2"]);
+}
+
+#[test]
+fn a_table_of_another_program_is_named_and_does_not_stop_its_neighbours() {
+    let folder = tempfile::tempdir().unwrap();
+    let [table, store] = ["table", "store"].map(|name| folder.path().join(name));
+    let log = table.join("_delta_log");
+    fs::create_dir_all(&log).unwrap();
+    fs::write(log.join("00000000000000000000.json"), "{\"protocol\":{\"minReaderVersion\":1}}\n").unwrap();
+    fs::write(table.join("own.ndjson"), "{\"a\":1}\n").unwrap();
+    fs::write(table.join("part.parquet"), "PAR1").unwrap();
+    add(&store, "{\"a\":2}\n");
+    let engine = Engine::builder().build().unwrap();
+    let said = Source::named(&table, FolderFiles::Json).err().unwrap().to_string();
+    assert!(said.contains("table of another program") && said.contains("warpath sql"), "{said}");
+    assert!(Source::named(folder.path(), FolderFiles::Parquet).is_err());
+    for (name, want) in [(".", vec!["2", "1"]), ("table/*.ndjson", vec!["1"]), ("*", vec!["2"])] {
+        let sources = Source::named(&folder.path().join(name), FolderFiles::Json).unwrap();
+        assert_eq!(found(&engine, sources, "$.a").unwrap(), want, "{name}");
+    }
+    assert!(refusal(Store::open(&table)).contains("table of another program"));
+    let file = folder.path().join("lines.txt");
+    fs::write(&file, "{\"a\":3}\n").unwrap();
+    assert!(refusal(add_file(&table, &file)).contains("table of another program"));
+    assert_eq!(add_file(&store, &file).unwrap().lines, 1);
+    // Its log may begin later, after a checkpoint.
+    fs::rename(log.join("00000000000000000000.json"), log.join("00000000000000000007.json")).unwrap();
+    assert!(refusal(Store::open(&table)).contains("table of another program"));
+    // A log of Warpath that is damaged is no table of another program.
+    let log = store.join("_delta_log").join("00000000000000000000.json");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replacen("commitInfo", "commitinfo", 1)).unwrap();
+    assert!(!refusal(Store::open(&store)).contains("table of another program"));
+    assert!(Source::named(folder.path(), FolderFiles::Json).is_err());
+}
+
+#[test]
+fn records_whose_length_is_limited_are_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    add(&store, "{\"a\":1,\"b\":\"0123456789\"}\n");
+    let program = Program::new(&[Query::compile("$.a").unwrap()]).unwrap();
+    let want = Want::new().text(TextForm::Json).partial(true);
+    for (limit, is_whole) in [(1000, true), (15, true), (0, false)] {
+        let builder = Engine::builder();
+        let builder = if limit > 0 { builder.max_record(limit) } else { builder };
+        let engine = builder.build().unwrap();
+        let input = || engine.input(Store::open(&store).unwrap().sources());
+        let mut answers = input().answers(program.clone(), want);
+        let is_long =
+            answers.any(|batch| matches!(batch, Err(Error::Input(InputError::RecordTooLong { .. }))));
+        assert_eq!(is_long, limit == 15, "{limit}");
+        let reading = &input().explain(program.clone(), want).unwrap().plan.reading;
+        assert_eq!(matches!(reading, warpath_plan::Reading::Lines), is_whole, "{limit}: {reading:?}");
+    }
+}
+
+#[test]
+fn lines_are_added_again_if_another_program_brings_other_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, file] = ["store", "file"].map(|name| folder.path().join(name));
+    fs::write(&file, "{\"a\":1,\"b\":1}\n").unwrap();
+    // Another program adds lines while these are read.
+    let mut times = 0;
+    let mut others: Vec<&str> = vec!["{\"b\":\"x\"}\n", "{\"a\":\"x\"}\n"];
+    let source = Source::File(file.clone());
+    let added = Store::add(&store, vec![source], AddOptions::default(), &mut |_| {
+        times += 1;
+        others.pop().into_iter().for_each(|other| drop(add(&store, other)));
+    });
+    assert_eq!((added.unwrap().lines, times), (1, 3));
+    assert_eq!(text(&store), "{\"a\":\"x\"}\n{\"b\":\"x\"}\n{\"a\":1,\"b\":1}\n");
+    assert_eq!(columns(&store), ["a string", "b string", "a:int int64", "b:int int64"]);
+    assert_eq!(fs::read_dir(&store).unwrap().count(), 4, "no part is left over");
+    // Both add the same lines.
+    fs::write(&file, "{\"a\":1,\"b\":1}\n{\"c\":1}\n").unwrap();
+    let mut is_first = true;
+    let source = Source::File(file.clone());
+    let added = Store::add(&store, vec![source], AddOptions::default(), &mut |_| {
+        if std::mem::take(&mut is_first) {
+            add_file(&store, &file).unwrap();
+        }
+    });
+    assert_eq!(added.unwrap().known.len(), 1);
+    assert!(text(&store).ends_with("1}\n{\"c\":1}\n"));
+    // A reader has no second time.
+    let mut is_first = true;
+    let source = Source::Reader("pipe".into(), Box::new(&b"{\"d\":1}\n"[..]));
+    let failed = Store::add(&store, vec![source], AddOptions::default(), &mut |_| {
+        if std::mem::take(&mut is_first) {
+            add(&store, "{\"d\":\"x\"}\n");
+        }
+    });
+    let said = refusal(failed);
+    assert!(
+        said.contains("pipe cannot be read once more") && said.contains("added `d` with values"),
+        "{said}"
+    );
+    assert!(text(&store).ends_with("{\"c\":1}\n{\"d\":\"x\"}\n"));
+}
+
+#[test]
+fn files_that_have_changed_are_named_before_lines_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, one, two, new] = ["store", "one", "two", "new"].map(|name| folder.path().join(name));
+    for file in [&one, &two] {
+        fs::write(file, "{\"a\":1}\n").unwrap();
+        add_file(&store, file).unwrap();
+    }
+    // Only the time is another one.
+    let later = std::time::UNIX_EPOCH + std::time::Duration::from_secs(77);
+    File::options().write(true).open(&one).unwrap().set_modified(later).unwrap();
+    let added = add_file(&store, &one).unwrap();
+    assert_eq!((added.known.len(), &added.touched), (1, &added.known));
+    fs::write(&one, "{\"a\":2}\n").unwrap();
+    fs::write(&two, "").unwrap();
+    fs::write(&new, "{\"a\":3}\n").unwrap();
+    let sources = [&new, &one, &two].map(|file| Source::File(file.clone())).into();
+    let mut is_read = false;
+    let added = Store::add(&store, sources, AddOptions::default(), &mut |_| is_read = true);
+    let said = refusal(added);
+    assert!([&one, &two].iter().all(|file| said.contains(&file.display().to_string())), "{said}");
+    assert!(!said.contains("new") && !is_read, "{said}");
+    assert_eq!(text(&store), "{\"a\":1}\n{\"a\":1}\n");
+}
+
+#[test]
+fn a_store_whose_parts_changed_is_not_added_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
+    let add_store = || {
+        let sources = Source::named(&from, FolderFiles::Json).unwrap();
+        Store::add(&to, sources, AddOptions::default(), &mut |_| {})
+    };
+    add(&from, "{\"a\":1}\n");
+    assert_eq!(add_store().unwrap().lines, 1);
+    add(&from, "{\"a\":2}\n");
+    let added = add_store().unwrap();
+    assert_eq!((added.lines, added.known.len()), (1, 1));
+    Store::compact(&from).unwrap();
+    let said = refusal(add_store());
+    assert!(said.contains("from: is a store, and has other parts"), "{said}");
+    assert_eq!(text(&to), "{\"a\":1}\n{\"a\":2}\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_store_have_no_wider_permissions_than_inputs() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let [store, secret, open] = ["store", "secret", "open"].map(|name| folder.path().join(name));
+    for (file, mode) in [(&secret, 0o600), (&open, 0o644)] {
+        fs::write(file, format!("{{\"mode\":{mode}}}\n")).unwrap();
+        fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        add_file(&store, file).unwrap();
+    }
+    Store::compact(&store).unwrap();
+    let files = [&store, &store.join("_delta_log")].map(|folder| fs::read_dir(folder).unwrap());
+    let modes = files.into_iter().flatten().map(|entry| entry.unwrap().metadata().unwrap());
+    let modes: Vec<_> = modes.filter(fs::Metadata::is_file).map(|file| file.permissions().mode()).collect();
+    // Two parts and the merged one, and four versions.
+    assert_eq!(modes.len(), 7);
+    assert!(modes.iter().filter(|mode| **mode & 0o077 == 0).count() >= 6, "{modes:?}");
+}
+
+#[test]
+fn byte_order_marks_are_no_part_of_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let lines = ["\u{feff}{\"a\":1}\n", "\u{feff}{\"a\":2}", "{\"a\":3}\n\u{feff}\n"];
+    lines.iter().for_each(|line| drop(add(&store, line)));
+    let all = "\u{feff}{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n\u{feff}\n";
+    assert_eq!(text(&store), all);
+    let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
+    let of_text = vec![Source::Bytes("text".into(), all.into())];
+    let of_store = Store::open(&store).unwrap().sources();
+    assert_eq!(found(&engine, of_store, "$.a").unwrap(), ["1", "2", "3"]);
+    assert_eq!(found(&engine, of_text, "$.a").unwrap(), ["1", "2", "3"]);
+    let mut some = Vec::new();
+    let mut append = |text: &[u8]| {
+        some.extend_from_slice(text);
+        true
+    };
+    Store::open(&store).unwrap().text(1..3, &mut append).unwrap();
+    assert_eq!(String::from_utf8(some).unwrap(), "\u{feff}{\"a\":2}\n{\"a\":3}\n");
+}
+
+#[test]
+fn files_that_no_version_needs_are_removed_after_their_time() {
+    use std::time::Duration;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let lines = ["{\"a\":1}\n", "{\"a\":2}\n"];
+    lines.iter().for_each(|line| drop(add(&store, line)));
+    let before = Store::open(&store).unwrap();
+    Store::compact(&store).unwrap();
+    // What an addition has left that did not end, and a file of somebody else.
+    fs::write(store.join("part-0000000000001-0123456789abcdef.parquet"), "left").unwrap();
+    fs::write(store.join("notes.txt"), "own").unwrap();
+    for keep in [Duration::from_secs(3600), Duration::MAX] {
+        assert_eq!(Store::vacuum(&store, keep).unwrap(), Vacuumed::default());
+    }
+    assert_eq!(before.lines().unwrap(), 2);
+    let later = std::time::UNIX_EPOCH + Duration::from_secs(77);
+    let left = store.join("part-0000000000001-0123456789abcdef.parquet");
+    File::options().write(true).open(left).unwrap().set_modified(later).unwrap();
+    let removed = Store::vacuum(&store, Duration::from_secs(3600)).unwrap();
+    assert_eq!((removed.files, removed.bytes), (1, 4));
+    // The clock of the files may be coarser than that of the log.
+    std::thread::sleep(Duration::from_millis(5));
+    assert_eq!(Store::vacuum(&store, Duration::ZERO).unwrap().files, 2);
+    assert!(before.lines().is_err());
+    assert_eq!(text(&store), lines.concat());
+    assert!(store.join("notes.txt").exists());
 }

@@ -2,24 +2,29 @@
 
 use std::ops::Range;
 
+use arrow_schema::DataType;
 use warpath_core::error::{Error, StoreError};
 use warpath_core::pool::cores;
 use warpath_core::pool::stream::Limits;
+use warpath_folder::{Field, Type};
+use warpath_part::file::Reader;
 use warpath_part::group::{Layout, NodeIx, Tree};
+use warpath_part::partial::lines as lines_of_group;
 
 use super::{Store, open_part};
-use crate::input::text_of;
+use crate::input::{BYTE_ORDER_MARK, text_of};
 
 impl Store {
     /// Passes the text of some lines, counted from 0, to `write`, until it returns false. Groups without such
-    /// a line are not read.
+    /// a line are not read. Of the byte order marks at the beginning of inputs, only one at the beginning of
+    /// this text is passed.
     ///
     /// # Errors
     /// [`Error::Store`] and [`Error::Input`] for a part that cannot be read or is damaged. The text before
     /// the damage was passed on.
     pub fn text(&self, lines: Range<u64>, write: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Error> {
         let mut first = 0;
-        let mut ends_line = true;
+        let (mut ends_line, mut is_first) = (true, true);
         for path in self.paths() {
             let reader = open_part(&path)?;
             let rows = |group| reader.size(group).map_or(0, |size| u64::from(size.rows));
@@ -38,11 +43,20 @@ impl Store {
                 Limits { threads: cores().min(wanted.len().max(1)), jobs: cores(), slow_start: None };
             let name = path.display().to_string();
             let mut is_wanted = true;
-            let make = |(): &mut (), group: usize| (group, text_of(&reader, group));
+            let make = |(): &mut (), group: usize| {
+                let start = starts[group];
+                let inside = lines.start.max(start) - start..lines.end.min(start + rows(group)) - start;
+                (group, part_of(&reader, group, rows(group), inside))
+            };
             warpath_core::pool::stream::each(limits, wanted.into_iter(), make, |(group, text)| {
                 let damaged = |reason| StoreError::Damaged { name: name.clone(), reason };
                 let text = text.map_err(damaged)?;
-                let part = within(&text, starts[group], rows(group), &lines);
+                let mut part = &text[..];
+                // The mark is no part of a line, and in the middle of a text it would be one.
+                if group == 0 && starts[0] >= lines.start && !is_first {
+                    part = part.strip_prefix(BYTE_ORDER_MARK).unwrap_or(part);
+                }
+                is_first = false;
                 if !ends_line && !part.is_empty() && is_wanted {
                     is_wanted = write(b"\n");
                 }
@@ -60,15 +74,33 @@ impl Store {
     }
 }
 
-/// The text of the lines of a group that are in a range. `start` is the number of the group's first line.
-fn within<'a>(text: &'a [u8], start: u64, rows: u64, lines: &Range<u64>) -> &'a [u8] {
-    let (skipped, end) = (lines.start.saturating_sub(start), lines.end.saturating_sub(start));
-    let at = |line: u64| match line {
-        0 => 0,
-        line if line >= rows => text.len(),
-        line => memchr::memchr_iter(b'\n', text).nth(line as usize - 1).map_or(text.len(), |at| at + 1),
-    };
-    &text[at(skipped)..at(end)]
+/// The text of some lines of a group. The hash of the text is compared if these are all of its lines.
+fn part_of(reader: &Reader, group: usize, rows: u64, wanted: Range<u64>) -> Result<Vec<u8>, String> {
+    if wanted == (0..rows) {
+        return text_of(reader, group);
+    }
+    // Groups have rows of 32 bits.
+    let wanted = wanted.start as u32..wanted.end as u32;
+    let mut text = Vec::new();
+    lines_of_group(reader, group, wanted, None, &mut text).map_err(|error| error.to_string())?;
+    Ok(text)
+}
+
+/// A field of the log in Arrow's terms.
+pub(super) fn arrow_field(field: &Field) -> arrow_schema::Field {
+    arrow_schema::Field::new(&field.name, arrow_type(&field.kind), true)
+}
+
+fn arrow_type(kind: &Type) -> DataType {
+    match kind {
+        Type::String => DataType::Utf8,
+        Type::Long => DataType::Int64,
+        Type::Double => DataType::Float64,
+        Type::Boolean => DataType::Boolean,
+        Type::Binary => DataType::Binary,
+        Type::Struct(fields) => DataType::Struct(fields.iter().map(arrow_field).collect()),
+        Type::List(element) => DataType::new_list(arrow_type(element), true),
+    }
 }
 
 /// The path and the type of a leaf, as other readers of Parquet see them.

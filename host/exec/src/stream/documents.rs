@@ -110,9 +110,11 @@ impl Conductor {
             return Ok(Prepared::Whole(Document::Source(source)));
         }
         let name: Arc<str> = source.name().into();
-        let file = match source.open(self.chosen.decoders, None)? {
+        let file = match source.open(self.chosen.decoders)? {
             OpenedSource::Plain(file) => Arc::new(file),
             OpenedSource::Held(bytes) => Arc::new(PlainFile::held(bytes, name.clone())),
+            #[cfg(feature = "store")]
+            OpenedSource::Stored(_) => return Err(changed(&name)),
             OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),
         };
         Ok(match Head::find(&file, split)? {

@@ -1,7 +1,7 @@
 //! The start of a task on the inputs of a request: by workers, or while the caller waits.
 
 use warpath_core::error::Error;
-use warpath_plan::{Plan, Reading, Threads};
+use warpath_plan::{Plan, Threads};
 
 use super::inline::Inline;
 use super::jobs::{Document, DocumentJobs, Framing, Jobs, LineJobs};
@@ -25,9 +25,8 @@ impl<'a, K: Task> Flow<'a, K> {
         match inputs.given(plan.threads, chosen.partition_size)? {
             Given::Held(held) => Ok(Self::Inline(Box::new(Inline::lines(task, held, chosen)))),
             Given::Sources(sources) => {
-                let packed = matches!(plan.reading, Reading::Lines { packed: true });
-                let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency).with_packed(packed);
-                let jobs = Jobs::Lines(Box::new(jobs)).with_members(plan.members());
+                let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency);
+                let jobs = Jobs::Lines(Box::new(jobs)).with_columns(plan.part_columns());
                 Self::jobs(task, jobs, chosen, plan)
             }
         }

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
-use warpath_core::projection::Projection;
-use warpath_store::packed::file::PackedFile;
+use warpath_plan::PartColumns;
 
-use super::Store;
+use super::{Rest, Store};
 use crate::document::{Parts, Whole};
+#[cfg(feature = "store")]
+use crate::input::StoredPart;
 use crate::input::{
-    BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Source, Text,
+    BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Sequence, Source, Text,
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 
@@ -55,8 +56,9 @@ impl Framing {
 pub(super) enum Job {
     /// A part that is still to be read: `size` bytes from `begin` on.
     Part { file: Arc<PlainFile>, begin: u64, size: usize },
-    /// A group of packed lines, by its number; still to be read.
-    Group { file: Arc<PlainFile>, packed: PackedFile, number: usize },
+    /// A group of a part of a store, by its number; still to be read, as texts of about `size` bytes.
+    #[cfg(feature = "store")]
+    Rows { part: Arc<StoredPart>, group: usize, size: usize },
     /// A text that was already read, from an input that is read in order.
     Text(Text<'static>),
     /// A document that is still to be read.
@@ -76,7 +78,8 @@ impl Job {
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut<'static> {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
-            Self::Group { file, packed, number } => file.read_packed(&packed, number, buffers),
+            #[cfg(feature = "store")]
+            Self::Rows { part, group, size } => part.read(group, size, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file, framing) => {
                 Cut::of(file.read_all(buffers).and_then(|text| framing.of(text, buffers)))
@@ -130,8 +133,8 @@ pub(super) enum Next {
 pub(super) enum Jobs {
     /// Inputs.
     Lines(Box<LineJobs>),
-    /// A store, from this partition on.
-    Store(Arc<dyn Store>, usize),
+    /// A store, from this partition on, and lines after it.
+    Store(Arc<dyn Store>, usize, Option<Box<LineJobs>>),
     /// Documents, each one record.
     Documents(DocumentJobs),
     /// The elements of one document, from part `next` on.
@@ -202,6 +205,19 @@ impl DocumentJobs {
         Some((files, first?))
     }
 
+    /// All of an input that is read from start to end, as a document.
+    fn whole(
+        &self,
+        mut sequence: Sequence,
+        buffers: &Arc<Buffers>,
+        stop: &Stop,
+    ) -> Result<Option<Job>, Error> {
+        let text = sequence.read_all(self.size, buffers, stop)?;
+        let is_there = self.with_empty && !stop.is_set();
+        let text = text.or_else(|| is_there.then(Text::empty));
+        Ok(text.map(|text| Job::DocumentText(text, self.framing)))
+    }
+
     /// The next job, as in [`LineJobs::next`].
     fn next(&mut self, buffers: &Arc<Buffers>, stop: &Stop) -> Option<(Origin, Result<Job, Error>)> {
         while !self.failed && !stop.is_set() {
@@ -217,16 +233,15 @@ impl DocumentJobs {
             let job = match document {
                 Document::Plain(file, _) => Ok(Some(Job::Document(file, framing))),
                 Document::Source(source) => {
-                    source.open(self.decoders, None).map_err(Error::from).and_then(|opened| match opened {
+                    source.open(self.decoders).map_err(Error::from).and_then(|opened| match opened {
                         OpenedSource::Plain(file) => Ok(Some(Job::Document(Arc::new(file), framing))),
                         OpenedSource::Followed(_) => {
                             Err(Error::Usage("followed files are read as lines only".into()))
                         }
-                        OpenedSource::Sequence(mut sequence) => {
-                            let text = sequence.read_all(self.size, buffers, stop)?;
-                            let is_there = self.with_empty && !stop.is_set();
-                            let text = text.or_else(|| is_there.then(Text::empty));
-                            Ok(text.map(|text| Job::DocumentText(text, framing)))
+                        OpenedSource::Sequence(sequence) => self.whole(sequence, buffers, stop),
+                        #[cfg(feature = "store")]
+                        OpenedSource::Stored(part) => {
+                            self.whole(part.into_sequence(self.decoders)?, buffers, stop)
                         }
                         OpenedSource::Held(bytes) => {
                             let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
@@ -252,8 +267,14 @@ impl Jobs {
                 let (origin, job) = jobs.next(buffers, stop)?;
                 Some((origin, job.map(Next::Job)))
             }
-            Self::Store(store, next) => {
-                let origin = store.origin(*next).filter(|_| !stop.is_set())?;
+            Self::Store(store, next, rest) => {
+                let Some(origin) = store.origin(*next) else {
+                    let (origin, job) = rest.as_mut()?.next(buffers, stop)?;
+                    return Some((origin, job.map(Next::Job)));
+                };
+                if stop.is_set() {
+                    return None;
+                }
                 *next += 1;
                 Some((origin, Ok(Next::Stored(store.clone(), *next - 1))))
             }
@@ -296,10 +317,10 @@ impl Jobs {
         self
     }
 
-    /// Sets the members of records that are read of parts of a store.
-    pub fn with_members(mut self, members: Option<&Projection>) -> Self {
+    /// Sets the columns by which parts of a store are read.
+    pub fn with_columns(mut self, columns: Option<&PartColumns>) -> Self {
         if let Self::Lines(jobs) = &mut self {
-            jobs.members = members.cloned().map(Arc::new);
+            jobs.columns = columns.cloned().map(Arc::new);
         }
         self
     }
@@ -308,7 +329,9 @@ impl Jobs {
     pub fn may_go_on(&self) -> bool {
         match self {
             Self::Lines(jobs) => jobs.may_go_on(),
-            Self::Store(store, next) => store.origin(*next).is_some(),
+            Self::Store(store, next, rest) => {
+                store.origin(*next).is_some() || rest.as_ref().is_some_and(|rest| rest.may_go_on())
+            }
             Self::Documents(documents) => !documents.failed && !documents.sources.is_empty(),
             Self::Elements { parts, next, .. } => parts.has(*next),
             Self::Selected(parts) => parts.next.is_some(),
@@ -355,10 +378,6 @@ impl SelectedJobs {
 /// the first has 64 KiB, which are read and evaluated while a thread starts.
 pub(super) const GROWTH: usize = 16;
 
-/// The longest group of packed lines that any device is given in packed form. This is twice the default
-/// length of a group.
-const LONGEST_GROUP: usize = 32 << 20;
-
 /// Iterates over the parts of inputs, one input after the other. Each is opened when its turn comes.
 pub(super) struct LineJobs {
     sources: std::vec::IntoIter<Source>,
@@ -367,14 +386,12 @@ pub(super) struct LineJobs {
     /// Bytes of the next part, and the limit of its growth.
     size: usize,
     most: usize,
-    /// True if packed lines are handed on in packed form.
-    as_packed: bool,
     /// The longest time that a line waits for the lines after it, where an input may wait.
     latency: Duration,
     /// The most threads that decompress an input.
     decoders: usize,
-    /// The members of records that are read of parts of a store; `None` for all.
-    members: Option<Arc<Projection>>,
+    /// The columns by which parts of a store are read; `None` for all of their lines.
+    columns: Option<Arc<PartColumns>>,
     failed: bool,
 }
 
@@ -384,12 +401,12 @@ enum Open {
         next: u64,
         end: u64,
     },
-    Packed {
-        file: Arc<PlainFile>,
-        packed: PackedFile,
+    #[cfg(feature = "store")]
+    Stored {
+        part: Arc<StoredPart>,
         next: usize,
     },
-    Sequence(crate::input::Sequence),
+    Sequence(Sequence),
     Held(HeldLines<'static>),
     /// Several followed files. The first one has this number among the inputs.
     Followed(FollowedLines, usize),
@@ -406,18 +423,19 @@ impl LineJobs {
             origin,
             size,
             most: size,
-            as_packed: false,
             latency: MAX_LATENCY,
             decoders: 1,
-            members: None,
+            columns: None,
             failed: false,
         }
     }
 
-    /// With `yes`, hands packed lines on in packed form, one group at a time. A file whose groups are too
-    /// long for the partition size is not handed on in this form.
-    pub fn with_packed(self, yes: bool) -> Self {
-        Self { as_packed: yes, ..self }
+    /// Parts of about `size` bytes of the lines after those of a store. They belong to the first input, too.
+    pub fn of_rest(rest: Rest, size: usize) -> Self {
+        let Rest { file, name, from } = rest;
+        let open = Open::Plain { end: file.len(), file, next: from };
+        let origin = Origin { name, input: 1, returns: false };
+        Self { open: Some(open), origin, ..Self::new(Vec::new(), size) }
     }
 
     /// Sets the longest time that a line waits for the lines after it.
@@ -428,7 +446,7 @@ impl LineJobs {
     /// Makes the parts grow. The first part is [`GROWTH`] times shorter than the full size. Each part is
     /// twice as long as the one before, until the full size is reached.
     pub fn growing(self) -> Self {
-        Self { size: (self.most / GROWTH).max(1), as_packed: false, ..self }
+        Self { size: (self.most / GROWTH).max(1), ..self }
     }
 
     /// The next part, or an error; `None` at the end, after an error, and once `stop` is set.
@@ -443,22 +461,21 @@ impl LineJobs {
                     let range = source.range();
                     self.origin =
                         Origin { name: source.name().into(), input: self.origin.input + 1, returns: false };
-                    match source.open(self.decoders, self.members.clone()) {
+                    match source.open(self.decoders) {
                         Ok(OpenedSource::Plain(file)) => {
-                            let (file, longest) = (Arc::new(file), LONGEST_GROUP.max(2 * self.most) as u64);
-                            let packed = file.as_packed().filter(|_| self.as_packed).cloned();
-                            self.open =
-                                Some(match packed.filter(|packed| packed.longest_group() <= longest) {
-                                    Some(packed) => Open::Packed { file, packed, next: 0 },
-                                    None => {
-                                        let Range { start, end } = range.unwrap_or(0..file.len());
-                                        Open::Plain { end: end.min(file.len()), file, next: start }
-                                    }
-                                });
+                            let Range { start, end } = range.unwrap_or(0..file.len());
+                            let (next, end) = (start, end.min(file.len()));
+                            self.open = Some(Open::Plain { file: Arc::new(file), next, end });
                             continue;
                         }
                         Ok(OpenedSource::Sequence(sequence)) => {
                             self.open = Some(Open::Sequence(sequence.with_latency(self.latency)));
+                            continue;
+                        }
+                        #[cfg(feature = "store")]
+                        Ok(OpenedSource::Stored(part)) => {
+                            let part = Arc::new(part.by_columns(self.columns.clone()));
+                            self.open = Some(Open::Stored { part, next: 0 });
                             continue;
                         }
                         Ok(OpenedSource::Held(bytes)) => {
@@ -487,12 +504,12 @@ impl LineJobs {
                     Ok(Some(Job::Part { file: file.clone(), begin, size }))
                 }
                 Some(Open::Plain { .. }) => Ok(None),
-                Some(Open::Packed { file, packed, next }) if *next < packed.info().groups as usize => {
+                #[cfg(feature = "store")]
+                Some(Open::Stored { part, next }) => {
+                    let (group, size) = (*next, self.size);
                     *next += 1;
-                    let (file, packed) = (file.clone(), packed.clone());
-                    Ok(Some(Job::Group { file, packed, number: *next - 1 }))
+                    Ok((group < part.groups()).then(|| Job::Rows { part: part.clone(), group, size }))
                 }
-                Some(Open::Packed { .. }) => Ok(None),
                 Some(Open::Held(lines)) => lines.next(self.size).map(|text| text.map(Job::Text)),
                 Some(Open::Sequence(sequence)) => {
                     sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
@@ -521,7 +538,8 @@ impl LineJobs {
     pub fn may_go_on(&self) -> bool {
         let open = match &self.open {
             Some(Open::Plain { next, end, .. }) => next < end,
-            Some(Open::Packed { packed, next, .. }) => *next < packed.info().groups as usize,
+            #[cfg(feature = "store")]
+            Some(Open::Stored { part, next }) => *next < part.groups(),
             Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,

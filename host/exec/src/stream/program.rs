@@ -18,7 +18,7 @@ use super::documents::Conductor;
 use super::flow::Flow;
 use super::hits::Matches;
 use super::inline::Inline;
-use super::jobs::{Framing, Jobs, SelectedJobs};
+use super::jobs::{Framing, Jobs, LineJobs, SelectedJobs};
 use super::operator::{Operator, Taken, TextResult};
 use super::task::{Answered, ProgramTask, Work};
 use super::{Ordered, Running, Stats, Store};
@@ -172,7 +172,10 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Operator<'a> for Programs<F> {
             OnError::Skip => None,
         };
         let fault = fault.map(|fault| batch::in_input(fault, &text, first_line));
-        let lines = answer.pieces.iter().map(|piece| u64::from(piece.lines)).sum::<u64>();
+        let mut lines = answer.pieces.iter().map(|piece| u64::from(piece.lines)).sum::<u64>();
+        if let Some(Extract::Lines(selected)) = text.extract() {
+            lines += selected.left_out;
+        }
         let counts = Stats {
             // Elements of a document are not lines.
             lines: if let Some(Extract::Elements(_)) = text.extract() { 0 } else { lines },
@@ -217,7 +220,7 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
                 (chosen.backend().name(), chosen.workers, chosen.partition_size);
             (plan.strict, plan.reading) = (chosen.strict, Reading::Resident { levels });
             let work = Work { program, want, on_error, digest: None, sampler: None };
-            let flow = Flow::jobs(work.task(&chosen), Jobs::Store(store, 0), &chosen, &plan)?;
+            let flow = Flow::jobs(work.task(&chosen), Jobs::Store(store, 0, None), &chosen, &plan)?;
             Ok(Running::new(plan, flow, &chosen))
         });
         Self::new(operator, running)
@@ -244,7 +247,10 @@ fn start<'a>(
         (Reading::Selected(_), Some(selected), _) => {
             Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)))
         }
-        (Reading::Levels { .. }, _, Some(levels)) => Jobs::Store(levels.store(&chosen, is_named), 0),
+        (Reading::Levels { .. }, _, Some(levels)) => {
+            let rest = levels.rest().map(|rest| Box::new(LineJobs::of_rest(rest, chosen.partition_size)));
+            Jobs::Store(levels.store(&chosen, is_named), 0, rest)
+        }
         (Reading::Documents { parts }, ..) => {
             return Ok(match inputs.given(plan.threads, chosen.partition_size)? {
                 Given::Held(held) => {

@@ -1,5 +1,6 @@
 //! Partitions that are indexed already, in memory or in a file.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use warpath_answer::answer::{Answer, Want};
@@ -7,7 +8,7 @@ use warpath_core::error::Error;
 use warpath_lang::program::Program;
 
 use super::jobs::Origin;
-use crate::input::Text;
+use crate::input::{PlainFile, Text};
 
 /// Partitions that are indexed already.
 pub trait Store: Send + Sync {
@@ -26,4 +27,12 @@ pub struct Stored<A = Answer> {
     pub reading: Duration,
     /// Time spent in the backend.
     pub answering: Duration,
+}
+
+/// Lines of a file that are after those of a store.
+pub struct Rest {
+    pub file: Arc<PlainFile>,
+    pub name: Arc<str>,
+    /// The offset at which they begin.
+    pub from: u64,
 }

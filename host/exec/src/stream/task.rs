@@ -184,21 +184,15 @@ impl Task for ProgramTask {
         let mut answer = if let Some(fault) = text.extract().and_then(|extract| fault(extract, text, *strict))
         {
             Answer::of_fault(program, fault, want)
+        } else if let Some(Extract::Counts(counts)) = text.extract() {
+            Answer::of_counts(program, counts.lines, &counts.matches, want)
         } else {
             let made = match worker.take() {
                 Some(worker) => worker,
                 None => buffers.backend().worker(turn.thread)?,
             };
             let worker = worker.insert(made);
-            if let Some(packed) = text.as_packed()? {
-                let answer = worker.answer_packed(&packed, program, want, *strict)?;
-                if is_looked_at(&answer, want)
-                    || self.sampler.as_ref().is_some_and(|sampler| sampler.has_all())
-                {
-                    text.unpack(buffers)?;
-                }
-                answer
-            } else if *strict {
+            if *strict {
                 worker.answer_strictly(text.bytes(), program, want)?
             } else {
                 worker.answer(text.bytes(), program, want)?

@@ -196,8 +196,7 @@ impl Opened {
         let of = || "offsets of lines".to_owned();
         self.once(&self.checked.lines, &of, || {
             self.is_as_written(section, "they")?;
-            // The reader of the text, which may be packed, knows its length and checks the offsets against
-            // it.
+            // The reader of the text knows its length and checks the offsets against it.
             let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
             if grows && !offsets.is_empty() { Ok(()) } else { Err("they do not ascend".into()) }
         })?;
@@ -393,7 +392,7 @@ impl BitmapIndex {
     }
 
     /// Returns the byte offset in the input's text of every 64th line, from line 0 on, and last the end of
-    /// the last line. The offsets increase. `None` where rows are not lines of a plain or packed file.
+    /// the last line. The offsets increase. `None` where rows are not lines of a plain file.
     ///
     /// # Errors
     /// [`Error::Index`] where the offsets' checksum or order is wrong.
@@ -403,8 +402,8 @@ impl BitmapIndex {
         self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
     }
 
-    /// Returns true if the rows are lines of a plain or packed file, so that
-    /// [`line_offsets`](Self::line_offsets) returns offsets. Reads nothing.
+    /// Returns true if the rows are lines of a plain file, so that [`line_offsets`](Self::line_offsets)
+    /// returns offsets. Reads nothing.
     #[must_use]
     pub fn has_lines(&self) -> bool {
         self.0.contents.lines.is_some()

@@ -156,7 +156,7 @@ pub struct Contents {
     pub places: Vec<ColumnPlace>,
     /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
-    /// The offset of every 64th line, where rows are lines of a plain or packed file.
+    /// The offset of every 64th line, where rows are lines of a plain file.
     pub lines: Option<Section>,
     /// Size of the table, which follows the header, in bytes.
     pub table_bytes: usize,
@@ -253,7 +253,7 @@ pub(super) struct AllPlaces {
     pub columns: Vec<ColumnPlace>,
     /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
-    /// The offset of every 64th line, where rows are lines of a plain or packed file.
+    /// The offset of every 64th line, where rows are lines of a plain file.
     pub lines: Option<Section>,
     /// The table, which follows the header.
     pub table: Range<usize>,

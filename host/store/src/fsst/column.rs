@@ -1,9 +1,8 @@
-//! A column of compressed strings with nulls: in memory, in a mapped file, and converted from and to Arrow.
+//! A column of compressed strings with nulls, which converts from and to Arrow.
 //!
 //! All strings share one table, and one stream of codes; a null has no codes. Memory holds two more arrays.
-//! One is the start of each string in the codes, in 64 bits each, even if the file has 32. The other is the
-//! [`Split`]s: the scan of the strings' lengths at every [`SPLIT_CODES`] codes, computed when the column is
-//! created.
+//! One is the start of each string in the codes, in 64 bits each. The other is the [`Split`]s: the scan of
+//! the strings' lengths at every [`SPLIT_CODES`] codes, computed when the column is created.
 //!
 //! Splits make it possible to decode the column in equal pieces, on all cores or on a device
 //! ([`codes`](StringColumn::codes)). They also make it possible to decode a part of a string of gigabytes
@@ -26,37 +25,30 @@
 //! # }
 //! ```
 //!
-//! *Checks*: opening a column checks its checksums, and that its sizes, offsets, nulls, table and splits
-//! agree. So no code can lead out of bounds. Decoding checks the codes: each must have a symbol, and they
-//! must decode to the lengths in the splits. A column of text must have UTF-8. [`check`](StringColumn::check)
-//! does this for all codes.
+//! *Checks*: a column that is made of codes checks them all, with their offsets and nulls. Whether codes of
+//! text decode to UTF-8 is checked by [`check`](StringColumn::check) alone.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `build` | the construction of a column from strings |
 //! | `decode` | the decoding of a column, of some strings, or of a part of one |
-//! | `file` | the layout of a column's file, its reads and writes |
 //! | `arrow` | the conversion from and to Arrow's arrays |
 
 #[cfg(feature = "arrow")]
 mod arrow;
 mod build;
 mod decode;
-mod file;
 
 use std::ops::Range;
 
-use memmap2::Mmap;
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::pool;
 use warpath_core::rows::RowSet;
 use warpath_lang::like::Pattern;
-use warpath_shared::fsst::{CodeFault, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
+use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::codes::Codes;
 use super::{Decoder, MatchError, Matcher};
-
-pub use file::{EXTENSION, VERSION};
 
 /// The kind of a column's strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -107,27 +99,11 @@ fn is_valid(validity: Option<&[u64]>, row: usize) -> bool {
     validity.is_none_or(|words| words[row / 64] >> (row % 64) & 1 != 0)
 }
 
-/// The bytes of a column, and the range of the codes in them.
-enum Image {
-    Owned(Vec<u8>, Range<usize>),
-    Mapped(Mmap, Range<usize>),
-}
-
-impl Image {
-    fn codes(&self) -> &[u8] {
-        match self {
-            Self::Owned(bytes, codes) => &bytes[codes.clone()],
-            Self::Mapped(map, codes) => &map[codes.clone()],
-        }
-    }
-}
-
 /// The parts of a column, before the check that they agree.
 struct ColumnParts {
-    name: String,
     kind: StringKind,
     table: Table,
-    image: Image,
+    codes: Vec<u8>,
     offsets: Vec<u64>,
     splits: Vec<Split>,
     validity: Option<Vec<u64>>,
@@ -135,11 +111,10 @@ struct ColumnParts {
 
 /// A column of compressed strings. See the [module](self).
 pub struct StringColumn {
-    name: String,
     kind: StringKind,
     table: Table,
     decoder: Decoder,
-    image: Image,
+    codes: Vec<u8>,
     offsets: Vec<u64>,
     splits: Vec<Split>,
     first_strings: Vec<u64>,
@@ -150,11 +125,10 @@ pub struct StringColumn {
 impl std::fmt::Debug for StringColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StringColumn")
-            .field("name", &self.name)
             .field("kind", &self.kind)
             .field("len", &self.len())
             .field("nulls", &self.nulls)
-            .field("codes", &self.image.codes().len())
+            .field("codes", &self.codes.len())
             .field("bytes", &self.bytes())
             .finish_non_exhaustive()
     }
@@ -185,36 +159,18 @@ fn null_with_codes(validity: &[u64], offsets: &[u64]) -> Option<usize> {
     pool::map(pool::pieces(validity.len(), PIECE_NUMBERS / 64), in_piece).into_iter().flatten().next()
 }
 
-/// Returns the fault of the splits of `codes` codes, if they have one.
-fn splits_fault(splits: &[Split], codes: usize) -> Option<&'static str> {
-    let most = ((SPLIT_CODES + 1) * MAX_SYMBOL_BYTES) as u64;
-    let (Some(first), Some(last)) = (splits.first(), splits.last()) else { return Some("it has no splits") };
-    if splits.len() != codes.div_ceil(SPLIT_CODES) + 1 {
-        return Some("it does not have one split for each 2048 codes");
-    }
-    if first.0 != 0 || last.behind_escape() {
-        return Some("its splits begin or end after an escape");
-    }
-    let is_far =
-        |pair: &[Split]| pair[1].offset().checked_sub(pair[0].offset()).is_none_or(|bytes| bytes > most);
-    splits.windows(2).any(is_far).then_some("its splits do not ascend, or go too far")
-}
-
 impl ColumnParts {
     /// Returns the column, if its parts agree.
     fn assemble(self) -> Result<StringColumn, ColumnError> {
-        let Self { name, kind, table, image, offsets, splits, validity } = self;
-        let codes = image.codes().len();
-        let damaged = |what: String| ColumnError::Damaged { name: name.clone(), what };
-        if offsets.first() != Some(&0) || offsets.last() != Some(&(codes as u64)) {
+        let Self { kind, table, codes, offsets, splits, validity } = self;
+        let count = codes.len();
+        let damaged = |what: String| ColumnError::Damaged { what };
+        if offsets.first() != Some(&0) || offsets.last() != Some(&(count as u64)) {
             return Err(damaged("its offsets do not begin with 0, or do not end with the codes".into()));
         }
         if !ascend(&offsets) {
             let row = offsets.windows(2).position(|pair| pair[0] > pair[1]).unwrap_or(0);
             return Err(damaged(format!("string {row} ends before it begins")));
-        }
-        if let Some(what) = splits_fault(&splits, codes) {
-            return Err(damaged(what.into()));
         }
         let rows = offsets.len() - 1;
         let mut nulls = 0;
@@ -235,31 +191,14 @@ impl ColumnParts {
         let first_string =
             |split: usize| offsets.partition_point(|offset| *offset < (split * SPLIT_CODES) as u64) as u64;
         let splits_of = |piece: Range<usize>| piece.map(first_string).collect::<Vec<_>>();
-        let first_strings = pool::map(pool::pieces(codes.div_ceil(SPLIT_CODES), 256), splits_of).concat();
+        let first_strings = pool::map(pool::pieces(count.div_ceil(SPLIT_CODES), 256), splits_of).concat();
         let validity = validity.filter(|_| nulls > 0);
         let decoder = Decoder::new(&table);
-        Ok(StringColumn {
-            name,
-            kind,
-            table,
-            decoder,
-            image,
-            offsets,
-            splits,
-            first_strings,
-            validity,
-            nulls,
-        })
+        Ok(StringColumn { kind, table, decoder, codes, offsets, splits, first_strings, validity, nulls })
     }
 }
 
 impl StringColumn {
-    /// Returns the name for messages: the file's path, or another name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the kind of the strings.
     #[must_use]
     pub fn kind(&self) -> StringKind {
@@ -315,7 +254,7 @@ impl StringColumn {
     pub fn codes(&self) -> Codes<'_> {
         Codes {
             table: &self.table,
-            codes: self.image.codes(),
+            codes: &self.codes,
             splits: &self.splits,
             first_strings: &self.first_strings,
             offsets: &self.offsets,
@@ -330,12 +269,10 @@ impl StringColumn {
     /// [`Error::Column`] if a string has invalid codes among those that were read ([`ColumnError::Codes`]).
     pub fn matches(&self, pattern: &Pattern) -> Result<RowSet, Error> {
         let matcher = Matcher::new(pattern, &self.table);
-        match matcher.matches(self.image.codes(), &self.offsets) {
+        match matcher.matches(&self.codes, &self.offsets) {
             Ok(words) => Ok(self.without_nulls(words)),
             Err(MatchError::Codes { string, fault }) => Err(self.codes_fault(string, fault).into()),
-            Err(MatchError::Memory { bytes, .. }) => {
-                Err(ColumnError::Memory { name: self.name.clone(), bytes }.into())
-            }
+            Err(MatchError::Memory { bytes, .. }) => Err(ColumnError::Memory { bytes }.into()),
             Err(fault @ MatchError::Offsets(_)) => Err(self.damaged(fault.to_string()).into()),
         }
     }
@@ -353,17 +290,17 @@ impl StringColumn {
     }
 
     fn damaged(&self, what: impl Into<String>) -> ColumnError {
-        ColumnError::Damaged { name: self.name.clone(), what: what.into() }
+        ColumnError::Damaged { what: what.into() }
     }
 
     fn codes_fault(&self, row: usize, fault: CodeFault) -> ColumnError {
-        ColumnError::Codes { name: self.name.clone(), row: row as u64, fault: fault.to_string() }
+        ColumnError::Codes { row: row as u64, fault: fault.to_string() }
     }
 
     /// Returns the range of a string in the codes.
     fn place(&self, row: u64) -> Result<Range<usize>, Error> {
         if row >= self.len() {
-            return Err(Error::Usage(format!("{}: string {row} of {}", self.name, self.len())));
+            return Err(Error::Usage(format!("string {row} of {}", self.len())));
         }
         Ok(self.offsets[row as usize] as usize..self.offsets[row as usize + 1] as usize)
     }

@@ -24,7 +24,7 @@ pub struct PathsAndFiles {
     /// Paths, then files: JSONPath (RFC 9535), each beginning with `$`, then files of newline-delimited JSON,
     /// folders, patterns or URLs; `-`, or no file: standard input
     ///
-    /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
+    /// gzip, zstd, bzip2, xz and lz4 are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
     /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
     /// not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in builds with

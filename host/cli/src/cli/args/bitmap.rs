@@ -52,7 +52,7 @@ The device (--device) makes the bitmaps, too; the CPU makes those of columns wit
 
 docs/bitmaps.md has the language of expressions, and more.")]
 pub struct BitmapBuildArgs {
-    /// A file of newline-delimited JSON, plain, packed or compressed; or a table: Parquet, or Arrow IPC
+    /// A file of newline-delimited JSON, plain or compressed; or a table: Parquet, or Arrow IPC
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

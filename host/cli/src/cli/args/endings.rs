@@ -20,7 +20,7 @@ pub enum Ending {
 
 use Ending::{ArrowFile, ArrowStream, Bitmap, Csv, Json, Ndjson, OtherBinary, OtherText, Parquet, Sql, Tsv};
 
-const FORMATS: [(&str, Ending); 32] = [
+const FORMATS: [(&str, Ending); 31] = [
     ("ndjson", Ndjson),
     ("jsonl", Ndjson),
     ("json", Json),
@@ -35,8 +35,7 @@ const FORMATS: [(&str, Ending); 32] = [
     ("pq", Parquet),
     ("sql", Sql),
     ("wpb", Bitmap),
-    ("wpi", OtherBinary),
-    ("wpk", OtherBinary),
+    ("warpath", OtherBinary),
     ("xlsx", OtherBinary),
     ("xls", OtherBinary),
     ("ods", OtherBinary),

@@ -1,56 +1,14 @@
-//! Options of `index build`, `info` and `dump`.
-
-use std::path::PathBuf;
+//! Options of `index dump`.
 
 use clap::{Args, Subcommand, value_parser};
 use warpath::DEFAULT_LEVELS;
 use warpath_shared::units::MAX_DEPTH;
 
-use super::options::{EngineArgs, FileArgs, NewFileArgs, OutputArgs, ProgressArgs, StrictArgs};
+use super::options::{EngineArgs, FileArgs, OutputArgs, StrictArgs};
 
 #[derive(Subcommand)]
 pub enum IndexCommand {
-    Build(BuildArgs),
-    Info(InfoArgs),
     Dump(DumpArgs),
-}
-
-/// Make the index file of a plain or packed file, for `--index`
-///
-/// The index holds the positions of lines and structural characters, so that queries need not look for them.
-/// It marks malformed lines. It is bound to FILE as it is now: once FILE has changed, `--index` refuses it.
-#[derive(Args)]
-#[command(mut_arg("output", |arg| arg.value_name("FILE.wpi")), after_long_help = "\
-Examples:
-  warpath index build tweets.ndjson -o tweets.wpi
-  warpath index build tweets.ndjson -o tweets.wpi --for '$.user.lang' --for '$.entities.urls[*].url'
-  warpath query --index tweets.wpi '$.user.lang' tweets.ndjson")]
-pub struct BuildArgs {
-    /// A file of newline-delimited JSON, plain or packed
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    #[command(flatten)]
-    pub output: NewFileArgs,
-    #[command(flatten)]
-    pub levels: LevelsArgs,
-
-    /// Only the levels that these queries read
-    #[arg(long = "for", value_name = "PATH", conflicts_with = "levels")]
-    pub queries: Vec<String>,
-
-    #[command(flatten)]
-    pub progress: ProgressArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
-}
-
-/// Describe an index file, and check every byte of it
-#[derive(Args)]
-pub struct InfoArgs {
-    /// The index file
-    #[arg(value_name = "FILE.wpi")]
-    pub file: PathBuf,
 }
 
 /// Print structural indexes as text, each bitmap aligned under the input's bytes

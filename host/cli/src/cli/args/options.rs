@@ -15,7 +15,7 @@ use super::values::{device, expression, number, partition_size, time_format};
 pub struct FileArgs {
     /// Files of newline-delimited JSON, folders, patterns or URLs; `-`, or no file: standard input
     ///
-    /// gzip, zstd, bzip2, xz, lz4 and packed lines are recognised by content. A pattern (`*`, `?`, `[a-z]`,
+    /// gzip, zstd, bzip2, xz and lz4 are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
     /// names the files in it and in its folders that end in .json, .ndjson, .jsonl or .log, compressed or
     /// not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in builds with
@@ -206,18 +206,10 @@ pub struct RejectArgs {
 
 #[derive(Args, Default)]
 pub struct IndexArgs {
-    /// Use the index of the input, which `warpath index build` made
-    ///
-    /// For one file, plain or packed. A damaged index is refused. So is one whose input has another size or
-    /// modification time now, or other bytes in one of 64 samples of 4 KiB. The CPU reads bitmaps from the
-    /// index. A device makes bitmaps faster than it could copy them, so it only checks the index.
-    #[arg(long, value_name = "FILE.wpi")]
-    pub index: Option<PathBuf>,
-
     /// Do not use indexes that lie beside the input
     ///
-    /// Beside `log.ndjson` these are `log.wpb` and `log.ndjson.wpb`, a bitmap index that serves `--where`,
-    /// and `log.wpi` and `log.ndjson.wpi`. Results are the same with and without them.
+    /// Beside `log.ndjson` these are `.log.ndjson.warpath`, which `warpath store index` makes, and `log.wpb`
+    /// or `log.ndjson.wpb`, a bitmap index that serves `--where`. Results are the same with and without them.
     #[arg(long)]
     pub no_index: bool,
 }
@@ -286,17 +278,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub index: IndexArgs,
 
-    /// Compare all of the input with the index, not samples
-    #[arg(long, requires = "index")]
-    pub verify: bool,
-
     #[command(flatten)]
     pub only: WhereArgs,
 
     /// Evaluate `--where` over this bitmap index, which `warpath bitmap build` made
     ///
-    /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one file,
-    /// plain or packed. The index is refused if the input has changed since.
+    /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one plain
+    /// file. The index is refused if the input has changed since.
     #[arg(long, value_name = "FILE.wpb", requires = "only")]
     pub bitmap: Option<PathBuf>,
 
@@ -403,7 +391,7 @@ pub struct EngineArgs {
     /// With `json` each file, or standard input, is one document and one record; a malformed one has no
     /// results. Offsets, also of faults, are those of the file. Newlines in printed text are spaces.
     /// Large files are evaluated in parts if all queries go through the elements of one array, such as
-    /// '$[*].id'. `warpath explain --input json` says if they do. Index files require `ndjson`.
+    /// '$[*].id'. `warpath explain --input json` says if they do. Indexes require `ndjson`.
     ///
     /// With `parquet` and `arrow` each value of a column of text (`--column`) is one record, and rows are
     /// lines; a null is a blank line.

@@ -205,7 +205,6 @@ pub struct SelectArgs {
 /// text of the inputs is not read, but for lines that decide which lines are read.
 #[derive(Args)]
 #[command(
-    mut_arg("index", |arg| arg.help("Show what `--index FILE.wpi` changes").long_help(None::<&str>)),
     mut_arg("strict", |arg| arg.help("Show what `--strict` changes").long_help(None::<&str>)),
     mut_arg("only", |arg| {
         arg.help("Show what `--where EXPR` changes").long_help(None::<&str>)
@@ -224,7 +223,7 @@ pub struct ExplainArgs {
     pub paths: Vec<String>,
 
     /// Show the stages for the subscriptions of `warpath filter`, in place of queries
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "index", "strict", "input", "only"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "strict", "input", "only"])]
     pub subscriptions: Option<PathBuf>,
 
     #[command(flatten)]

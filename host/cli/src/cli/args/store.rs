@@ -1,21 +1,25 @@
-//! Options of `store add`, `info`, `verify`, `text`, `drop` and `compact`.
+//! Options of `store add`, `index`, `info`, `verify`, `text`, `drop`, `compact` and `vacuum`.
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::options::{FileArgs, OutputArgs, ReportArgs};
-use super::values::{expression, line_range, partition_size};
+use super::index::LevelsArgs;
+use super::options::{EngineArgs, FileArgs, OutputArgs, ProgressArgs, ReportArgs};
+use super::values::{expression, line_range, partition_size, time};
 
 #[derive(Subcommand)]
 pub enum StoreCommand {
     Add(StoreAddArgs),
+    Index(StoreIndexArgs),
     Info(StoreInfoArgs),
     Verify(StoreVerifyArgs),
     Text(StoreTextArgs),
     Drop(StoreDropArgs),
     Compact(StoreCompactArgs),
+    Vacuum(StoreVacuumArgs),
 }
 
 /// Add lines to a store, or make it
@@ -46,15 +50,45 @@ pub struct StoreAddArgs {
     pub report: ReportArgs,
 }
 
-/// Describe a store or one part of it
+/// Index files that stay where they are
+///
+/// The index of `log.ndjson` is the hidden file `.log.ndjson.warpath` beside it: the positions of lines and
+/// structural characters, and the malformed lines. Queries over the file find it, and need not look for them.
+/// It is about a tenth of the file. An index that is there is replaced. When lines have been appended to the
+/// file, the index serves for the lines before them. After any other change it is not used.
+#[derive(Args)]
+#[command(
+    mut_arg("files", |arg| {
+        arg.required(true).help("Files of newline-delimited JSON, folders or patterns").long_help(None::<&str>)
+    }),
+    mut_arg("files_from", |arg| arg.hide(true)),
+    after_long_help = "\
+Examples:
+  warpath store index tweets.ndjson
+  warpath store index --levels 3 'logs/*.ndjson'
+  warpath query --count '$.user.lang' tweets.ndjson"
+)]
+pub struct StoreIndexArgs {
+    #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
+    pub levels: LevelsArgs,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// Describe a store, one part of it, or the index of a file
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
   warpath store info logs.wp
+  warpath store info log.ndjson
   warpath store info --columns logs.wp")]
 pub struct StoreInfoArgs {
-    /// The folder of the store, or a part
-    #[arg(value_name = "STORE")]
+    /// The folder of the store, a part, or a file with an index
+    #[arg(value_name = "STORE|FILE")]
     pub store: PathBuf,
 
     /// List the columns: path, type, encoding, and bytes in the files
@@ -62,14 +96,14 @@ pub struct StoreInfoArgs {
     pub columns: bool,
 }
 
-/// Check every byte of a store
+/// Check every byte of a store, or of the index of a file
 ///
 /// Compares each checksum, builds the text of all lines again, and compares it with the checksum of the text
-/// that was added.
+/// that was added. Of a file with an index, the text of the file is compared with that of the index.
 #[derive(Args)]
 pub struct StoreVerifyArgs {
-    /// The folder of the store, or a part
-    #[arg(value_name = "STORE")]
+    /// The folder of the store, a part, or a file with an index
+    #[arg(value_name = "STORE|FILE")]
     pub store: PathBuf,
 }
 
@@ -121,6 +155,28 @@ pub struct StoreCompactArgs {
     /// The folder of the store
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
+
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Remove the files that a store does not need any more
+///
+/// `drop` and `compact` leave the parts that they replace, because others may still read them. An addition
+/// that was interrupted may leave parts, too. This command removes them after a time. A command that began
+/// longer ago may then fail; the store itself stays as it is.
+#[derive(Args)]
+#[command(after_long_help = "\
+Example:
+  warpath store vacuum logs.wp --keep 1d")]
+pub struct StoreVacuumArgs {
+    /// The folder of the store
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+
+    /// The time for which files stay after they were removed from the store
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = time)]
+    pub keep: Duration,
 
     #[command(flatten)]
     pub report: ReportArgs,

@@ -70,6 +70,11 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a time of any length: `90min`, `12h`, `7d`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("{error}; times are numbers with units: 12h, 7d"))
+}
+
 pub fn partition_size(text: &str) -> Result<usize, String> {
     match usize::try_from(size(text)?) {
         Ok(bytes @ 1..=MAX_PARTITION_BYTES) => Ok(bytes),
@@ -120,6 +125,13 @@ mod tests {
         for text in ["", "20", "ms", "-1ms", "3601s", "99999999999999999999s", "1x"] {
             assert!(latency(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        assert_eq!(time("0s"), Ok(Duration::ZERO));
+        assert!(time("7").is_err() && time("-1d").is_err());
     }
 
     #[test]

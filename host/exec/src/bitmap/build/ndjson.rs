@@ -20,7 +20,7 @@ use crate::stream::{Batch, Digest, PieceResults};
 /// The number of lines from one stored line offset to the next.
 pub(super) const LINES: u64 = 64;
 
-/// Builds columns of the lines of a file of newline-delimited JSON, plain, packed or compressed. There is one
+/// Builds columns of the lines of a file of newline-delimited JSON, plain or compressed. There is one
 /// row for each line, blank and malformed ones too. The file is read once, and the backend of the engine's
 /// queries evaluates it. The match of a path is the value of the line's row. Without a match, or if the line
 /// is not a record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
@@ -28,7 +28,7 @@ pub(super) const LINES: u64 = 64;
 /// `maker` makes the bitmaps. `watch` is called with the bytes of text that have been read.
 ///
 /// Returns also the malformed records that were left out, if the engine [skips](crate::engine::OnError::Skip)
-/// them. [`Built::lines`] has offsets only for plain and packed files; they are offsets in the text.
+/// them. [`Built::lines`] has offsets only for plain files.
 ///
 /// # Errors
 /// * [`Error::Query`] for a source that is not a JSONPath.

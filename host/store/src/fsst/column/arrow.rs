@@ -74,7 +74,7 @@ impl StringColumn {
         let too_large = |width: u64| {
             let bytes = self.bytes();
             let fits = width == 64 || i32::try_from(bytes).is_ok();
-            if fits { Ok(()) } else { Err(ColumnError::TooLong { name: self.name.clone(), bytes }) }
+            if fits { Ok(()) } else { Err(ColumnError::TooLong { bytes }) }
         };
         match data_type {
             DataType::Utf8 | DataType::Binary => too_large(32)?,

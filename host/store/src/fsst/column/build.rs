@@ -19,7 +19,7 @@ use warpath_core::pool;
 use warpath_shared::fsst::{CodeFault, SPLIT_CODES, Split, Table};
 
 use super::super::{Compressor, Offset, SEGMENT_BYTES, Sample, splits, train};
-use super::{ColumnParts, Image, PIECE_NUMBERS, StringColumn, StringKind, is_valid};
+use super::{ColumnParts, PIECE_NUMBERS, StringColumn, StringKind, is_valid};
 
 /// Approximate size of a fragment: whole segments, so that a long string is cut at a segment's end.
 const FRAGMENT_BYTES: usize = 128 * SEGMENT_BYTES;
@@ -155,9 +155,6 @@ pub(super) fn not_utf8<O: Offset>(values: &[u8], offsets: &[O]) -> Option<usize>
         .position(|pair| std::str::from_utf8(&values[pair[0].place()..pair[1].place()]).is_err())
 }
 
-/// The name of a column that is not from a file.
-const NAME: &str = "<strings>";
-
 impl StringColumn {
     /// Compresses strings, with a table that is trained on a sample of them. String *i* is in `values` from
     /// offset *i* to offset *i* + 1, as in Arrow; no offsets mean no strings.
@@ -223,13 +220,9 @@ impl StringColumn {
             } else {
                 CodeFault::Unknown(at)
             };
-            let (name, fault) = (NAME.into(), fault.to_string());
-            return Err(ColumnError::Codes { name, row: row as u64, fault }.into());
+            return Err(ColumnError::Codes { row: row as u64, fault: fault.to_string() }.into());
         }
-        let len = codes.len();
-        let image = Image::Owned(codes, 0..len);
-        let parts =
-            ColumnParts { name: NAME.into(), kind, table: *table, image, offsets, splits: known, validity };
+        let parts = ColumnParts { kind, table: *table, codes, offsets, splits: known, validity };
         let column = parts.assemble()?;
         match column.escape_at_end() {
             Some((row, at)) => Err(column.codes_fault(row, CodeFault::Escape(at)).into()),
@@ -240,7 +233,7 @@ impl StringColumn {
     /// Returns the first string whose last code is an escape, and the offset of that escape in the string's
     /// codes.
     fn escape_at_end(&self) -> Option<(usize, usize)> {
-        let codes = self.image.codes();
+        let codes = &self.codes;
         let in_row = |row: usize| {
             let codes = &codes[self.offsets[row] as usize..self.offsets[row + 1] as usize];
             let run = codes.iter().rev().take_while(|code| **code == u8::MAX).count();
@@ -290,7 +283,7 @@ fn make(
     if kind == StringKind::Utf8
         && let Some(row) = not_utf8(values, offsets)
     {
-        return Err(ColumnError::NotUtf8 { name: NAME.into(), row: row as u64 }.into());
+        return Err(ColumnError::NotUtf8 { row: row as u64 }.into());
     }
     let table = table.copied().unwrap_or_else(|| train(&Sample::of_strings(values, offsets)));
     let compressor = Compressor::new(&table);
@@ -327,6 +320,5 @@ fn make(
     let mut splits = found.concat();
     let bytes = offsets.last().map_or(0, |end| end.place() - first);
     splits.push(Split::new(bytes as u64, false));
-    let image = Image::Owned(codes, 0..len);
-    Ok(ColumnParts { name: NAME.into(), kind, table, image, offsets: ends, splits, validity }.assemble()?)
+    Ok(ColumnParts { kind, table, codes, offsets: ends, splits, validity }.assemble()?)
 }

@@ -1,16 +1,15 @@
 //! The decoding of a column: of all strings by splits, of some strings, of one, or of a part of one.
 //!
 //! A piece of the codes is decoded as one string, across string boundaries, because that is fast. At the same
-//! time the piece is measured: the start of each string in the output is computed. A check finds strings that
-//! end in the middle of a step, and splits with wrong offsets. So decoding all strings finds every fault of
-//! the codes. A second pass, string by string, then determines the fault.
+//! time the piece is measured: the start of each string in the output is computed. A column is made of codes
+//! that were checked, so a piece that does not fit its splits is an internal error.
 
 use std::ops::Range;
 
 use warpath_core::error::{ColumnError, Error};
 use warpath_core::pool;
 use warpath_core::rows::RowSet;
-use warpath_shared::fsst::{ESCAPE, MAX_SYMBOL_BYTES, SPLIT_CODES, Split, Table};
+use warpath_shared::fsst::{ESCAPE, MAX_SYMBOL_BYTES, SPLIT_CODES, Table};
 
 use super::super::decompress::has_escape;
 use super::build::not_utf8;
@@ -79,9 +78,8 @@ struct DecodeRange<'a> {
 type Decoded = Result<(Vec<u8>, Vec<u64>), Error>;
 
 /// Returns zeros, if memory suffices.
-fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError> {
-    let none =
-        || ColumnError::Memory { name: name.to_owned(), bytes: len.saturating_mul(size_of::<T>() as u64) };
+fn zeroed<T: Copy>(zero: T, len: u64) -> Result<Vec<T>, ColumnError> {
+    let none = || ColumnError::Memory { bytes: len.saturating_mul(size_of::<T>() as u64) };
     let len = usize::try_from(len).map_err(|_| none())?;
     // `vec![zero; len]` aborts the process where memory does not suffice, so the attempt to reserve comes
     // first.
@@ -89,10 +87,16 @@ fn zeroed<T: Copy>(name: &str, zero: T, len: u64) -> Result<Vec<T>, ColumnError>
     Ok(vec![zero; len])
 }
 
+/// Returns the error for codes that do not fit their splits.
+#[cold]
+fn other_codes() -> Error {
+    Error::Internal("the codes of a column do not fit its splits".into())
+}
+
 impl StringColumn {
     /// Returns the start of a split's first step: in the codes, and in the output.
     fn split(&self, split: usize) -> (usize, u64) {
-        let codes = self.image.codes().len();
+        let codes = self.codes.len();
         let at = (split * SPLIT_CODES).min(codes) + usize::from(self.splits[split].behind_escape());
         (at.min(codes), self.splits[split].offset())
     }
@@ -100,11 +104,10 @@ impl StringColumn {
     /// Decodes all strings, on all cores.
     ///
     /// # Errors
-    /// [`Error::Column`]: [`ColumnError::Codes`] or [`ColumnError::Length`] of the first string with a fault;
     /// [`ColumnError::Memory`].
     pub fn decode(&self) -> Result<Strings, Error> {
-        let mut values = zeroed(&self.name, 0_u8, self.bytes())?;
-        let mut offsets = zeroed(&self.name, 0_u64, self.offsets.len() as u64)?;
+        let mut values = zeroed(0_u8, self.bytes())?;
+        let mut offsets = zeroed(0_u64, self.offsets.len() as u64)?;
         let tiles = self.splits.len() - 1;
         let (mut values_left, mut to_left) = (&mut values[..], &mut offsets[..]);
         let mut offsets_left = &self.offsets[..];
@@ -112,7 +115,7 @@ impl StringColumn {
         for from in (0..tiles).step_by(PIECE_SPLITS) {
             let splits = from..tiles.min(from + PIECE_SPLITS);
             let bytes = self.splits[splits.end].offset() - self.splits[from].offset();
-            let end = (splits.end * SPLIT_CODES).min(self.image.codes().len()) as u64;
+            let end = (splits.end * SPLIT_CODES).min(self.codes.len()) as u64;
             let count = offsets_left.partition_point(|offset| *offset < end);
             let (values, to, offsets);
             (values, values_left) = values_left.split_at_mut(bytes as usize);
@@ -124,14 +127,14 @@ impl StringColumn {
         to_left.fill(self.bytes());
         let lens = Lens::new(&self.table);
         if pool::map(pieces, |piece| self.decode_piece(&lens, piece)).contains(&false) {
-            return Err(self.first_fault().into());
+            return Err(other_codes());
         }
         Ok(Strings { values, offsets, validity: self.validity.clone() })
     }
 
-    /// Decodes a piece. Returns false for a fault.
+    /// Decodes a piece. Returns false if it does not fit its splits.
     fn decode_piece(&self, lens: &Lens, piece: DecodeRange<'_>) -> bool {
-        let codes = self.image.codes();
+        let codes = &self.codes;
         let DecodeRange { splits, offsets, values, to } = piece;
         let (begin, first) = self.split(splits.start);
         let (mut at, mut offset) = (begin, first);
@@ -163,65 +166,29 @@ impl StringColumn {
         self.decoder.decode(&codes[begin..at], values) == Ok((offset - first) as usize)
     }
 
-    /// Returns the first fault, found by the reference decoder.
-    #[cold]
-    fn first_fault(&self) -> ColumnError {
-        let codes = self.image.codes();
-        let mut offset = 0;
-        for (row, pair) in self.offsets.windows(2).enumerate() {
-            let here = &codes[pair[0] as usize..pair[1] as usize];
-            let mut at = 0;
-            while at < here.len() {
-                let (len, taken) = match self.table.step(here, at) {
-                    Ok((_, len, taken)) => (u64::from(len), taken),
-                    Err(fault) => return self.codes_fault(row, fault),
-                };
-                for code in 0..taken {
-                    let place = pair[0] as usize + at + code;
-                    let found = Split::new(offset + if code == 0 { 0 } else { len }, code > 0);
-                    let said = self.splits[place / SPLIT_CODES];
-                    if place.is_multiple_of(SPLIT_CODES) && said != found {
-                        return self.length_fault(row, found, said);
-                    }
-                }
-                (at, offset) = (at + taken, offset + len);
-            }
-        }
-        let (found, said) = (Split::new(offset, false), Split::new(self.bytes(), false));
-        self.length_fault(self.offsets.len().saturating_sub(2), found, said)
-    }
-
-    fn length_fault(&self, row: usize, found: Split, said: Split) -> ColumnError {
-        if found.offset() == said.offset() {
-            return self.damaged(format!("a split in string {row} is wrong about an escape before it"));
-        }
-        let (found, said) = (found.offset(), said.offset());
-        ColumnError::Length { name: self.name.clone(), row: row as u64, found, said }
-    }
-
-    /// Checks the whole column: each code has a symbol, the lengths match the splits, and no string ends with
-    /// an escape. In a column of text each string must be UTF-8. Needs memory for all strings and their
-    /// offsets.
+    /// Checks that each string of a column of text is UTF-8. Needs memory for all strings and their offsets.
     ///
     /// # Errors
     /// Those of [`Self::decode`], and [`ColumnError::NotUtf8`].
     pub fn check(&self) -> Result<(), Error> {
+        if self.kind == StringKind::Binary {
+            return Ok(());
+        }
         let Strings { values, offsets, .. } = self.decode()?;
-        if self.kind == StringKind::Utf8 { Ok(self.check_utf8(&values, &offsets)?) } else { Ok(()) }
+        Ok(self.check_utf8(&values, &offsets)?)
     }
 
     pub(super) fn check_utf8(&self, values: &[u8], offsets: &[u64]) -> Result<(), ColumnError> {
         match not_utf8(values, offsets) {
             None => Ok(()),
-            Some(row) => Err(ColumnError::NotUtf8 { name: self.name.clone(), row: row as u64 }),
+            Some(row) => Err(ColumnError::NotUtf8 { row: row as u64 }),
         }
     }
 
     /// Returns a string; `None` for a null.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string. [`Error::Column`] if its codes are invalid, or memory
-    /// does not suffice.
+    /// [`Error::Usage`] if there is no such string. [`ColumnError::Memory`].
     pub fn get(&self, row: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut string = Vec::new();
         Ok(self.get_into(row, &mut string)?.then_some(string))
@@ -233,25 +200,25 @@ impl StringColumn {
     /// Those of [`Self::get`]. On an error, `to` is unchanged.
     pub fn get_into(&self, row: u64, to: &mut Vec<u8>) -> Result<bool, Error> {
         let place = self.place(row)?;
-        let codes = &self.image.codes()[place];
+        let codes = &self.codes[place];
         let most = if codes.len() < LONG_CODES {
             (codes.len() * MAX_SYMBOL_BYTES) as u64
         } else {
-            self.table.decoded_len(codes).map_err(|fault| self.codes_fault(row as usize, fault))?
+            self.table.decoded_len(codes).map_err(|_| other_codes())?
         };
         let begin = to.len();
-        let none = || ColumnError::Memory { name: self.name.clone(), bytes: most };
+        let none = || ColumnError::Memory { bytes: most };
         to.try_reserve(usize::try_from(most).map_err(|_| none())?).map_err(|_| none())?;
         to.resize(begin + most as usize, 0);
         let decoded = self.decoder.decode(codes, &mut to[begin..]);
         to.truncate(begin + decoded.unwrap_or(0));
-        decoded.map_err(|fault| self.codes_fault(row as usize, fault))?;
+        decoded.map_err(|_| other_codes())?;
         Ok(!self.is_null(row))
     }
 
     /// Returns the length of all strings that begin before a code. A step must begin at this code.
-    fn bytes_before(&self, place: usize) -> Result<u64, ColumnError> {
-        let codes = self.image.codes();
+    fn bytes_before(&self, place: usize) -> Result<u64, Error> {
+        let codes = &self.codes;
         if place == codes.len() {
             return Ok(self.bytes());
         }
@@ -271,44 +238,39 @@ impl StringColumn {
                 sum.saturating_add(len)
             })
         });
-        if pending || len >= UNKNOWN { Err(self.first_fault()) } else { Ok(offset + len) }
+        if pending || len >= UNKNOWN { Err(other_codes()) } else { Ok(offset + len) }
     }
 
     /// Returns the length in bytes of a string, by splits: reads a few thousand codes at most, however long
     /// the string is. A null has length 0.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string. [`Error::Column`] for a fault in the codes or splits that
-    /// were read.
+    /// [`Error::Usage`] if there is no such string.
     pub fn string_len(&self, row: u64) -> Result<u64, Error> {
         let place = self.place(row)?;
         let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
-        Ok(end.checked_sub(begin).ok_or_else(|| self.first_fault())?)
+        end.checked_sub(begin).ok_or_else(other_codes)
     }
 
     /// Returns some bytes of a string, by splits: decodes little more than the requested range, even of a
     /// string of gigabytes. `None` for a null.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such string, or it has no such bytes. [`Error::Column`] for a fault in
-    /// the codes or splits that were read, or if memory does not suffice.
+    /// [`Error::Usage`] if there is no such string, or it has no such bytes. [`ColumnError::Memory`].
     pub fn get_range(&self, row: u64, bytes: Range<u64>) -> Result<Option<Vec<u8>>, Error> {
         let place = self.place(row)?;
         let (begin, end) = (self.bytes_before(place.start)?, self.bytes_before(place.end)?);
-        let len = end.checked_sub(begin).ok_or_else(|| self.first_fault())?;
+        let len = end.checked_sub(begin).ok_or_else(other_codes)?;
         if bytes.start > bytes.end || bytes.end > len {
             let Range { start, end } = bytes;
-            return Err(Error::Usage(format!(
-                "{}: bytes {start} to {end} of string {row}, which has {len}",
-                self.name
-            )));
+            return Err(Error::Usage(format!("bytes {start} to {end} of string {row}, which has {len}")));
         }
         if self.is_null(row) {
             return Ok(None);
         }
         let wanted = begin + bytes.start..begin + bytes.end;
         let mut found = Vec::new();
-        let none = || ColumnError::Memory { name: self.name.clone(), bytes: wanted.end - wanted.start };
+        let none = || ColumnError::Memory { bytes: wanted.end - wanted.start };
         let count = usize::try_from(wanted.end - wanted.start).map_err(|_| none())?;
         found.try_reserve_exact(count).map_err(|_| none())?;
         // The last split in the string, after its first code, that is not after the wanted range's start.
@@ -321,25 +283,24 @@ impl StringColumn {
         while found.len() < count && at < place.end {
             let (next, said) =
                 if split * SPLIT_CODES < place.end { self.split(split) } else { (place.end, end) };
-            let decoded = self.image.codes().get(at..next).map(|codes| self.decoder.decode(codes, &mut room));
+            let decoded = self.codes.get(at..next).map(|codes| self.decoder.decode(codes, &mut room));
             let Some(Ok(len)) = decoded.filter(|len| *len == Ok(said.wrapping_sub(offset) as usize)) else {
-                return Err(self.first_fault().into());
+                return Err(other_codes());
             };
             let from = wanted.start.saturating_sub(offset).min(len as u64) as usize;
             found.extend_from_slice(&room[from..len.min((wanted.end - offset) as usize)]);
             (at, offset, split) = (next, said, split + 1);
         }
-        if found.len() < count { Err(self.first_fault().into()) } else { Ok(Some(found)) }
+        if found.len() < count { Err(other_codes()) } else { Ok(Some(found)) }
     }
 
     /// Decodes the strings of some rows, in order, on all cores. Nulls remain nulls.
     ///
     /// # Errors
-    /// [`Error::Usage`] if `rows` is for another number of strings. [`Error::Column`] for the first of these
-    /// strings with invalid codes, or if memory does not suffice.
+    /// [`Error::Usage`] if `rows` is for another number of strings. [`ColumnError::Memory`].
     pub fn decode_rows(&self, rows: &RowSet) -> Result<Strings, Error> {
         if rows.rows() != self.len() {
-            let said = format!("{}: rows of {} of {} strings", self.name, rows.rows(), self.len());
+            let said = format!("rows of {} of {} strings", rows.rows(), self.len());
             return Err(Error::Usage(said));
         }
         let pieces = rows.words().chunks(PIECE_WORDS).enumerate().collect();
@@ -358,7 +319,7 @@ impl StringColumn {
         });
         let pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
         let bytes: usize = pieces.iter().map(|(values, _)| values.len()).sum();
-        let none = || ColumnError::Memory { name: self.name.clone(), bytes: bytes as u64 };
+        let none = || ColumnError::Memory { bytes: bytes as u64 };
         let mut values = Vec::new();
         values.try_reserve_exact(bytes).map_err(|_| none())?;
         let mut offsets = vec![0];
