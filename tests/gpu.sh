@@ -74,7 +74,6 @@ sanitize)
     trap 'rm -rf "$data"' EXIT
     "$bin/generate" --shape twitter --size 3MiB -o "$data/twitter.ndjson"
     cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
-    "$bin/warpath" pack --group-size 700KiB "$data/twitter.ndjson" -o "$data/twitter.wpk"
     for tool in memcheck racecheck initcheck synccheck; do
         echo "== $tool"
         for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]' \
@@ -95,9 +94,6 @@ sanitize)
         if [[ -x $bin/check-rivals ]]; then
             compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check-rivals" --rounds 4
         fi
-        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 \
-            "$bin/warpath" query --device cuda --workers 2 --on-error skip -o "$data/answers" --count '$.user.lang' \
-            "$data/twitter.wpk"
     done
     ;;
 *)

@@ -1,13 +1,13 @@
-//! Files of string columns, of any bytes. A file that opens is compared with the rule, and nothing is read or
-//! written out of bounds.
+//! Codes of string columns, of any bytes. A column that is made of them is compared with the rule, and
+//! nothing is read or written out of bounds.
 //!
-//! `cargo +nightly fuzz run fsst_column`. The tests run the same function over files with random changes
-//! (`tests/tests/fsst_column/files.rs`).
+//! `cargo +nightly fuzz run fsst_column`. The tests run the same function over random codes
+//! (`tests/tests/fsst_column.rs`).
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|file: &[u8]| {
-    warpath_tests::fsst_column::fuzz_one(file);
+fuzz_target!(|bytes: &[u8]| {
+    warpath_tests::fsst_column::fuzz_one(bytes);
 });

@@ -225,12 +225,9 @@ fn mistakes_are_told() {
 #[test]
 fn what_is_read_is_not_written_over() {
     let folder = folder();
-    folder.run(&["index", "build", "people.ndjson", "-o", "p.wpi"]).ok();
     std::fs::hard_link(folder.path("people.ndjson"), folder.path("same.ndjson")).unwrap();
     std::fs::hard_link(folder.path("p.wpb"), folder.path("same.bits")).unwrap();
-    std::fs::hard_link(folder.path("p.wpi"), folder.path("same.lines")).unwrap();
-    let (input, index, line_index) =
-        (folder.read("people.ndjson"), folder.read("p.wpb"), folder.read("p.wpi"));
+    let (input, index) = (folder.read("people.ndjson"), folder.read("p.wpb"));
     let only = ["people.ndjson", "--where=lang is null", "--bitmap=p.wpb"];
     for (args, output, what) in [
         (&["bitmap", "range", "p.wpb", "lang is null", "people.ndjson"][..], "people.ndjson", "an input"),
@@ -256,10 +253,8 @@ fn what_is_read_is_not_written_over() {
         (&["query", "$.id", only[0], only[1], only[2]], "same.bits", "an index"),
         (&["query", "$.id", only[0], only[1], only[2], "--limit=0"], "same.bits", "an index"),
         (&["query", "$.id", only[0], only[1], only[2]], "people.ndjson", "an input"),
-        (&["query", "$.id", "people.ndjson", "--index=p.wpi"], "same.lines", "an index"),
         (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.bits", "an index"),
         (&["select", "a=$.id", only[1], only[2], "--", only[0]], "same.ndjson", "an input"),
-        (&["select", "a=$.id", "--index=p.wpi", "--", only[0]], "same.lines", "an index"),
         (&["bitmap", "build", "people.ndjson", "--column=a=$.id"], "same.ndjson", "an input"),
     ] {
         // Insert the option before `--`.
@@ -268,20 +263,16 @@ fn what_is_read_is_not_written_over() {
         assert_eq!((ran.code, ran.text()), (2, ""), "{args:?} {ran}");
         assert!(ran.stderr.contains(&format!(": is both {what} and the output (`{output}`)")), "{ran}");
         assert!(folder.read("people.ndjson") == input, "{args:?}");
-        assert!(folder.read("p.wpb") == index && folder.read("p.wpi") == line_index, "{args:?}");
+        assert!(folder.read("p.wpb") == index, "{args:?}");
     }
     // A new index may take the place of an old one.
     assert_eq!(build(&folder, &["--on-error=skip", "--bins=quantiles:3"]).code, 0);
     assert_ne!(folder.read("p.wpb"), index);
     assert_eq!(folder.read("same.bits"), index);
     // There is no index on standard output.
-    for args in
-        [&["bitmap", "build", "people.ndjson", "--column=a=$.id"][..], &["index", "build", "people.ndjson"]]
-    {
-        let ran = folder.run(&[args, &["-o", "-"]].concat());
-        ran.failed(2, "", "error: an index is written to a file, not to standard output\n");
-        assert!(!folder.path("-").exists());
-    }
+    let ran = folder.run(&["bitmap", "build", "people.ndjson", "--column=a=$.id", "-o", "-"]);
+    ran.failed(2, "", "error: an index is written to a file, not to standard output\n");
+    assert!(!folder.path("-").exists());
 }
 
 /// `-5 < x` is no option.
@@ -363,13 +354,13 @@ fn an_index_is_for_one_input() {
     ran.failed(
         2,
         "",
-        "error: a test of a column requires one plain or packed file of lines; there are several inputs\n",
+        "error: a test of a column requires one plain file of lines; there are several inputs\n",
     );
     let ran = folder.run(&[&files[..2], &only].concat());
     ran.failed(
         2,
         "",
-        "error: a test of a column requires one plain or packed file of lines; the input is not a file\n",
+        "error: a test of a column requires one plain file of lines; the input is not a file\n",
     );
 }
 
@@ -459,8 +450,7 @@ fn inputs_without_lines_are_indexed_too() {
     assert!(built.code == 0 && built.stderr.starts_with("warning: a.gz is compressed: "), "{built}");
     assert_eq!(range(&folder, &["a.wpb", "a > 1"]).ok(), "2\n");
     let ran = range(&folder, &["a.wpb", "a > 1", "--records", "a.gz"]);
-    let said =
-        "error: a test of a column requires one plain or packed file of lines; the input is compressed\n";
+    let said = "error: a test of a column requires one plain file of lines; the input is compressed\n";
     ran.failed(2, "", said);
     // Of tables, columns are named by the table, and rows are counted as lines are.
     let table = ["select", "--format=arrow", "a:int64=$.a", "b:string=$.b", "-o", "t.arrow"];

@@ -21,14 +21,9 @@ fn explain_says_how_documents_are_answered() {
 #[test]
 fn what_is_of_lines_takes_no_document() {
     let folder = Folder::new(&[("a", b"[1]\n")]);
-    folder.run(&["index", "build", "a", "-o", "a.wpi"]).ok();
     let refused = |args: &[&str]| folder.run(args).failed(2, "", "error: ");
-    refused(&["index", "build", "--input=json", "a", "-o", "b.wpi"]);
+    refused(&["store", "index", "--input=json", "a"]);
     refused(&["index", "dump", "--input=json", "a"]);
-    // An index is of lines: the document is read without it.
-    let ran = folder.run(&["query", "--input=json", "--index=a.wpi", "$", "a"]);
-    let note = "note: a.wpi is not used: the input is one JSON document\n";
-    assert_eq!((ran.text(), ran.stderr.as_str()), ("[1]\n", note));
 }
 
 /// JSONTestSuite's n_single_space, n_structure_no_data and n_structure_UTF8_BOM_no_data, and more.

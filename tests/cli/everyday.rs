@@ -12,13 +12,12 @@ fn all_kinds_of_inputs_are_counted() {
     let want = pipe(&["count-by", "$.user.lang", &tweets], b"").ok().to_owned();
     assert!(want.lines().count() > 3);
     let folder = Folder::new(&[("t.ndjson", &text), ("t.zst", &zstd::encode_all(&text[..], 0).unwrap())]);
-    folder.run(&["pack", "t.ndjson", "-o", "t.wpk"]);
-    folder.run(&["index", "build", "t.ndjson", "-o", "t.wpi"]).ok();
+    folder.run(&["store", "index", "t.ndjson"]).ok();
     folder.run(&["bitmap", "build", "t.ndjson", "-o", "t.wpb", "--column", "id=$.id"]).ok();
     for args in [
         &["t.zst"][..],
-        &["t.wpk", "--no-index"],
-        &["t.ndjson", "--index", "t.wpi"],
+        &["t.ndjson"],
+        &["t.ndjson", "--no-index"],
         &["t.ndjson", "--bitmap", "t.wpb", "--where", "id >= 0 or id < 0"],
     ] {
         assert_eq!(folder.run(&[&["count-by", "$.user.lang"], args].concat()).ok(), want, "{args:?}");

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use crate::{Folder, Ran};
 
 /// An input in all forms, its indexes, and each form's options.
-fn folder() -> (Folder, [(&'static str, &'static [&'static str]); 6]) {
+fn folder() -> (Folder, [(&'static str, &'static [&'static str]); 5]) {
     let line = |number: usize| format!("{{\"status\":{},\"id\":{number},\"ok\":true}}\n", 200 + number % 300);
     let text: String = (0..3000).map(line).collect();
     let document = format!("[{}]", text.trim_end().replace('\n', ","));
@@ -16,17 +16,12 @@ fn folder() -> (Folder, [(&'static str, &'static [&'static str]); 6]) {
     let files =
         [("log", text.as_bytes()), ("log.gz", &gzip.finish().unwrap()), ("log.json", document.as_bytes())];
     let folder = Folder::new(&files);
-    folder.run(&["pack", "log", "-o", "log.packed"]).ok();
     folder.run(&["select", "line:json=$", "-o", "log.parquet", "log"]).ok();
-    for (file, name) in [("log", "plain"), ("log.packed", "packed")] {
-        let bitmap = ["bitmap", "build", file, "--column", "code=$.status", "-o", &format!("{name}.wpb")];
-        folder.run(&bitmap).ok();
-        folder.run(&["index", "build", file, "-o", &format!("{name}.wpi"), "--levels=2"]).ok();
-    }
-    let inputs: [(&str, &[&str]); 6] = [
+    folder.run(&["bitmap", "build", "log", "--column", "code=$.status", "-o", "plain.wpb"]).ok();
+    folder.run(&["store", "index", "log", "--levels=2"]).ok();
+    let inputs: [(&str, &[&str]); 5] = [
         ("plain", &["log"]),
         ("gzip", &["log.gz"]),
-        ("packed", &["log.packed"]),
         ("followed", &["log", "--follow"]),
         ("document", &["log.json", "--input=json"]),
         ("parquet", &["log.parquet", "--input=parquet", "--column=line"]),
@@ -62,25 +57,20 @@ fn plans_of_all_inputs_indexes_and_operations() {
         ("limit", &["$.id", condition, "--limit=10"]),
     ];
     for (input, files) in inputs {
-        let of = if input == "packed" { "packed" } else { "plain" };
-        let (levels, bitmap) = (format!("--index={of}.wpi"), format!("--bitmap={of}.wpb"));
+        let bitmap = "--bitmap=plain.wpb";
         let mut all = String::new();
         for (index, named) in [
-            ("no index", vec![]),
-            ("structural", vec![&*levels]),
-            ("bitmap", vec![&*bitmap]),
-            ("both", vec![&*levels, &*bitmap]),
+            ("no index", vec!["--no-index"]),
+            ("structural", vec![]),
+            ("bitmap", vec!["--no-index", bitmap]),
+            ("both", vec![bitmap]),
         ] {
             for (operation, args) in operations {
                 // A bitmap index serves conditions.
                 let named: Vec<&str> =
                     named.iter().copied().filter(|it| args.len() > 1 || !it.contains("bitmap")).collect();
-                // A structural index of this file is not one of a compressed file.
-                let is_other = input == "gzip" && named.iter().any(|it| it.contains("--index"));
                 let ran = folder.run(&[&["explain", "--device=cpu"], args, files, &named].concat());
-                let steps =
-                    if is_other { format!("{}\n", ran.stderr.lines().next().unwrap()) } else { steps(&ran) };
-                let _ = write!(all, "{index}, {operation}\n{steps}\n");
+                let _ = write!(all, "{index}, {operation}\n{}\n", steps(&ran));
             }
         }
         assert_snapshot!(format!("plans_{input}"), all);
@@ -91,9 +81,7 @@ fn plans_of_all_inputs_indexes_and_operations() {
 #[test]
 fn indexes_beside_the_input_are_explained() {
     let (folder, _) = folder();
-    for (from, to) in [("plain.wpb", "log.wpb"), ("plain.wpi", "log.wpi")] {
-        std::fs::rename(folder.path(from), folder.path(to)).unwrap();
-    }
+    std::fs::rename(folder.path("plain.wpb"), folder.path("log.wpb")).unwrap();
     let explain = |args: &[&str]| steps(&folder.run(&[&["explain", "--device=cpu", "log"], args].concat()));
     let mut all = String::new();
     for args in [
@@ -114,9 +102,9 @@ fn indexes_beside_the_input_are_explained() {
         served.stderr.contains("\nindex       log.wpb: 10 of 3000 lines, in 10 of 47 blocks\n"),
         "{served}"
     );
-    assert!(count(&[]).stderr.contains("\nindex       log.wpi: line starts and 1 of 2 levels read\n"));
+    assert!(count(&[]).stderr.contains("\nindex       .log.warpath: line starts and 1 of 2 levels read\n"));
     let without = count(&["--where=$.status == 499", "--no-index"]);
-    assert!(without.text() == "10\n" && !without.stderr.contains("log.wp"), "{without}");
+    assert!(without.text() == "10\n" && !without.stderr.contains("log.w"), "{without}");
     // Notes about paths without a match are about the file, and not about the lines that are selected.
     for path in ["$.ok.x", "$.statuss", "$.id"] {
         for condition in ["--where=$.status == 499", "--where=$.status == 1", "--where=$.ok == true"] {
@@ -126,17 +114,14 @@ fn indexes_beside_the_input_are_explained() {
             assert_eq!(with.is_empty(), without.is_empty(), "{path} {condition}: {with}{without}");
         }
     }
-    // A line more, and both indexes are of another file.
+    // A line more: the bitmap index is of another file, and the structural index lacks a line.
     folder.write("log", &[folder.read("log"), b"{\"status\":499,\"id\":-1}\n".to_vec()].concat());
     let stale = folder.run(&["query", "-c", "$.id", "log", "--where=$.status == 499"]);
     assert_eq!(stale.text(), "11\n");
-    let notes: Vec<&str> = stale.stderr.lines().map(|line| line.split(": it has").next().unwrap()).collect();
+    let notes: Vec<&str> = stale.stderr.lines().map(|line| line.split(" has ").next().unwrap()).collect();
     assert_eq!(
         notes,
-        [
-            "note: log.wpb is not used: it was made of another state of the input",
-            "note: log.wpi is not used: it was made of another state of the input"
-        ]
+        ["note: .log.warpath", "note: log.wpb is not used: it was made of another state of the input: it"]
     );
     assert_eq!(folder.run(&["query", "-q", "-c", "$.id", "log", "--where=$.status == 499"]).stderr, "");
 }

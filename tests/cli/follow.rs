@@ -253,15 +253,6 @@ fn rejected_records_come_at_once() {
     }
 }
 
-#[test]
-fn lines_are_followed_without_an_index() {
-    let folder = Folder::new(&[("a", b"1\n")]);
-    folder.run(&["index", "build", "a", "-o", "a.wpi"]).ok();
-    let index = folder.run(&["query", "--follow", "--index", "a.wpi", "$", "a", "-n1"]);
-    let note = "note: a.wpi is not used: the input is followed\n";
-    assert_eq!((index.text(), index.stderr.as_str()), ("1\n", note));
-}
-
 /// The lines of each file, in the order in which they were printed.
 fn of_each(lines: &[String]) -> Vec<(String, Vec<String>)> {
     let mut of_each: Vec<(String, Vec<String>)> = Vec::new();

@@ -1,11 +1,12 @@
-//! `warpath index build` and `info`, and the results with an index file.
+//! `warpath store index`, `info` and `verify` of a file with an index, and the results with the index.
 
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 
-use crate::{Folder, data, pipe};
+use crate::{Folder, data};
 
 const TEXT: &[u8] = b"{\"a\":[1,{\"b\":\"]\\\"\"}]}\r\n\n{\"a\":{\"c\":2}}\n\"last\"";
 
@@ -17,143 +18,206 @@ fn folder(text: &[u8]) -> Folder {
     folder
 }
 
+/// A text that is long enough for a search for its index.
+fn long() -> Vec<u8> {
+    b"{\"a\":{\"c\":1}}\n".repeat(10_000)
+}
+
+/// The row about the index in the statistics of a query.
+fn index_row(folder: &Folder, args: &[&str]) -> Option<String> {
+    let ran = folder.run(&[&["query", "--count", "$.a", "--stats", "text"], args].concat());
+    assert_eq!(ran.code, 0, "{ran}");
+    ran.stderr.lines().find_map(|line| line.strip_prefix("index ")).map(|said| said.trim().to_owned())
+}
+
 #[test]
-fn an_index_is_made_and_described() {
+fn an_index_is_made_described_and_verified() {
     let folder = folder(TEXT);
-    let build = |args: &[&str]| folder.run(&[&["index", "build", "text", "-o", "text.wpi"], args].concat());
-    assert_eq!(build(&["--levels=3", "--partition-size=25"]).ok(), "");
-    assert_snapshot!("index_info", folder.run(&["index", "info", "text.wpi"]).ok());
+    let index = |args: &[&str]| folder.run(&[&["store", "index", "text"], args].concat()).ok().to_owned();
+    let made = index(&["--levels=3", "--partition-size=25"]);
+    let info = folder.run(&["store", "info", "text"]);
+    let verified = folder.run(&["store", "verify", "text"]);
+    assert_snapshot!("index_info", format!("{made}\n{}\n{}", info.ok(), verified.ok()));
     // It is made anew in its place.
-    build(&["--for=$.a", "--for", "$.a.b"]).ok();
-    let info = folder.run(&["index", "info", "text.wpi"]);
+    index(&["--levels=2"]);
+    let info = folder.run(&["store", "info", "text"]);
     assert!(info.ok().contains("level 1 ") && !info.ok().contains("level 2 "), "{info}");
-    build(&[]).ok();
-    assert!(folder.run(&["index", "info", "text.wpi"]).ok().contains("level 7 "));
+    index(&[]);
+    assert!(folder.run(&["store", "info", "text"]).ok().contains("level 7 "));
+    // Several files, by a pattern; hidden files are not among them.
+    folder.write("other", b"1\n");
+    let made = folder.run(&["store", "index", "*"]);
+    assert_eq!(made.ok().lines().count(), 2, "{made}");
+    assert!(folder.path(".other.warpath").is_file());
 }
 
 #[test]
 fn answers_by_an_index_are_those_without() {
-    let folder = Folder::new(&[]);
-    let file = data("people.ndjson");
-    folder.run(&["index", "build", &file, "-o", "people.wpi"]).ok();
+    let folder = Folder::new(&[("people", &std::fs::read(data("people.ndjson")).unwrap().repeat(40))]);
+    let file = "people";
+    assert!(folder.path(file).metadata().unwrap().len() > 64 << 10);
+    folder.run(&["store", "index", file]).ok();
     for args in [
         &["query", "$.user.lang"][..],
         &["query", "$.user", "--count"],
         &["query", "$.user", "--offsets"],
         &["query", "-r", "$.user.lang", "--limit=3"],
         &["query", "-e", "$.nobody"],
+        &["select", "--format=csv", "lang=$.user.lang", "all=$.*"],
+        &["select", "--limit=2", "lang=$.user.lang", "all=$.*"],
     ] {
-        let without = folder.run(&[args, &[&file]].concat());
-        for index in [&["--index", "people.wpi"][..], &["--index=people.wpi", "--verify"]] {
-            assert_eq!(folder.run(&[args, index, &[&file]].concat()), without, "{args:?}");
-        }
-    }
-    for format in ["--format=csv", "--format=ndjson", "--limit=2"] {
-        let args = ["select", format, "lang=$.user.lang", "all=$.*"];
-        let without = folder.run(&[&args[..], &["--", &file]].concat());
-        assert_eq!(folder.run(&[&args[..], &["--index=people.wpi", "--", &file]].concat()), without);
+        let with = folder.run(&[args, &[file]].concat());
+        assert_eq!(with, folder.run(&[args, &["--no-index", file]].concat()), "{args:?}");
     }
 }
 
 #[test]
 fn malformed_records_are_told_by_an_index_too() {
-    let folder = folder(b"{\"a\":1}\n{\"a\":2\n{\"a\":3}\n");
-    folder.run(&["index", "build", "text", "-o", "text.wpi"]).ok();
-    let by_index = folder.run(&["query", "$.a", "--index=text.wpi", "text"]);
-    by_index.failed(4, "1\n", "error: text:2:1: bracket is not closed");
-    assert_eq!(by_index, folder.run(&["query", "$.a", "text"]));
-    let skip = ["query", "$.a", "--on-error=skip", "text"];
-    let skipped = folder.run(&[&skip[..], &["--index", "text.wpi"]].concat());
-    assert_eq!((skipped.code, skipped.text()), (0, "1\n3\n"));
-    assert_eq!(skipped, folder.run(&skip));
+    let text = [&long()[..], b"{\"a\":2\n{\"a\":3}\n"].concat();
+    let folder = folder(&text);
+    folder.run(&["store", "index", "text"]).ok();
+    for args in [&["--count"][..], &["--count", "--on-error=skip"], &["--on-error=skip"]] {
+        let query = [&["query", "$.a", "text"], args].concat();
+        let by_index = folder.run(&query);
+        assert_eq!(by_index, folder.run(&[&query[..], &["--no-index"]].concat()));
+        assert!(by_index.stderr.contains("text:10001:1: bracket is not closed"), "{by_index}");
+    }
 }
 
+/// The plan, the statistics and the notes over a file as it was, grown, changed, and with a damaged index.
 #[test]
-fn stats_say_what_became_of_the_index() {
-    let folder = folder(TEXT);
-    folder.run(&["index", "build", "text", "-o", "text.wpi"]).ok();
-    let index = |args: &[&str]| {
-        let ran = folder.run(&[&["query", "$.a", "--stats", "text"], args].concat());
-        ran.stderr.lines().find_map(|line| line.strip_prefix("index ")).map(|said| said.trim().to_owned())
+fn what_became_of_the_index_is_said() {
+    let folder = folder(&long());
+    folder.run(&["store", "index", "text", "--levels=2"]).ok();
+    let whole = ".text.warpath: line starts and 1 of 2 levels read";
+    assert_eq!(index_row(&folder, &[]).as_deref(), Some(whole));
+    assert_eq!(index_row(&folder, &["--no-index"]), None);
+    let mut all = String::new();
+    let mut say = |what: &str, code: u8| {
+        for args in [
+            &["explain", "--device=cpu", "$.a.c", "text"][..],
+            &["query", "--count", "$.a.c", "text"],
+            &["query", "--count", "$.a.c", "text", "--quiet"],
+            &["store", "verify", "text"],
+        ] {
+            let ran = folder.run(args);
+            let text = match ran.text().split_once("runs on") {
+                Some((_, plan)) => plan.split_once('\n').unwrap().1,
+                None => ran.text(),
+            };
+            assert_eq!(i32::from(code) * i32::from(args[0] == "store"), ran.code, "{args:?} {ran}");
+            all += &format!("# {what}\n$ warpath {}\n{text}{}\n", args.join(" "), ran.stderr);
+        }
     };
-    assert_eq!(index(&[]), None);
-    assert_eq!(index(&["--index=text.wpi"]).as_deref(), Some("text.wpi: line starts and 1 of 8 levels read"));
+    say("unchanged", 0);
+    let grown = [&long()[..], b"{\"a\":{\"c\":2}}\n"].concat();
+    folder.write("text", &grown);
+    say("grown", 0);
+    folder.write("text", &[&grown[..10], b"7", &grown[11..]].concat());
+    say("another text, and longer", 4);
+    folder.write("text", &grown[14..98_014]);
+    say("shorter", 4);
+    folder.run(&["store", "index", "text", "--levels=1"]).ok();
+    say("too few levels", 0);
+    let index = folder.read(".text.warpath");
+    folder.write(".text.warpath", &index[..index.len() - 1]);
+    say("cut", 4);
+    let mut changed = index.clone();
+    changed[4] ^= 1;
+    folder.write(".text.warpath", &changed);
+    say("a line start changed", 4);
+    let at = index.windows(16).position(|bytes| bytes == b"part 1 directory").unwrap();
+    changed[at + 5] = b'7';
+    folder.write(".text.warpath", &changed);
+    say("a later version", 4);
+    assert_snapshot!("index_notes", all);
 }
 
+/// The messages and exit codes where no index can be made, or is given in place of its file.
 #[test]
-fn explain_says_what_an_index_changes() {
-    let folder = folder(TEXT);
-    folder.run(&["index", "build", "text", "-o", "text.wpi", "--levels=2"]).ok();
-    let ran = folder.run(&["explain", "--device=cpu", "--index=text.wpi", "$.a.c"]);
-    let stages = ran.ok().split_once("runs on").unwrap().1.split_once('\n').unwrap().1;
-    assert_snapshot!("explain_index", stages);
-    let ran = folder.run(&["explain", "--index=text.wpi", "$.a.b.c"]);
-    let unused = "text.wpi is not used: it has 2 levels, and the program reads 3\n";
-    assert_eq!(ran.stderr, format!("note: {unused}"));
-    assert!(ran.text().ends_with(&format!("not used\n  {}", unused.replace(" is not used", ""))), "{ran}");
-}
-
-/// The messages and exit codes for an index that cannot be used.
-#[test]
-fn an_index_that_does_not_fit() {
+fn an_index_that_is_refused() {
     let folder = folder(TEXT);
     folder.write("packed", &zstd::encode_all(TEXT, 1).unwrap());
-    folder.write("other", b"{}\n");
-    folder.run(&["index", "build", "text", "-o", "text.wpi", "--levels=1"]).ok();
-    let index = folder.read("text.wpi");
-    let mut altered = index.clone();
-    altered[100] ^= 1;
-    folder.write("altered.wpi", &altered);
-    folder.write("cut.wpi", &index[..index.len() - 1]);
-    let mut newer = index;
-    newer[8] = 9;
-    folder.write("newer.wpi", &newer);
+    folder.run(&["store", "index", "text"]).ok();
+    std::fs::create_dir(folder.path("taken")).unwrap();
+    std::fs::create_dir(folder.path("taken/.x.warpath")).unwrap();
+    folder.write("taken/x", TEXT);
     let mut all = String::new();
     for (code, args) in [
-        (0, &["query", "$.a.c", "--index=text.wpi", "text"][..]),
-        (0, &["query", "$", "--index=text.wpi", "text", "other", "-n1"]),
-        (4, &["query", "$.a", "--index=text.wpi", "other"]),
-        (4, &["query", "$.a", "--index=altered.wpi", "text"]),
-        (4, &["query", "$.a", "--index=cut.wpi", "text"]),
-        (4, &["query", "$.a", "--index=newer.wpi", "text"]),
-        (4, &["query", "$.a", "--index=text", "text"]),
-        (4, &["index", "info", "altered.wpi"]),
-        (2, &["query", "$.a", "--index=missing.wpi", "text"]),
-        (2, &["index", "build", "packed", "-o", "packed.wpi"]),
-        (2, &["index", "build", "text", "-o", "text"]),
-        (2, &["index", "build", "missing", "-o", "missing.wpi"]),
-        (2, &["index", "build", "text", "-o", "missing/text.wpi"]),
-        (3, &["index", "build", "text", "-o", "x.wpi", "--for", "$["]),
+        (2, &["store", "index", "packed"][..]),
+        (2, &["store", "index", "missing"]),
+        (2, &["store", "index", "-"]),
+        (2, &["store", "index", "--input=json", "text"]),
+        (2, &["store", "index", "taken/x"]),
+        (2, &["store", "index"]),
+        (2, &["store", "info", "packed"]),
+        (2, &["store", "verify", "packed"]),
+        (2, &["store", "info", ".text.warpath"]),
+        (4, &["query", "$.a", ".text.warpath"]),
+        (2, &["query", "$.a", "--index=.text.warpath", "text"]),
     ] {
         let ran = folder.run(args);
         assert_eq!(ran.code, code, "{args:?} {ran}");
         all += &format!("$ warpath {}\n{}{}\n", args.join(" "), ran.text(), ran.stderr);
     }
     assert_snapshot!("index_refused", all);
-    assert!(!folder.path("packed.wpi").exists() && !folder.path("x.wpi").exists());
-
-    folder.write("text", b"{\"a\":[1,{\"b\":\"]\\\"\"}]}\r\n\n{\"a\":{\"c\":3}}\n\"last\"");
-    let ran = folder.run(&["query", "$.a", "--index=text.wpi", "text"]);
-    ran.failed(
-        4,
-        "",
-        "error: text.wpi: the index does not match text: it was written to after it was indexed",
-    );
+    assert!(!folder.path(".packed.warpath").exists() && !folder.path(".missing.warpath").exists());
 }
 
 #[test]
 fn a_verified_index_is_of_every_byte() {
     let text = b"{\"a\":1}\n".repeat(100_000);
     let folder = folder(&text);
-    folder.run(&["index", "build", "text", "-o", "text.wpi"]).ok();
+    folder.run(&["store", "index", "text"]).ok();
     let mut changed = text;
     changed[8 * 1000 + 5] = b'2';
     let time = folder.path("text").metadata().unwrap().modified().unwrap();
     folder.write("text", &changed);
     File::options().write(true).open(folder.path("text")).unwrap().set_modified(time).unwrap();
     // Samples do not see it.
-    assert_eq!(folder.run(&["query", "--count", "$.a", "--index=text.wpi", "text"]).ok(), "100000\n");
-    let ran = folder.run(&["query", "--count", "$.a", "--index=text.wpi", "--verify", "text"]);
-    ran.failed(4, "", "error: text.wpi: the index does not match text: bytes 0..800000 have changed");
-    pipe(&["query", "$", "--verify"], b"1").failed(2, "", "error: ");
+    assert_eq!(folder.run(&["query", "--count", "$.a", "text"]).ok(), "100000\n");
+    let ran = folder.run(&["store", "verify", "text"]);
+    ran.failed(4, "", "error: .text.warpath: the index does not match text: bytes 0..800000 have changed");
+}
+
+/// Nobody reads an index who may not read its file.
+#[test]
+fn an_index_is_as_private_as_its_file() {
+    let folder = folder(TEXT);
+    let mode = |name: &str| folder.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let set = |mode| std::fs::set_permissions(folder.path("text"), PermissionsExt::from_mode(mode)).unwrap();
+    for private in [0o600, 0o400] {
+        set(private);
+        folder.run(&["store", "index", "text"]).ok();
+        assert_eq!(mode(".text.warpath"), 0o600);
+    }
+    // The new index is no more public than the one that it replaces.
+    set(0o644);
+    folder.run(&["store", "index", "text"]).ok();
+    assert_eq!(mode(".text.warpath"), 0o600);
+    std::fs::remove_file(folder.path(".text.warpath")).unwrap();
+    set(0o640);
+    folder.run(&["store", "index", "text"]).ok();
+    assert_eq!(mode(".text.warpath") & 0o007, 0);
+}
+
+/// Two processes make the index of one file: it is the index of one of them, and whole.
+#[test]
+fn two_processes_make_an_index() {
+    let folder = folder(&long());
+    std::thread::scope(|scope| {
+        for levels in ["--levels=1", "--levels=8"] {
+            let folder = &folder;
+            scope.spawn(move || {
+                for _ in 0..4 {
+                    assert!(folder.run(&["store", "index", levels, "text"]).ok().starts_with("text: "));
+                }
+            });
+        }
+    });
+    folder.run(&["store", "verify", "text"]).ok();
+    let names = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, [".text.warpath", "text"]);
 }

@@ -22,7 +22,6 @@ mod names;
 mod objects;
 mod odd_lines;
 mod outputs;
-mod packed;
 mod predicates;
 mod query;
 #[cfg(feature = "parquet")]

@@ -118,19 +118,14 @@ fn messages_have_the_url_and_the_line() {
             "error: s3://bucket/bad.ndjson: an object is not followed",
         ),
         (
-            &["index", "build", "s3://bucket/bad.ndjson", "-o", "a.wpi"],
+            &["store", "index", "s3://bucket/bad.ndjson"],
             2,
-            "error: s3://bucket/bad.ndjson: an index is of a file, and this is an object",
+            "error: s3://bucket/bad.ndjson: an index is of a file, and this is none",
         ),
         (
             &["bitmap", "build", "s3://bucket/bad.ndjson", "--column", "n=$.n", "-o", "a.wpb"],
             2,
             "error: s3://bucket/bad.ndjson: a bitmap index is of a file, and this is an object",
-        ),
-        (
-            &["pack", "s3://bucket/logs/*", "-o", "a.wpk"],
-            2,
-            "error: s3://bucket/logs/*: means several inputs; this command reads one",
         ),
     ] {
         client.run(args).failed(code, "", message);
@@ -147,14 +142,12 @@ fn messages_have_the_url_and_the_line() {
 }
 
 #[test]
-fn lists_and_packs_name_objects() {
+fn lists_name_objects() {
     let server = server();
     let client = Client::of(&server);
     let list = b"s3://bucket/logs/a.ndjson\ns3://bucket/logs/b.ndjson.gz\n";
     let ran = client.run_with(&["query", "$.n", "--files-from", "-"], list);
     assert_eq!(ran.ok(), "1\n2\n3\n4\n");
-    client.run(&["pack", "s3://bucket/logs/b.ndjson.gz", "-o", "b.wpk"]).ok();
-    assert_eq!(client.run(&["query", "$.n", "b.wpk"]).ok(), "3\n4\n");
 }
 
 #[test]
@@ -203,8 +196,8 @@ fn file_urls_are_files() {
     // An output may not be an input, whatever its name.
     let ran = folder.run(&["query", "$.n", &format!("file://{root}/a%20b.ndjson"), "-o", "a b.ndjson"]);
     assert!(ran.code == 2 && ran.stderr.contains("is both an input and the output"), "{ran}");
-    folder.run(&["index", "build", &format!("file://{root}/logs/c.ndjson"), "-o", "c.wpi"]).ok();
-    assert!(folder.path("c.wpi").is_file());
+    folder.run(&["store", "index", &format!("file://{root}/logs/c.ndjson")]).ok();
+    assert!(folder.path("logs/.c.ndjson.warpath").is_file());
     let ran = folder.run(&["query", "$.n", "file:///none/a.ndjson"]);
     ran.failed(2, "", "error: /none/a.ndjson: No such file");
     folder.run(&["query", "$.n", "file://host/a"]).failed(2, "", "error: file://host/a: is no URL of a file");

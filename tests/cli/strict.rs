@@ -39,8 +39,8 @@ fn explain_strict() {
         ]
     );
     assert!(said(&["explain", "--device", "cpu", "$.a"]).is_empty());
-    let folder = Folder::new(&[("log", b"1\n")]);
-    folder.run(&["index", "build", "log", "-o", "log.wpi"]).ok();
-    let ran = folder.run(&["explain", "--strict", "--device", "cpu", "--index", "log.wpi", "$.a"]);
+    let folder = Folder::new(&[("log", &b"1\n".repeat(64 << 10))]);
+    folder.run(&["store", "index", "log"]).ok();
+    let ran = folder.run(&["explain", "--strict", "--device", "cpu", "$.a", "log"]);
     assert!(ran.ok().contains("\n  cpu     validate  all of the text"), "{ran}");
 }

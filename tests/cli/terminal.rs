@@ -124,7 +124,6 @@ fn folder() -> Folder {
     }
     let folder =
         Folder::new(&[("lines", &lines), ("subs", b"one\t$[?@ == 1]\n"), ("bad", b"{\"a\":1}\n[}\n")]);
-    folder.run(&["pack", "lines", "-o", "lines.wpk"]).ok();
     folder.run(&["bitmap", "build", "lines", "--column=a=$.a", "-o", "lines.wpb"]).ok();
     folder
 }
@@ -145,16 +144,13 @@ fn every_command_that_reads_much_has_progress() {
         &["select", "-H", "--skip=1", "a=$.a", "lines"],
         &["select", "--auto", "-o", "auto.arrow", "lines"],
         &["select", "-o", "typed.arrow", "a:int64=$.a", "lines"],
-        &["pack", "lines", "-o", "again.wpk"],
-        &["pack", "lines", "-o", "again.wpk", "--group-size=64K"],
-        &["index", "build", "lines", "-o", "lines.wpi"],
-        &["index", "build", "lines.wpk", "-o", "packed.wpi"],
+        &["store", "index", "lines"],
         &["bitmap", "build", "lines", "--column=a=$.a", "-o", "again.wpb"],
     ] {
         let plain = folder.run(args);
         for columns in COLUMNS {
             let mut args = args.to_vec();
-            let at = if matches!(args[0], "index" | "bitmap") { 2 } else { 1 };
+            let at = if matches!(args[0], "store" | "bitmap") { 2 } else { 1 };
             args.insert(at, "--progress=always");
             let shown = folder.on_terminal(columns, &args);
             let what = format!("{columns} columns, {args:?}\n{}", String::from_utf8_lossy(&shown.bytes));
@@ -179,7 +175,6 @@ fn progress_leaves_results_on_the_screen() {
     let folder = folder();
     for (args, code, screen) in [
         (&["query", "--count", "$.a", "lines"][..], 0, "2"),
-        (&["query", "--count", "$.a", "lines.wpk"], 0, "2"),
         (&["query", "$.a", "lines"], 0, "1\n2"),
         (&["query", "-n1", "$.a", "lines"], 0, "1"),
         (&["query", "-n2", "--count", "$.a", "lines"], 0, "2"),

@@ -11,6 +11,7 @@ pub mod fsst_column;
 pub mod fsst_match;
 pub mod oracle;
 pub mod packed;
+pub mod parts;
 pub mod random;
 pub mod resident;
 pub mod results;

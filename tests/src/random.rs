@@ -6,6 +6,32 @@ mod query;
 pub use query::query;
 pub use warpath_random::Rng;
 
+/// Random lines: JSON, blank, long, or bytes that are not text. The last line may lack its newline.
+pub fn odd_lines(rng: &mut Rng, lines: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    for line in 0..lines {
+        match rng.below(12) {
+            0 => {}
+            1 => text.extend((0..rng.below(30)).map(|_| [b' ', b'\t', b'\r'][rng.below(3)])),
+            2 => text.extend((0..rng.below(200)).map(|_| rng.below(256) as u8).filter(|byte| *byte != b'\n')),
+            3 => text.extend(std::iter::repeat_n(255, rng.below(3000))),
+            4 => text.extend(format!(r#"{{"long":"{}"}}"#, "ab".repeat(rng.below(4000))).bytes()),
+            _ => text.extend(
+                format!(
+                    r#"{{"id":{line},"user":{{"lang":"{}"}},"n":[{},null]}}"#,
+                    ["en", "nl", "ja"][rng.below(3)],
+                    rng.below(1000)
+                )
+                .bytes(),
+            ),
+        }
+        if line + 1 < lines || rng.below(2) == 0 {
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
 /// Names that queries ask for, some of them spelt with escapes.
 pub const NAMES: [&str; 12] =
     ["a", "b", "c", "aa", "ab", "lang", "", "x y", r#"q\"q"#, r"\u0061", r"b\\", "é"];

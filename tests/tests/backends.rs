@@ -5,6 +5,7 @@ use std::sync::Arc;
 use warpath_answer::backend::Backend;
 use warpath_cpu::Cpu;
 use warpath_device::Together;
+use warpath_tests::packed::Packing;
 use warpath_tests::resident::Resident;
 use warpath_tests::suite;
 
@@ -40,6 +41,26 @@ on_both! {
     random_small: |backend, cpu| suite::random(backend, if cpu { 3000 } else { 150 }, 300, 1000);
     random_tiles: |backend, cpu| suite::random(backend, if cpu { 60 } else { 9 }, 40_000, 5000);
     many_tiles: |backend, cpu| suite::many_tiles(backend, if cpu { 20 << 20 } else { 5 << 20 });
+}
+
+/// Packed text, which the CPU decodes before it evaluates, and a device as a stage.
+mod packed {
+    use super::*;
+
+    #[test]
+    fn cpu() -> anyhow::Result<()> {
+        let backend = Packing(Arc::new(Cpu));
+        suite::files(&backend)?;
+        suite::random(&backend, 100, 300, 1000)
+    }
+
+    #[test]
+    fn devices() -> anyhow::Result<()> {
+        let backend = Packing(Arc::new(emulated()));
+        suite::files(&backend)?;
+        suite::random(&backend, 40, 300, 1000)?;
+        suite::random(&backend, 3, 40_000, 5000)
+    }
 }
 
 /// Repeated queries over partitions that a backend keeps.

@@ -361,7 +361,7 @@ fn other_inputs_are_refused() -> Result<()> {
     let short = said(open()?.only(&case.index, RowSet::all(199)));
     ensure!(short == "the selection is of 199 lines; the index has 200", "{short}");
     let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, none.clone()));
-    ensure!(pipe == "a bitmap index requires one plain or packed file; this input is another", "{pipe}");
+    ensure!(pipe == "a bitmap index requires one plain file; this input is another", "{pipe}");
     let document = Engine::builder().backend(cpu()).format(warpath_exec::document::Format::Json).build()?;
     ensure!(
         said(document.open(&case.input)?.only(&case.index, none.clone()))
@@ -374,15 +374,13 @@ fn other_inputs_are_refused() -> Result<()> {
     );
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
     ensure!(indexed.err().context("no error")?.to_string().contains("some lines are selected here"));
-    let wpi = case.folder.path().join("text.wpi");
-    let file = warpath_exec::index_file::IndexFile::build(&engine, &case.input, &wpi, 3)?;
-    let both = case.input(&engine, &[true; 200])?.with_index(&file, false)?;
+    let file = warpath_exec::index_file::IndexFile::build(&engine, &case.input, 3)?;
+    let both = case.input(&engine, &[true; 200])?.with_index(&file)?;
     let hits = both.query(&Query::compile("$.a")?)?;
     ensure!(hits.plan().unused[0].why == "some lines are read alone, by a bitmap index");
     let no_lines = index(&case.input, 200, Vec::new());
     ensure!(
-        said(open()?.only(&no_lines, none.clone()))
-            .ends_with("its rows are not the lines of a plain or packed file")
+        said(open()?.only(&no_lines, none.clone())).ends_with("its rows are not the lines of a plain file")
     );
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;

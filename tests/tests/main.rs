@@ -32,6 +32,7 @@ mod nested;
 mod on_device;
 mod oracle;
 mod packed;
+mod parts;
 mod plain;
 mod plans;
 mod predicates;

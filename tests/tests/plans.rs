@@ -91,7 +91,7 @@ impl Case {
         let engine = Engine::builder().backend(Arc::new(Cpu)).on_error(OnError::Skip).build()?;
         let (built, _) = build(&engine, &input, &specs)?;
         let bitmap = BitmapIndex::from_built(built)?;
-        let levels = IndexFile::build(&engine, &input, folder.path().join("other.wpi"), DEFAULT_LEVELS)?;
+        let levels = IndexFile::build(&engine, &input, DEFAULT_LEVELS)?;
         Ok(Self { _folder: folder, input, bitmap, levels })
     }
 }
@@ -169,10 +169,10 @@ fn compare(case: &Case, backend: &Arc<dyn Backend>, rng: &mut Rng, rounds: usize
         let (found, reading, read) = results(open()?.with_bitmap(&case.bitmap, false), path)?;
         ensure!(found == want, "{text}: {path}, {reading:?}\n{found:#?}\n{want:#?}");
         pruned += usize::from(read < lines);
-        let input = open()?.with_index(&case.levels, false)?.with_bitmap(&case.bitmap, false);
+        let input = open()?.with_index(&case.levels)?.with_bitmap(&case.bitmap, false);
         let (found, ..) = results(input, path)?;
         ensure!(found == want, "{text}: {path}, with levels\n{found:#?}\n{want:#?}");
-        let (found, ..) = results(open()?.with_index(&case.levels, false)?, path)?;
+        let (found, ..) = results(open()?.with_index(&case.levels)?, path)?;
         ensure!(found == want, "{text}: {path}, with levels alone\n{found:#?}\n{want:#?}");
     }
     Ok(pruned)
@@ -304,7 +304,7 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
     let (folder, input) = log("other.wpb")?;
     let bitmap = BitmapIndex::open(folder.path().join("other.wpb"))?;
     let engine = Engine::builder().build()?;
-    let levels = IndexFile::build(&engine, &input, folder.path().join("other.wpi"), 1)?;
+    let levels = IndexFile::build(&engine, &input, 1)?;
     let (paths, columns) = (Predicate::parse("$.status >= 500")?, Predicate::parse("code >= 500")?);
     let text: Arc<[u8]> = fs::read(&input)?.into();
     let whys = |input: Input<'_>| -> Result<Vec<String>> {
@@ -317,13 +317,13 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
     let several = engine.input(vec![Source::File(input.clone()), Source::Bytes("no".into(), "{}\n".into())]);
     ensure!(whys(several.matching(&paths).with_bitmap(&bitmap, false))? == ["there are several inputs"]);
     let pipe = engine.reader("pipe", std::io::Cursor::new(text.to_vec())).matching(&paths);
-    let pipe = pipe.with_bitmap(&bitmap, false).with_index(&levels, false)?;
+    let pipe = pipe.with_bitmap(&bitmap, false).with_index(&levels)?;
     let whys_of_pipe = whys(pipe)?;
     ensure!(whys_of_pipe.len() == 2 && whys_of_pipe.contains(&"the input is not a file".to_owned()));
-    let both = engine.open(&input)?.matching(&paths).with_index(&levels, false)?.with_bitmap(&bitmap, false);
+    let both = engine.open(&input)?.matching(&paths).with_index(&levels)?.with_bitmap(&bitmap, false);
     ensure!(whys(both)? == ["some lines are read alone, by a bitmap index"]);
     // One level is too few for a condition on a member, and for the member of a member.
-    let deep = engine.open(&input)?.with_index(&levels, false)?.query(&Query::compile("$.id.x")?)?;
+    let deep = engine.open(&input)?.with_index(&levels)?.query(&Query::compile("$.id.x")?)?;
     ensure!(deep.plan().unused[0].why == "it has 1 level, and the program reads 2");
     // A test of a column needs its index.
     let refused = engine.bytes(text.clone()).matching(&columns).with_bitmap(&bitmap, false);
@@ -331,7 +331,7 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
     ensure!(matches!(error, Error::Plan(_)), "{error:?}");
     ensure!(
         error.to_string()
-            == "a test of a column requires one plain or packed file of lines; the input is text in memory"
+            == "a test of a column requires one plain file of lines; the input is text in memory"
     );
     let document = Engine::builder().format(Format::Json).build()?;
     let refused = document.open(&input)?.matching(&columns).with_bitmap(&bitmap, false);
@@ -340,16 +340,16 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
     Ok(())
 }
 
-/// A structural index beside the input may be damaged where its header is not: the text decides.
+/// A structural index beside the input may be damaged where its directory is not: the text decides.
 #[test]
 fn a_damaged_index_beside_an_input_changes_no_result() -> Result<()> {
-    let (folder, input) = log("other.wpb")?;
+    let (_folder, input) = log("other.wpb")?;
     let engine = Engine::builder().build()?;
-    let file = folder.path().join("log.wpi");
-    IndexFile::build(&engine, &input, &file, 3)?;
+    let file = IndexFile::path_of(&input);
+    IndexFile::build(&engine, &input, 3)?;
     let mut bytes = fs::read(&file)?;
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x55;
+    // The first line start.
+    bytes[4] ^= 0x55;
     fs::write(&file, bytes)?;
     for path in ["$.id", "$.*", "$..id"] {
         let hits = engine.open(&input)?.query(&Query::compile(path)?)?;
@@ -358,7 +358,7 @@ fn a_damaged_index_beside_an_input_changes_no_result() -> Result<()> {
         ensure!(found == if path == "$.*" { 10_000 } else { 5000 }, "{path}: {found}");
     }
     // Named, the damage is an error.
-    let named = engine.open(&input)?.with_index(&IndexFile::open(&file)?, false)?;
+    let named = engine.open(&input)?.with_index(&IndexFile::open(&file)?)?;
     ensure!(matches!(named.count(&Query::compile("$.id")?), Err(Error::Index(_))));
     Ok(())
 }

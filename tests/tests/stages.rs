@@ -7,9 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use warpath::columns::{ColumnType, Schema};
-use warpath::packed::{PackOptions, pack_to};
 use warpath::twig::{Documents, Standing, Subscriptions};
-use warpath::{Program, Query, RowForm, Source, TextForm, Want};
+use warpath::{Program, Query, RowForm, TextForm, Want};
 use warpath_answer::backend::{Backend, Evaluation, Stage};
 use warpath_cpu::twig::standing;
 use warpath_device::Pipeline;
@@ -87,14 +86,6 @@ const PATHS: [&[&str]; 9] = [
     &["$[?match(@, $.id)]"],
 ];
 
-fn packed(text: &[u8]) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    let input = Source::Reader("text".into(), Box::new(std::io::Cursor::new(text.to_vec())));
-    pack_to(input, &mut out, "packed", PackOptions::default())?;
-    // The group comes after the header of 24 bytes.
-    Ok(out.split_off(24))
-}
-
 #[test]
 fn explain_says_what_runs() -> Result<()> {
     let device = Emulated::default();
@@ -122,8 +113,7 @@ fn explain_says_what_runs() -> Result<()> {
                     let evaluation = Evaluation { program, want, strict, packed: is_packed };
                     drop(device.take_launches());
                     if is_packed {
-                        let group = packed(text)?;
-                        worker.answer_packed(&PackedText::new(&group, "text")?, program, want, strict)?;
+                        worker.answer_packed(&PackedText::pack(text)?, program, want, strict)?;
                     } else if strict {
                         worker.answer_strictly(text, program, want)?;
                     } else {

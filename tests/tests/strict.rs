@@ -385,7 +385,7 @@ fn answers_are_those_of_the_good_lines() -> Result<()> {
             let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
             let program = Program::new(&queries)?.with_names(paths)?;
             let folder = tempfile::tempdir()?;
-            let (file, index) = (folder.path().join("text"), folder.path().join("index"));
+            let file = folder.path().join("text");
             fs::write(&file, &text)?;
             for size in if i == 0 { &[1, 64, 700, 1 << 20][..] } else { &[700, 1 << 20] } {
                 for on_error in [OnError::Fail, OnError::Skip] {
@@ -398,7 +398,7 @@ fn answers_are_those_of_the_good_lines() -> Result<()> {
                         vec![Source::Reader("text".into(), Box::new(Cursor::new(text.to_vec())))]
                     };
                     let resident = strict.input(source(&text)).index(4)?;
-                    let stored = IndexFile::build(&strict, &file, &index, 4)?;
+                    let stored = IndexFile::build(&strict, &file, 4)?;
                     for want in wants() {
                         let context = || {
                             let text = text.escape_ascii();
@@ -418,10 +418,7 @@ fn answers_are_those_of_the_good_lines() -> Result<()> {
                             ("pipe", strict.input(source(&text)).answers(program.clone(), want)),
                             ("file", file()?.answers(program.clone(), want)),
                             ("resident", resident.answers(program.clone(), want)?),
-                            (
-                                "index file",
-                                file()?.with_index(&stored, false)?.answers(program.clone(), want),
-                            ),
+                            ("index file", file()?.with_index(&stored)?.answers(program.clone(), want)),
                         ] {
                             let got = given(answers, paths.len());
                             ensure!(got == wanted, "{way}: {got:?}, not {wanted:?}: {}", context());

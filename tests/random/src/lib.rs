@@ -45,15 +45,17 @@ impl Rng {
     }
 }
 
-/// The number of cases of a test that has `all` of them: all, or one of every `WARPATH_TEST_SHARE` where this
-/// variable of the environment is set, at least one. An emulated processor runs fewer cases by it.
+/// The number of cases of a test that usually has `all` of them. Two variables of the environment change it:
+///
+/// * `WARPATH_TEST_SHARE`: one of every N, at least one. An emulated processor runs fewer cases by it.
+/// * `WARPATH_TEST_TIMES`: N times as many, with other random numbers. A proof by hand runs more.
 ///
 /// # Panics
-/// If the variable is not a number above 0.
+/// If a variable is not a number above 0.
 #[must_use]
 pub fn cases(all: usize) -> usize {
-    let share = std::env::var("WARPATH_TEST_SHARE").map_or(1, |share| share.parse().expect("a number"));
-    all.div_ceil(share)
+    let of = |name| std::env::var(name).map_or(1, |number: String| number.parse().expect("a number"));
+    (all * of("WARPATH_TEST_TIMES")).div_ceil(of("WARPATH_TEST_SHARE"))
 }
 
 #[cfg(test)]

@@ -19,14 +19,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use warpath::packed::{PackOptions, pack};
 use warpath::{DeviceChoice, Engine, Program, Query, Source, Want};
 use warpath_answer::backend::Backend;
 use warpath_device::cuda::Cuda;
 use warpath_device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
-use warpath_exec::pack::DEFAULT_GROUP_BYTES;
 use warpath_tests::fsst;
 use warpath_tests::oracle;
+use warpath_tests::packed::Packing;
 use warpath_tests::random::Rng;
 use warpath_tests::resident::Resident;
 use warpath_tests::results;
@@ -100,7 +99,8 @@ fn main() -> Result<()> {
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (strings, &device) {
         let cuda = Cuda::new(*number)?;
         fsst_match::suite(&cuda, 1, rounds, 2000)?;
-        return fsst::suite(&mut FsstStage::new(cuda), 1, rounds);
+        fsst::suite(&mut FsstStage::new(cuda), 1, rounds)?;
+        return suite::random(&Packing(Arc::new(Pipeline::new(Cuda::new(*number)?)?)), rounds, 400, 20_000);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
         let cuda = Cuda::new(*number)?;
@@ -179,11 +179,13 @@ fn main() -> Result<()> {
             let backend: Arc<dyn Backend> = pipeline.clone();
             step("columns through streams", || results::streamed_columns(&backend, &[100, 1 << 20]))?;
             step("columns that stay", || results::streamed_on_device(&backend, &[100, 1 << 20]))?;
+            packed(pipeline.clone())?;
             kept(pipeline)?;
         }
         if numbers.is_empty() {
             whole_suite(&warpath_cpu::Cpu)?;
             rfc_9535(&warpath_cpu::Cpu, conformance.as_deref())?;
+            packed(Arc::new(warpath_cpu::Cpu))?;
             kept(Arc::new(warpath_cpu::Cpu))?;
         }
     }
@@ -229,6 +231,16 @@ fn rfc_9535(backend: &dyn Backend, folder: Option<&Path>) -> Result<()> {
     step("the same of what is no JSON", || conformance::as_the_cpu(backend, 0..1500))
 }
 
+/// Checks queries over packed text.
+fn packed(backend: Arc<dyn Backend>) -> Result<()> {
+    let packing = Packing(backend);
+    println!("{}", packing.name());
+    step("files of tests/data", || suite::files(&packing))?;
+    step("sizes around words and tiles", || suite::sizes(&packing))?;
+    step("random texts and paths", || suite::random(&packing, 1000, 400, 20_000))?;
+    step("64 MiB in one partition", || suite::many_tiles(&packing, 64 << 20))
+}
+
 /// Checks queries over partitions that a backend keeps between queries.
 fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     let resident = Resident::new(backend);
@@ -239,8 +251,18 @@ fn kept(backend: Arc<dyn Backend>) -> Result<()> {
     step("64 MiB in one partition", || suite::many_tiles(&resident, 64 << 20))
 }
 
-/// Evaluates the published queries over a file, in partitions of every size, and compares the results with
-/// the oracle's.
+/// A backend that is given packed text, for the CPU or one device.
+fn packing(device: &DeviceChoice) -> Result<Option<Arc<Packing>>> {
+    let backend: Arc<dyn Backend> = match device {
+        DeviceChoice::Cpu => Arc::new(warpath_cpu::Cpu),
+        DeviceChoice::Cuda(number) => Arc::new(Pipeline::new(Cuda::new(*number)?)?),
+        _ => return Ok(None),
+    };
+    Ok(Some(Arc::new(Packing(backend))))
+}
+
+/// Evaluates the published queries over a file, plain in partitions of every size and packed, and compares
+/// the results with the oracle's.
 fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
     let text = std::fs::read(path).with_context(|| path.to_owned())?;
     for (_, paths) in FIELD_QUERIES.iter().filter(|(of, _)| *of == shape) {
@@ -253,23 +275,20 @@ fn field_queries(device: &DeviceChoice, shape: &str, path: &str) -> Result<()> {
             asked.into_iter().map(|handle| handle.join().expect("an oracle")).collect()
         });
         let queries: Vec<Query> = paths.iter().map(|path| Query::compile(path)).collect::<Result<_, _>>()?;
-        let (plain, folder) = (PathBuf::from(path), tempfile::tempdir()?);
-        let packed = |group: usize| -> Result<PathBuf> {
-            let packed = folder.path().join(format!("{group}.wpk"));
-            pack(plain.clone().into(), &packed, PackOptions::default().group_bytes(group))?;
-            Ok(packed)
-        };
-        let packed = [packed(DEFAULT_GROUP_BYTES)?, packed(700_000)?];
-        let files = PARTITIONS
-            .iter()
-            .map(|size| (*size, &plain, ""))
-            .chain([(1 << 20, &packed[0], ", packed"), (7 << 20, &packed[1], ", packed in small groups")]);
-        for (size, path, packed) in files {
-            let engine = Engine::builder().device(device.clone()).partition_size(size).build()?;
-            let name = format!("{shape} {} in {} MiB{packed}", paths.join(" "), size >> 20);
+        let plain = PARTITIONS.map(|size| (size, None));
+        let packing = packing(device)?.map(|packing| [(700_000, packing.clone()), (16 << 20, packing)]);
+        let packing = packing.into_iter().flatten().map(|(size, packing)| (size, Some(packing)));
+        for (size, packing) in plain.into_iter().chain(packing) {
+            let builder = Engine::builder().partition_size(size);
+            let name = if packing.is_some() { ", packed" } else { "" };
+            let name = format!("{shape} {} in {} KiB{name}", paths.join(" "), size >> 10);
+            let engine = match packing {
+                Some(packing) => builder.backend(packing).build()?,
+                None => builder.device(device.clone()).build()?,
+            };
             step(&name, || {
                 let want_matches = Want::default().matches(true);
-                let input = engine.input(vec![Source::File(path.clone())]);
+                let input = engine.input(vec![Source::File(path.into())]);
                 let mut got: Vec<Vec<(u64, u64, u64)>> = vec![Vec::new(); paths.len()];
                 for batch in input.answers(Program::new(&queries)?, want_matches) {
                     let batch = batch?;

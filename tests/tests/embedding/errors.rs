@@ -50,7 +50,7 @@ fn errors_of_the_system_are_sources() -> Result<()> {
     let source = error.source().context("a source")?.downcast_ref::<io::Error>().context("an I/O error")?;
     ensure!(source.kind() == io::ErrorKind::ConnectionReset);
     check(engine.open("/none/none.ndjson").err().context("an error")?, 2)?;
-    check(IndexFile::open("/none/none.wpi").err().context("an error")?, 2)?;
+    check(IndexFile::open("/none/.none.warpath").err().context("an error")?, 2)?;
     check(Error::Thread(io::Error::from(io::ErrorKind::WouldBlock)), 2)?;
     Ok(())
 }
