@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the five queries of JSONBench on records of `generate --shape bluesky`, beside DuckDB and ClickHouse.
 
-    benches/jsonbench.py --warpath-sql PROGRAM --python PYTHON --file LINES [--tools T,…] [--runs N]
-                         [--device D] [-o docs/bench/jsonbench]
+    benches/jsonbench.py --warpath-sql PROGRAM --warpath PROGRAM --python PYTHON --file LINES [--tools T,…]
+                         [--runs N] [--device D] [-o docs/bench/jsonbench]
 
 PYTHON is an interpreter with the packages `duckdb` and `chdb`. The script works on one file at a time. It
 adds its results to `results.jsonl` in the output folder, in place of those of the same machine and number of
@@ -12,6 +12,8 @@ records, and makes the page and the plots again from all results. `--plot` makes
 |---|---|
 | warpath | the file: a new process for each run |
 | warpath-first | the same where no schema is kept; only the first query |
+| warpath-store | a store of the lines (`warpath store add`): a new process for each run |
+| duckdb-parts | the Parquet files of that store |
 | duckdb-lines | the file, by JSON paths: read_ndjson_objects |
 | duckdb-typed | the file, by read_ndjson with the types of the columns that the query needs |
 | duckdb-table | a table with one column of JSON |
@@ -37,7 +39,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = ["warpath", "warpath-first", "duckdb-lines", "duckdb-typed", "duckdb-table", "clickhouse"]
+TOOLS = ["warpath", "warpath-first", "warpath-store", "duckdb-parts", "duckdb-lines", "duckdb-typed",
+         "duckdb-table", "clickhouse"]
 THREE = "('app.bsky.feed.post', 'app.bsky.feed.repost', 'app.bsky.feed.like')"
 
 TITLES = [
@@ -133,10 +136,12 @@ def peer(tool, file, folder, runs):
             connection.execute("CHECKPOINT")
             load, size = time.perf_counter() - started, (Path(folder) / "table.db").stat().st_size
             source = "bluesky"
+        if tool == "duckdb-parts":
+            source = f"read_parquet('{folder}/*.parquet', union_by_name = true)"
         if tool == "duckdb-typed":
             texts = [duckdb_queries(typed_table(file, at), True)[at] for at in range(5)]
         else:
-            texts = duckdb_queries(source, False)
+            texts = duckdb_queries(source, tool == "duckdb-parts")
 
         def run(text):
             return [list(row) for row in connection.execute(text).fetchall()]
@@ -189,9 +194,22 @@ def run_warpath(command):
     return seconds, usage.ru_maxrss * 1024, rows
 
 
-def measure_warpath(args, first):
+def store_of(args):
+    """Makes the store of the lines, if there is none. Returns its folder, seconds of the making and bytes."""
+    folder = args.file.with_suffix(".wp")
+    if not folder.exists():
+        command = [str(args.warpath), "store", "add", "--quiet", str(folder), str(args.file)]
+        args.stored, _, _ = run_warpath(command)
+    size = sum(part.stat().st_size for part in folder.glob("*.parquet"))
+    return folder, args.stored, size
+
+
+def measure_warpath(args, first, stored):
     kept = args.file.with_name(f".{args.file.name}.schema")
-    texts = warpath_queries(args.file)
+    load, size, texts = None, None, warpath_queries(args.file)
+    if stored:
+        folder, load, size = store_of(args)
+        texts = warpath_queries(folder)
     said = subprocess.run([args.warpath_sql, "--version"], capture_output=True, text=True, check=True)
     version = said.stdout.split()[-1]
     results = []
@@ -207,11 +225,13 @@ def measure_warpath(args, first):
         # `ndjson` leaves nulls out.
         rows = [[None, *row] if len(row) < len(rows[0]) else row for row in rows]
         results.append({"times": times[1:], "peak": max(peaks), "rows": rows})
-    return {"load": None, "size": None, "version": version}, results
+    return {"load": load, "size": size, "version": version}, results
 
 
 def measure_peer(args, tool):
     with tempfile.TemporaryDirectory(dir=args.file.parent) as folder:
+        if tool == "duckdb-parts":
+            folder, _, _ = store_of(args)
         command = [args.python, __file__, "--peer", tool, "--file", str(args.file), "--folder", folder,
                    "--runs", str(args.runs)]
         process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -240,7 +260,7 @@ def measure(args):
     for tool in args.tools.split(","):
         is_warpath = tool.startswith("warpath")
         if is_warpath:
-            head, measured = measure_warpath(args, tool == "warpath-first")
+            head, measured = measure_warpath(args, tool == "warpath-first", tool == "warpath-store")
         else:
             head, measured = measure_peer(args, tool)
         for number, result in enumerate(measured, 1):
@@ -320,8 +340,8 @@ The five queries of [JSONBench](https://github.com/ClickHouse/JSONBench) over re
 `generate --shape bluesky`, which have the form and the frequencies of Bluesky's events. Made by
 `benches/jsonbench.py`, whose head says what each tool reads. Not to be edited.
 
-Warpath reads the lines of the file, and a run is a whole process: start, plan, and text of the rows.
-`warpath-first` is query 1 where no schema is kept, so that all records are read twice. The peers run in a
+Warpath reads the lines of the file, or their store, and a run is a whole process: start, plan, and text of
+the rows. `warpath-first` is query 1 where no schema is kept, so that all records are read twice. The peers run in a
 process that stays, and those with a table have loaded it before. A time is the least of the runs after the
 first. All tools returned the same rows{differences}.
 """
@@ -362,6 +382,7 @@ def page(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--warpath-sql", type=Path, default=ROOT / "target/release/warpath-sql")
+    parser.add_argument("--warpath", type=Path, default=ROOT / "target/release/warpath")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with duckdb and chdb")
     parser.add_argument("--file", type=Path)
     parser.add_argument("--tools", default=",".join(TOOLS))
@@ -373,6 +394,7 @@ def main():
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "docs/bench/jsonbench")
     args = parser.parse_args()
+    args.stored = None
     if args.peer:
         peer(args.peer, args.file, args.folder, args.runs)
         return

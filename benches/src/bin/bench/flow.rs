@@ -5,6 +5,7 @@
 //!
 //! * With `--copy`, the CUDA devices also read the file's bytes from pinned memory, with the kernels and
 //!   without.
+//! * With `--packed`, they also read packed text from pinned memory, with the kernels and without.
 //! * With `--resident`, an index is made and kept, and evaluated repeatedly.
 //! * With `--index`, results come by an index file.
 //! * With `--columns`, files (and pinned memory) also become Arrow's typed columns: `$.user.lang` as strings,
@@ -23,7 +24,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use warpath::columns::{Column, ColumnBatch, ColumnType, DeviceBatch, Schema, Values};
-use warpath::packed::{PackOptions, PackedFile, pack};
 use warpath::{Answers, DeviceChoice, Engine, IndexFile, Program, Query, TextForm, Want};
 use warpath_answer::answer::Answer;
 use warpath_answer::backend::{Backend, Buffer, Worker};
@@ -48,12 +48,12 @@ pub struct Args {
     /// Also from pinned memory.
     #[arg(long)]
     copy: bool,
-    /// Also packed: from a file, and from pinned memory, in groups as `warpath pack` makes them.
+    /// Also packed, from pinned memory.
     #[arg(long)]
     packed: bool,
-    /// Bytes of text of a group.
-    #[arg(long, requires = "packed")]
-    group_size: Option<usize>,
+    /// Bytes of a packed text.
+    #[arg(long, requires = "packed", default_value_t = 16 << 20)]
+    packed_size: usize,
     /// Also to the default columns.
     #[arg(long)]
     columns: bool,
@@ -66,9 +66,9 @@ pub struct Args {
     /// Also from an index that is resident, with the levels that the paths read.
     #[arg(long)]
     resident: bool,
-    /// Also by an index file of the input.
+    /// Also by the index of the input, which `warpath store index` made.
     #[arg(long)]
-    index: Option<PathBuf>,
+    index: bool,
     file: PathBuf,
     #[arg(default_value = LANG)]
     paths: Vec<String>,
@@ -190,7 +190,7 @@ pub fn run(args: &Args) -> Result<()> {
         "cpu" => DeviceChoice::Cpu,
         _ => DeviceChoice::CudaList(args.numbers()?),
     };
-    let mut builder = Engine::builder().device(device);
+    let mut builder = Engine::builder().device(device).find_indexes(false);
     if let Some(workers) = args.workers {
         builder = builder.workers(workers);
     }
@@ -216,13 +216,10 @@ pub fn run(args: &Args) -> Result<()> {
         Ok(())
     };
     flow("file in the page cache", &|want| Ok(engine.open(&args.file)?.answers(program.clone(), want)))?;
-    let packed = if args.packed { Some(Packed::new(args, bytes)?) } else { None };
-    if let Some(Packed { path, .. }) = &packed {
-        flow("packed file in the page cache", &|want| Ok(engine.open(path)?.answers(program.clone(), want)))?;
-    }
-    if let Some(index) = &args.index {
+    if args.index {
         flow("by an index file", &|want| {
-            let input = engine.open(&args.file)?.with_index(&IndexFile::open(index)?, false)?;
+            let index = IndexFile::open(IndexFile::path_of(&args.file))?;
+            let input = engine.open(&args.file)?.with_index(&index)?;
             Ok(input.answers(program.clone(), want))
         })?;
     }
@@ -272,8 +269,8 @@ pub fn run(args: &Args) -> Result<()> {
     if args.copy {
         pinned(args, &text, &program, want, &sets)?;
     }
-    if let Some(packed) = packed.filter(|_| args.device != "cpu") {
-        packed_pinned(args, &packed, &program, (want, bytes))?;
+    if args.packed && args.device != "cpu" {
+        packed_pinned(args, &text, &program, want)?;
     }
     Ok(())
 }
@@ -283,13 +280,35 @@ struct Pinned {
     queues: Vec<Cuda>,
     pipeline: Together,
     threads: usize,
-    parts: Vec<(Buffer, usize)>,
+    parts: Vec<Part>,
+}
+
+/// A text in pinned memory. If it is packed, its codes are there.
+struct Part {
+    buffer: Buffer,
+    len: usize,
+    packed: Option<PackedText<'static>>,
+}
+
+impl Part {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+/// Takes whole lines of about `size` bytes from the start of a text. `None` after the last.
+fn next_lines<'a>(rest: &mut &'a [u8], size: usize) -> Option<&'a [u8]> {
+    let head = &rest[..size.min(rest.len())];
+    let len = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
+    let (part, others) = rest.split_at(len);
+    *rest = others;
+    (!part.is_empty()).then_some(part)
 }
 
 impl Pinned {
-    /// Copies the parts that `next` returns into pinned memory. `next` takes the preferred bytes of a part,
-    /// and returns `None` after the last part.
-    fn new<'a>(args: &Args, mut next: impl FnMut(usize) -> Result<Option<&'a [u8]>>) -> Result<Self> {
+    /// Copies a text into pinned memory, in parts of whole lines. With `packed`, parts have this size, and
+    /// their codes are copied.
+    fn new(args: &Args, text: &[u8], packed: Option<usize>) -> Result<Self> {
         let (mut queues, mut devices): (Vec<_>, Vec<Arc<dyn Backend>>) = Default::default();
         let (mut size, mut threads) = (usize::MAX, 0);
         for number in args.numbers()? {
@@ -300,11 +319,14 @@ impl Pinned {
             devices.push(Arc::new(pipeline));
         }
         let pipeline = Together::new(devices)?;
-        let mut parts = Vec::new();
-        while let Some(part) = next(args.partition_size.unwrap_or(size))? {
-            let mut buffer = pipeline.buffer(part.len())?;
-            buffer[..part.len()].copy_from_slice(part);
-            parts.push((buffer, part.len()));
+        let (mut parts, mut rest) = (Vec::new(), text);
+        let size = packed.or(args.partition_size).unwrap_or(size);
+        while let Some(lines) = next_lines(&mut rest, size) {
+            let packed = packed.map(|_| PackedText::pack(lines)).transpose()?;
+            let bytes = packed.as_ref().map_or(lines, PackedText::codes);
+            let mut buffer = pipeline.buffer(bytes.len())?;
+            buffer[..bytes.len()].copy_from_slice(bytes);
+            parts.push(Part { buffer, len: bytes.len(), packed });
         }
         Ok(Self { queues, pipeline, threads: args.workers.unwrap_or(threads), parts })
     }
@@ -313,15 +335,15 @@ impl Pinned {
     /// returns.
     fn deal<T: Default + Send>(
         &self,
-        work: impl Fn(&mut dyn Worker, &[u8]) -> Result<T> + Sync,
+        work: impl Fn(&mut dyn Worker, &Part) -> Result<T> + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<T> {
         let (next, all) = (AtomicUsize::new(0), Mutex::new(T::default()));
         let run = |number: usize| -> Result<()> {
             let mut worker = self.pipeline.worker(number)?;
             let mut its = T::default();
-            while let Some((buffer, len)) = self.parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                add(&mut its, work(&mut *worker, &buffer[..*len])?);
+            while let Some(part) = self.parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                add(&mut its, work(&mut *worker, part)?);
             }
             add(&mut all.lock().expect("no thread panics"), its);
             Ok(())
@@ -340,7 +362,7 @@ impl Pinned {
         runs: usize,
         (name, copies): (&str, &str),
         (want, bytes): (u64, f64),
-        count: impl Fn(&mut dyn Worker, &[u8]) -> Result<Answer> + Sync,
+        count: impl Fn(&mut dyn Worker, &Part) -> Result<Answer> + Sync,
     ) -> Result<()> {
         let flow = time(runs, || {
             let found = self.deal(
@@ -354,14 +376,14 @@ impl Pinned {
             Ok(())
         })?;
         show(name, &flow, bytes);
-        let most = self.parts.iter().map(|(_, len)| *len).max().unwrap_or(0);
+        let most = self.parts.iter().map(|part| part.len).max().unwrap_or(0);
         let mut arrays =
             self.queues.iter().map(|queue| queue.alloc::<u8>(most)).collect::<Result<Vec<_>, _>>()?;
         let alone = time(runs, || {
-            for (number, (buffer, len)) in self.parts.iter().enumerate() {
+            for (number, part) in self.parts.iter().enumerate() {
                 let device = number % self.queues.len();
                 // SAFETY: the parts live and stay as they are until the queues have been waited for.
-                unsafe { self.queues[device].upload_later(&mut arrays[device], 0, &buffer[..*len]) }?;
+                unsafe { self.queues[device].upload_later(&mut arrays[device], 0, part.bytes()) }?;
             }
             self.queues.iter().try_for_each(Accelerator::wait)?;
             Ok(())
@@ -377,14 +399,7 @@ impl Pinned {
 
 /// Times pinned memory: with all kernels, and the copies alone, with the same number of threads.
 fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[ColumnSet]) -> Result<()> {
-    let mut rest = text;
-    let pinned = Pinned::new(args, |size| {
-        let head = &rest[..size.min(rest.len())];
-        let len = head.iter().rposition(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
-        let (part, others) = rest.split_at(len);
-        rest = others;
-        Ok((!part.is_empty()).then_some(part))
-    })?;
+    let pinned = Pinned::new(args, text, None)?;
     let bytes = text.len() as f64;
     for set in sets {
         let (want, arrow) = (tally(text, set)?, set.schema.to_arrow());
@@ -392,7 +407,7 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
             let made = pinned.deal(
                 |worker, part| {
                     let mut tally = Tally::default();
-                    for piece in worker.answer(part, set.schema.program(), set.want())?.pieces {
+                    for piece in worker.answer(part.bytes(), set.schema.program(), set.want())?.pieces {
                         tally.add(&piece.columns);
                         drop(piece.columns.into_arrow(&arrow)?);
                     }
@@ -407,49 +422,26 @@ fn pinned(args: &Args, text: &[u8], program: &Program, want: u64, sets: &[Column
     }
     let names = ("page-locked memory -> matches", "the copies alone");
     pinned.time(args.runs, names, (want, bytes), |worker, part| {
-        Ok(worker.answer(part, program, Want::default().matches(true))?)
+        Ok(worker.answer(part.bytes(), program, Want::default().matches(true))?)
     })
 }
 
-/// The file, packed.
-struct Packed {
-    path: tempfile::TempPath,
-    file: PackedFile,
-}
-
-impl Packed {
-    fn new(args: &Args, bytes: f64) -> Result<Self> {
-        let path = tempfile::NamedTempFile::new()?.into_temp_path();
-        let start = Instant::now();
-        let mut options = PackOptions::default();
-        if let Some(bytes) = args.group_size {
-            options = options.group_bytes(bytes);
-        }
-        let stats = pack(args.file.clone().into(), &path, options)?;
-        println!(
-            "packed to {} bytes, {:.3} to 1, {} groups, in {:.2} s",
-            stats.file_bytes,
-            bytes / stats.file_bytes as f64,
-            stats.groups,
-            start.elapsed().as_secs_f64()
-        );
-        Ok(Self { file: PackedFile::open(&path)?, path })
-    }
-}
-
 /// Times packed text in pinned memory: with all kernels, and the copies alone. Rates are of unpacked text.
-fn packed_pinned(args: &Args, packed: &Packed, program: &Program, counted: (u64, f64)) -> Result<()> {
-    let mut groups = 0..packed.file.info().groups as usize;
-    let pinned = Pinned::new(args, |_| {
-        let Some(number) = groups.next() else { return Ok(None) };
-        let (group, _) = packed.file.group_bytes(number);
-        PackedText::new(group, "group")?.group().verify().map_err(anyhow::Error::msg)?;
-        Ok(Some(group))
-    })?;
+fn packed_pinned(args: &Args, text: &[u8], program: &Program, want: u64) -> Result<()> {
+    let (bytes, start) = (text.len() as f64, Instant::now());
+    let pinned = Pinned::new(args, text, Some(args.packed_size))?;
+    let codes: usize = pinned.parts.iter().map(|part| part.len).sum();
+    println!(
+        "packed to {codes} codes, {:.3} to 1, in {} texts, in {:.2} s",
+        bytes / codes as f64,
+        pinned.parts.len(),
+        start.elapsed().as_secs_f64()
+    );
     let names = ("packed, page-locked memory -> matches", "packed, the copies alone");
-    pinned.time(args.runs, names, counted, |worker, part| {
+    pinned.time(args.runs, names, (want, bytes), |worker, part| {
+        let packed = part.packed.as_ref().context("a part that is not packed")?;
         let wanted = Want::default().matches(true);
-        Ok(worker.answer_packed(&PackedText::new(part, "group")?, program, wanted, false)?)
+        Ok(worker.answer_packed(&packed.with_codes(part.bytes())?, program, wanted, false)?)
     })
 }
 
