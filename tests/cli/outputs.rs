@@ -70,9 +70,12 @@ fn a_signal_leaves_no_temporary_file() {
     for (_, signal) in SIGNALS {
         let folder = Folder::new(&[("out", b"precious")]);
         let mut child = selecting(&folder, "exec \"$0\" \"$@\"");
+        // `wait` would close standard input, and the output would be complete before the signal arrives.
+        let input = child.stdin.take();
         send(signal, child.id());
         // It ends by the signal, which a shell reports as 128 plus its number.
         let status = child.wait().unwrap();
+        drop(input);
         assert_eq!(status.signal(), Some(signal), "{status}");
         assert_eq!((folder.names(), folder.read("out")), (vec!["out".to_owned()], b"precious".to_vec()));
     }

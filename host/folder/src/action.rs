@@ -299,6 +299,12 @@ pub fn read(version: u64, bytes: &[u8]) -> Result<Entry, FolderError> {
     Ok(Entry { version, before, hash: sum, at, actions })
 }
 
+/// True if a version has an action of Delta Lake, as far as the names of its members show.
+pub fn is_version(version: &[u8]) -> bool {
+    let names = [&b"\"protocol\""[..], b"\"metaData\"", b"\"commitInfo\"", b"\"add\"", b"\"remove\""];
+    names.iter().any(|name| version.windows(name.len()).any(|at| at == *name))
+}
+
 /// True if Warpath wrote a version, as far as the names of its members show. They may be damaged.
 pub fn is_own(version: &[u8]) -> bool {
     version.windows(9).any(|name| name == b"\"warpath.")

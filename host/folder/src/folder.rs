@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warpath_core::pool;
 
-use crate::action::{Action, Entry, Head, LOG, Table, file_of, is_own, read, render};
+use crate::action::{Action, Entry, Head, LOG, Table, file_of, is_own, is_version, read, render};
 use crate::error::FolderError;
 use crate::part::{Input, Known, Millis, Part, Position};
 use crate::schema::Schema;
@@ -111,13 +111,15 @@ impl Folder {
         Ok(folder)
     }
 
-    /// True if the folder is a table of another program: its first version has nothing that Warpath writes.
-    /// False if there is no log, or if the log cannot be read.
+    /// True if the folder is a table of another program: its first version is one of Delta Lake, and has
+    /// nothing that Warpath writes. False if there is no log, or if the log cannot be read.
     pub fn is_foreign(storage: &impl Storage) -> bool {
         let names = |object: Object| object.name;
         let names: Vec<String> = storage.list(LOG).unwrap_or_default().into_iter().map(names).collect();
         match names.iter().filter_map(|name| version_of(name)).min() {
-            Some(first) => storage.read(&file_of(first)).is_ok_and(|bytes| !is_own(&bytes)),
+            Some(first) => {
+                storage.read(&file_of(first)).is_ok_and(|bytes| is_version(&bytes) && !is_own(&bytes))
+            }
             None => names.iter().any(|name| name.contains(CHECKPOINT)),
         }
     }
@@ -258,10 +260,18 @@ impl Folder {
     /// # Errors
     /// Those of [`unneeded`](Self::unneeded).
     pub fn vacuum(&mut self, before: Millis) -> Result<Vec<Object>, FolderError> {
-        let objects = self.unneeded(before)?;
+        let mut objects = self.unneeded(before)?;
+        let mut kept = Vec::new();
         for object in &objects {
+            // Another writer may have added the part since the files were listed.
+            self.refresh()?;
+            if self.snapshot.part(&object.name).is_some() {
+                kept.push(object.name.clone());
+                continue;
+            }
             self.storage.delete(&object.name).map_err(FolderError::storage("remove", &object.name))?;
         }
+        objects.retain(|object| !kept.contains(&object.name));
         Ok(objects)
     }
 

@@ -49,10 +49,10 @@ impl<'a> HeldLines<'a> {
         Self { name, at: text_begin(&bytes), bytes, offset: 0 }
     }
 
-    /// Lines that begin at an offset of the input.
+    /// Lines that begin at an offset of the input. With `is_begin`, a byte order mark there is left out.
     #[cfg(feature = "store")]
-    pub fn within(name: Arc<str>, bytes: InputBytes<'a>, offset: ByteOffset) -> Self {
-        let at = if offset == 0 { text_begin(&bytes) } else { 0 };
+    pub fn within(name: Arc<str>, bytes: InputBytes<'a>, offset: ByteOffset, is_begin: bool) -> Self {
+        let at = if is_begin { text_begin(&bytes) } else { 0 };
         Self { name, at, bytes, offset }
     }
 

@@ -12,7 +12,7 @@ use warpath_core::error::InputError;
 
 use super::folders::{FolderFiles, files_of_folder, is_hidden, unreadable};
 use super::source::Source;
-use super::stored::{Kind, kind_of};
+use super::stored::{Kind, LOG, is_store, kind_of};
 use super::text::BYTE_ORDER_MARK;
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
@@ -161,14 +161,23 @@ fn matching(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
     let (mut all, mut has_store) = (Vec::with_capacity(files.len()), false);
     let mut stores: HashMap<PathBuf, Option<Vec<PathBuf>>> = HashMap::new();
     for file in &files {
-        // Of the files in a store, only the parts of its last version are read, and each once.
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Some(folder) = file.parent() {
+            // A name without a folder is in this one.
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            // The lines of a log are no records, unless they are meant.
+            let is_log = folder.file_name() == Some(OsStr::new(LOG)) && folder.parent().is_some_and(is_store);
+            if is_log && !pattern.contains(LOG) {
+                continue;
+            }
+            // Of the files in a store, only the parts of its last version are read, and each once.
             let parts = match stores.get(folder) {
                 Some(parts) => parts,
                 None => stores.entry(folder.to_owned()).or_insert(parts_of(folder)?),
             };
             let is_folder_named = || files.iter().any(|other| other == folder);
-            if parts.as_ref().is_some_and(|parts| is_folder_named() || !parts.contains(file)) {
+            let has_file =
+                |parts: &Vec<PathBuf>| parts.iter().any(|part| part.file_name() == file.file_name());
+            if parts.as_ref().is_some_and(|parts| is_folder_named() || !has_file(parts)) {
                 has_store = true;
                 continue;
             }

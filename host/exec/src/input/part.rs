@@ -228,7 +228,10 @@ impl StoredPart {
         size: usize,
         buffers: &Buffers,
     ) -> Cut<'static> {
-        let mut lines = HeldLines::within(self.name.clone(), InputBytes::from(text), self.offset(group));
+        // A byte order mark is no part of the text only before the first line of the part.
+        let is_begin = group == 0 && rows.is_none_or(|rows| rows.get(0));
+        let (name, offset) = (self.name.clone(), self.offset(group));
+        let mut lines = HeldLines::within(name, InputBytes::from(text), offset, is_begin);
         let mut cut = Cut::default();
         loop {
             match lines.next_within(size, buffers.longest()) {

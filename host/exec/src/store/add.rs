@@ -20,7 +20,7 @@ use warpath_part::group::{Group, Layout, Node, NodeIx, Tree};
 use warpath_part::text::{Names, Reserved, Shredder};
 
 use super::change::{GROUP_BYTES, Without};
-use super::known::{Inputs, find_lines, identified};
+use super::known::{Inputs, find_open_lines, identified};
 use super::{Store, of_folder, of_part, open_part, storage};
 use crate::input::{BYTE_ORDER_MARK, LineGroups, Source};
 
@@ -181,7 +181,7 @@ fn add(
     let mode = Source::output_mode(&sources);
     let mut folder = open_or_create(path, mode)?;
     let mut inputs = Inputs::new(sources, identities, &folder.snapshot())?;
-    let cut = find_lines(path, &folder, &inputs.cut)?;
+    let cut = find_open_lines(path, &folder, &inputs.cut)?;
     let mode = cut.iter().fold(mode, |mode, (part, _)| mode.and_file(path.join(part)));
     let mut writer = PartsWriter::new(path, &folder, mode)?;
     let mut replaced = Vec::new();
@@ -190,7 +190,8 @@ fn add(
         replaced.push((part, parts));
     }
     let before = writer.parts.len();
-    writer.write(Texts::new(mem::take(&mut inputs.fresh), options.group_bytes), progress)?;
+    let texts = Texts::new(mem::take(&mut inputs.fresh), options.group_bytes).ending_parts();
+    writer.write(texts, progress)?;
     inputs.check()?;
     let parts = writer.parts[before..].to_vec();
     let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
@@ -261,6 +262,8 @@ pub(super) struct Texts {
     sources: std::vec::IntoIter<Source>,
     lines: Option<LineGroups>,
     size: usize,
+    /// True if a part ends where an input ends without a newline.
+    ends_parts: bool,
     /// The beginning of the next text.
     next: Option<NextText>,
 }
@@ -268,13 +271,21 @@ pub(super) struct Texts {
 /// A text of [`Texts`].
 pub(super) struct NextText {
     pub bytes: Vec<u8>,
-    /// True if the text has to be the first of a part, because it begins with a byte order mark.
+    /// True if the text has to be the first of a part: it begins with a byte order mark, or follows an input
+    /// whose last line had not ended.
     pub begins_part: bool,
 }
 
 impl Texts {
     pub fn new(sources: Vec<Source>, size: usize) -> Self {
-        Self { sources: sources.into_iter(), lines: None, size: size.max(1), next: None }
+        let (lines, size, ends_parts, next) = (None, size.max(1), false, None);
+        Self { sources: sources.into_iter(), lines, size, ends_parts, next }
+    }
+
+    /// Ends a part where an input ends without a newline: the last line of the part may be the beginning of a
+    /// longer one. Without it, the line gets a newline.
+    pub fn ending_parts(self) -> Self {
+        Self { ends_parts: true, ..self }
     }
 
     /// The next text; `None` at the end.
@@ -291,10 +302,11 @@ impl Texts {
                 continue;
             }
             let Some(first) = self.first()? else { break };
-            if bytes.last().is_some_and(|last| *last != b'\n') {
+            let is_open = bytes.last().is_some_and(|last| *last != b'\n');
+            if is_open && !self.ends_parts {
                 bytes.push(b'\n');
             }
-            let begins_part = first.starts_with(BYTE_ORDER_MARK);
+            let begins_part = first.starts_with(BYTE_ORDER_MARK) || is_open && self.ends_parts;
             if bytes.is_empty() {
                 text = NextText { bytes: first, begins_part };
                 return self.complete(text);

@@ -107,8 +107,9 @@ impl Store {
             let mut writer = PartsWriter::new(path, &folder, Source::output_mode(&sources()))?;
             writer.write(Texts::new(sources(), GROUP_BYTES), &mut |_| {})?;
             if writer.parts.len() >= run.len() {
-                // A part that begins with a byte order mark does not go into another one.
-                first = range.start + 1;
+                // Parts that begin with a byte order mark do not go into others. The last one may go with
+                // those after it.
+                first = range.end - 1;
                 continue;
             }
             total.parts_before += run.len();

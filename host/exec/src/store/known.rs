@@ -1,20 +1,20 @@
 //! Inputs that a store knows, and what is new in them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memchr::{memchr_iter, memrchr};
+use memchr::memrchr;
 use warpath_core::error::{Error, InputError, StoreError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::Stamp;
 use warpath_folder::{Folder, Input, Known, LocalStorage, Snapshot};
+use warpath_part::partial::lines as lines_of_group;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-use super::add::Texts;
-use super::change::GROUP_BYTES;
+use super::open_part;
 use crate::input::{Source, is_store};
 
 /// Bytes that are read at once to find the begin of a file's last line.
@@ -33,8 +33,9 @@ pub(super) struct Inputs {
     pub new: Vec<Input>,
     /// The known states of inputs, and their new ones.
     pub grown: Vec<(Input, Input)>,
-    /// Lines of the store that had not ended when they were added. They are among the fresh ones, whole.
-    pub cut: Vec<Vec<u8>>,
+    /// Lines of the store that had not ended when they were added, with the names of their files. They are
+    /// among the fresh ones, whole.
+    pub cut: Vec<(String, Vec<u8>)>,
     /// The names of files that have changed in another way than by growing.
     changed: Vec<String>,
     /// The files that are read from start to end, by their names.
@@ -115,7 +116,7 @@ impl Inputs {
         let from = match growth(source, before, &input)? {
             Growth::From(from) => from,
             Growth::Cut(from, line) => {
-                self.cut.push(line);
+                self.cut.push((source.name(), line));
                 from
             }
             // The newline is stored with the next line.
@@ -280,48 +281,51 @@ fn file_of(source: &Source) -> (String, &Path) {
 /// The lines of a part, by their numbers from 0 on, ascending.
 pub(super) type LinesOf = (String, Vec<u64>);
 
-/// Finds lines in a store, from its end on. Each of `wanted` is found at most once; lines that are equal are
-/// found as often as they are wanted. A line that is not in the store is left out.
+/// Finds the lines that had not ended when their files were added: each is the last line of a part, and lacks
+/// a newline. No other line is taken for one, though it may have the same bytes.
 ///
 /// # Errors
-/// [`Error::Input`] for a part that is damaged.
-pub(super) fn find_lines(path: &Path, folder: &Folder, wanted: &[Vec<u8>]) -> Result<Vec<LinesOf>, Error> {
-    let mut missing: HashMap<&[u8], usize> = HashMap::new();
-    wanted.iter().for_each(|line| *missing.entry(line).or_default() += 1);
-    let mut all = Vec::new();
+/// [`Error::Store`] for a line that is not there any more, and for a part that is damaged.
+pub(super) fn find_open_lines(
+    path: &Path,
+    folder: &Folder,
+    wanted: &[(String, Vec<u8>)],
+) -> Result<Vec<LinesOf>, Error> {
+    let (mut missing, mut all): (Vec<_>, _) = (wanted.iter().collect(), Vec::new());
     for part in folder.snapshot().parts().rev() {
         if missing.is_empty() {
             break;
         }
-        let mut found: HashMap<&[u8], Vec<u64>> = HashMap::new();
-        let mut number = 0;
-        let mut texts = Texts::new(vec![Source::File(path.join(&part.name))], GROUP_BYTES);
-        while let Some(text) = texts.next()? {
-            let mut from = 0;
-            let ends = memchr_iter(b'\n', &text.bytes);
-            let last = (text.bytes.last() != Some(&b'\n')).then_some(text.bytes.len());
-            for end in ends.chain(last) {
-                if let Some((line, _)) = missing.get_key_value(&text.bytes[from..end]) {
-                    found.entry(*line).or_default().push(number);
-                }
-                from = end + 1;
-                number += 1;
-            }
-        }
-        let mut lines = Vec::new();
-        for (line, mut numbers) in found {
-            let Some(count) = missing.get_mut(line) else { continue };
-            let taken = numbers.split_off(numbers.len().saturating_sub(*count));
-            *count -= taken.len();
-            lines.extend(taken);
-        }
-        missing.retain(|_, count| *count > 0);
-        if !lines.is_empty() {
-            lines.sort_unstable();
-            all.push((part.name.clone(), lines));
+        let file = path.join(&part.name);
+        let line = last_line(&file)?;
+        if let Some(at) = missing.iter().position(|(_, wanted)| *wanted == line) {
+            missing.remove(at);
+            all.push((part.name.clone(), vec![part.rows.saturating_sub(1)]));
         }
     }
-    Ok(all)
+    let names: Vec<String> = missing.into_iter().map(|(name, _)| name.clone()).collect();
+    match names.is_empty() {
+        true => Ok(all),
+        false => Err(refused(
+            &names,
+            "had a last line that was not complete when it was added, and `compact` or `drop` changed that line \
+             since; add its new lines as another file",
+        )),
+    }
+}
+
+/// The last line of a part.
+fn last_line(file: &Path) -> Result<Vec<u8>, Error> {
+    let (reader, mut line) = (open_part(file)?, Vec::new());
+    let rows = |group: &usize| reader.size(*group).is_some_and(|size| size.rows > 0);
+    if let Some(group) = (0..reader.groups()).rev().find(rows) {
+        let rows = reader.size(group).map_or(0, |size| size.rows);
+        let read = lines_of_group(&reader, group, rows.saturating_sub(1)..rows, None, &mut line);
+        read.map_err(|error| {
+            Error::from(StoreError::Damaged { name: file.display().to_string(), reason: error.to_string() })
+        })?;
+    }
+    Ok(line)
 }
 
 /// A range of a file's bytes. The file is open only while it is read, because there may be many. An end

@@ -146,25 +146,87 @@ fn a_cut_line_is_replaced_wherever_it_is() {
     fs::write(&one, "{\"id\":1}\n{\"id\":12}\n").unwrap();
     let added = add_file(&store, &one).unwrap();
     assert_eq!((added.lines, added.parts), (1, 1));
-    // The last line with these bytes makes room.
+    // The last line of a part makes room, not the line with the same bytes.
     assert_eq!(text(&store), "{\"id\":1}\n{\"id\n{\"id\":1}\n{\"id\n{\"late\":1}\n{\"id\":12}\n");
     fs::write(&one, "{\"id\":1}\n{\"id\":12}\n{\"id").unwrap();
     add_file(&store, &one).unwrap();
     fs::write(&one, "{\"id\":1}\n{\"id\":12}\n{\"id\":13}").unwrap();
     fs::write(&two, "{\"id\":1}\n{\"id\":22}").unwrap();
     Store::add(&store, sources(), AddOptions::default(), &mut |_| {}).unwrap();
-    let want = "{\"id\":1}\n{\"id\n{\"id\":1}\n{\"late\":1}\n{\"id\":12}\n{\"id\":13}\n{\"id\":22}";
+    let want = "{\"id\":1}\n{\"id\":1}\n{\"id\n{\"late\":1}\n{\"id\":12}\n{\"id\":13}\n{\"id\":22}";
     assert_eq!(text(&store), want);
     Store::open(&store).unwrap().verify().unwrap();
-    // One that is not in the store any more comes back whole.
+    // A line that was dropped does not come back, and no other line goes in its place.
     let file = folder.path().join("gone");
     fs::write(&file, "{\"x\":1}\n{\"x\":2}").unwrap();
     add_file(&store, &file).unwrap();
     let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
     Store::drop_matching(&store, &engine, &Predicate::parse("$.x == 2").unwrap()).unwrap();
+    add(&store, "{\"x\":2}\n");
     fs::write(&file, "{\"x\":1}\n{\"x\":2},\n").unwrap();
-    add_file(&store, &file).unwrap();
-    assert!(text(&store).ends_with("\n{\"x\":1}\n{\"x\":2},\n"), "{}", text(&store));
+    assert!(refusal(add_file(&store, &file)).contains("not complete"));
+    assert!(text(&store).ends_with("\n{\"x\":1}\n{\"x\":2}\n"), "{}", text(&store));
+}
+
+#[test]
+fn a_mark_within_a_text_is_a_fault_whatever_the_predicate() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, line) in ["{\"a\":2}", "1", "nope"].into_iter().enumerate() {
+        let text = format!("{{\"a\":1}}\n\u{feff}{line}\n{{\"a\":3}}\n");
+        let store = folder.path().join(number.to_string());
+        add(&store, &text);
+        for predicate in ["$.a == 1", "$.a == 2", "$.a == 3", "$.a == 9", "$.b", "$.a"] {
+            for on_error in [OnError::Skip, OnError::Fail] {
+                let engine = Engine::builder().on_error(on_error).build().unwrap();
+                let predicate = Predicate::parse(predicate).unwrap();
+                let of = |sources: Vec<Source>| {
+                    let program = Program::new(&[Query::compile("$.a").unwrap()]).unwrap();
+                    let input = engine.input(sources).matching(&predicate);
+                    let mut faults = Vec::new();
+                    for batch in input.answers(program, Want::new().matches(true).partial(true)) {
+                        match batch {
+                            Ok(batch) => {
+                                faults.extend(batch.skipped().map(|fault| (fault.line, fault.byte)));
+                                faults.extend(batch.matches(0).map(|found| (0, u64::from(found[0]))));
+                            }
+                            Err(Error::Input(InputError::Record(fault))) => {
+                                faults.push((fault.line, fault.byte));
+                            }
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                    faults
+                };
+                let text = Source::Reader("text".into(), Box::new(std::io::Cursor::new(text.clone())));
+                let wanted = of(vec![text]);
+                assert_eq!(of(Store::open(&store).unwrap().sources()), wanted, "{line} {predicate:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_read_neither_logs_nor_parts_that_are_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, engine) = (folder.path().join("store"), Engine::builder().build().unwrap());
+    add(&store, "{\"a\":1}\n");
+    add(&store, "{\"a\":2}\n");
+    fs::write(folder.path().join("x.json"), "{\"a\":3}\n").unwrap();
+    Store::compact(&store).unwrap();
+    for (name, want) in [
+        ("**", vec!["1", "2", "3"]),
+        ("**/*.json", vec!["3"]),
+        ("store/*.parquet", vec!["1", "2"]),
+        ("store/./*.parquet", vec!["1", "2"]),
+    ] {
+        let sources = Source::named(&folder.path().join(name), FolderFiles::Json).unwrap();
+        let mut values = found(&engine, sources, "$.a").unwrap();
+        values.sort();
+        assert_eq!(values, want, "{name}");
+    }
+    // A store whose log has lost its first version is no table of another program.
+    fs::write(store.join("_delta_log/00000000000000000000.json"), "").unwrap();
+    assert!(Source::named(folder.path(), FolderFiles::Json).is_err());
 }
 
 fn refusal<T>(result: Result<T, Error>) -> String {

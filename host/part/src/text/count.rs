@@ -28,7 +28,7 @@ pub(crate) const COUNTS: &str = "counts";
 pub(crate) const COUNTED: [&str; 2] = [Names::SECTION, COUNTS];
 
 /// The byte order mark.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Members of objects that have no nodes.
 #[derive(Debug, Default)]

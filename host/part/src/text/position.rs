@@ -4,10 +4,11 @@ use foldhash::HashMap;
 use memchr::memmem;
 use warpath_core::rows::RowSet;
 
+use super::count;
 use super::error::{Result, damaged};
 use super::names::Role;
 use super::project::{Key, Outline, is_key};
-use super::sections::{self, LineKind, Shapes, Slot};
+use super::sections::{self, Frame, LineKind, Shapes, Slot};
 use crate::group::{Column, Layout, NodeIx, Tree};
 
 /// The nodes of a group at the end of a path of names.
@@ -128,13 +129,15 @@ impl Position {
 }
 
 impl Outline<'_> {
-    /// The rows that are lines in one piece.
+    /// The rows that are lines in one piece, and records after a byte order mark: both may be malformed.
     pub(crate) fn raw_rows(&self, rows: u32) -> RowSet {
+        let is_raw_frame =
+            |frame: &Frame<&[u8]>| frame.kind == LineKind::Raw || frame.before.starts_with(count::MARK);
         let is_raw = |row: u32| {
             let frame = self.ends.get(row as usize).and_then(|frame| self.frames.get(frame as usize));
-            frame.is_none_or(|frame| frame.kind == LineKind::Raw)
+            frame.is_none_or(is_raw_frame)
         };
-        match self.frames.iter().any(|frame| frame.kind == LineKind::Raw) {
+        match self.frames.iter().any(is_raw_frame) {
             true => (0..rows).map(is_raw).collect(),
             false => RowSet::none(rows.into()),
         }

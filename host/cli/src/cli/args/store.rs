@@ -164,7 +164,7 @@ pub struct StoreCompactArgs {
 ///
 /// `drop` and `compact` leave the parts that they replace, because others may still read them. An addition
 /// that was interrupted may leave parts, too. This command removes them after a time. A command that began
-/// longer ago may then fail; the store itself stays as it is.
+/// longer ago may then fail.
 #[derive(Args)]
 #[command(after_long_help = "\
 Example:
