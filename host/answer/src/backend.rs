@@ -115,7 +115,7 @@ pub trait Worker {
     /// evaluates the decoded text.
     ///
     /// # Errors
-    /// As for [`answer`](Self::answer); [`Error::Usage`] if the codes are not those of the text.
+    /// The errors of [`answer`](Self::answer), and [`Error::Usage`] if the codes are not those of the text.
     fn answer_packed(
         &mut self,
         text: &PackedText<'_>,

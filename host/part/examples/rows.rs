@@ -16,8 +16,8 @@ use warpath_core::projection::{Projection, Step};
 use warpath_core::rows::RowSet;
 use warpath_part::file::{Options, Reader, Writer};
 use warpath_part::group::NodeIx;
-use warpath_part::partial::{lines, partial};
-use warpath_part::select::{Candidates, candidates, lines_of};
+use warpath_part::partial::{lines, lines_of, partial};
+use warpath_part::select::{Candidates, candidates};
 use warpath_part::text::Shredder;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

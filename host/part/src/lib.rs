@@ -7,7 +7,7 @@
 //! | [`text`] | the lines of a group from and to that form |
 //! | [`partial`](mod@partial) | lines with some members only, from a file |
 //! | [`count`](mod@count) | numbers of values that paths select, from a file |
-//! | [`select`] | rows that a condition can be true of, and their lines |
+//! | [`select`] | rows that a condition can be true of |
 //! | [`file`](mod@file) | groups from and to a Parquet file with sections, a directory and checksums |
 
 pub mod count;

@@ -37,23 +37,14 @@ pub fn partial(
     projection: &Projection,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let of_group = |reason| Error::Group { group, reason };
-    let first = sections(reader, group, &Outline::SECTIONS)?;
-    let tree = reader.tree();
-    let outline = Outline::read(tree, &first).map_err(of_group)?;
-    let (parts, plan) =
-        plan(tree, &outline, projection, |leaf| size(reader, group, leaf)).map_err(of_group)?;
-    let mut second = sections(reader, group, &parts.sections)?;
-    second.columns = reader.columns(group, &parts.leaves)?;
-    let restorer = Restorer::with(tree, &second, outline, parts, plan).map_err(of_group)?;
-    restorer.rows(0..second.rows, out).map_err(of_group)
+    lines(reader, group, 0..rows_of(reader, group)?, Some(projection), out)
 }
 
 /// Appends the lines of some rows of a group to `out`, whole or partial. Only the pages that have these rows
 /// are read, apart from sections.
 ///
 /// # Errors
-/// As for [`partial`]; also if the group does not have all of the rows.
+/// The errors of [`partial`]; also if the group does not have all of the rows.
 pub fn lines(
     reader: &Reader,
     group: usize,
@@ -62,7 +53,7 @@ pub fn lines(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let of_group = |reason| Error::Group { group, reason };
-    let all = reader.size(group).map_or(0, |size| size.rows);
+    let all = rows_of(reader, group)?;
     if rows.start > rows.end || rows.end > all {
         return Err(of_group(text::Error::NoSuchRows { begin: rows.start, end: rows.end, rows: all }));
     }
@@ -72,15 +63,18 @@ pub fn lines(
     some(reader, group, &rows, None, projection, out)
 }
 
-/// Appends the lines of a set of rows; see [`crate::select::lines_of`].
-pub(crate) fn selected(
+/// Appends the lines of a set of rows of a group to `out`, whole or partial.
+///
+/// # Errors
+/// The errors of [`lines`].
+pub fn lines_of(
     reader: &Reader,
     group: usize,
     rows: &RowSet,
     projection: Option<&Projection>,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    let all = reader.size(group).map_or(0, |size| size.rows);
+    let all = rows_of(reader, group)?;
     let (Some(first), Some(last)) = (rows.ones().next(), rows.last()) else { return Ok(()) };
     let end = u32::try_from(last).ok().and_then(|last| last.checked_add(1)).filter(|end| *end <= all);
     let Some(end) = end else {
@@ -103,17 +97,19 @@ fn some(
     let first = sections(reader, group, &Outline::SECTIONS)?;
     let tree = reader.tree();
     let mut outline = Outline::read(tree, &first).map_err(of_group)?;
-    let mark = match reader.section(group, OCCURRENCES)? {
-        Some(section) => Mark::find(&section, rows, first.rows, first.nodes).map_err(of_group)?,
-        None => Mark::begin(first.nodes),
-    };
-    let begin = mark.row;
-    outline.mark = Some(mark);
+    let is_whole = *rows == (0..first.rows);
+    if !is_whole {
+        outline.mark = Some(match reader.section(group, OCCURRENCES)? {
+            Some(section) => Mark::find(&section, rows, first.rows, first.nodes).map_err(of_group)?,
+            None => Mark::begin(first.nodes),
+        });
+    }
+    let begin = outline.mark.as_ref().map_or(0, |mark| mark.row);
     let projection = projection.unwrap_or(&Projection::All);
     let (parts, plan) =
         plan(tree, &outline, projection, |leaf| size(reader, group, leaf)).map_err(of_group)?;
     let mut second = sections(reader, group, &parts.sections)?;
-    second.columns = match begin == 0 && rows.end == first.rows {
+    second.columns = match is_whole {
         true => reader.columns(group, &parts.leaves)?,
         false => reader.rows(group, &parts.leaves, begin..rows.end)?,
     };
@@ -124,6 +120,12 @@ fn some(
         None => restorer.rows(rows.start - begin..rows.end - begin, out),
     }
     .map_err(of_group)
+}
+
+/// The number of rows of a group.
+fn rows_of(reader: &Reader, group: usize) -> Result<u32, Error> {
+    let size = reader.size(group).ok_or_else(|| file::Error::Missing(format!("group {group}")))?;
+    Ok(size.rows)
 }
 
 /// The size of a column after it is read.

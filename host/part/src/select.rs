@@ -17,7 +17,6 @@ use std::ops::RangeInclusive;
 use warpath_core::comparison::{Comparison, Constant, Test};
 use warpath_core::decimal::Decimal;
 use warpath_core::number::nearest;
-use warpath_core::projection::Projection;
 use warpath_core::rows::RowSet;
 
 use crate::file::{Bound, Bounds, Reader};
@@ -81,20 +80,6 @@ pub fn candidates(reader: &Reader, group: usize, conditions: &[Comparison]) -> R
     }
     left |= &outline.raw_rows(rows);
     Ok(Candidates::of(left))
-}
-
-/// Appends the lines of a set of rows to `out`, whole or partial.
-///
-/// # Errors
-/// As for [`lines`](crate::partial::lines).
-pub fn lines_of(
-    reader: &Reader,
-    group: usize,
-    rows: &RowSet,
-    projection: Option<&Projection>,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    crate::partial::selected(reader, group, rows, projection, out)
 }
 
 /// The reads that a condition needs.

@@ -12,8 +12,8 @@ use warpath_core::rows::RowSet;
 use warpath_core::stamp::hash;
 use warpath_part::count::count;
 use warpath_part::file::{Error as PartError, Reader, is_part};
-use warpath_part::partial::{Error as PartialError, partial};
-use warpath_part::select::{Candidates, candidates, lines_of};
+use warpath_part::partial::{Error as PartialError, lines_of, partial};
+use warpath_part::select::{Candidates, candidates};
 use warpath_part::text::restore;
 use warpath_plan::PartColumns;
 
@@ -263,7 +263,7 @@ enum Rows {
 }
 
 /// Texts whose lines are these rows, with their numbers in the part. The first row of the group has the
-/// number `first`. Together the texts stand for all rows of the group.
+/// number `first`. The texts count all rows of the group together.
 fn numbered(texts: Vec<Text<'static>>, rows: &RowSet, first: u64) -> Vec<Text<'static>> {
     let (mut ones, mut before, last) = (rows.ones(), 0, texts.len().saturating_sub(1));
     let mut all = Vec::with_capacity(texts.len());

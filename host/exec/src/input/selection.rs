@@ -6,8 +6,8 @@ use warpath_shared::units::ByteOffset;
 #[derive(Clone, Debug, Default)]
 pub struct Selected {
     pub(super) runs: Vec<LineRun>,
-    /// The number of lines that the text stands for beside its own: those around and between them that were
-    /// left out, if the texts of the input stand for all of its lines.
+    /// The number of lines around and between them that were left out, if the texts of the input count all of
+    /// its lines.
     pub left_out: u64,
 }
 

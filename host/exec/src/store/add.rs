@@ -370,7 +370,7 @@ impl<'a> PartsWriter<'a> {
     /// Makes a change with the columns of these parts one version of the folder. The files stay.
     ///
     /// # Errors
-    /// Those of [`Folder::commit`].
+    /// The errors of [`Folder::commit`].
     pub fn commit(mut self, folder: &mut Folder, change: Change) -> Result<(), FolderError> {
         let change = Change { schema: Some(schema_of(&self.tree)), ..change };
         let done = folder.commit(change, now());

@@ -10,8 +10,8 @@ use warpath_core::rows::RowSet;
 use super::project::{At, lines as lines_of_text, path, projection, record, selected, written_in};
 use super::*;
 use crate::file::Reader;
-use crate::partial::partial;
-use crate::select::{Candidates, candidates, lines_of};
+use crate::partial::{lines_of, partial};
+use crate::select::{Candidates, candidates};
 
 /// A value of JSON that is compared.
 #[derive(Clone, Debug, PartialEq)]
