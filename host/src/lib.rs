@@ -116,7 +116,10 @@ pub mod cuda {
 /// Stores: folders of Parquet parts, from which every byte of the lines comes back.
 #[cfg(feature = "store")]
 pub mod store {
-    pub use warpath_exec::store::{AddOptions, Added, Rewritten, Store, StoreColumn, StorePart, Vacuumed};
+    pub use warpath_exec::input::StoredFile;
+    pub use warpath_exec::store::{
+        AddOptions, Added, Rewritten, Store, StoreColumn, StorePart, StorePlace, Vacuumed,
+    };
 }
 
 /// The schema of records: every path, with the kinds of its values.

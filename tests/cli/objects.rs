@@ -233,3 +233,106 @@ fn a_slow_server_is_an_error() {
     let ran = client.run(&["query", "$.n", &server.url("a")]);
     ran.failed(2, "", &format!("error: {}: the server sent nothing for 0.1 s", server.url("a")));
 }
+
+#[test]
+fn stores_are_made_read_and_changed_in_buckets() {
+    let server = server();
+    let client = Client::of(&server);
+    let run = |args: &[&str]| client.run(args);
+    let store = "s3://bucket/deep/logs.wp";
+    run(&["store", "text", store]).failed(2, "", &format!("error: {store}: is no store"));
+    client.run_with(&["store", "add", store, "-"], b"{\"n\": 0}\n").ok();
+    client.folder.write("own.ndjson", b"{\"n\":7,\"k\":\"z\"}\n");
+    // Objects are always added; a file of this machine once.
+    run(&["store", "add", store, "s3://bucket/logs/*", "own.ndjson"]).ok();
+    let ran = run(&["store", "add", store, "own.ndjson"]);
+    assert!(ran.code == 0 && ran.stderr.contains("own.ndjson: is in the store already"), "{ran}");
+    let lines = "{\"n\": 0}\n{\"n\":1,\"k\":\"x\"}\n{\"n\":2,\"k\":\"y\"}\n{\"n\":3,\"k\":\"x\"}\n{\"n\":4}\n\
+                 {\"n\":5,\"k\":\"x\"}\n{\"n\":7,\"k\":\"z\"}\n";
+    assert_eq!(run(&["store", "text", store]).ok(), lines);
+    assert_eq!(
+        run(&["store", "text", "--lines", "2-3", store]).ok(),
+        "{\"n\":1,\"k\":\"x\"}\n{\"n\":2,\"k\":\"y\"}\n"
+    );
+    assert!(run(&["store", "verify", store]).ok().contains("7 lines: all checksums match"));
+    assert!(run(&["store", "info", "--columns", store]).ok().contains("\nn\tint64\t"));
+    for (args, wanted) in [
+        (&["query", "--count", "$.n", store][..], "7\n"),
+        (&["query", "$.n", "s3://bucket/deep/logs.wp/"], "0\n1\n2\n3\n4\n5\n7\n"),
+        (&["query", "$.k", "--where", "$.n >= 5", store], "\"x\"\n\"z\"\n"),
+        (&["select", "n=$.n", "--where", "$.k == 'y'", "--format", "csv", store], "n\n2\n"),
+        (&["count-by", "$.k", store], "3\t\"x\"\n2\tmissing\n1\t\"y\"\n1\t\"z\"\n"),
+    ] {
+        let ran = client.run(args);
+        assert!(ran.code == 0 && ran.text() == wanted, "{args:?}: {ran}");
+    }
+    // The same objects as a folder of this machine.
+    let folder = server.folder().join("deep/logs.wp");
+    assert_eq!(run(&["store", "text", folder.to_str().unwrap()]).ok(), lines);
+    run(&["store", "drop", store, "--where", "$.k == 'x'"]).ok();
+    run(&["store", "compact", store]).ok();
+    run(&["store", "add", "local.wp", store]).ok();
+    let lines = "{\"n\": 0}\n{\"n\":2,\"k\":\"y\"}\n{\"n\":4}\n{\"n\":7,\"k\":\"z\"}\n";
+    for store in [store, "local.wp"] {
+        assert_eq!(run(&["store", "text", store]).ok(), lines);
+    }
+    let parts = || -> Vec<String> {
+        let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".parquet")).collect()
+    };
+    assert!(parts().len() > 1);
+    // One part by its name, and a table of another program.
+    let part = format!("{store}/{}", parts()[0]);
+    assert_eq!(run(&["store", "text", &part]).code, 0);
+    assert_eq!(run(&["query", "$.n", &part]).code, 0);
+    server.put("table.parquet", *b"PAR1 PAR1");
+    let ran = run(&["query", "$.n", "s3://bucket/table.parquet"]);
+    assert!(ran.code != 0 && ran.stderr.contains("Parquet"), "{ran}");
+    let ran = run(&["store", "add", "s3://bucket/bad.ndjson", "own.ndjson"]);
+    ran.failed(2, "", "error: s3://bucket/bad.ndjson: is one object");
+    let ran = run(&["store", "add", "s3://bucket/logs", "own.ndjson"]);
+    ran.failed(2, "", "error: s3://bucket/logs: is no store; `store add` makes a folder of its own");
+    let ran = run(&["query", "$.n", "s3://bucket/deep/"]);
+    ran.failed(2, "", "error: s3://bucket/deep/: has a store");
+    let ran = run(&["query", "--count", "$.n", "s3://bucket/nothing.wp"]);
+    ran.failed(2, "", "error: s3://bucket/nothing.wp: there is no such object (404)");
+}
+
+#[test]
+fn a_store_in_a_bucket_is_read_by_ranges() {
+    let server = S3Server::start();
+    let client = Client::of(&server);
+    let mut random = warpath_random::Rng::new(7);
+    let mut lines = String::new();
+    for number in 0..60_000 {
+        let noise = format!("{:016x}{:016x}", random.next_u64(), random.next_u64());
+        lines += &format!("{{\"id\":{number},\"noise\":\"{noise}\",\"last\":\"{}\"}}\n", random.below(1000));
+    }
+    client.run_with(&["store", "add", "s3://bucket/logs.wp", "-"], lines.as_bytes()).ok();
+    let mut parts = server.folder().join("logs.wp").read_dir().unwrap().map(|entry| entry.unwrap());
+    let part = parts.find(|entry| entry.file_name().to_string_lossy().ends_with(".parquet")).unwrap();
+    let size = part.metadata().unwrap().len();
+    // The bytes of the part that a command gets.
+    let read = |args: &[&str], wanted: &str| {
+        let proxy = Proxy::before(server.address());
+        let client = Client { folder: Folder::new(&[]), variables: S3Server::variables(proxy.address()) };
+        assert_eq!(client.run(args).ok(), wanted);
+        let passed = proxy.passed();
+        let parts: Vec<_> =
+            passed.iter().filter(|passed| passed.request.target.ends_with(".parquet")).collect();
+        let bytes: u64 = parts.iter().map(|passed| passed.bytes).sum();
+        println!("{args:?}: {bytes} of {size} bytes in {} requests of {}", parts.len(), passed.len());
+        bytes
+    };
+    // The end of a part has 256 KiB, which are read once.
+    let end = 256 << 10;
+    assert!(size > 6 * end, "{size}");
+    let count = read(&["query", "--count", "$.last", "s3://bucket/logs.wp"], "60000\n");
+    assert!(count < end + 4096, "{count} of {size}");
+    let line = lines.lines().nth(33_332).unwrap();
+    let one = read(&["store", "text", "--lines", "33333", "s3://bucket/logs.wp"], &format!("{line}\n"));
+    assert!(one < 4 * end, "{one} of {size}");
+    let ids: String = (0..60_000).map(|number| format!("{number}\n")).collect();
+    let leaf = read(&["query", "$.id", "s3://bucket/logs.wp"], &ids);
+    assert!(leaf < 4 * end, "{leaf} of {size}");
+}

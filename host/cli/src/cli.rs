@@ -5,6 +5,7 @@
 //! | [`args`] | subcommands and options |
 //! | [`failure`] | errors of a run, their messages and exit codes |
 //! | [`files`] | the inputs that the arguments name |
+//! | `places` | stores and parts of stores at URLs |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
 //! | [`written`] | the files that a run writes, none of which it may read |
@@ -35,6 +36,8 @@ mod inherited;
 mod install;
 mod meant;
 mod out;
+#[cfg(feature = "parquet")]
+mod places;
 mod query;
 mod reasons;
 mod rejects;

@@ -219,6 +219,12 @@ impl Temporary {
         Ok((Self { path: Some(path), target }, file))
     }
 
+    /// The path of the file while it is written.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(&self.target)
+    }
+
     /// Renames the file to its final path, and replaces what is there.
     ///
     /// # Errors

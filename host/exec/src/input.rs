@@ -12,6 +12,7 @@
 //! | `follow`, `follow_all` | a file that is followed as it grows; several files and folders |
 //! | `watch` | changes of folders, as the system reports them |
 //! | `part`, `stored` | the text of a part of a store; folders that are stores |
+//! | `ranged` | a part of a store that is no file of this machine |
 //! | `folders` | the files of folders |
 //! | `names` | the files that names, folders, patterns and lists stand for |
 //! | `selected` | selected lines of a plain file |
@@ -42,6 +43,8 @@ mod names;
 #[cfg(feature = "store")]
 mod part;
 mod plain;
+#[cfg(feature = "store")]
+mod ranged;
 mod selected;
 mod selection;
 mod sequence;
@@ -68,6 +71,8 @@ pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
 pub(crate) use part::{EXTERNAL, PartText, StoredPart, has_no_lines, text_of};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
+#[cfg(feature = "store")]
+pub use ranged::StoredFile;
 pub(crate) use selected::Selection;
 pub(crate) use sequence::Sequence;
 pub(crate) use source::OpenedSource;

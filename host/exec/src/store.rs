@@ -4,22 +4,25 @@
 mod add;
 mod change;
 mod known;
+mod place;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpath_core::error::{Error, InputError, StoreError};
 use warpath_core::temporary::OutputMode;
-use warpath_folder::{Folder, FolderError, LocalStorage};
-use warpath_part::file::{Encoding, Error as PartError, Reader};
+use warpath_folder::{Folder, Millis};
+use warpath_part::file::{Encoding, Error as PartError};
 
-use crate::input::{PartText, Source, has_no_lines, is_store, why_foreign};
+use crate::input::{PartText, Source, is_store};
 
 pub use add::{AddOptions, Added};
 pub use change::{Rewritten, Vacuumed};
+use place::StoreFile;
+pub use place::StorePlace;
 
 /// A store: a folder of parts, which are Parquet files, and a log of Delta Lake; or one part alone.
 ///
@@ -51,9 +54,10 @@ pub use change::{Rewritten, Vacuumed};
 /// # }
 /// ```
 pub struct Store {
-    path: PathBuf,
     /// The log; `None` for one part alone.
     folder: Option<Folder>,
+    /// The parts, in the order of their lines.
+    files: Vec<StoreFile>,
 }
 
 /// A part of a store.
@@ -131,14 +135,15 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Store`] if there is no store or part, and for a log or a part that is damaged.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        if path.is_file() {
-            let store = Self { path: path.to_owned(), folder: None };
-            store.reader(path)?;
-            return Ok(store);
+    pub fn open(place: impl Into<StorePlace>) -> Result<Self, Error> {
+        let place = place.into();
+        if let Some(file) = place.one_part() {
+            file.open()?;
+            return Ok(Self { folder: None, files: vec![file] });
         }
-        let folder = Folder::open(LocalStorage::new(path)).map_err(|error| of_folder(path, error))?;
-        Ok(Self { path: path.to_owned(), folder: Some(folder) })
+        let folder = place.open(OutputMode::default())?;
+        let files = folder.snapshot().parts().map(|part| place.file(part)).collect();
+        Ok(Self { folder: Some(folder), files })
     }
 
     /// The number of the version; `None` for one part alone.
@@ -157,18 +162,10 @@ impl Store {
         inputs.collect()
     }
 
-    /// The paths of the parts, in the order of their lines.
-    fn paths(&self) -> Vec<PathBuf> {
-        match &self.folder {
-            Some(folder) => folder.snapshot().parts().map(|part| self.path.join(&part.name)).collect(),
-            None => vec![self.path.clone()],
-        }
-    }
-
     /// The parts as inputs, in the order of their lines.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
-        self.paths().into_iter().map(Source::File).collect()
+        self.files.iter().map(StoreFile::source).collect()
     }
 
     /// The parts, in the order of their lines.
@@ -176,20 +173,7 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for a part that cannot be read or is damaged.
     pub fn parts(&self) -> Result<Vec<StorePart>, Error> {
-        self.paths().iter().map(|path| self.part(path)).collect()
-    }
-
-    fn part(&self, path: &Path) -> Result<StorePart, Error> {
-        let reader = self.reader(path)?;
-        let file_bytes = path.metadata().map_err(|source| of_io(path, source))?.len();
-        let sizes = || (0..reader.groups()).filter_map(|group| reader.size(group));
-        Ok(StorePart {
-            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            lines: sizes().map(|size| u64::from(size.rows)).sum(),
-            text_bytes: sizes().map(|size| size.text_len).sum(),
-            file_bytes,
-            groups: reader.groups(),
-        })
+        self.files.iter().map(part).collect()
     }
 
     /// The number of lines.
@@ -206,8 +190,8 @@ impl Store {
     /// Those of [`parts`](Self::parts).
     pub fn columns(&self) -> Result<Vec<StoreColumn>, Error> {
         let mut all: Vec<StoreColumn> = Vec::new();
-        for path in self.paths() {
-            let reader = self.reader(&path)?;
+        for file in &self.files {
+            let reader = file.open()?;
             let tree = reader.tree();
             for leaf in tree.leaves(tree.nodes.len() as u32) {
                 let groups = (0..reader.groups()).filter_map(|group| reader.leaf(group, leaf));
@@ -242,11 +226,11 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for the first fault.
     pub fn verify(&self) -> Result<(), Error> {
-        for path in self.paths() {
-            let reader = self.reader(&path)?;
-            reader.verify().map_err(|error| of_part(&path, error))?;
-            let mut text = PartText::of(reader, &path.display().to_string(), warpath_core::pool::cores())?;
-            std::io::copy(&mut text, &mut std::io::sink()).map_err(|source| of_io(&path, source))?;
+        for file in &self.files {
+            let (reader, name) = (file.open()?, file.shown());
+            reader.verify().map_err(|error| of_part(&name, error))?;
+            let mut text = PartText::of(reader, &name, warpath_core::pool::cores())?;
+            std::io::copy(&mut text, &mut std::io::sink()).map_err(|source| of_io(&name, source))?;
         }
         Ok(())
     }
@@ -256,71 +240,43 @@ impl Store {
     #[doc(hidden)]
     #[must_use]
     pub fn output_mode(&self) -> OutputMode {
-        self.paths().iter().fold(OutputMode::default(), OutputMode::and_file)
-    }
-
-    fn reader(&self, path: &Path) -> Result<Reader, Error> {
-        open_part(path)
+        self.files.iter().fold(OutputMode::default(), |mode, file| file.and_mode(mode))
     }
 }
 
-/// A folder whose new files have no wider permissions than the last file of its log, and than `mode`: the log
-/// has the names of members of all lines.
-fn storage(path: &Path, mode: OutputMode) -> LocalStorage {
-    let entries = path.join("_delta_log").read_dir().into_iter().flatten().flatten();
-    let versions = entries.map(|entry| entry.path()).filter(|path| path.extension() == Some("json".as_ref()));
-    let mode = versions.max().map_or(mode, |last| mode.and_file(last));
-    LocalStorage::new(path).with_mode(mode)
+fn part(file: &StoreFile) -> Result<StorePart, Error> {
+    let reader = file.open()?;
+    let sizes = || (0..reader.groups()).filter_map(|group| reader.size(group));
+    Ok(StorePart {
+        name: file.name(),
+        lines: sizes().map(|size| u64::from(size.rows)).sum(),
+        text_bytes: sizes().map(|size| size.text_len).sum(),
+        file_bytes: file.size()?,
+        groups: reader.groups(),
+    })
 }
 
-/// Opens a part.
-fn open_part(path: &Path) -> Result<Reader, Error> {
-    let file = File::open(path).map_err(|source| of_io(path, source))?;
-    let reader = Reader::open(file).map_err(|error| of_part(path, error))?;
-    match has_no_lines(&reader) {
-        Some(reason) => {
-            let name = path.display().to_string();
-            Err(StoreError::Refused { name, reason: reason.to_owned() }.into())
-        }
-        None => Ok(reader),
-    }
+/// The instant, in milliseconds since 1970.
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The error for a file that the operating system refuses.
-fn of_io(path: &Path, source: std::io::Error) -> Error {
-    let name = path.display().to_string();
+/// The error for a file that its storage refuses.
+fn of_io(name: &str, source: std::io::Error) -> Error {
     match source.downcast::<InputError>() {
         Ok(error) => error.into(),
-        Err(source) => StoreError::Io { name, source }.into(),
+        Err(source) => StoreError::Io { name: name.to_owned(), source }.into(),
     }
 }
 
 /// The error of a part.
-fn of_part(path: &Path, error: PartError) -> Error {
+fn of_part(name: &str, error: PartError) -> Error {
     match error {
-        PartError::Io(source) => of_io(path, source),
+        PartError::Io(source) => of_io(name, source),
         error @ (PartError::NotParquet | PartError::Foreign | PartError::Version { .. }) => {
-            StoreError::Refused { name: path.display().to_string(), reason: error.to_string() }.into()
+            StoreError::Refused { name: name.to_owned(), reason: error.to_string() }.into()
         }
-        error => StoreError::Damaged { name: path.display().to_string(), reason: error.to_string() }.into(),
-    }
-}
-
-/// The error of a folder.
-fn of_folder(path: &Path, error: FolderError) -> Error {
-    let name = path.display().to_string();
-    match error {
-        FolderError::Storage { source, name: within, .. } => of_io(&path.join(within), source),
-        _ if Folder::is_foreign(&LocalStorage::new(path)) => {
-            StoreError::Refused { name, reason: why_foreign(path) }.into()
-        }
-        error @ (FolderError::Malformed { .. } | FolderError::Gap { .. } | FolderError::Missing { .. }) => {
-            StoreError::Damaged { name, reason: error.to_string() }.into()
-        }
-        FolderError::NoLog => {
-            let reason = "is no store: it has no `_delta_log`; `warpath store add` makes one".to_owned();
-            StoreError::Refused { name, reason }.into()
-        }
-        error => StoreError::Refused { name, reason: error.to_string() }.into(),
+        error => StoreError::Damaged { name: name.to_owned(), reason: error.to_string() }.into(),
     }
 }

@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::part::{Input, Millis, Part, Position, name_fault};
 use crate::schema::Schema;
 
-/// The folder of the log.
+/// The folder of the log, within the folder of the store.
 pub const LOG: &str = "_delta_log";
 /// The bytes before the checksum of the first line.
 const HEAD: &str = r#"{"commitInfo":{"warpath.hash":""#;

@@ -40,6 +40,7 @@ pub mod schema;
 pub mod snapshot;
 pub mod storage;
 
+pub use action::LOG;
 pub use error::FolderError;
 pub use folder::{Change, Folder};
 pub use part::{Input, Known, Millis, Part, Position};

@@ -2,8 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use warpath_core::file::read_exact_at;
 use warpath_core::pool;
 use warpath_core::temporary::{OutputMode, Temporary};
 
@@ -42,6 +45,33 @@ pub trait Storage: Send + Sync {
         pool::map(names, |name| self.read(&name))
     }
 
+    /// The bytes of a range of a file.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] if the file ends before the range does, [`io::ErrorKind::NotFound`],
+    /// and the errors of the storage.
+    fn read_range(&self, name: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let (start, end) = (usize::try_from(range.start).ok(), usize::try_from(range.end).ok());
+        let bytes = self.read(name)?;
+        let range = start.zip(end).and_then(|(start, end)| bytes.get(start..end));
+        range.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Creates a file that has the bytes of a local file. It appears whole, under a name that no other writer
+    /// has.
+    ///
+    /// # Errors
+    /// The errors of the storage and of the local file. There is then no file of this name, unless the error
+    /// came after the last byte.
+    fn put_file(&self, name: &str, from: &Path) -> io::Result<()> {
+        self.create(name, &fs::read(from)?)
+    }
+
+    /// The name of a file for messages: its path or its URL. The name of the folder itself for the name `""`.
+    fn shown(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
     /// Creates a file if it is absent, at once and whole. Of several writers, one succeeds.
     ///
     /// # Errors
@@ -60,6 +90,44 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// The errors of the storage.
     fn delete(&self, name: &str) -> io::Result<()>;
+}
+
+impl<S: Storage + ?Sized> Storage for Arc<S> {
+    fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
+        S::list(self, folder)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        S::read(self, name)
+    }
+
+    fn read_many(&self, names: Vec<String>) -> Vec<io::Result<Vec<u8>>> {
+        S::read_many(self, names)
+    }
+
+    fn read_range(&self, name: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
+        S::read_range(self, name, range)
+    }
+
+    fn put_file(&self, name: &str, from: &Path) -> io::Result<()> {
+        S::put_file(self, name, from)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        S::shown(self, name)
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        S::create(self, name, bytes)
+    }
+
+    fn settle(&self, name: &str) -> io::Result<u64> {
+        S::settle(self, name)
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        S::delete(self, name)
+    }
 }
 
 /// A folder of this machine.
@@ -146,6 +214,29 @@ impl Storage for LocalStorage {
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         fs::read(self.path(name))
+    }
+
+    fn read_range(&self, name: &str, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let file = File::open(self.path(name))?;
+        let len = range.end.saturating_sub(range.start);
+        // Memory grows no further than the file.
+        if range.end > file.metadata()?.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut bytes = vec![0; usize::try_from(len).map_err(|_| io::ErrorKind::OutOfMemory)?];
+        read_exact_at(&file, &mut bytes, range.start)?;
+        Ok(bytes)
+    }
+
+    fn put_file(&self, name: &str, from: &Path) -> io::Result<()> {
+        let (temporary, mut file) = self.begin(name)?;
+        io::copy(&mut File::open(from)?, &mut file)?;
+        self.finish(name, temporary, &file)
+    }
+
+    fn shown(&self, name: &str) -> String {
+        let path = if name.is_empty() { self.folder.clone() } else { self.path(name) };
+        path.display().to_string()
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<()> {

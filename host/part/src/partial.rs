@@ -137,11 +137,6 @@ fn size(reader: &Reader, group: usize, leaf: NodeIx) -> u64 {
 pub(crate) fn sections(reader: &Reader, number: usize, names: &[&str]) -> Result<Group, Error> {
     let size = reader.size(number).ok_or_else(|| file::Error::Missing(format!("group {number}")))?;
     let file::GroupSize { rows, nodes, text_len, text_hash } = size;
-    let mut group = Group { rows, nodes, text_len, text_hash, ..Group::default() };
-    for name in names {
-        if let Some(section) = reader.section(number, name)? {
-            group.sections.push(((*name).to_owned(), section));
-        }
-    }
-    Ok(group)
+    let sections = reader.named_sections(number, names)?;
+    Ok(Group { rows, nodes, text_len, text_hash, sections, ..Group::default() })
 }

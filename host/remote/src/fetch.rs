@@ -39,6 +39,8 @@ pub struct Fetch {
     pub at: u64,
     /// The end of the part.
     pub end: u64,
+    /// True if no more than this part is wanted, also of a server that sends whole objects only.
+    pub is_alone: bool,
     /// True if the server sends whole objects only.
     pub is_whole: bool,
     pub sender: Sender<Message>,
@@ -108,7 +110,11 @@ impl Fetch {
             Some(known) if !is_same(known, &got.meta) => return Err(Fault::Changed),
             Some(_) => {}
             None => {
-                self.end = if self.is_whole { got.meta.size } else { self.end.min(got.meta.size) };
+                let takes_all = self.is_whole && !self.is_alone;
+                self.end = if takes_all { got.meta.size } else { self.end.min(got.meta.size) };
+                if self.at > self.end {
+                    return Err(Fault::Short(self.end));
+                }
                 self.known = Some(got.meta.clone());
                 // Nobody receives it if the reader is gone, and the next send ends the task.
                 let _ = self.sender.send(Message::Begins(got.meta.clone(), self.end));
@@ -139,7 +145,8 @@ impl Fetch {
             if let Ok(permits) = self.room.acquire_many(room).await {
                 permits.forget();
             }
-            if self.sender.send(Message::Bytes(bytes)).is_err() {
+            let is_done = self.is_alone && self.at == self.end;
+            if self.sender.send(Message::Bytes(bytes)).is_err() || is_done {
                 return Ok(());
             }
         }

@@ -8,6 +8,7 @@
 //! | `folder` | the folder of a store as objects: versions are put if they are absent |
 //! | `list` | the objects that a folder or a pattern means |
 //! | `reader` | an object as a reader: parts fetched ahead of it, and the next objects of a list |
+//! | `ranges` | a range of an object |
 //! | `fetch` | one part of an object, with retries |
 //! | `connect` | HTTP requests that end in time, and that go to exactly one URL |
 //! | `fault` | errors of stores as messages |
@@ -25,6 +26,8 @@ mod fetch;
 mod folder;
 #[cfg(feature = "object-store")]
 mod list;
+#[cfg(feature = "object-store")]
+mod ranges;
 #[cfg(feature = "object-store")]
 mod reader;
 #[cfg(feature = "object-store")]
@@ -45,15 +48,94 @@ pub use settings::StoreSettings;
 pub use stores::Stores;
 
 use std::io::Read;
+use std::sync::Arc;
 
 use address::ObjectsAddress;
 use warpath_core::error::Error;
+use warpath_folder::Storage;
 
 /// True if this build reads object stores.
 pub const READS_OBJECTS: bool = cfg!(feature = "object-store");
 
 /// An object as an input: its name for messages, and its bytes.
 pub type NamedReader = (String, Box<dyn Read + Send>);
+
+/// A URL as the place of a store, or of one part.
+pub enum Place {
+    /// A folder. It may have no object yet.
+    Folder(Arc<dyn Storage>),
+    /// One object.
+    Object {
+        /// The folder that has it.
+        storage: Arc<dyn Storage>,
+        /// The name in the folder.
+        name: String,
+        /// The size in bytes.
+        size: u64,
+    },
+}
+
+/// The place of a store that a URL means, with the settings of the environment. One or two requests.
+///
+/// # Errors
+/// [`Error::Usage`] for a URL that is no place of a store, or for a build without the feature `object-store`.
+/// The errors of the requests.
+#[cfg(feature = "object-store")]
+pub fn place(address: &ObjectsAddress) -> Result<Place, Error> {
+    Stores::of_environment()?.place(address)
+}
+
+/// The place of a store that a URL means. This build has none.
+///
+/// # Errors
+/// Always [`Error::Usage`], which names the feature that is off.
+#[cfg(not(feature = "object-store"))]
+pub fn place(address: &ObjectsAddress) -> Result<Place, Error> {
+    Err(is_off(address))
+}
+
+/// The folder that a URL means, if it has the log of a store. One request.
+///
+/// # Errors
+/// See [`place`].
+#[cfg(feature = "object-store")]
+pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
+    Stores::of_environment()?.stored(address)
+}
+
+/// The folder that a URL means. This build has none.
+///
+/// # Errors
+/// Always [`Error::Usage`], which names the feature that is off.
+#[cfg(not(feature = "object-store"))]
+pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
+    Err(is_off(address))
+}
+
+/// The object that a URL names, as the place of a part; `None` for a folder or a pattern. One request.
+///
+/// # Errors
+/// See [`place`].
+#[cfg(feature = "object-store")]
+pub fn object(address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+    Stores::of_environment()?.object(address)
+}
+
+/// The object that a URL names. This build has none.
+///
+/// # Errors
+/// Always [`Error::Usage`], which names the feature that is off.
+#[cfg(not(feature = "object-store"))]
+pub fn object(address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+    Err(is_off(address))
+}
+
+/// The error for a URL.
+#[cfg(not(feature = "object-store"))]
+fn is_off(address: &ObjectsAddress) -> Error {
+    let off = "which this build of Warpath does not read: its feature `object-store` is off";
+    Error::Usage(format!("{}: is in an object store, {off}", address.shown()))
+}
 
 /// The objects that a URL means, in the order of their names, with the settings of the environment. A pattern
 /// or a folder is listed now. Everything else is read at the first read of each reader.
@@ -73,6 +155,5 @@ pub fn readers(address: &ObjectsAddress) -> Result<Vec<NamedReader>, Error> {
 /// Always [`Error::Usage`], which names the feature that is off.
 #[cfg(not(feature = "object-store"))]
 pub fn readers(address: &ObjectsAddress) -> Result<Vec<NamedReader>, Error> {
-    let off = "which this build of Warpath does not read: its feature `object-store` is off";
-    Err(Error::Usage(format!("{}: is in an object store, {off}", address.shown())))
+    Err(is_off(address))
 }

@@ -120,6 +120,7 @@ impl List {
             known: known.cloned(),
             at,
             end,
+            is_alone: false,
             is_whole: false,
             sender,
             room: space.clone(),

@@ -10,10 +10,13 @@ use object_store::path::Path;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 use warpath_core::error::{Error, InputError, StoreError};
+use warpath_folder::{LOG, Storage};
 
+use crate::Place;
 use crate::address::{ObjectsAddress, Scheme};
 use crate::connect::Connector;
 use crate::fault::reason;
+use crate::folder::ObjectStorage;
 use crate::list;
 use crate::reader::{Object, ObjectReader};
 use crate::settings::StoreSettings;
@@ -93,29 +96,79 @@ impl Stores {
     /// [`Error::Usage`] for settings that the store does not take, and for a key that has none. The errors of
     /// the listing; [`InputError::NoFiles`] if it has no object.
     pub fn readers(&self, address: &ObjectsAddress) -> Result<Vec<ObjectReader>, Error> {
-        if address.scheme() != Scheme::S3 {
-            let location = Path::from("file");
-            let store = self.server(address, Some(exact(address)?))?;
-            let object = Object { name: address.shown(), store, location };
+        if let Some(object) = self.one(address)? {
             return Ok(vec![ObjectReader::new(object, &self.settings)]);
         }
         let store = self.bucket(address)?;
-        if !address.is_pattern() && !address.is_folder() {
-            let key = address.path();
-            let location = Path::parse(key).ok().filter(|path| path.as_ref() == key);
-            let location = location.ok_or_else(|| {
-                let what = "a key has no empty part, no part `.` or `..`, and no control character";
-                Error::Usage(format!("{}: is no name of an object; {what}", address.shown()))
-            })?;
-            let object = Object { name: address.shown(), store, location };
-            return Ok(vec![ObjectReader::new(object, &self.settings)]);
-        }
         let locations = self.list(address)?;
         let objects = locations.into_iter().map(|location| {
             let name = format!("{}{location}", address.store());
             Object { name, store: store.clone(), location }
         });
         Ok(ObjectReader::of_list(objects.collect(), &self.settings))
+    }
+
+    /// The one object that a URL names; `None` for a folder or a pattern.
+    fn one(&self, address: &ObjectsAddress) -> Result<Option<Object>, Error> {
+        let name = address.shown();
+        if address.scheme() != Scheme::S3 {
+            let store = self.server(address, Some(exact(address)?))?;
+            return Ok(Some(Object { name, store, location: Path::from("file") }));
+        }
+        if address.is_pattern() || address.is_folder() {
+            return Ok(None);
+        }
+        let key = address.path();
+        let location = Path::parse(key).ok().filter(|path| path.as_ref() == key);
+        let location = location.ok_or_else(|| {
+            let what = "a key has no empty part, no part `.` or `..`, and no control character";
+            Error::Usage(format!("{name}: is no name of an object; {what}"))
+        })?;
+        Ok(Some(Object { name, store: self.bucket(address)?, location }))
+    }
+
+    /// The place of a store that a URL means: the folder that has its log, or else the object of this name,
+    /// or else a folder without objects.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a URL that is no place of a store. [`InputError::Io`] for a request that fails.
+    pub fn place(&self, address: &ObjectsAddress) -> Result<Place, Error> {
+        if address.scheme() != Scheme::S3 {
+            let none = || {
+                let reason = "there is no such object, or its server sends no ranges of it".to_owned();
+                StoreError::Refused { name: address.shown(), reason }.into()
+            };
+            return self.object(address)?.ok_or_else(none);
+        }
+        if let Some(storage) = self.stored(address)? {
+            return Ok(Place::Folder(storage));
+        }
+        match self.object(address)? {
+            Some(object) => Ok(object),
+            None => Ok(Place::Folder(Arc::new(ObjectStorage::at(self, address)?))),
+        }
+    }
+
+    /// The folder that a URL means, if it has the log of a store. One list.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a URL that is no place of a store. [`InputError::Io`] for a request that fails.
+    pub fn stored(&self, address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
+        let storage = ObjectStorage::at(self, address)?;
+        let listed = storage.list(LOG).map_err(|source| InputError::Io { name: address.shown(), source })?;
+        Ok((!listed.is_empty()).then(|| Arc::new(storage) as _))
+    }
+
+    /// The object that a URL names, as the place of a part; `None` for a folder or a pattern, and if there is
+    /// no such object, or none of which the server sends ranges.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings that the store does not take. [`InputError::Io`] for a request that fails.
+    pub fn object(&self, address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+        let Some(object) = self.one(address)? else { return Ok(None) };
+        let (storage, name) = ObjectStorage::of_object(&object, &self.settings);
+        let size = storage.size(&name).map_err(|source| InputError::Io { name: object.name, source })?;
+        Ok(size.map(|size| Place::Object { storage: Arc::new(storage), name, size }))
     }
 
     /// The objects of S3 that a pattern or a folder means, sorted by their names. The calling thread waits.
@@ -132,8 +185,9 @@ impl Stores {
             return Err(InputError::NoFiles { name: address.shown(), why }.into());
         }
         // The lines of a log are no records of the store.
-        if locations.iter().any(|location| location.parts().any(|part| part.as_ref() == "_delta_log")) {
-            let reason = "has a store, which is read on disks only; copy the folder first".to_owned();
+        if locations.iter().any(|location| location.parts().any(|part| part.as_ref() == LOG)) {
+            let reason =
+                "has a store, whose log is no text; name the store alone, or leave it out".to_owned();
             return Err(StoreError::Refused { name: address.shown(), reason }.into());
         }
         Ok(locations)

@@ -15,6 +15,8 @@ use warpath_terminal::messages::Ui;
 use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
 use super::failure::{Failure, reason};
 use super::inherited;
+#[cfg(feature = "parquet")]
+use super::places;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -53,10 +55,12 @@ pub fn sources_of(
                 return Err(Failure::usage("`-` is given twice, and standard input can be read only once"));
             }
             sources.push(stdin()?);
-        } else if let Some(address) = url(name)? {
-            sources.extend(at(address, files)?);
         } else {
-            for source in Source::named(name, files).map_err(Error::from)? {
+            let named = match url(name)? {
+                Some(address) => at(address, files)?,
+                None => Source::named(name, files).map_err(Error::from)?,
+            };
+            for source in named {
                 match &source {
                     Source::File(path) => drop(file(path)?),
                     Source::Bytes(name, _) => {
@@ -95,7 +99,7 @@ pub fn sources_of(
 }
 
 /// Returns what a URL means. `None` for other names, and for a file that has exactly this name.
-fn url(name: &Path) -> Result<Option<Address>, Failure> {
+pub fn url(name: &Path) -> Result<Option<Address>, Failure> {
     match name.to_str().filter(|text| is_url(text) && name.symlink_metadata().is_err()) {
         Some(text) => Ok(Some(Address::parse(text).map_err(Failure::from)?)),
         None => Ok(None),
@@ -107,14 +111,25 @@ fn at(address: Address, files: FolderFiles) -> Result<Vec<Source>, Failure> {
     match address {
         Address::File(path) if path.is_dir() => Ok(Source::named(&path, files).map_err(Error::from)?),
         Address::File(path) => Ok(vec![file(&path)?]),
-        Address::Objects(objects) => match warpath_remote::readers(&objects) {
-            Ok(readers) => {
-                Ok(readers.into_iter().map(|(name, reader)| Source::Reader(name, reader)).collect())
+        Address::Objects(objects) => {
+            #[cfg(feature = "parquet")]
+            if matches!(files, FolderFiles::Json | FolderFiles::Documents)
+                && let Some(sources) = places::sources(&objects)?
+            {
+                return Ok(sources);
             }
-            Err(error) if !READS_OBJECTS => Err(Failure::usage(error.to_string())
-                .with_help(format!("`{WITH_OBJECTS}` builds a program that does"))),
-            Err(error) => Err(error.into()),
-        },
+            let readers = warpath_remote::readers(&objects).map_err(refused)?;
+            Ok(readers.into_iter().map(|(name, reader)| Source::Reader(name, reader)).collect())
+        }
+    }
+}
+
+/// The failure for a URL that cannot be used.
+pub fn refused(error: Error) -> Failure {
+    match READS_OBJECTS {
+        true => error.into(),
+        false => Failure::usage(error.to_string())
+            .with_help(format!("`{WITH_OBJECTS}` builds a program that does")),
     }
 }
 

@@ -21,6 +21,7 @@ use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
+use super::places;
 use super::statistics::{self, Statistics, named};
 use super::written::Written;
 
@@ -50,7 +51,7 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         read = bytes;
         progress.update(bytes);
     };
-    let added = Store::add(&args.store, sources, options, &mut show);
+    let added = Store::add(places::place(&args.store)?, sources, options, &mut show);
     progress.finish(read);
     let added = added?;
     for input in &added.known {
@@ -93,7 +94,7 @@ fn info(args: &StoreInfoArgs) -> Result<ExitCode, Failure> {
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let store = Store::open(&args.store)?;
+    let store = Store::open(places::place(&args.store)?)?;
     let parts = store.parts()?;
     out.buffer.extend_from_slice(described(&store, &parts).as_bytes());
     if args.columns {
@@ -150,7 +151,7 @@ fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let store = Store::open(&args.store)?;
+    let store = Store::open(places::place(&args.store)?)?;
     store.verify()?;
     let parts = store.parts()?;
     let lines: u64 = parts.iter().map(|part| part.lines).sum();
@@ -163,7 +164,7 @@ fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
 
 fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     formats::check_uncompressed(&args.output)?;
-    let store = Store::open(&args.store)?;
+    let store = Store::open(places::place(&args.store)?)?;
     Written::of(&args.output).refuse_inputs(&store.sources())?;
     let mut out = Out::new(&args.output).made_from(store.output_mode());
     let lines = args.lines.clone().unwrap_or(0..u64::MAX);
@@ -184,19 +185,19 @@ fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
 fn drop_lines(args: &StoreDropArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let predicate = Predicate::parse(&args.only)?;
     let engine = Engine::builder().on_error(OnError::Skip).build()?;
-    let changed = Store::drop_matching(&args.store, &engine, &predicate)?;
+    let changed = Store::drop_matching(places::place(&args.store)?, &engine, &predicate)?;
     report(&changed, "removed", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
 }
 
 fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let changed = Store::compact(&args.store)?;
+    let changed = Store::compact(places::place(&args.store)?)?;
     report(&changed, "compacted", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
 }
 
 fn vacuum(args: &StoreVacuumArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let removed = Store::vacuum(&args.store, args.keep)?;
+    let removed = Store::vacuum(places::place(&args.store)?, args.keep)?;
     if removed.files == 0 {
         let keep = humantime::format_duration(args.keep);
         let store = args.store.display().to_string();

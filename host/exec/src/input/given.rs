@@ -63,7 +63,12 @@ impl<'a> Inputs<'a> {
 
     /// True if parts of a store may be among several inputs, by their names.
     pub fn may_have_parts(&self) -> bool {
-        let is_named = |source: &Source| matches!(source, Source::File(path) if path.extension().is_some_and(|ending| ending == "parquet"));
+        let is_named = |source: &Source| match source {
+            Source::File(path) => path.extension().is_some_and(|ending| ending == "parquet"),
+            #[cfg(feature = "store")]
+            Source::Stored(_) => true,
+            _ => false,
+        };
         self.sources().len() > 1 && self.sources().iter().any(is_named)
     }
 

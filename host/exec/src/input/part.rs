@@ -23,6 +23,7 @@ use super::decoded::Decoded;
 use super::feed::Feed;
 use super::held::HeldLines;
 use super::plain::Cut;
+use super::ranged::StoredFile;
 use super::selection::Selected;
 use super::sequence::Sequence;
 use super::text::{Counts, Extract, Text};
@@ -53,7 +54,7 @@ pub(crate) struct PartText {
 
 /// The groups of a part as work.
 struct Groups {
-    reader: Reader,
+    reader: Arc<Reader>,
     name: String,
 }
 
@@ -76,6 +77,11 @@ impl Work for Groups {
     }
 }
 
+/// Bytes of text of a part.
+pub(crate) fn text_bytes(reader: &Reader) -> u64 {
+    (0..reader.groups()).filter_map(|group| reader.size(group)).map(|size| size.text_len).sum()
+}
+
 /// The text of a group, compared with its checksum.
 pub(crate) fn text_of(reader: &Reader, number: usize) -> Result<Vec<u8>, String> {
     let group = reader.group(number).map_err(|error| error.to_string())?;
@@ -96,18 +102,16 @@ impl PartText {
     /// Bytes of text of a part; 0 if it cannot be read. Who reads it reports why.
     pub fn bytes(file: &File) -> u64 {
         let reader = file.try_clone().ok().and_then(|file| Reader::open(file).ok());
-        reader.map_or(0, |reader| {
-            (0..reader.groups()).filter_map(|group| reader.size(group)).map(|size| size.text_len).sum()
-        })
+        reader.map_or(0, |reader| text_bytes(&reader))
     }
 
     /// The text of a file that is a part. At most `threads` threads build it.
     pub fn of_file(file: File, name: &str, threads: usize) -> Result<Self, InputError> {
         let reader = Reader::open(file).map_err(|error| input_error(name, error))?;
-        Self::of(reader, name, threads)
+        Self::of(reader.into(), name, threads)
     }
 
-    pub fn of(reader: Reader, name: &str, threads: usize) -> Result<Self, InputError> {
+    pub fn of(reader: Arc<Reader>, name: &str, threads: usize) -> Result<Self, InputError> {
         check_lines(&reader, name)?;
         let groups = 0..reader.groups();
         let threads = threads.max(1);
@@ -137,7 +141,7 @@ impl Read for PartText {
 
 /// A part of a store whose groups are read one by one, each by the thread that evaluates it.
 pub(crate) struct StoredPart {
-    reader: Reader,
+    reader: Arc<Reader>,
     name: Arc<str>,
     /// The columns by which it is read; `None` for all lines.
     columns: Option<Arc<PartColumns>>,
@@ -148,7 +152,14 @@ impl StoredPart {
     pub fn open(file: File, name: &str) -> Result<Self, InputError> {
         let reader = Reader::open(file).map_err(|error| input_error(name, error))?;
         check_lines(&reader, name)?;
-        Ok(Self { reader, name: name.into(), columns: None })
+        Ok(Self { reader: reader.into(), name: name.into(), columns: None })
+    }
+
+    /// Opens a part that is no file of this machine.
+    pub fn of_stored(part: &StoredFile) -> Result<Self, InputError> {
+        let reader = part.open().map_err(|error| input_error(part.name(), error))?;
+        check_lines(&reader, part.name())?;
+        Ok(Self { reader, name: part.name().into(), columns: None })
     }
 
     /// Sets the columns by which the part is read.
@@ -158,8 +169,14 @@ impl StoredPart {
 
     /// All lines, read from start to end. At most `threads` threads build them.
     pub fn into_sequence(self, threads: usize) -> Result<Sequence, InputError> {
+        let name = self.name.clone();
+        Ok(Sequence::new(name, Feed::Direct(self.into_decoded(threads)?)))
+    }
+
+    /// The text. At most `threads` threads build it.
+    pub(super) fn into_decoded(self, threads: usize) -> Result<Decoded, InputError> {
         let text = PartText::of(self.reader, &self.name, threads)?;
-        Ok(Sequence::new(self.name.clone(), Feed::Direct(Decoded::plain(self.name.to_string(), text))))
+        Ok(Decoded::plain(self.name.to_string(), text))
     }
 
     /// The number of groups.

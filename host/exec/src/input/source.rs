@@ -20,8 +20,10 @@ use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
 #[cfg(feature = "store")]
-use super::part::{PartText, StoredPart};
+use super::part::{PartText, StoredPart, text_bytes};
 use super::plain::PlainFile;
+#[cfg(feature = "store")]
+use super::ranged::StoredFile;
 use super::sequence::Sequence;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4; the
@@ -74,6 +76,9 @@ pub enum Source {
     /// spaces, so that a value is one line; a newline in a string makes the record malformed. Line numbers
     /// are the numbers of rows, from 1 on. Offsets are those of the lines, and not of the file.
     Column(Box<Source>, TextColumn),
+    /// A part of a store in another storage than a disk, such as an object, of which ranges are read.
+    #[cfg(feature = "store")]
+    Stored(StoredFile),
 }
 
 /// An input that is open.
@@ -114,6 +119,8 @@ impl Source {
             Self::FollowedAll(_) => "<followed files>".into(),
             Self::Reader(name, _) | Self::Bytes(name, _) => name.clone(),
             Self::Column(table, _) => table.name(),
+            #[cfg(feature = "store")]
+            Self::Stored(part) => part.name().to_owned(),
         }
     }
 
@@ -127,6 +134,8 @@ impl Source {
                 Some(range.end.min(len).saturating_sub(range.start))
             }
             Self::Bytes(_, bytes) => Some(bytes.len() as u64),
+            #[cfg(feature = "store")]
+            Self::Stored(part) => Some(part.size()),
             _ => None,
         }
     }
@@ -137,6 +146,8 @@ impl Source {
     pub fn text_bytes(&self) -> Option<u64> {
         match self {
             Self::File(path) if has_compressed_name(path) => None,
+            #[cfg(feature = "store")]
+            Self::Stored(_) => None,
             Self::Bytes(name, bytes) => {
                 is_plain(bytes, name).is_ok_and(|plain| plain).then_some(bytes.len() as u64)
             }
@@ -171,13 +182,20 @@ impl Source {
             Self::File(_) | Self::Reader(..) => Access::Stream,
             Self::Followed(..) | Self::FollowedAll(_) => Access::Followed,
             Self::Column(..) => Access::Table,
+            #[cfg(feature = "store")]
+            Self::Stored(part) => Access::Stored(part.open().map_or(0, |reader| text_bytes(&reader))),
         }
     }
 
     /// The size of a plain file that the operating system reports; 0 for a source that is not a file, is
     /// compressed, or cannot be read.
     pub(crate) fn plain_bytes(&self) -> u64 {
-        self.access().plain()
+        match self {
+            // It need not be opened.
+            #[cfg(feature = "store")]
+            Self::Stored(_) => 0,
+            _ => self.access().plain(),
+        }
     }
 
     /// The mode of an output that is made from these inputs. An input without a file restricts nothing.
@@ -199,6 +217,8 @@ impl Source {
             Self::File(path) | Self::Part(path, _) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
             Self::Reader(..) | Self::Bytes(..) => mode,
+            #[cfg(feature = "store")]
+            Self::Stored(_) => mode,
             Self::FollowedAll(all) => {
                 let files = all.all_files().unwrap_or_default();
                 files.iter().fold(mode, OutputMode::and_file)
@@ -284,6 +304,8 @@ impl Source {
             Self::Followed(path, from, end) => followed(name, &path, from, end),
             Self::FollowedAll(_) | Self::Part(..) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
+            #[cfg(feature = "store")]
+            Self::Stored(part) => StoredPart::of_stored(&part)?.into_decoded(decoders),
         }
     }
 
@@ -295,6 +317,8 @@ impl Source {
             Self::FollowedAll(all) => return all.open().map(OpenedSource::Followed),
             Self::Bytes(name, bytes) if is_plain(&bytes, &name)? => return Ok(OpenedSource::Held(bytes)),
             Self::Part(path, _) => return part(&name, &path).map(OpenedSource::Plain),
+            #[cfg(feature = "store")]
+            Self::Stored(part) => return StoredPart::of_stored(&part).map(OpenedSource::Stored),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);
@@ -337,6 +361,8 @@ impl Source {
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
                     Self::Followed(path, from, end) => followed(to_open, &path, from, end),
                     Self::Column(table, column) => column.open(*table),
+                    #[cfg(feature = "store")]
+                    Self::Stored(_) => Err(whole(to_open)),
                     // Several followed files, bytes and parts are opened above.
                     Self::FollowedAll(_) | Self::Bytes(..) | Self::Part(..) => Err(whole(to_open)),
                 })?

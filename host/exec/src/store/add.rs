@@ -1,9 +1,8 @@
 //! Lines that are added to a store.
 
 use std::fs::File;
-use std::io;
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,15 +12,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpath_core::error::{Error, StoreError};
 use warpath_core::stamp::hash;
-use warpath_core::temporary::{OutputMode, Temporary};
-use warpath_folder::{Change, Field, Folder, FolderError, Input, Millis, Part, Schema, Type};
+use warpath_core::temporary::OutputMode;
+use warpath_folder::{Change, Field, Folder, FolderError, Input, Part, Schema, Type};
 use warpath_part::file::{Options, Writer};
 use warpath_part::group::{Group, Layout, Node, NodeIx, Tree};
 use warpath_part::text::{Names, Reserved, Shredder};
 
 use super::change::{GROUP_BYTES, Without};
 use super::known::{Inputs, find_open_lines, identified};
-use super::{Store, of_folder, of_part, open_part, storage};
+use super::place::{NewPart, StoreFile, StorePlace};
+use super::{Store, now, of_part};
 use crate::input::{BYTE_ORDER_MARK, LineGroups, Source};
 
 /// Bytes of text of a row group by default.
@@ -116,22 +116,23 @@ impl Store {
     /// [`Error::Input`] for an input that cannot be read. [`Error::Store`] for a file that has changed since
     /// it was added, for a store that is damaged, and if other programs change the store each time.
     pub fn add(
-        path: &Path,
+        place: impl Into<StorePlace>,
         sources: Vec<Source>,
         options: AddOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Added, Error> {
+        let place = &place.into();
         let fixed: Vec<_> =
             sources.iter().filter(|source| again(source).is_none()).map(Source::name).collect();
         let (mut next, mut tries) = (sources, 0);
         loop {
             let more = next.iter().filter_map(again).collect();
             tries += 1;
-            match add(path, next, options, progress)? {
+            match add(place, next, options, progress)? {
                 Ok(added) => return Ok(added),
                 // The lines have to be made columns by what the other program has added.
                 Err(_) if tries < TRIES && fixed.is_empty() => next = more,
-                Err(conflict) => return Err(meanwhile(path, conflict, &fixed)),
+                Err(conflict) => return Err(meanwhile(place, conflict, &fixed)),
             }
         }
     }
@@ -141,13 +142,14 @@ impl Store {
 fn again(source: &Source) -> Option<Source> {
     match source {
         Source::File(path) if path.is_file() => Some(Source::File(path.clone())),
+        Source::Stored(part) => Some(Source::Stored(part.clone())),
         _ => None,
     }
 }
 
 /// The error for inputs that do not go with what other programs added. `fixed` are those that cannot be read
 /// once more.
-fn meanwhile(path: &Path, conflict: FolderError, fixed: &[String]) -> Error {
+fn meanwhile(place: &StorePlace, conflict: FolderError, fixed: &[String]) -> Error {
     let what = match conflict {
         FolderError::Schema { path, .. } => format!("they added `{path}` with values of another type"),
         FolderError::KnownInput { name, .. } => format!("they added {name}"),
@@ -159,35 +161,33 @@ fn meanwhile(path: &Path, conflict: FolderError, fixed: &[String]) -> Error {
         fixed => format!("and {} cannot be read once more", fixed.join(", ")),
     };
     let reason = format!("other programs changed the store meanwhile, {why}; {what}; run the command again");
-    StoreError::Refused { name: path.display().to_string(), reason }.into()
+    StoreError::Refused { name: place.shown(), reason }.into()
 }
 
 /// Adds the lines of inputs to the last version of a store. The inner error is a conflict with another
 /// program that has added lines since.
 fn add(
-    path: &Path,
+    place: &StorePlace,
     sources: Vec<Source>,
     options: AddOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Result<Added, FolderError>, Error> {
     // A file that is not there must not leave an empty store.
     let identities = sources.iter().map(identified).collect::<Result<Vec<_>, _>>()?;
-    let of_itself =
-        |input: &&Input| path.canonicalize().is_ok_and(|store| Path::new(&input.name).starts_with(store));
-    if let Some(input) = identities.iter().flatten().find(of_itself) {
+    if let Some(name) = of_itself(place, &sources, &identities) {
         let reason = "is in the store that it would be added to".to_owned();
-        return Err(StoreError::Refused { name: input.name.clone(), reason }.into());
+        return Err(StoreError::Refused { name, reason }.into());
     }
     let mode = Source::output_mode(&sources);
-    let mut folder = open_or_create(path, mode)?;
+    let mut folder = place.open_or_create(mode)?;
     let mut inputs = Inputs::new(sources, identities, &folder.snapshot())?;
-    let cut = find_open_lines(path, &folder, &inputs.cut)?;
-    let mode = cut.iter().fold(mode, |mode, (part, _)| mode.and_file(path.join(part)));
-    let mut writer = PartsWriter::new(path, &folder, mode)?;
+    let cut = find_open_lines(place, &folder, &inputs.cut)?;
+    let mode = cut.iter().fold(mode, |mode, (part, _)| place.file(part).and_mode(mode));
+    let mut writer = PartsWriter::new(place, &folder, mode)?;
     let mut replaced = Vec::new();
     for (part, lines) in cut {
-        let parts = writer.write_without(&path.join(&part), lines)?;
-        replaced.push((part, parts));
+        let parts = writer.write_without(&place.file(&part), lines)?;
+        replaced.push((part.name, parts));
     }
     let before = writer.parts.len();
     let texts = Texts::new(mem::take(&mut inputs.fresh), options.group_bytes).ending_parts();
@@ -221,39 +221,26 @@ fn add(
             | FolderError::KnownInput { .. }
             | FolderError::Conflict { .. }),
         ) => Ok(Err(conflict)),
-        Err(error) => Err(of_folder(path, error)),
+        Err(error) => Err(place.failed(error)),
     }
 }
 
-/// Opens the folder of a store, and makes it if there is none.
-fn open_or_create(path: &Path, mode: OutputMode) -> Result<Folder, Error> {
-    if path.exists() && !Store::is_at(path) {
-        let is_empty = path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-        if !is_empty {
-            let reason = "is no store; `store add` makes a folder of its own".to_owned();
-            return Err(StoreError::Refused { name: path.display().to_string(), reason }.into());
-        }
+/// The name of an input that is in the store itself.
+fn of_itself(place: &StorePlace, sources: &[Source], identities: &[Option<Input>]) -> Option<String> {
+    let store = place.canonical();
+    let is_in =
+        |input: &&Input| store.as_ref().is_some_and(|store| Path::new(&input.name).starts_with(store));
+    if let Some(input) = identities.iter().flatten().find(is_in) {
+        return Some(input.name.clone());
     }
-    let storage = || storage(path, mode);
-    if Store::is_at(path) {
-        match Folder::open(storage()) {
-            // Another writer is about to create the log.
-            Err(FolderError::NoLog) => {}
-            opened => return opened.map_err(|error| of_folder(path, error)),
-        }
-    }
-    let created = match Folder::create(storage(), Schema::default(), now()) {
-        // Another writer has created it meanwhile.
-        Err(FolderError::Exists) => Folder::open(storage()),
-        created => created,
-    };
-    created.map_err(|error| of_folder(path, error))
-}
-
-/// The instant, in milliseconds since 1970.
-fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    let folder = place.shown();
+    let stored = sources.iter().filter_map(|source| match source {
+        Source::Stored(part) => Some(part.name()),
+        _ => None,
+    });
+    stored
+        .map(str::to_owned)
+        .find(|name| name.strip_prefix(&*folder).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// The lines of some inputs, as texts of about the same size. A line is never cut. A line that ends an input
@@ -342,7 +329,7 @@ impl Texts {
 /// Writes parts into the folder of a store. The files are removed again, unless a
 /// [commit](Self::commit) names them.
 pub(super) struct PartsWriter<'a> {
-    path: &'a Path,
+    place: &'a StorePlace,
     mode: OutputMode,
     shredder: Shredder,
     /// The parts that are complete.
@@ -361,10 +348,10 @@ enum Step {
 
 impl<'a> PartsWriter<'a> {
     /// A writer whose columns have the names and types that they have in the store.
-    pub fn new(path: &'a Path, folder: &Folder, mode: OutputMode) -> Result<Self, Error> {
-        let shredder = Shredder::resume(reserved(path, folder)?);
+    pub fn new(place: &'a StorePlace, folder: &Folder, mode: OutputMode) -> Result<Self, Error> {
+        let shredder = Shredder::resume(reserved(place, folder)?);
         let tree = Arc::new(shredder.tree().clone());
-        Ok(Self { path, mode, shredder, parts: Vec::new(), tree, is_kept: false })
+        Ok(Self { place, mode, shredder, parts: Vec::new(), tree, is_kept: false })
     }
 
     /// Makes a change with the columns of these parts one version of the folder. The files stay.
@@ -381,7 +368,7 @@ impl<'a> PartsWriter<'a> {
 
     /// Writes the parts of some texts. One thread makes columns of text, another one makes files of columns.
     pub fn write(&mut self, mut texts: Texts, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
-        let (path, mode) = (self.path, self.mode);
+        let (place, mode) = (self.place, self.mode);
         let (to_writer, steps) = sync_channel(1);
         let mut written = Vec::new();
         let result = thread::scope(|scope| {
@@ -389,7 +376,7 @@ impl<'a> PartsWriter<'a> {
                 .name("warpath store".into())
                 .spawn_scoped(scope, {
                     let written = &mut written;
-                    move || write_parts(path, mode, &steps, written)
+                    move || write_parts(place, mode, &steps, written)
                 })
                 .map_err(Error::Thread)?;
             let made = self.shred(&mut texts, progress, &mut |step| to_writer.send(step).is_ok());
@@ -403,10 +390,10 @@ impl<'a> PartsWriter<'a> {
     }
 
     /// Writes parts with the lines of a part, except some. Returns the parts, possibly none.
-    pub fn write_without(&mut self, part: &Path, lines: Vec<u64>) -> Result<Vec<Part>, Error> {
+    pub fn write_without(&mut self, part: &StoreFile, lines: Vec<u64>) -> Result<Vec<Part>, Error> {
         let before = self.parts.len();
         let rest = Box::new(Without::new(part, lines));
-        let source = Source::Reader(part.display().to_string(), rest);
+        let source = Source::Reader(part.shown(), rest);
         self.write(Texts::new(vec![source], GROUP_BYTES), &mut |_| {})?;
         Ok(self.parts[before..].to_vec())
     }
@@ -451,15 +438,14 @@ impl Drop for PartsWriter<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             for part in &self.parts {
-                // Without the log nobody reads the file, so it does no harm if it stays.
-                let _ = std::fs::remove_file(self.path.join(&part.name));
+                self.place.discard(&part.name);
             }
         }
     }
 }
 
 /// The columns of the parts of a store.
-fn reserved(path: &Path, folder: &Folder) -> Result<Reserved, Error> {
+fn reserved(place: &StorePlace, folder: &Folder) -> Result<Reserved, Error> {
     let (snapshot, mut reserved) = (folder.snapshot(), Reserved::new());
     let wanted = tree_of(snapshot.schema());
     // The last part has the columns of those before it, unless two programs added parts at the same time.
@@ -467,7 +453,7 @@ fn reserved(path: &Path, folder: &Folder) -> Result<Reserved, Error> {
         if reserved.has_all(&wanted) {
             break;
         }
-        reserve(&path.join(&part.name), &mut reserved)?;
+        reserve(&place.file(part), &mut reserved)?;
     }
     // The schema keeps the columns of parts that were removed.
     reserved.add_unknown(&wanted);
@@ -475,67 +461,61 @@ fn reserved(path: &Path, folder: &Folder) -> Result<Reserved, Error> {
 }
 
 /// Reserves the columns of a part, and those that the part has reserved.
-fn reserve(path: &Path, reserved: &mut Reserved) -> Result<(), Error> {
-    let reader = open_part(path)?;
+fn reserve(part: &StoreFile, reserved: &mut Reserved) -> Result<(), Error> {
+    let (reader, shown) = (part.open()?, part.shown());
     let last = reader.groups().saturating_sub(1);
     let Some(size) = reader.size(last) else { return Ok(()) };
-    let section = |group, name| reader.section(group, name).map_err(|error| of_part(path, error));
+    let section = |group, name| reader.section(group, name).map_err(|error| of_part(&shown, error));
     let names = section(last, Names::SECTION)?;
     let sections = names.into_iter().map(|bytes| (Names::SECTION.to_owned(), bytes)).collect();
     let group = Group { nodes: size.nodes, sections, ..Group::default() };
     let earlier = section(0, Reserved::SECTION)?;
     let names = Names::read(reader.tree(), &group);
-    names.and_then(|names| reserved.add(reader.tree(), &names, earlier.as_deref())).map_err(|error| {
-        let (name, reason) = (path.display().to_string(), error.to_string());
-        StoreError::Damaged { name, reason }.into()
-    })
+    names
+        .and_then(|names| reserved.add(reader.tree(), &names, earlier.as_deref()))
+        .map_err(|error| StoreError::Damaged { name: shown.clone(), reason: error.to_string() }.into())
 }
 
 /// Writes files of columns, until no more come.
 fn write_parts(
-    path: &Path,
+    place: &StorePlace,
     mode: OutputMode,
     steps: &Receiver<Step>,
     parts: &mut Vec<Part>,
 ) -> Result<(), Error> {
-    let mut open: Option<(Temporary, PathBuf, Writer<File>)> = None;
+    let mut open: Option<(NewPart, Writer<File>)> = None;
     while let Ok(step) = steps.recv() {
         match step {
             Step::Group(tree, group) => {
-                let (_, part, writer) = match &mut open {
+                let (part, writer) = match &mut open {
                     Some(open) => open,
                     None => {
-                        let part = path.join(new_name());
-                        let failed = |source| of_output(&part, source);
-                        let (temporary, file) = Temporary::beside(&part, mode).map_err(failed)?;
-                        let writer =
-                            Writer::new(file, Options::default()).map_err(|error| of_part(&part, error))?;
-                        open.insert((temporary, part, writer))
+                        let (part, file) = place.begin(new_name(), mode)?;
+                        let writer = Writer::new(file, Options::default());
+                        let writer = writer.map_err(|error| of_part(&part.shown, error))?;
+                        open.insert((part, writer))
                     }
                 };
-                writer.write(&tree, &group).map_err(|error| of_part(part, error))?;
+                writer.write(&tree, &group).map_err(|error| of_part(&part.shown, error))?;
             }
             Step::End(tree) => {
-                let Some((temporary, part, writer)) = open.take() else { continue };
-                let summary = writer.finish(&tree, &[]).map_err(|error| of_part(&part, error))?;
-                temporary.rename().map_err(|source| of_output(&part, source))?;
+                let Some((part, writer)) = open.take() else { continue };
+                let summary = writer.finish(&tree, &[]).map_err(|error| of_part(&part.shown, error))?;
+                let name = part.name.clone();
+                let hash = place.end(part)?;
                 parts.push(Part {
-                    name: part.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                    name,
                     bytes: summary.bytes,
                     modified: now(),
                     rows: summary.rows,
                     text_bytes: summary.text_bytes,
-                    hash: open_part(&part)?.footer_hash(),
+                    hash,
                     ..Part::default()
                 });
             }
         }
     }
     Ok(())
-}
-
-fn of_output(path: &Path, source: io::Error) -> Error {
-    Error::Output { name: path.display().to_string(), source }
 }
 
 /// A name that no other part has: the instant, and a number that other writers do not make.

@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use memchr::memchr_iter;
 use warpath_core::error::Error;
 use warpath_core::temporary::OutputMode;
-use warpath_folder::{Change, Folder, Part};
+use warpath_folder::{Change, Part};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::Query;
 
 use super::add::{PART_BYTES, PartsWriter, Texts};
-use super::{Store, of_folder, storage};
+use super::place::StoreFile;
+use super::{Store, StorePlace};
 use crate::engine::Engine;
 use crate::input::Source;
 
@@ -57,12 +57,17 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile;
     /// the errors of the predicate's evaluation.
-    pub fn drop_matching(path: &Path, engine: &Engine, predicate: &Predicate) -> Result<Rewritten, Error> {
-        let mut folder = open(path)?;
+    pub fn drop_matching(
+        place: impl Into<StorePlace>,
+        engine: &Engine,
+        predicate: &Predicate,
+    ) -> Result<Rewritten, Error> {
+        let place = &place.into();
+        let mut folder = place.open(OutputMode::default())?;
         let record = Query::compile("$")?;
         let (mut changed, mut total) = (Vec::new(), Rewritten::default());
         for part in folder.snapshot().parts() {
-            let file = path.join(&part.name);
+            let file = place.file(part);
             let lines = matching(engine, &record, predicate, &file)?;
             if lines.is_empty() {
                 continue;
@@ -75,8 +80,8 @@ impl Store {
             return Ok(total);
         }
         let kept = changed.iter().filter_map(|(_, text)| text.as_ref());
-        let mode = Source::output_mode(&kept.map(|(file, _)| Source::File(file.clone())).collect::<Vec<_>>());
-        let mut writer = PartsWriter::new(path, &folder, mode)?;
+        let mode = kept.fold(OutputMode::default(), |mode, (file, _)| file.and_mode(mode));
+        let mut writer = PartsWriter::new(place, &folder, mode)?;
         let mut replaced = Vec::new();
         for (name, text) in changed {
             let parts = match text {
@@ -88,7 +93,7 @@ impl Store {
         total.parts_before = replaced.len();
         total.parts_after = writer.parts.len();
         let change = Change { operation: "DELETE".to_owned(), replaced, ..Change::default() };
-        writer.commit(&mut folder, change).map_err(|error| of_folder(path, error))?;
+        writer.commit(&mut folder, change).map_err(|error| place.failed(error))?;
         Ok(total)
     }
 
@@ -96,16 +101,17 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
-    pub fn compact(path: &Path) -> Result<Rewritten, Error> {
+    pub fn compact(place: impl Into<StorePlace>) -> Result<Rewritten, Error> {
+        let place = &place.into();
         let (mut total, mut first) = (Rewritten::default(), 0);
         loop {
-            let mut folder = open(path)?;
+            let mut folder = place.open(OutputMode::default())?;
             let parts: Vec<Part> = folder.snapshot().parts().cloned().collect();
             let Some(range) = next_run(&parts, first) else { return Ok(total) };
             let run = &parts[range.clone()];
-            let sources = || run.iter().map(|part| Source::File(path.join(&part.name))).collect::<Vec<_>>();
-            let mut writer = PartsWriter::new(path, &folder, Source::output_mode(&sources()))?;
-            writer.write(Texts::new(sources(), GROUP_BYTES), &mut |_| {})?;
+            let sources: Vec<_> = run.iter().map(|part| place.file(part).source()).collect();
+            let mut writer = PartsWriter::new(place, &folder, Source::output_mode(&sources))?;
+            writer.write(Texts::new(sources, GROUP_BYTES), &mut |_| {})?;
             if writer.parts.len() >= run.len() {
                 // Parts that begin with a byte order mark do not go into others. The last one may go with
                 // those after it.
@@ -117,7 +123,7 @@ impl Store {
             let removed = run.iter().map(|part| part.name.clone()).collect();
             let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
             let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            writer.commit(&mut folder, change).map_err(|error| of_folder(path, error))?;
+            writer.commit(&mut folder, change).map_err(|error| place.failed(error))?;
         }
     }
 }
@@ -160,17 +166,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, and for files that cannot be removed.
-    pub fn vacuum(path: &Path, keep: Duration) -> Result<Vacuumed, Error> {
-        let failed = |error| of_folder(path, error);
+    pub fn vacuum(place: impl Into<StorePlace>, keep: Duration) -> Result<Vacuumed, Error> {
+        let place = &place.into();
         // A time before all files keeps them all.
         let before = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-        let removed = open(path)?.vacuum(before.into()).map_err(failed)?;
+        let removed = place.open(OutputMode::default())?.vacuum(before.into());
+        let removed = removed.map_err(|error| place.failed(error))?;
         Ok(Vacuumed { files: removed.len(), bytes: removed.iter().map(|file| file.size).sum() })
     }
-}
-
-fn open(path: &Path) -> Result<Folder, Error> {
-    Folder::open(storage(path, OutputMode::default())).map_err(|error| of_folder(path, error))
 }
 
 /// The first parts from `start` on that follow one another and become one: at least two, with no more text
@@ -191,9 +194,14 @@ fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
 }
 
 /// The numbers of the lines whose records match, counted from 0, ascending.
-fn matching(engine: &Engine, record: &Query, predicate: &Predicate, part: &Path) -> Result<Vec<u64>, Error> {
+fn matching(
+    engine: &Engine,
+    record: &Query,
+    predicate: &Predicate,
+    part: &StoreFile,
+) -> Result<Vec<u64>, Error> {
     let mut lines = Vec::new();
-    for hit in engine.input(vec![Source::File(part.to_owned())]).matching(predicate).query(record)? {
+    for hit in engine.input(vec![part.source()]).matching(predicate).query(record)? {
         lines.push(hit?.line() - 1);
     }
     Ok(lines)
@@ -212,8 +220,8 @@ pub(super) struct Without {
 
 impl Without {
     /// The lines of a part, except those of these numbers, which count from 0 and ascend.
-    pub fn new(part: &Path, lines: Vec<u64>) -> Self {
-        let text = Texts::new(vec![Source::File(part.to_owned())], GROUP_BYTES);
+    pub fn new(part: &StoreFile, lines: Vec<u64>) -> Self {
+        let text = Texts::new(vec![part.source()], GROUP_BYTES);
         Self { text, lines: lines.into(), line: 0, left: Vec::new(), taken: 0 }
     }
 }

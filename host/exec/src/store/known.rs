@@ -10,11 +10,12 @@ use memchr::memrchr;
 use warpath_core::error::{Error, InputError, StoreError};
 use warpath_core::file::read_exact_at;
 use warpath_core::stamp::Stamp;
-use warpath_folder::{Folder, Input, Known, LocalStorage, Snapshot};
+use warpath_folder::{Folder, Input, Known, LocalStorage, Part, Snapshot};
 use warpath_part::partial::lines as lines_of_group;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-use super::open_part;
+use super::StorePlace;
+use super::place::StoreFile;
 use crate::input::{Source, is_store};
 
 /// Bytes that are read at once to find the begin of a file's last line.
@@ -279,7 +280,7 @@ fn file_of(source: &Source) -> (String, &Path) {
 }
 
 /// The lines of a part, by their numbers from 0 on, ascending.
-pub(super) type LinesOf = (String, Vec<u64>);
+pub(super) type LinesOf = (Part, Vec<u64>);
 
 /// Finds the lines that had not ended when their files were added: each is the last line of a part, and lacks
 /// a newline. No other line is taken for one, though it may have the same bytes.
@@ -287,7 +288,7 @@ pub(super) type LinesOf = (String, Vec<u64>);
 /// # Errors
 /// [`Error::Store`] for a line that is not there any more, and for a part that is damaged.
 pub(super) fn find_open_lines(
-    path: &Path,
+    place: &StorePlace,
     folder: &Folder,
     wanted: &[(String, Vec<u8>)],
 ) -> Result<Vec<LinesOf>, Error> {
@@ -296,11 +297,10 @@ pub(super) fn find_open_lines(
         if missing.is_empty() {
             break;
         }
-        let file = path.join(&part.name);
-        let line = last_line(&file)?;
+        let line = last_line(&place.file(part))?;
         if let Some(at) = missing.iter().position(|(_, wanted)| *wanted == line) {
             missing.remove(at);
-            all.push((part.name.clone(), vec![part.rows.saturating_sub(1)]));
+            all.push((part.clone(), vec![part.rows.saturating_sub(1)]));
         }
     }
     let names: Vec<String> = missing.into_iter().map(|(name, _)| name.clone()).collect();
@@ -315,14 +315,14 @@ pub(super) fn find_open_lines(
 }
 
 /// The last line of a part.
-fn last_line(file: &Path) -> Result<Vec<u8>, Error> {
-    let (reader, mut line) = (open_part(file)?, Vec::new());
+fn last_line(file: &StoreFile) -> Result<Vec<u8>, Error> {
+    let (reader, mut line) = (file.open()?, Vec::new());
     let rows = |group: &usize| reader.size(*group).is_some_and(|size| size.rows > 0);
     if let Some(group) = (0..reader.groups()).rev().find(rows) {
         let rows = reader.size(group).map_or(0, |size| size.rows);
         let read = lines_of_group(&reader, group, rows.saturating_sub(1)..rows, None, &mut line);
         read.map_err(|error| {
-            Error::from(StoreError::Damaged { name: file.display().to_string(), reason: error.to_string() })
+            Error::from(StoreError::Damaged { name: file.shown(), reason: error.to_string() })
         })?;
     }
     Ok(line)

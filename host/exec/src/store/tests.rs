@@ -1,8 +1,11 @@
 //! Columns of a store that is added to many times.
 
-use std::fs;
+mod stored;
+
+use std::fs::{self, File};
 
 use warpath_answer::answer::{TextForm, Want};
+use warpath_folder::LocalStorage;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 
@@ -82,7 +85,7 @@ fn parts_that_do_not_know_each_other_have_no_conflict_with_the_next_one() {
         schema: Some(schema),
         ..warpath_folder::Change::default()
     };
-    folder.commit(change, warpath_folder::Millis(0)).unwrap();
+    folder.commit(change, Millis(0)).unwrap();
     // The last part has no `b`.
     add(&path, "{\"b\":\"x\",\"c\":1}\n");
     let want = ["a int64", "b[] int64", "c bool", "b:string string", "c:int int64"];
@@ -369,7 +372,7 @@ fn files_that_have_changed_are_named_before_lines_are_read() {
         add_file(&store, file).unwrap();
     }
     // Only the time is another one.
-    let later = std::time::UNIX_EPOCH + std::time::Duration::from_secs(77);
+    let later = UNIX_EPOCH + std::time::Duration::from_secs(77);
     File::options().write(true).open(&one).unwrap().set_modified(later).unwrap();
     let added = add_file(&store, &one).unwrap();
     assert_eq!((added.known.len(), &added.touched), (1, &added.known));
@@ -462,7 +465,7 @@ fn files_that_no_version_needs_are_removed_after_their_time() {
         assert_eq!(Store::vacuum(&store, keep).unwrap(), Vacuumed::default());
     }
     assert_eq!(before.lines().unwrap(), 2);
-    let later = std::time::UNIX_EPOCH + Duration::from_secs(77);
+    let later = UNIX_EPOCH + Duration::from_secs(77);
     let left = store.join("part-0000000000001-0123456789abcdef.parquet");
     File::options().write(true).open(left).unwrap().set_modified(later).unwrap();
     let removed = Store::vacuum(&store, Duration::from_secs(3600)).unwrap();

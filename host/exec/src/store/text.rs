@@ -11,7 +11,7 @@ use warpath_part::file::Reader;
 use warpath_part::group::{Layout, NodeIx, Tree};
 use warpath_part::partial::lines as lines_of_group;
 
-use super::{Store, open_part};
+use super::Store;
 use crate::input::{BYTE_ORDER_MARK, text_of};
 
 impl Store {
@@ -25,8 +25,8 @@ impl Store {
     pub fn text(&self, lines: Range<u64>, write: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Error> {
         let mut first = 0;
         let (mut ends_line, mut is_first) = (true, true);
-        for path in self.paths() {
-            let reader = open_part(&path)?;
+        for file in &self.files {
+            let reader = file.open()?;
             let rows = |group| reader.size(group).map_or(0, |size| u64::from(size.rows));
             let starts: Vec<u64> = (0..reader.groups())
                 .scan(first, |at, group| {
@@ -41,7 +41,7 @@ impl Store {
                 .collect();
             let limits =
                 Limits { threads: cores().min(wanted.len().max(1)), jobs: cores(), slow_start: None };
-            let name = path.display().to_string();
+            let name = file.shown();
             let mut is_wanted = true;
             let make = |(): &mut (), group: usize| {
                 let start = starts[group];

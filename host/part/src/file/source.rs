@@ -1,4 +1,4 @@
-//! Sources that are read at an offset: files, memory, and later object stores.
+//! Sources that are read at an offset: files, memory, object stores.
 
 use std::fs::File;
 use std::io;
@@ -21,6 +21,11 @@ pub trait ReadAt: Send + Sync {
     /// True if the source has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// True if each read is a request to another computer, which costs more than some more bytes.
+    fn is_far(&self) -> bool {
+        false
     }
 
     /// Fills a buffer with the bytes from `offset` on.
@@ -98,6 +103,10 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
         S::len(self)
     }
 
+    fn is_far(&self) -> bool {
+        S::is_far(self)
+    }
+
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         S::read_at(self, offset, buffer)
     }
@@ -110,6 +119,10 @@ impl<S: ReadAt + ?Sized> ReadAt for &S {
 impl<S: ReadAt + ?Sized> ReadAt for Arc<S> {
     fn len(&self) -> u64 {
         S::len(self)
+    }
+
+    fn is_far(&self) -> bool {
+        S::is_far(self)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {

@@ -13,6 +13,8 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
+#[cfg(feature = "parquet")]
+use warpath::store::StoredFile;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
@@ -180,6 +182,9 @@ enum Again {
     File(PathBuf),
     /// A copy of an input, with its name.
     Copy(String, File),
+    /// A part of a store at a URL.
+    #[cfg(feature = "parquet")]
+    Stored(StoredFile),
     /// A column of a table.
     Column(Box<Again>, TextColumn),
 }
@@ -188,6 +193,8 @@ impl Again {
     fn source(self) -> Result<Source, Failure> {
         match self {
             Self::File(path) => Ok(Source::File(path)),
+            #[cfg(feature = "parquet")]
+            Self::Stored(part) => Ok(Source::Stored(part)),
             Self::Column(table, column) => Ok(Source::Column(Box::new(table.source()?), column)),
             Self::Copy(name, mut file) => {
                 file.rewind().map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?;
@@ -213,6 +220,8 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
             let opened = inherited::named(&path).and_then(|()| File::open(&path));
             Box::new(opened.map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?)
         }
+        #[cfg(feature = "parquet")]
+        Source::Stored(part) => return Ok((Source::Stored(part.clone()), Again::Stored(part))),
         Source::Stdin => Box::new(io::stdin()),
         Source::Reader(_, reader) => reader,
         Source::Column(table, column) => {

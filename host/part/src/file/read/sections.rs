@@ -1,12 +1,38 @@
-//! The first sections of a group, in one read.
+//! Several sections of a group.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use super::super::directory::DIRECTORY;
+use super::super::directory::{DIRECTORY, Section};
 use super::super::error::Error;
+use super::super::source::fetch;
 use super::{Reader, too_long, unpack, verified};
 
 impl Reader {
+    /// The sections of a group that have one of these names, with their names. From a source of another
+    /// computer, those that are near each other are read at once.
+    ///
+    /// # Errors
+    /// See [`Reader::column`].
+    pub fn named_sections(&self, group: usize, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let sections = &self.entry(group)?.sections;
+        let wanted = names.iter().filter_map(|name| sections.iter().find(|section| section.name == *name));
+        if !self.source.is_far() {
+            let read = |section: &Section| {
+                Ok(self.section(group, &section.name)?.map(|bytes| (section.name.clone(), bytes)))
+            };
+            return wanted.filter_map(|section| read(section).transpose()).collect();
+        }
+        let wanted: Vec<&Section> = wanted.collect();
+        let range = |section: &&Section| section.stored.offset..section.stored.offset + section.stored.len;
+        let ranges: Vec<Range<u64>> = wanted.iter().map(range).collect();
+        let bytes = fetch(&*self.source, &ranges)?;
+        let unpacked = |(section, bytes): (&Section, &bytes::Bytes)| {
+            Ok((section.name.clone(), unpack(group, section, bytes)?))
+        };
+        wanted.into_iter().zip(&bytes).map(unpacked).collect()
+    }
+
     /// The first `count` sections of a group, in their order, read at once into `bytes`. Fewer if the group
     /// has fewer. Sections that are not compressed are not copied.
     ///
