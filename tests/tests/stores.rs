@@ -133,15 +133,17 @@ impl Evaluated {
         ask(input, &self.program, self.want).without_offsets()
     }
 
-    /// Compares the results of a store with those of its text: of whole records, and of their members.
+    /// Compares the results of a store with those of its text: of all whole records, of some of these, and
+    /// of their members.
     fn compare(&mut self, case: &Case, store: &str) -> Result<()> {
         let wanted = self.results(case.texts(store));
-        for partial in [false, true] {
-            self.want = self.want.partial(partial);
+        let want = self.want;
+        for read in [want, want.sparse(true), want.partial(true)] {
+            self.want = read;
             let found = self.results(case.sources(store));
             ensure!(found == wanted, "{:?} over `{store}`: {found:?}, not {wanted:?}", self.want);
         }
-        self.want = self.want.partial(false);
+        self.want = want;
         Ok(())
     }
 }
@@ -396,6 +398,106 @@ fn predicates_match_the_records_of_the_text() -> Result<()> {
         run.predicate = Some(Predicate::parse(predicate)?);
         run.compare(&case, STORES[round % 2]).context(predicate)?;
     }
+    Ok(())
+}
+
+/// The lines of a text, with blank and malformed ones, repeated names, and a line that only strict checks
+/// refuse.
+fn mixed(rng: &mut Rng, lines: usize) -> Vec<u8> {
+    let odd: [&[u8]; 8] = [
+        b"",
+        b" \r",
+        b"{\"a\":1",
+        b"{\"a\":1,\"a\":2}",
+        b"{\"a\":1} x",
+        b"[{\"a\":1}]",
+        b"{\"a\":\"\xff\",\"b\":1}",
+        b"{\"a\":01}",
+    ];
+    let mut text = Vec::new();
+    for _ in 0..lines {
+        match rng.below(12) {
+            0 => text.extend_from_slice(rng.pick(&odd)),
+            1 => text.extend_from_slice(objects(rng, 1).trim_ascii_end()),
+            _ => {
+                let (a, b) = (rng.below(30), rng.pick(&["x", "y", "\\u0079", "long\\n"]));
+                let space = rng.pick(&["", " "]);
+                text.extend_from_slice(format!("{{\"a\":{space}{a},\"c\":{{\"b\":\"{b}\"}}}}").as_bytes());
+            }
+        }
+        text.push(b'\n');
+    }
+    text
+}
+
+const MIXED: [&str; 12] = [
+    "$.a == 7",
+    "$.a > 28 && $.c.b == 'y'",
+    "$.a == 3 || $.c.b == 'x'",
+    "$.a in (1, 2, 40) || $.a is null || $.b",
+    "!($.a < 25) && $.c",
+    "!($.c.b == 'x' || $.a > 3)",
+    "not ($.a between 2 and 29 and $.c.b != 'y')",
+    "$.a == 1000",
+    "$.a is missing",
+    "match($.c.b, 'l.*') && $.a < 9",
+    "search($.c.b, 'y|x') && !($.c.b == 'x')",
+    "length($.c.b) > 1 || $.lang == null",
+];
+
+/// All lines of some groups, few of others, and none of many.
+#[test]
+fn lines_that_match_are_those_of_the_text() -> Result<()> {
+    let mut rng = Rng::new(8);
+    for round in 0..cases(2) {
+        let texts = [mixed(&mut rng, 120), objects(&mut rng, 20), mixed(&mut rng, 60)];
+        let last = [&texts[2][..], b"{\"a\":7}"].concat();
+        let case = Case::new(&[&texts[0], &texts[1], &last], [400, 2500][round % 2]);
+        for (at, predicate) in MIXED.into_iter().enumerate() {
+            let of_text = Predicate::parse(predicate)?;
+            for mode in 0..4 {
+                let (strict, on_error) = (mode % 2 == 1, [OnError::Skip, OnError::Fail][mode / 2]);
+                let turn = at + round + mode;
+                let program = Program::new(&compiled([&["$"][..], &["$.c", "$..b"]][turn % 2])?)?;
+                let mut run = Evaluated::new(&cpu(), on_error, &program, WANTS[turn / 2 % 2]);
+                let builder = Engine::builder().backend(cpu()).on_error(on_error).strict(strict);
+                run.engine = builder.partition_size(3000).build()?;
+                run.predicate = Some(of_text.clone());
+                let said = || format!("{predicate}, strict: {strict}, {on_error:?}");
+                run.compare(&case, STORES[at % 2]).with_context(said)?;
+            }
+            matching_lines(&case, &of_text, STORES[at % 2])?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the matching lines of a store, and those that are left without them, with those of its text.
+fn matching_lines(case: &Case, predicate: &Predicate, store: &str) -> Result<()> {
+    let engine = Engine::builder().backend(cpu()).on_error(OnError::Skip).build()?;
+    let texts = if store == "one" { vec![joined(&case.texts)] } else { case.texts.clone() };
+    let (mut wanted, mut rest) = (Vec::new(), Vec::new());
+    for text in &texts {
+        let input = engine.input(vec![reader("text", text)]).matching(predicate);
+        let lines: Vec<u64> =
+            input.query(&Query::compile("$")?)?.map(|hit| Ok(hit?.line() - 1)).collect::<Result<_>>()?;
+        for (at, line) in (0..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
+            let to = if lines.contains(&at) { &mut wanted } else { &mut rest };
+            to.push(line);
+        }
+    }
+    let mut found = Vec::new();
+    Store::open(&case.path(store))?.text_matching(&engine, predicate, &mut |text| {
+        found.extend_from_slice(text);
+        true
+    })?;
+    ensure!(found == joined(&wanted), "{predicate:?}: {}", found.escape_ascii());
+    let copy = case.path("copy");
+    add(&copy, texts.iter().map(|text| reader("text", text)).collect(), 700)?;
+    let changed = Store::drop_matching(&copy, &engine, predicate)?;
+    ensure!(changed.lines_removed == wanted.len() as u64, "{changed:?}");
+    ensure!(text_of(&copy)? == joined(&rest), "{predicate:?}");
+    fs::remove_dir_all(copy)?;
     Ok(())
 }
 

@@ -61,6 +61,10 @@ pub struct Want {
     /// members of records are then read that the program reaches. Texts and offsets are those of partial
     /// records.
     pub partial: bool,
+    /// True if the caller uses no offsets. Of a part of a store, records are then left out that the columns
+    /// show to fail the predicate. Offsets are those among the others. [`partial`](Self#structfield.partial)
+    /// implies this.
+    pub sparse: bool,
     /// The amount of results that is enough, if known. Evaluation then does little more work than is likely
     /// to be needed: the results may end after the record that completes the amount, and inputs are read
     /// little by little at first.
@@ -106,6 +110,7 @@ impl Want {
             columns: None,
             on_device: false,
             partial: false,
+            sparse: false,
             limit: None,
         }
     }
@@ -189,6 +194,16 @@ impl Want {
     #[must_use]
     pub const fn partial(self, yes: bool) -> Self {
         Self { partial: yes, ..self }
+    }
+
+    /// Sets [`sparse`](Self#structfield.sparse).
+    ///
+    /// ```
+    /// assert!(warpath::Want::new().sparse(true).sparse);
+    /// ```
+    #[must_use]
+    pub const fn sparse(self, yes: bool) -> Self {
+        Self { sparse: yes, ..self }
     }
 
     /// Sets the amount of results that is enough.

@@ -1,5 +1,30 @@
 //! Comparisons of the members of records with constants, which readers of columns understand.
 
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+/// A condition on a record that is made of comparisons.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// A comparison.
+    Is(Comparison),
+    /// All of these are true.
+    All(Vec<Condition>),
+    /// At least one of these is true.
+    Any(Vec<Condition>),
+}
+
+impl Condition {
+    /// The number of comparisons.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        match self {
+            Self::Is(_) => 1,
+            Self::All(all) | Self::Any(all) => all.iter().map(Self::comparisons).sum(),
+        }
+    }
+}
+
 /// A condition on the value of a member of a record. It means what it means in a predicate: see RFC 9535,
 /// section 2.3.5.2.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +42,6 @@ pub enum Test {
     Exists,
     /// The value is equal to one of several.
     Equal(Vec<Constant>),
-    /// The value is not equal to a constant, or missing.
-    NotEqual(Constant),
     /// `<`
     Less(Constant),
     /// `<=`
@@ -27,7 +50,45 @@ pub enum Test {
     Greater(Constant),
     /// `>=`
     AtLeast(Constant),
+    /// The value is a string with a property.
+    Matches(Pattern),
+    /// The test is false. The value may be missing.
+    Not(Box<Test>),
 }
+
+impl Test {
+    /// The test that is true of all values, and of missing ones, of which this one is false.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Not(test) => *test,
+            test => Self::Not(Box::new(test)),
+        }
+    }
+}
+
+/// A property of strings. Two properties of the same name are the same.
+#[derive(Clone)]
+pub struct Pattern {
+    /// The name.
+    pub name: String,
+    /// The property of a string without escapes, in UTF-8.
+    pub holds: Arc<dyn Fn(&[u8]) -> bool + Send + Sync>,
+}
+
+impl Debug for Pattern {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.name)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Pattern {}
 
 /// A constant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -327,7 +327,7 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn record_batches(self, schema: &Schema) -> RecordBatches<'a> {
-        let want = Want::new().columns(schema.width()).records(true);
+        let want = Want::new().columns(schema.width()).records(true).sparse(true);
         RecordBatches::typed(self.answers(schema.program().clone(), want), schema)
     }
 
@@ -398,7 +398,7 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn nested_record_batches(self, schema: Arc<NestedSchema>) -> RecordBatches<'a> {
-        let want = Want::new().records(true);
+        let want = Want::new().records(true).sparse(true);
         let answers = match root() {
             Ok(root) => self.decoding(schema.clone()).answers(root, want),
             Err(error) => Answers::failed(error),
@@ -433,7 +433,7 @@ impl<'a> Input<'a> {
     #[cfg(feature = "arrow")]
     #[must_use]
     pub fn nested(self, schema: Arc<NestedSchema>) -> Nested<'a> {
-        let want = Want::default().records(true);
+        let want = Want::default().records(true).sparse(true);
         match root() {
             Ok(root) => Nested::start(self.decoding(schema).0, Operation::Nested, root, want),
             Err(error) => Nested::failed(error),

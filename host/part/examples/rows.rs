@@ -11,7 +11,7 @@ use std::io::{BufWriter, Read as _};
 use std::path::Path;
 use std::time::Instant;
 
-use warpath_core::comparison::{Comparison, Constant, Test};
+use warpath_core::comparison::{Comparison, Condition, Constant, Test};
 use warpath_core::projection::{Projection, Step};
 use warpath_core::rows::RowSet;
 use warpath_part::file::{Options, Reader, Writer};
@@ -108,7 +108,8 @@ fn main() -> Result<()> {
     }
     let path = vec![b"user".to_vec(), b"followers_count".to_vec()];
     let most = std::env::args().nth(4).unwrap_or_else(|| "100000".into());
-    let conditions = [Comparison { path, test: Test::Greater(Constant::Number(most)) }];
+    let test = Test::Greater(Constant::Number(most));
+    let condition = Condition::Is(Comparison { path, test });
     time("partial lines of all groups", || {
         for group in 0..reader.groups() {
             partial(&reader, group, &members, &mut Vec::new())?;
@@ -119,7 +120,7 @@ fn main() -> Result<()> {
         let mut kept = 0;
         for group in 0..reader.groups() {
             let all = u64::from(reader.size(group).map_or(0, |size| size.rows));
-            let rows = match candidates(&reader, group, &conditions)? {
+            let rows = match candidates(&reader, group, &condition)? {
                 Candidates::None => continue,
                 Candidates::All => RowSet::all(all),
                 Candidates::Some(rows) => rows,
@@ -132,7 +133,7 @@ fn main() -> Result<()> {
     println!("{kept} rows");
     time("candidates", || {
         for group in 0..reader.groups() {
-            candidates(&reader, group, &conditions)?;
+            candidates(&reader, group, &condition)?;
         }
         Ok(())
     })?;

@@ -11,16 +11,19 @@
 //! | a string with a surrogate without its partner | columns have another character in its place |
 //! | a double next to a constant with other digits | doubles are rounded |
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
-use warpath_core::comparison::{Comparison, Constant, Test};
+use foldhash::{HashMap, HashSet};
+use warpath_core::comparison::{Comparison, Condition, Constant, Test};
 use warpath_core::decimal::Decimal;
 use warpath_core::number::nearest;
 use warpath_core::rows::RowSet;
 
 use crate::file::{Bound, Bounds, Reader};
-use crate::group::{Group, Layout, NodeIx, Tree, Values};
+use crate::group::{Column, Group, Layout, NodeIx, Strings, Tree, Values};
 use crate::partial::{Error, sections};
 use crate::text::{EXCEPTIONS, Outline, Position, SHAPE_IDS, values_of};
 
@@ -45,8 +48,8 @@ impl Candidates {
     }
 }
 
-/// The rows of a group that all of some conditions can be true of. Rows may be among them for which a
-/// condition is false, and none is missing for which all are true.
+/// The rows of a group that a condition can be true of. Rows may be among them for which it is false, and
+/// none is missing for which it is true.
 ///
 /// Columns are read only if their statistics do not already decide. Conditions on elements of arrays are not
 /// expressed by names, so paths through arrays select nothing.
@@ -54,42 +57,32 @@ impl Candidates {
 /// # Errors
 /// [`Error::File`] for a file that cannot be read or is damaged, and [`Error::Group`] for a group that no
 /// shredder made.
-pub fn candidates(reader: &Reader, group: usize, conditions: &[Comparison]) -> Result<Candidates, Error> {
+pub fn candidates(reader: &Reader, group: usize, condition: &Condition) -> Result<Candidates, Error> {
     let first = sections(reader, group, &Outline::SECTIONS)?;
     let outline = Outline::read(reader.tree(), &first).map_err(|reason| Error::Group { group, reason })?;
-    let found = Finder { reader, number: group, group: &first, outline: &outline };
+    let columns = RefCell::new(HashMap::default());
+    let found = Finder { reader, number: group, group: &first, outline: &outline, columns };
     let rows = first.rows;
-    let mut plans = Vec::new();
-    let mut is_none = false;
-    for condition in conditions {
-        match found.plan(condition)? {
-            Plan::All => {}
-            Plan::None => is_none = true,
-            plan => plans.push((condition, plan)),
-        }
-    }
-    if plans.is_empty() && !is_none {
-        return Ok(if rows == 0 { Candidates::None } else { Candidates::All });
-    }
-    let mut left = if is_none { RowSet::none(rows.into()) } else { RowSet::all(rows.into()) };
-    for (condition, plan) in plans {
-        if left.count() == 0 {
-            break;
-        }
-        left &= &found.rows(&condition.test, &plan)?;
-    }
+    let mut left = match found.plan(condition)? {
+        Plan::All => return Ok(if rows == 0 { Candidates::None } else { Candidates::All }),
+        plan => found.rows(&plan)?,
+    };
     left |= &outline.raw_rows(rows);
     Ok(Candidates::of(left))
 }
 
 /// The reads that a condition needs.
-enum Plan {
+enum Plan<'a> {
     /// Nothing: it can be true of all rows.
     All,
     /// Nothing: it is false of all rows.
     None,
     /// The values of these leaves.
-    Read(Position, Vec<NodeIx>),
+    Read(&'a Test, Position, Vec<NodeIx>),
+    /// All of these plans must leave a row.
+    Both(Vec<Plan<'a>>),
+    /// One of these plans must leave a row.
+    Either(Vec<Plan<'a>>),
 }
 
 /// The group in which rows are found.
@@ -98,6 +91,8 @@ struct Finder<'a> {
     number: usize,
     group: &'a Group,
     outline: &'a Outline<'a>,
+    /// The columns that were read.
+    columns: RefCell<HashMap<NodeIx, Rc<Column>>>,
 }
 
 impl Finder<'_> {
@@ -114,39 +109,129 @@ impl Finder<'_> {
     }
 
     /// Decides by names and statistics what is to be read.
-    fn plan(&self, condition: &Comparison) -> Result<Plan, Error> {
+    fn plan<'c>(&self, condition: &'c Condition) -> Result<Plan<'c>, Error> {
+        let mut plans = Vec::new();
+        match condition {
+            Condition::Is(comparison) => return self.plan_one(comparison),
+            Condition::All(all) => {
+                for condition in all {
+                    match self.plan(condition)? {
+                        Plan::All => {}
+                        Plan::None => return Ok(Plan::None),
+                        plan => plans.push(plan),
+                    }
+                }
+                Ok(if plans.is_empty() { Plan::All } else { Plan::Both(plans) })
+            }
+            Condition::Any(any) => {
+                for condition in any {
+                    match self.plan(condition)? {
+                        Plan::All => return Ok(Plan::All),
+                        Plan::None => {}
+                        plan => plans.push(plan),
+                    }
+                }
+                Ok(if plans.is_empty() { Plan::None } else { Plan::Either(plans) })
+            }
+        }
+    }
+
+    fn plan_one<'c>(&self, condition: &'c Comparison) -> Result<Plan<'c>, Error> {
         let position = self.of_text(Position::find(self.tree(), self.outline, &condition.path))?;
-        let opaque = |node: &NodeIx| matches!(self.layout(*node), Some(Layout::Json | Layout::Bytes));
-        let is_unknown = matches!(condition.test, Test::NotEqual(Constant::Null | Constant::Number(_)));
-        if condition.path.is_empty() || position.repeats || is_unknown {
+        if condition.path.is_empty() || position.repeats {
             return Ok(Plan::All);
+        }
+        if let Test::Not(test) = &condition.test {
+            let leaves = self.leaves_of_sure(test, &position)?;
+            // Without a value of which the test is surely true, it may be false of all.
+            let is_unknown = leaves.is_empty();
+            return Ok(if is_unknown { Plan::All } else { Plan::Read(&condition.test, position, leaves) });
         }
         let mut leaves = position.texts.clone();
         let (wants_null, wants_key) = nulls(&condition.test);
         for kind in &position.kinds {
-            let may_pass = match self.reader.leaf(self.number, *kind).and_then(|leaf| leaf.bounds) {
-                Some(bounds) if !opaque(kind) => condition.test.may_pass(&bounds),
-                // Leaves without values have no statistics.
-                _ => {
-                    matches!(self.layout(*kind), Some(layout) if layout != Layout::Struct && layout != Layout::List)
-                }
-            };
-            if may_pass || opaque(kind) || !self.odd(*kind)?.is_empty() {
+            if self.is_opaque(*kind) || self.may_pass(&condition.test, *kind) || !self.odd(*kind)?.is_empty()
+            {
                 leaves.push(*kind);
             }
         }
         leaves.sort_unstable();
         leaves.dedup();
-        let reads =
-            !leaves.is_empty() || wants_null || wants_key || matches!(condition.test, Test::NotEqual(_));
-        Ok(if reads { Plan::Read(position, leaves) } else { Plan::None })
+        let reads = !leaves.is_empty() || wants_null || wants_key;
+        Ok(if reads { Plan::Read(&condition.test, position, leaves) } else { Plan::None })
+    }
+
+    /// True for texts of JSON and of lines, which are not compared.
+    fn is_opaque(&self, node: NodeIx) -> bool {
+        matches!(self.layout(node), Some(Layout::Json | Layout::Bytes))
+    }
+
+    /// Returns false if no value of a leaf passes a test, by its statistics.
+    fn may_pass(&self, test: &Test, leaf: NodeIx) -> bool {
+        match self.reader.leaf(self.number, leaf).and_then(|leaf| leaf.bounds) {
+            Some(bounds) => test.may_pass(&bounds),
+            // Leaves without values have no statistics.
+            None => !matches!(self.layout(leaf), Some(Layout::Struct | Layout::List) | None),
+        }
+    }
+
+    /// The nodes whose values show that a test is true, if it is true of any of them.
+    fn leaves_of_sure(&self, test: &Test, position: &Position) -> Result<Vec<NodeIx>, Error> {
+        let mut leaves = Vec::new();
+        for kind in position.kinds.iter().filter(|kind| !position.texts.contains(kind)) {
+            let is_sure = match (self.layout(*kind), test) {
+                (layout, Test::Exists) => layout.is_some_and(|layout| layout != Layout::Bytes),
+                (Some(Layout::String), _) => self.odd(*kind)?.is_empty(),
+                (Some(Layout::Int), _) => test.is_known(),
+                (Some(Layout::Boolean), _) => true,
+                // Numbers that differ may have the same double.
+                _ => false,
+            };
+            if is_sure && (*test == Test::Exists || self.may_pass(test, *kind)) {
+                leaves.push(*kind);
+            }
+        }
+        Ok(leaves)
     }
 
     /// The rows that a condition can be true of.
-    fn rows(&self, test: &Test, plan: &Plan) -> Result<RowSet, Error> {
-        let Plan::Read(position, leaves) = plan else { return Ok(RowSet::all(self.group.rows.into())) };
+    fn rows(&self, plan: &Plan<'_>) -> Result<RowSet, Error> {
+        let rows = u64::from(self.group.rows);
+        match plan {
+            Plan::All => Ok(RowSet::all(rows)),
+            Plan::None => Ok(RowSet::none(rows)),
+            Plan::Read(test, position, leaves) => self.rows_of(test, position, leaves),
+            Plan::Both(plans) => {
+                let mut left = RowSet::all(rows);
+                for plan in plans {
+                    if left.count() == 0 {
+                        break;
+                    }
+                    left &= &self.rows(plan)?;
+                }
+                Ok(left)
+            }
+            Plan::Either(plans) => {
+                let mut found = RowSet::none(rows);
+                for plan in plans {
+                    found |= &self.rows(plan)?;
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    /// The rows that a test can be true of.
+    fn rows_of(&self, test: &Test, position: &Position, leaves: &[NodeIx]) -> Result<RowSet, Error> {
         match test {
-            Test::NotEqual(constant) => self.other_rows(constant, position),
+            Test::Not(test) => {
+                let mut rows = RowSet::all(self.group.rows.into());
+                match &**test {
+                    Test::Exists => rows -= &self.present(leaves)?,
+                    test => rows -= &self.passing(test, leaves, position)?,
+                }
+                Ok(rows)
+            }
             Test::Exists => {
                 let mut rows = self.rows_with(position)?;
                 rows |= &self.present(&position.texts)?;
@@ -164,19 +249,29 @@ impl Finder<'_> {
         }
     }
 
+    /// A column, which is read once.
+    fn column(&self, leaf: NodeIx) -> Result<Rc<Column>, Error> {
+        if let Some(column) = self.columns.borrow().get(&leaf) {
+            return Ok(column.clone());
+        }
+        let column = Rc::new(self.reader.column(self.number, leaf)?);
+        self.columns.borrow_mut().insert(leaf, column.clone());
+        Ok(column)
+    }
+
     /// The rows in which a value of some leaves passes a test, or is not known.
     fn passing(&self, test: &Test, leaves: &[NodeIx], position: &Position) -> Result<RowSet, Error> {
         let mut rows = RowSet::none(self.group.rows.into());
         for leaf in leaves {
             let layout = self.layout(*leaf);
-            if position.texts.contains(leaf) || matches!(layout, Some(Layout::Json | Layout::Bytes)) {
+            if position.texts.contains(leaf) || self.is_opaque(*leaf) {
                 rows |= &self.present(&[*leaf])?;
                 continue;
             }
             if matches!(layout, Some(Layout::Struct | Layout::List)) {
                 continue;
             }
-            let column = self.reader.column(self.number, *leaf)?;
+            let column = self.column(*leaf)?;
             let mut passes = test.passing(&column.values);
             for at in self.odd(*leaf)? {
                 passes.get_mut(at as usize).into_iter().for_each(|passes| *passes = true);
@@ -186,26 +281,6 @@ impl Finder<'_> {
                 if is_here && passes.next() != Some(false) {
                     rows.insert(row);
                 }
-            }
-        }
-        Ok(rows)
-    }
-
-    /// The rows but those in which a value is surely equal to a constant.
-    fn other_rows(&self, constant: &Constant, position: &Position) -> Result<RowSet, Error> {
-        let test = Test::Equal(vec![constant.clone()]);
-        let kinds = position.kinds.iter().copied();
-        let wanted = |layout| match constant {
-            Constant::String(_) => layout == Layout::String,
-            Constant::Bool(_) => layout == Layout::Boolean,
-            Constant::Null | Constant::Number(_) => false,
-        };
-        let leaves: Vec<NodeIx> = kinds.filter(|kind| self.layout(*kind).is_some_and(wanted)).collect();
-        let mut rows = RowSet::all(self.group.rows.into());
-        for leaf in leaves {
-            // What passes is surely equal, if no value is unknown.
-            if self.odd(leaf)?.is_empty() {
-                rows -= &self.passing(&test, &[leaf], position)?;
             }
         }
         Ok(rows)
@@ -225,7 +300,7 @@ impl Finder<'_> {
         let mut rows = RowSet::none(self.group.rows.into());
         for node in nodes {
             let Some(leaf) = self.leaf_of(*node) else { continue };
-            let column = self.reader.column(self.number, leaf)?;
+            let column = self.column(leaf)?;
             let here = values_of(self.tree(), &column, *node);
             (0..).zip(here).filter(|(_, is_here)| *is_here).for_each(|(row, _)| rows.insert(row));
         }
@@ -265,7 +340,7 @@ fn nulls(test: &Test) -> (bool, bool) {
         Test::Exists => (false, true),
         Test::Equal(all) => (all.iter().any(is_null), false),
         Test::AtMost(constant) | Test::AtLeast(constant) => (is_null(constant), false),
-        Test::NotEqual(_) | Test::Less(_) | Test::Greater(_) => (false, false),
+        Test::Less(_) | Test::Greater(_) | Test::Matches(_) | Test::Not(_) => (false, false),
     }
 }
 
@@ -281,14 +356,16 @@ trait Passes {
 
     /// For each of some values, true if it may pass.
     fn passing(&self, values: &Values) -> Vec<bool>;
+
+    /// True if integers pass exactly if the test is true of them.
+    fn is_known(&self) -> bool;
 }
 
 impl Passes for Test {
     fn constants(&self) -> (&[Constant], Wanted) {
         match self {
-            Self::Exists => (&[], Ordering::is_eq),
+            Self::Exists | Self::Matches(_) | Self::Not(_) => (&[], Ordering::is_eq),
             Self::Equal(all) => (all, Ordering::is_eq),
-            Self::NotEqual(one) => (std::slice::from_ref(one), Ordering::is_ne),
             Self::Less(one) => (std::slice::from_ref(one), Ordering::is_lt),
             Self::AtMost(one) => (std::slice::from_ref(one), Ordering::is_le),
             Self::Greater(one) => (std::slice::from_ref(one), Ordering::is_gt),
@@ -296,7 +373,18 @@ impl Passes for Test {
         }
     }
 
+    fn is_known(&self) -> bool {
+        let is_known = |constant: &Constant| match constant {
+            Constant::Number(number) => Decimal::read(number.as_bytes()).is_some(),
+            _ => true,
+        };
+        self.constants().0.iter().all(is_known)
+    }
+
     fn may_pass(&self, bounds: &Bounds) -> bool {
+        if let Self::Matches(_) = self {
+            return matches!(bounds.least, Bound::Bytes(_));
+        }
         let (constants, wanted) = self.constants();
         // Values at and between the bounds: less than the constant, equal to it, or greater.
         let pass = |least: Ordering, greatest: Ordering| {
@@ -324,6 +412,24 @@ impl Passes for Test {
     fn passing(&self, values: &Values) -> Vec<bool> {
         let (constants, wanted) = self.constants();
         let mut passes = vec![false; values.len()];
+        if let (Self::Matches(pattern), Values::Bytes(strings)) = (self, values) {
+            mark(&mut passes, each(strings).map(|value| (pattern.holds)(value)));
+        }
+        if let (Self::Equal(all), Values::Bytes(strings)) = (self, values)
+            && all.len() > FEW
+        {
+            let texts: HashSet<&[u8]> = all.iter().filter_map(text_of).collect();
+            mark(&mut passes, each(strings).map(|value| texts.contains(value)));
+            return passes;
+        }
+        if let (Self::Equal(all), Values::Int(values)) = (self, values)
+            && all.len() > FEW
+            && self.is_known()
+        {
+            let numbers: HashSet<i64> = all.iter().filter_map(integer_of).collect();
+            mark(&mut passes, values.iter().map(|value| numbers.contains(value)));
+            return passes;
+        }
         for constant in constants {
             match (values, constant) {
                 (Values::Int(values), Constant::Number(number)) => {
@@ -335,13 +441,7 @@ impl Passes for Test {
                     mark(&mut passes, values.iter().map(|value| value.is_nan() || range.contains(value)));
                 }
                 (Values::Bytes(strings), Constant::String(text)) => {
-                    let mut begin = 0;
-                    let each = strings.ends.iter().map(|end| {
-                        let value = strings.bytes.get(begin as usize..*end as usize).unwrap_or_default();
-                        begin = *end;
-                        wanted(value.cmp(text.as_bytes()))
-                    });
-                    mark(&mut passes, each);
+                    mark(&mut passes, each(strings).map(|value| wanted(value.cmp(text.as_bytes()))));
                 }
                 // Truth values have no order, but they are equal to themselves.
                 (Values::Boolean(values), Constant::Bool(constant)) => {
@@ -355,6 +455,27 @@ impl Passes for Test {
         }
         passes
     }
+}
+
+/// Constants that are compared one by one.
+const FEW: usize = 8;
+
+fn text_of(constant: &Constant) -> Option<&[u8]> {
+    if let Constant::String(text) = constant { Some(text.as_bytes()) } else { None }
+}
+
+fn integer_of(constant: &Constant) -> Option<i64> {
+    if let Constant::Number(number) = constant { Decimal::read(number.as_bytes())?.integer() } else { None }
+}
+
+/// Each of some strings.
+fn each(strings: &Strings) -> impl Iterator<Item = &[u8]> {
+    let mut begin = 0;
+    strings.ends.iter().map(move |end| {
+        let value = strings.bytes.get(begin as usize..*end as usize).unwrap_or_default();
+        begin = *end;
+        value
+    })
 }
 
 fn mark(passes: &mut [bool], more: impl Iterator<Item = bool>) {

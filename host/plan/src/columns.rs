@@ -1,6 +1,6 @@
 //! The columns by which parts of a store are read.
 
-use warpath_core::comparison::Comparison;
+use warpath_core::comparison::Condition;
 use warpath_core::projection::{Projection, Step};
 
 use crate::plan::{Evaluated, Reading, Request};
@@ -10,8 +10,8 @@ use crate::plan::{Evaluated, Reading, Request};
 pub struct PartColumns {
     /// The members of records that the results depend on; `None` for all of a record.
     pub members: Option<Projection>,
-    /// Comparisons that are true of each record that the results depend on.
-    pub comparisons: Vec<Comparison>,
+    /// A condition that is true of each record that the results depend on, if one is known.
+    pub condition: Option<Condition>,
     /// The paths, if the results are numbers of their values that depend on names alone.
     pub counted: Option<Vec<Vec<Step>>>,
 }
@@ -21,17 +21,22 @@ impl PartColumns {
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
         let Evaluated::Program { program, want, is_digested } = request.evaluated else { return None };
         // A record that is longer than the limit is an error, whatever is read of it.
-        if !want.partial || request.limits_records {
+        if !(want.partial || want.sparse) || request.limits_records {
             return None;
         }
-        let is_counted = !(is_digested || want.matches || want.records || want.on_device)
-            && want.text.is_none()
-            && want.rows.is_none()
-            && want.columns.is_none()
-            && want.limit.is_none();
+        let has_values = want.matches
+            || want.on_device
+            || want.text.is_some()
+            || want.rows.is_some()
+            || want.columns.is_some();
+        let is_counted = want.partial && !(is_digested || has_values || want.records) && want.limit.is_none();
+        let members = match is_digested || has_values {
+            true => program.projection(),
+            false => program.projection_of_counts(),
+        };
         let this = Self {
-            members: Some(program.projection()).filter(|members| !members.is_all()),
-            comparisons: program.predicate().map_or_else(Vec::new, |predicate| predicate.comparisons()),
+            members: Some(members).filter(|members| want.partial && !members.is_all()),
+            condition: program.predicate().and_then(|predicate| predicate.condition()),
             counted: program.counted_paths().filter(|_| is_counted),
         };
         (this != Self::default()).then_some(this)
@@ -41,7 +46,7 @@ impl PartColumns {
     pub(crate) fn reading(&self) -> Reading {
         Reading::Members {
             paths: self.members.as_ref().map_or_else(|| "all".into(), Projection::to_string),
-            conditions: self.comparisons.len(),
+            conditions: self.condition.as_ref().map_or(0, Condition::comparisons),
             counts: self.counted.is_some(),
         }
     }

@@ -191,7 +191,8 @@ pub fn consume(
         input = input.sampling(sampler);
     }
     // Rejects are written as they were.
-    let want = needs.want.partial(needs.want.partial && !rejects.wants_records());
+    let (is_partial, is_sparse) = (needs.want.partial && !rejects.wants_records(), needs.want.sparse);
+    let want = needs.want.sparse(is_sparse || needs.want.partial).partial(is_partial);
     let mut answers = input.answers(program, want);
     let started_reading = started.elapsed();
     say_unused(answers.plan(), ui);

@@ -56,7 +56,7 @@ const RECORD_BYTES: usize = 48;
 
 impl Sink for Records {
     fn needs(&self) -> Needs {
-        Needs { is_done: self.size == 0, ..Needs::about_all(Want::default().matches(true)) }
+        Needs { is_done: self.size == 0, ..Needs::about_all(Want::default().matches(true).sparse(true)) }
     }
 
     fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {

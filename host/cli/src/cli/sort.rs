@@ -118,8 +118,9 @@ impl<C: Sortable> Sink for Sorting<C> {
     fn needs(&self) -> Needs {
         let (examined, mut sorted) = (self.inner.examines(), self.rows.want());
         sorted.columns = examined.columns;
-        let Needs { is_done, skips_records, .. } = self.inner.needs();
+        let Needs { is_done, skips_records, want: of_rows, .. } = self.inner.needs();
         let want = sorted.records(examined.records || sorted.records);
+        let want = want.partial(of_rows.partial).sparse(of_rows.sparse);
         Needs { digest: Some(self.rows.clone()), is_done, skips_records, ..Needs::about_all(want) }
     }
 

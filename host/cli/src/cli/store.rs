@@ -167,16 +167,26 @@ fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let store = Store::open(places::place(&args.store)?)?;
     Written::of(&args.output).refuse_inputs(&store.sources())?;
     let mut out = Out::new(&args.output).made_from(store.output_mode());
-    let lines = args.lines.clone().unwrap_or(0..u64::MAX);
-    if let (Some(wanted), total) = (&args.lines, store.lines()?)
-        && wanted.start >= total
-    {
-        ui.note(format_args!("there is no line {}: the store has {total} lines", wanted.start + 1));
+    if let Some(only) = &args.only {
+        let predicate = Predicate::parse(only)?;
+        let mut failure = None;
+        let mut write = |text: &[u8]| out.lines(text).map_err(|failed| failure = Some(failed)).is_ok();
+        store.text_matching(&lenient()?, &predicate, &mut write)?;
+        return failure.map_or(Ok(()), Err).and_then(|()| out.finish()).map(|()| ExitCode::SUCCESS);
     }
-    let mut failure = None;
-    store.text(lines, &mut |text| out.lines(text).map_err(|failed| failure = Some(failed)).is_ok())?;
+    let lines = args.lines.clone().unwrap_or(0..u64::MAX);
+    let (mut failure, mut is_empty) = (None, true);
+    let mut write = |text: &[u8]| {
+        is_empty = false;
+        out.lines(text).map_err(|failed| failure = Some(failed)).is_ok()
+    };
+    store.text(lines, &mut write)?;
     if let Some(failure) = failure {
         return Err(failure);
+    }
+    if let (Some(wanted), true) = (&args.lines, is_empty) {
+        let (first, total) = (wanted.start + 1, store.lines()?);
+        ui.note(format_args!("there is no line {first}: the store has {total} lines"));
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -184,10 +194,15 @@ fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
 
 fn drop_lines(args: &StoreDropArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let predicate = Predicate::parse(&args.only)?;
-    let engine = Engine::builder().on_error(OnError::Skip).build()?;
+    let engine = lenient()?;
     let changed = Store::drop_matching(places::place(&args.store)?, &engine, &predicate)?;
     report(&changed, "removed", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
+}
+
+/// An engine for which lines that are no records match nothing.
+fn lenient() -> Result<Engine, Failure> {
+    Ok(Engine::builder().on_error(OnError::Skip).build()?)
 }
 
 fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {

@@ -209,15 +209,15 @@ impl StoredPart {
     /// The wanted contents of a group, by its columns; `None` for its whole text.
     fn by(&self, columns: &PartColumns, group: usize) -> Result<Option<Rows>, String> {
         let failed = |error: PartialError| error.to_string();
-        let PartColumns { members, comparisons, counted } = columns;
+        let PartColumns { members, condition, counted } = columns;
         if let Some(paths) = counted
             && let Some(matches) = count(&self.reader, group, paths).map_err(failed)?
         {
             return Ok(Some(Rows::Counted(matches)));
         }
         let mut lines = Vec::new();
-        if !comparisons.is_empty() {
-            match candidates(&self.reader, group, comparisons).map_err(failed)? {
+        if let Some(condition) = condition {
+            match candidates(&self.reader, group, condition).map_err(failed)? {
                 Candidates::None => return Ok(Some(Rows::Counted(Vec::new()))),
                 Candidates::Some(rows) => {
                     lines_of(&self.reader, group, &rows, members.as_ref(), &mut lines).map_err(failed)?;

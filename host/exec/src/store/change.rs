@@ -5,11 +5,12 @@ use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use memchr::memchr_iter;
+use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::temporary::OutputMode;
 use warpath_folder::{Change, Part};
 use warpath_lang::predicate::Predicate;
-use warpath_lang::program::Query;
+use warpath_lang::program::{Program, Query};
 
 use super::add::{PART_BYTES, PartsWriter, Texts};
 use super::place::StoreFile;
@@ -64,7 +65,7 @@ impl Store {
     ) -> Result<Rewritten, Error> {
         let place = &place.into();
         let mut folder = place.open(OutputMode::default())?;
-        let record = Query::compile("$")?;
+        let record = Program::new(&[Query::compile("$")?])?;
         let (mut changed, mut total) = (Vec::new(), Rewritten::default());
         for part in folder.snapshot().parts() {
             let file = place.file(part);
@@ -196,13 +197,17 @@ fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
 /// The numbers of the lines whose records match, counted from 0, ascending.
 fn matching(
     engine: &Engine,
-    record: &Query,
+    record: &Program,
     predicate: &Predicate,
     part: &StoreFile,
 ) -> Result<Vec<u64>, Error> {
     let mut lines = Vec::new();
-    for hit in engine.input(vec![part.source()]).matching(predicate).query(record)? {
-        lines.push(hit?.line() - 1);
+    let input = engine.input(vec![part.source()]).matching(predicate);
+    for batch in input.answers(record.clone(), Want::new().records(true).partial(true)) {
+        let batch = batch?;
+        for (first, piece) in batch.pieces() {
+            lines.extend(piece.records.iter().map(|line| batch.line(first + u64::from(*line))));
+        }
     }
     Ok(lines)
 }

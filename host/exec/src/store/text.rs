@@ -3,15 +3,21 @@
 use std::ops::Range;
 
 use arrow_schema::DataType;
+use memchr::memchr_iter;
+use warpath_answer::answer::Want;
 use warpath_core::error::{Error, StoreError};
 use warpath_core::pool::cores;
 use warpath_core::pool::stream::Limits;
 use warpath_folder::{Field, Type};
+use warpath_lang::predicate::Predicate;
+use warpath_lang::program::{Program, Query};
 use warpath_part::file::Reader;
 use warpath_part::group::{Layout, NodeIx, Tree};
 use warpath_part::partial::lines as lines_of_group;
+use warpath_shared::units::LineIx;
 
 use super::Store;
+use crate::engine::Engine;
 use crate::input::{BYTE_ORDER_MARK, text_of};
 
 impl Store {
@@ -72,6 +78,80 @@ impl Store {
         }
         Ok(())
     }
+}
+
+impl Store {
+    /// Passes the lines of the records for which a predicate is true to `write`, byte for byte, until it
+    /// returns false. A byte order mark at the beginning of an input is no part of its first line. The engine
+    /// decides about malformed lines.
+    ///
+    /// Where the columns show that the predicate is false, no line is built.
+    ///
+    /// ```
+    /// use warpath::store::{AddOptions, Store};
+    /// use warpath::{Engine, Predicate, Source};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("logs.wp");
+    /// # #[cfg(any())]
+    /// let path = Path::new("logs.wp");
+    /// let lines = || Source::Reader("log".into(), Box::new(&b"{\"id\": 1}\n{\"id\": 2}\n"[..]));
+    /// Store::add(&path, vec![lines()], AddOptions::default(), &mut |_| {})?;
+    /// let (engine, mut found) = (Engine::builder().build()?, Vec::new());
+    /// let mut append = |text: &[u8]| {
+    ///     found.extend_from_slice(text);
+    ///     true
+    /// };
+    /// Store::open(&path)?.text_matching(&engine, &Predicate::parse("$.id > 1")?, &mut append)?;
+    /// assert_eq!(found, b"{\"id\": 2}\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a part that cannot be read or is damaged, and the errors of the predicate's
+    /// evaluation. The text before the error was passed on.
+    pub fn text_matching(
+        &self,
+        engine: &Engine,
+        predicate: &Predicate,
+        write: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let record = Program::new(&[Query::compile("$")?])?;
+        let input = engine.input(self.sources()).matching(predicate);
+        let mut ends_line = true;
+        for batch in input.answers(record, Want::new().records(true).sparse(true)) {
+            let batch = batch?;
+            for (_, piece) in batch.pieces() {
+                let text = batch.text().get(piece.base as usize..).unwrap_or_default();
+                for lines in runs_of(text, &piece.records) {
+                    let lines = &text[lines];
+                    if !ends_line && !write(b"\n") || !write(lines) {
+                        return Ok(());
+                    }
+                    ends_line = lines.ends_with(b"\n");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ranges of some lines of a text, which ascend. Lines that follow one another are one range.
+fn runs_of<'t>(text: &'t [u8], lines: &'t [LineIx]) -> impl Iterator<Item = Range<usize>> + 't {
+    let mut ends = memchr_iter(b'\n', text).map(|newline| newline + 1).chain([text.len()]);
+    let (mut line, mut start) = (0, 0);
+    lines.chunk_by(|one, next| *next == one + 1).map(move |run| {
+        let skipped = run[0].saturating_sub(line) as usize;
+        let begin = match skipped {
+            0 => start,
+            skipped => ends.nth(skipped - 1).unwrap_or(text.len()),
+        };
+        start = ends.nth(run.len() - 1).unwrap_or(text.len());
+        line = run[0] + run.len() as LineIx;
+        begin..start
+    })
 }
 
 /// The text of some lines of a group. The hash of the text is compared if these are all of its lines.

@@ -1,99 +1,153 @@
 //! The parts of a predicate that compare members of the record with constants.
 
-use warpath_core::comparison::{Comparison, Constant, Test};
+use std::sync::Arc;
+
+use warpath_core::comparison::{Comparison, Condition, Constant, Pattern, Test};
 
 use super::Predicate;
 use crate::jsonpath::{
-    Comparable, ComparableKind, ComparisonOp, Literal, LiteralKind, LogicalExpr, LogicalExprKind, QueryRoot,
-    SegmentKind, SelectorKind, SingularQuery, SingularStepKind, State, ValueTest, ValueTestKind,
+    Comparable, ComparableKind, ComparisonOp, FilterQuery, Literal, LiteralKind, LogicalExpr,
+    LogicalExprKind, PatternTest, QueryRoot, SegmentKind, SelectorKind, SingularQuery, SingularStepKind,
+    State, ValueTest, ValueTestKind,
 };
+use crate::pattern::holds;
 
 impl Predicate {
-    /// Comparisons that are true of every record of which the predicate is true. There may be records of
-    /// which all are true, and the predicate is not: parts of it that are no comparisons are left out.
+    /// A condition that is true of every record of which the predicate is true. There may be records of which
+    /// it is true, and the predicate is not: parts that are no comparisons are left out. `None` if no part
+    /// is known.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]
-    pub fn comparisons(&self) -> Vec<Comparison> {
-        let mut all = Vec::new();
-        if !self.of_value {
-            add(&self.expr, &mut all);
-        }
-        all
+    pub fn condition(&self) -> Option<Condition> {
+        if self.of_value { None } else { of(&self.expr, false) }
     }
 }
 
-/// Adds the comparisons of an expression.
-fn add(expr: &LogicalExpr, all: &mut Vec<Comparison>) {
-    match &expr.kind {
-        LogicalExprKind::And(exprs) => exprs.iter().for_each(|expr| add(expr, all)),
-        // Only these two are the opposite of each other: the others are all false of a missing value.
-        LogicalExprKind::Not(of) => match &of.kind {
-            LogicalExprKind::Comparison(comparison) if comparison.op == ComparisonOp::Eq => {
-                all.extend(compare(&comparison.left, ComparisonOp::Ne, &comparison.right));
-            }
-            LogicalExprKind::Comparison(comparison) if comparison.op == ComparisonOp::Ne => {
-                all.extend(compare(&comparison.left, ComparisonOp::Eq, &comparison.right));
-            }
-            _ => {}
+/// The condition for an expression to be true, or with `not` to be false.
+fn of(expr: &LogicalExpr, not: bool) -> Option<Condition> {
+    match (&expr.kind, not) {
+        (LogicalExprKind::And(exprs), false) | (LogicalExprKind::Or(exprs), true) => {
+            all(exprs.iter().filter_map(|expr| of(expr, not)).collect())
+        }
+        // If one of them is unknown, so are all.
+        (LogicalExprKind::Or(exprs), false) | (LogicalExprKind::And(exprs), true) => {
+            exprs.iter().map(|expr| of(expr, not)).collect::<Option<Vec<_>>>().map(any)
+        }
+        (LogicalExprKind::Not(expr), _) => of(expr, !not),
+        (LogicalExprKind::Comparison(comparison), _) => {
+            compare(&comparison.left, comparison.op, &comparison.right, not)
+        }
+        (LogicalExprKind::Exists(query), _) => exists(query, not),
+        (LogicalExprKind::Value(test), _) => value(test, not != test.not),
+        (LogicalExprKind::Pattern(test), _) => pattern(test, not),
+    }
+}
+
+/// All of some conditions; `None` if there are none.
+fn all(conditions: Vec<Condition>) -> Option<Condition> {
+    let mut flat = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        match condition {
+            Condition::All(inner) => flat.extend(inner),
+            condition => flat.push(condition),
+        }
+    }
+    if flat.len() > 1 { Some(Condition::All(flat)) } else { flat.pop() }
+}
+
+/// Any of some conditions. Values that one member may be equal to become one comparison.
+fn any(conditions: Vec<Condition>) -> Condition {
+    let mut flat: Vec<Condition> = Vec::with_capacity(conditions.len());
+    let mut add = |condition| {
+        if let Condition::Is(Comparison { path, test: Test::Equal(more) }) = &condition
+            && let Some(Condition::Is(Comparison { path: before, test: Test::Equal(values) })) =
+                flat.last_mut()
+            && path == before
+        {
+            values.extend(more.iter().cloned());
+        } else {
+            flat.push(condition);
+        }
+    };
+    for condition in conditions {
+        match condition {
+            Condition::Any(inner) => inner.into_iter().for_each(&mut add),
+            condition => add(condition),
+        }
+    }
+    match flat.pop() {
+        Some(only) if flat.is_empty() => only,
+        last => {
+            flat.extend(last);
+            Condition::Any(flat)
+        }
+    }
+}
+
+fn is(path: Vec<Vec<u8>>, test: Test, not: bool) -> Condition {
+    Condition::Is(Comparison { path, test: if not { test.negated() } else { test } })
+}
+
+fn exists(query: &FilterQuery, not: bool) -> Option<Condition> {
+    let names = query.segments.iter().map(|segment| match segment.selectors.as_slice() {
+        [one] if segment.kind == SegmentKind::Child => match &one.kind {
+            SelectorKind::Name(name) => Some(name.clone().into_bytes()),
+            _ => None,
         },
-        LogicalExprKind::Comparison(comparison) => {
-            all.extend(compare(&comparison.left, comparison.op, &comparison.right));
-        }
-        LogicalExprKind::Exists(query) if query.root == QueryRoot::Record => {
-            let names = query.segments.iter().map(|segment| match segment.selectors.as_slice() {
-                [one] if segment.kind == SegmentKind::Child => match &one.kind {
-                    SelectorKind::Name(name) => Some(name.clone().into_bytes()),
-                    _ => None,
-                },
-                _ => None,
-            });
-            // What exists below the first names exists in them.
-            let path: Vec<_> = names.map_while(|name| name).collect();
-            all.extend((!path.is_empty()).then_some(Comparison { path, test: Test::Exists }));
-        }
-        LogicalExprKind::Value(test) => add_test(test, all),
-        LogicalExprKind::Or(_) | LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => {}
-    }
+        _ => None,
+    });
+    // What exists below the first names exists in them. What does not may lack there alone.
+    let path: Vec<_> = names.map_while(|name| name).collect();
+    let is_known = !path.is_empty() && (!not || path.len() == query.segments.len());
+    (is_known && query.root == QueryRoot::Record).then(|| is(path, Test::Exists, not))
 }
 
-fn add_test(test: &ValueTest, all: &mut Vec<Comparison>) {
-    let ComparableKind::Query(query) = &test.subject.kind else { return };
-    let Some(path) = path(query) else { return };
-    let mut push = |test| all.push(Comparison { path: path.clone(), test });
-    match (&test.kind, test.not) {
-        (ValueTestKind::In(values), false) => push(Test::Equal(values.iter().map(constant).collect())),
-        (ValueTestKind::In(values), true) => {
-            values.iter().for_each(|value| push(Test::NotEqual(constant(value))));
+fn value(test: &ValueTest, not: bool) -> Option<Condition> {
+    let ComparableKind::Query(query) = &test.subject.kind else { return None };
+    let path = path(query)?;
+    Some(match &test.kind {
+        ValueTestKind::In(values) => is(path, Test::Equal(values.iter().map(constant).collect()), not),
+        ValueTestKind::Between(least, greatest) => {
+            let least = is(path.clone(), Test::AtLeast(constant(least)), not);
+            let both = vec![least, is(path, Test::AtMost(constant(greatest)), not)];
+            if not { Condition::Any(both) } else { Condition::All(both) }
         }
-        (ValueTestKind::Between(least, greatest), false) => {
-            push(Test::AtLeast(constant(least)));
-            push(Test::AtMost(constant(greatest)));
-        }
-        (ValueTestKind::Is(State::Missing), true) => push(Test::Exists),
-        (ValueTestKind::Is(State::Null), false) => push(Test::Equal(vec![Constant::Null])),
-        (ValueTestKind::Is(State::Null), true) => push(Test::NotEqual(Constant::Null)),
-        (ValueTestKind::Between(..) | ValueTestKind::Is(_), _) => {}
-    }
+        ValueTestKind::Is(State::Missing) => is(path, Test::Exists, !not),
+        ValueTestKind::Is(State::Null) => is(path, Test::Equal(vec![Constant::Null]), not),
+        ValueTestKind::Is(_) => return None,
+    })
+}
+
+fn pattern(test: &PatternTest, not: bool) -> Option<Condition> {
+    let (ComparableKind::Query(query), ComparableKind::Literal(literal)) =
+        (&test.subject.kind, &test.pattern.kind)
+    else {
+        return None;
+    };
+    let LiteralKind::String(text) = &literal.kind else { return None };
+    let (kind, regexp) = (test.kind, text.clone().into_bytes());
+    let name = format!("{kind:?}({text})");
+    let holds = Arc::new(move |subject: &[u8]| holds(&regexp, kind, subject));
+    Some(is(path(query)?, Test::Matches(Pattern { name, holds }), not))
 }
 
 /// The comparison of two operands, if one is a path of names and the other a constant.
-fn compare(left: &Comparable, op: ComparisonOp, right: &Comparable) -> Option<Comparison> {
+fn compare(left: &Comparable, op: ComparisonOp, right: &Comparable, not: bool) -> Option<Condition> {
     let (query, op, literal) = match (&left.kind, &right.kind) {
         (ComparableKind::Query(query), ComparableKind::Literal(literal)) => (query, op, literal),
         (ComparableKind::Literal(literal), ComparableKind::Query(query)) => (query, op.flipped(), literal),
         _ => return None,
     };
-    let constant = constant(literal);
-    let test = match op {
-        ComparisonOp::Eq => Test::Equal(vec![constant]),
-        ComparisonOp::Ne => Test::NotEqual(constant),
-        ComparisonOp::Lt => Test::Less(constant),
-        ComparisonOp::Le => Test::AtMost(constant),
-        ComparisonOp::Gt => Test::Greater(constant),
-        ComparisonOp::Ge => Test::AtLeast(constant),
-    };
-    Some(Comparison { path: path(query)?, test })
+    let (constant, path) = (constant(literal), path(query)?);
+    Some(match op {
+        ComparisonOp::Eq => is(path, Test::Equal(vec![constant]), not),
+        ComparisonOp::Ne => is(path, Test::Equal(vec![constant]), !not),
+        ComparisonOp::Lt => is(path, Test::Less(constant), not),
+        ComparisonOp::Le => is(path, Test::AtMost(constant), not),
+        ComparisonOp::Gt => is(path, Test::Greater(constant), not),
+        ComparisonOp::Ge => is(path, Test::AtLeast(constant), not),
+    })
 }
 
 /// The names of a path from the record that has only names.
@@ -121,38 +175,51 @@ fn constant(literal: &Literal) -> Constant {
 mod tests {
     use super::*;
 
-    fn text(comparison: &Comparison) -> String {
-        let names: Vec<_> = comparison.path.iter().map(|name| String::from_utf8_lossy(name)).collect();
-        format!("{} {:?}", names.join("."), comparison.test)
+    fn text(condition: &Condition) -> String {
+        let joined = |all: &[Condition], word| all.iter().map(text).collect::<Vec<_>>().join(word);
+        match condition {
+            Condition::Is(Comparison { path, test }) => {
+                let names: Vec<_> = path.iter().map(|name| String::from_utf8_lossy(name)).collect();
+                format!("{} {test:?}", names.join(".")).replace("Number(\"", "(").replace("\")", ")")
+            }
+            Condition::All(all) => joined(all, " & "),
+            Condition::Any(any) => format!("({})", joined(any, " | ")),
+        }
     }
 
     #[test]
-    fn conjuncts_are_comparisons() {
+    fn parts_that_are_comparisons_are_known() {
         for (predicate, want) in [
-            ("$.a == 1", &["a Equal([Number(\"1\")])"][..]),
-            ("1.50 < $.a.b", &["a.b Greater(Number(\"1.50\"))"]),
-            ("$.a in ('x', null)", &["a Equal([String(\"x\"), Null])"]),
-            ("$.a not in (true, 2)", &["a NotEqual(Bool(true))", "a NotEqual(Number(\"2\"))"]),
-            ("$.a between 1 and 2", &["a AtLeast(Number(\"1\"))", "a AtMost(Number(\"2\"))"]),
-            ("$.a not between 1 and 2", &[]),
-            ("$.a is not missing and $.b and $.c is null", &["a Exists", "b Exists", "c Equal([Null])"]),
-            ("$.a is missing and $.b is not null", &["b NotEqual(Null)"]),
-            ("$.a.b[0].c && $.d[*]", &["a.b Exists", "d Exists"]),
+            ("$.a == 1", "a Equal([(1)])"),
+            ("1.50 < $.a.b", "a.b Greater((1.50))"),
+            ("$.a in ('x', null)", "a Equal([String(\"x), Null])"),
+            ("$.a not in (true, 2)", "a Not(Equal([Bool(true), (2)]))"),
+            ("$.a between 1 and 2", "a AtLeast((1)) & a AtMost((2))"),
+            ("$.a not between 1 and 2", "(a Not(AtLeast((1))) | a Not(AtMost((2))))"),
+            ("$.a is not missing and $.b and $.c is null", "a Exists & b Exists & c Equal([Null])"),
+            ("$.a is missing and $.b is not null", "a Not(Exists) & b Not(Equal([Null]))"),
+            ("$.a.b[0].c && $.d[*]", "a.b Exists & d Exists"),
+            ("!$.a.b[0].c && !$.d.e", "d.e Not(Exists)"),
             (
                 "!($.a == 'x') and not ($.b != 'y') and not ($.c < 1)",
-                &["a NotEqual(String(\"x\"))", "b Equal([String(\"y\")])"],
+                "a Not(Equal([String(\"x)])) & b Equal([String(\"y)]) & c Not(Less((1)))",
             ),
-            (
-                "($.a > 1 && ($.b >= 2 && $.c <= 3))",
-                &["a Greater(Number(\"1\"))", "b AtLeast(Number(\"2\"))", "c AtMost(Number(\"3\"))"],
-            ),
-            ("$.a == 1 or $.b == 2", &[]),
-            ("$.a == $.b and n == 1 and $.c[0] == 1 and match($.d, 'x') and length($.e) > 1", &[]),
-            ("$..a", &[]),
+            ("($.a > 1 && ($.b >= 2 && $.c <= 3))", "a Greater((1)) & b AtLeast((2)) & c AtMost((3))"),
+            ("$.a == 1 or $.b == 2", "(a Equal([(1)]) | b Equal([(2)]))"),
+            ("$.a == 1 or $.a in (2, 3) or $.b > 2", "(a Equal([(1), (2), (3)]) | b Greater((2)))"),
+            ("$.a == 1 or $.a == 2", "a Equal([(1), (2)])"),
+            ("$.c == 1 and ($.a == 1 or count($.b[*]) > 2)", "c Equal([(1)])"),
+            ("not ($.a == 1 or count($.b[*]) > 2)", "a Not(Equal([(1)]))"),
+            ("not ($.a == 1 and $.b > 2)", "(a Not(Equal([(1)])) | b Not(Greater((2))))"),
+            ("not ($.a == 1 and count($.b[*]) > 2)", ""),
+            ("match($.d, 'x') and !search($.d, 'y')", "d Matches(Match(x)) & d Not(Matches(Search(y)))"),
+            ("match($.d, $.e) or $.a == 1", ""),
+            ("$.a == $.b and n == 1 and $.c[0] == 1 and match($.d[0], 'x') and length($.e) > 1", ""),
+            ("$..a", ""),
         ] {
-            let found = Predicate::parse(predicate).expect(predicate).comparisons();
-            assert_eq!(found.iter().map(text).collect::<Vec<_>>(), want, "{predicate}");
+            let found = Predicate::parse(predicate).expect(predicate).condition();
+            assert_eq!(found.as_ref().map_or(String::new(), text), want, "{predicate}");
         }
-        assert!(Predicate::of_value("@.a == 1 && $.b == 2").unwrap().comparisons().is_empty());
+        assert_eq!(Predicate::of_value("@.a == 1 && $.b == 2").unwrap().condition(), None);
     }
 }

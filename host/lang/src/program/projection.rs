@@ -2,7 +2,7 @@
 
 use warpath_core::projection::{Projection, Step};
 
-use super::Program;
+use super::{Program, Query};
 use crate::jsonpath::visit::{PathSteps, Subexpression, visit};
 use crate::jsonpath::{
     LogicalExpr, QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularStepKind,
@@ -19,11 +19,28 @@ impl Program {
     #[doc(hidden)]
     #[must_use]
     pub fn projection(&self) -> Projection {
+        self.reached(|_| true)
+    }
+
+    /// The values of a record that decide which records there are, and how many values each path selects.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn projection_of_counts(&self) -> Projection {
+        // `$` selects a record, whatever is in it.
+        self.reached(|query| !query.ast().segments.is_empty())
+    }
+
+    /// The values that the conditions, the predicate, and some of the paths can reach.
+    fn reached(&self, is_wanted: impl Fn(&Query) -> bool) -> Projection {
         let mut all = Projection::NONE;
         for query in self.queries() {
-            reach(&mut all, &query.ast().segments);
-            // `@` is a match, of which everything is reached.
+            if is_wanted(query) {
+                reach(&mut all, &query.ast().segments);
+            }
             if let Some(condition) = query.condition() {
+                // `@` is a match, of which everything is reached.
+                reach(&mut all, &query.ast().segments);
                 reach_of_expr(&mut all, condition.expr());
             }
         }

@@ -10,7 +10,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::levels::no_values;
-use super::pages::{Held, Pages};
+use super::pages::Pages;
 use crate::group::{Column, Layout, NodeIx, Strings, Values};
 
 /// Rows that are decoded at once.
@@ -24,16 +24,15 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(panicked)
 }
 
-/// Decodes a chunk that begins at `offset`, or some of its rows. `rows` are those of the group.
+/// Decodes the pages of a chunk, all or some of them: all rows, or some.
 pub(super) fn column(
     chunk: &ColumnChunkMetaData,
     (leaf, layout): (NodeIx, Layout),
-    (offset, bytes): (u64, Bytes),
-    rows: u32,
+    pages: Bytes,
     some: Option<Range<u32>>,
 ) -> Result<Column> {
     guarded(|| {
-        let pages = Pages::new(Held { offset, bytes }, chunk, rows)?;
+        let pages = Pages::new(pages, chunk)?;
         // All rows are as many as there are: callers compare them.
         let rows = some.map_or(0..usize::MAX, |rows| rows.start as usize..rows.end as usize);
         let mut column = Column { node: leaf, values: no_values(layout), ..Column::default() };

@@ -177,7 +177,7 @@ impl Reader {
         }
         let options = ParquetMetaDataOptions::new().with_schema(self.schema.descriptor.clone());
         let fields = &*self.footer;
-        skip_struct(&mut &*fields, &mut |_, _| {})
+        skip_struct(&mut &*fields, &mut |_, _, _| {})
             .ok_or_else(|| Error::invalid(FOOTER, "it is no structure of Thrift"))?;
         let decode = || ParquetMetaDataReader::decode_metadata_with_options(fields, Some(&options));
         let metadata = decode::guarded(decode)?;
@@ -394,7 +394,7 @@ impl Reader {
         verified(what, Checked { offset, len: bytes.len() as u64, hash }, &bytes)?;
         let rows = self.entry(group)?.rows;
         let layout = self.directory.tree.nodes[leaf as usize].layout;
-        let column = decode::column(chunk, (leaf, layout), (offset, bytes), rows, None);
+        let column = decode::column(chunk, (leaf, layout), bytes, None);
         let column = column.map_err(|error| Error::invalid(what(), error.to_string()))?;
         let checked = levels::check(&self.directory.tree, &column, rows);
         checked.map_err(|why| Error::invalid(what(), format!("it has {why}")))?;

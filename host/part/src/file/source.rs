@@ -8,8 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use warpath_core::file::read_exact_at;
 
-/// Ranges that are closer to each other are read at once, because a request costs more than these bytes.
+/// Bytes between two ranges that cost less than a request to an object store.
 const GAP: u64 = 256 << 10;
+/// Bytes between two ranges that cost less than a read of a file.
+const NEAR_GAP: u64 = 16 << 10;
 /// The most bytes that one read of several ranges has.
 const MERGED: u64 = 64 << 20;
 
@@ -139,14 +141,14 @@ pub(super) fn fetch(source: &dyn ReadAt, ranges: &[Range<u64>]) -> io::Result<Ve
     let mut order: Vec<usize> = (0..ranges.len()).collect();
     order.sort_unstable_by_key(|index| ranges[*index].start);
     let mut all = vec![Bytes::new(); ranges.len()];
-    let mut rest = order.as_slice();
+    let (mut rest, gap) = (order.as_slice(), if source.is_far() { GAP } else { NEAR_GAP });
     while let Some(first) = rest.first() {
         let start = ranges[*first].start;
         let mut end = ranges[*first].end;
         let mut count = 1;
         for index in &rest[1..] {
             let range = &ranges[*index];
-            if range.start > end.saturating_add(GAP) || range.end.saturating_sub(start) > MERGED {
+            if range.start > end.saturating_add(gap) || range.end.saturating_sub(start) > MERGED {
                 break;
             }
             end = end.max(range.end);

@@ -27,12 +27,13 @@ pub(super) fn skip_bytes(rest: &mut &[u8], len: u64) -> Option<()> {
     Some(())
 }
 
-/// Skips a structure in Thrift's compact form, and gives its own integers to `take`, with their fields.
-pub(super) fn skip_struct(rest: &mut &[u8], take: &mut dyn FnMut(u8, i64)) -> Option<()> {
-    skip_fields(rest, 0, take)
+/// Skips a structure in Thrift's compact form, and gives its integers to `take`, and those of the structures
+/// in it: the field of such a structure, or 0, and their own field.
+pub(super) fn skip_struct(rest: &mut &[u8], take: &mut dyn FnMut(u8, u8, i64)) -> Option<()> {
+    skip_fields(rest, 0, 0, take)
 }
 
-fn skip_fields(rest: &mut &[u8], depth: u32, take: &mut dyn FnMut(u8, i64)) -> Option<()> {
+fn skip_fields(rest: &mut &[u8], outer: u8, depth: u32, take: &mut dyn FnMut(u8, u8, i64)) -> Option<()> {
     let mut field = 0_u8;
     loop {
         let header = byte(rest)?;
@@ -48,8 +49,9 @@ fn skip_fields(rest: &mut &[u8], depth: u32, take: &mut dyn FnMut(u8, i64)) -> O
                 let number = varint(rest)?;
                 // Zigzag: the lowest bit is the sign. Other types than i32 are no sizes of a page.
                 let number = (number >> 1) as i64 ^ -((number & 1) as i64);
-                take(if kind == 5 { field } else { 0 }, number);
+                take(outer, if kind == 5 { field } else { 0 }, number);
             }
+            12 if depth == 0 => skip_fields(rest, field, 1, take)?,
             kind => skip(rest, kind, depth)?,
         }
     }
@@ -82,7 +84,7 @@ fn skip(rest: &mut &[u8], kind: u8, depth: u32) -> Option<()> {
             let kind = if matches!(header & 0xf, 1 | 2) { 3 } else { header & 0xf };
             (0..count).try_for_each(|_| skip(rest, kind, depth + 1))
         }
-        12 => skip_fields(rest, depth + 1, &mut |_, _| {}),
+        12 => skip_fields(rest, 0, depth + 1, &mut |_, _, _| {}),
         // Parquet has no maps.
         _ => None,
     }

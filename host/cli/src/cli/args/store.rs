@@ -113,7 +113,8 @@ pub struct StoreVerifyArgs {
 #[command(after_long_help = "\
 Examples:
   warpath store text logs.wp -o logs.ndjson
-  warpath store text --lines 1000000-1000009 logs.wp")]
+  warpath store text --lines 1000000-1000009 logs.wp
+  warpath store text --where '$.level == \"error\"' logs.wp")]
 pub struct StoreTextArgs {
     /// The folder of the store, or a part
     #[arg(value_name = "STORE")]
@@ -125,6 +126,16 @@ pub struct StoreTextArgs {
     /// Only these lines, counted from 1, such as 1000-1009, 1000- or 1000; only their groups are read
     #[arg(long, value_name = "FIRST-LAST", value_parser = line_range)]
     pub lines: Option<Range<u64>>,
+
+    /// Only the lines of the records for which EXPR is true, a filter of RFC 9535 about the record
+    #[arg(
+        long = "where",
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        value_parser = expression,
+        conflicts_with = "lines"
+    )]
+    pub only: Option<String>,
 }
 
 /// Remove the lines that match a condition

@@ -335,7 +335,7 @@ impl Sink for Nested {
             decodes: Some(self.schema.clone()),
             is_done: self.limit.is_reached(),
             is_whole: self.writer.is_whole(),
-            ..Needs::new(self.limit.of(Want::default()).records(true))
+            ..Needs::new(self.limit.of(Want::default()).records(true).sparse(true))
         }
     }
 

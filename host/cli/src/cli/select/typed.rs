@@ -201,9 +201,9 @@ impl Sink for Table {
     fn needs(&self) -> Needs {
         // Reports have the lines of records.
         let want = self.limit.of(Want::default().columns(self.schema.width()).records(true));
-        // Refused values are reported with their offsets.
+        // Refused values are reported with their records.
         let is_partial = matches!(self.on_mismatch, OnMismatchArg::Null | OnMismatchArg::String);
-        let want = want.partial(is_partial);
+        let want = want.partial(is_partial).sparse(true);
         Needs {
             is_done: self.limit.is_reached(),
             skips_records: self.on_mismatch == OnMismatchArg::Skip,

@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
-use parquet::file::metadata::ColumnChunkMetaData;
+use bytes::Bytes;
 use warpath_core::pool;
 
 use super::super::directory::Checked;
@@ -89,12 +88,11 @@ impl Reader {
         let chunk = wanted.located.chunk;
         let what = || format!("column {} of group {group}", chunk.column_path());
         wanted.verify(what, dictionary, pages)?;
-        let all = self.entry(group)?.rows;
         let layout = self.directory.tree.nodes[leaf as usize].layout;
         let invalid = |error: parquet::errors::ParquetError| Error::invalid(what(), error.to_string());
         let (skipped, count) = (rows.start - wanted.first_row, rows.end - rows.start);
-        let (chunk, bytes) = alone(chunk, dictionary, pages).map_err(invalid)?;
-        let column = decode::column(&chunk, (leaf, layout), (0, bytes), all, Some(skipped..skipped + count));
+        let pages = [&dictionary[..], pages].concat().into();
+        let column = decode::column(chunk, (leaf, layout), pages, Some(skipped..skipped + count));
         let column = column.map_err(invalid)?;
         let checked = levels::check(&self.directory.tree, &column, count);
         checked.map_err(|why| Error::invalid(what(), format!("it has {why}")))?;
@@ -115,23 +113,6 @@ fn wanted<'a>(located: Located<'a>, table: Option<&'a PageTable>, rows: &Range<u
     let offset = located.range.start + before.sum::<u64>();
     let pages = pages.get(first..last)?;
     Some(Wanted { located, dictionary: *dictionary, pages, offset, first_row: pages.first()?.first_row })
-}
-
-/// A chunk that has only these pages.
-fn alone(
-    chunk: &ColumnChunkMetaData,
-    dictionary: &Bytes,
-    pages: &Bytes,
-) -> parquet::errors::Result<(ColumnChunkMetaData, Bytes)> {
-    let mut bytes = BytesMut::with_capacity(dictionary.len() + pages.len());
-    bytes.extend_from_slice(dictionary);
-    bytes.extend_from_slice(pages);
-    let builder = chunk.clone().into_builder();
-    let builder = builder
-        .set_dictionary_page_offset((!dictionary.is_empty()).then_some(0))
-        .set_data_page_offset(dictionary.len() as i64)
-        .set_total_compressed_size(bytes.len() as i64);
-    Ok((builder.build()?, bytes.freeze()))
 }
 
 impl Wanted<'_> {

@@ -1,8 +1,9 @@
 //! No row is left out of the candidates that satisfies the conditions.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use warpath_core::comparison::{Comparison, Constant, Test};
+use warpath_core::comparison::{Comparison, Condition, Constant, Pattern, Test};
 use warpath_core::decimal::Decimal;
 use warpath_core::json::{Cursor, Malformed};
 use warpath_core::rows::RowSet;
@@ -76,7 +77,8 @@ fn holds(test: &Test, value: Option<&Scalar>) -> bool {
     match test {
         Test::Exists => value.is_some(),
         Test::Equal(all) => all.iter().any(|constant| order(constant) == Some(Ordering::Equal)),
-        Test::NotEqual(constant) => order(constant) != Some(Ordering::Equal),
+        Test::Matches(pattern) => matches!(value, Some(Scalar::String(text)) if (pattern.holds)(text)),
+        Test::Not(test) => !holds(test, value),
         Test::Less(constant) => order(constant) == Some(Ordering::Less),
         Test::AtMost(constant) => order(constant).is_some_and(Ordering::is_le),
         // Equal values of other kinds have no order but this.
@@ -123,12 +125,28 @@ fn constant(rng: &mut Rng, near: Option<&[u8]>) -> Constant {
     }
 }
 
+/// Returns true if a condition is true of a record.
+fn is_true(condition: &Condition, line: &[u8]) -> bool {
+    match condition {
+        Condition::Is(Comparison { path, test }) => holds(test, value(line, path).map(Scalar::of).as_ref()),
+        Condition::All(all) => all.iter().all(|condition| is_true(condition, line)),
+        Condition::Any(any) => any.iter().any(|condition| is_true(condition, line)),
+    }
+}
+
+/// A property of strings: that a byte is in them.
+fn with_byte(byte: u8) -> Test {
+    Test::Matches(Pattern { name: byte.to_string(), holds: Arc::new(move |text| text.contains(&byte)) })
+}
+
 fn test(rng: &mut Rng, near: Option<&[u8]>) -> Test {
-    match rng.below(8) {
+    match rng.below(10) {
+        8 => test(rng, near).negated(),
+        9 => with_byte(rng.pick(&[b'a', b'r', b'\xbd'])),
         0 => Test::Exists,
-        1 => Test::Equal((0..rng.below(4)).map(|_| constant(rng, near)).collect()),
+        1 => Test::Equal((0..rng.below(12)).map(|_| constant(rng, near)).collect()),
         2 => Test::Equal(vec![constant(rng, near)]),
-        3 => Test::NotEqual(constant(rng, near)),
+        3 => Test::Equal(vec![constant(rng, near)]).negated(),
         4 => Test::Less(constant(rng, near)),
         5 => Test::AtMost(constant(rng, near)),
         6 => Test::Greater(constant(rng, near)),
@@ -162,30 +180,31 @@ fn candidates_are_a_superset() {
         let file = Reader::open(written_in(shredder.tree(), &groups, 16)).unwrap();
         let whole = lines_of_text(&text);
         for _ in 0..20 {
-            let condition = |rng: &mut Rng| {
+            let one = |rng: &mut Rng| {
                 let names = path(rng, &whole).into_iter();
                 let names = names.map_while(|step| if let At::Key(key) = step { Some(key) } else { None });
                 let path: Vec<Vec<u8>> = names.collect();
                 let near = value(whole[rng.below(whole.len())], &path);
                 let near = near.or_else(|| whole.iter().find_map(|line| value(line, &path)));
                 let test = test(rng, near);
-                Comparison { path, test }
+                Condition::Is(Comparison { path, test })
             };
-            let conditions: Vec<_> = (0..1 + rng.below(2)).map(|_| condition(&mut rng)).collect();
+            let mut condition = one(&mut rng);
+            for _ in 0..rng.below(3) {
+                let both = vec![condition, one(&mut rng)];
+                condition = if rng.below(2) == 0 { Condition::All(both) } else { Condition::Any(both) };
+            }
             let members = projection(&[path(&mut rng, &whole)]);
             let mut first = 0;
             for (number, group) in groups.iter().enumerate() {
-                let found = candidates(&file, number, &conditions).unwrap();
+                let found = candidates(&file, number, &condition).unwrap();
                 let set = rows_of(&found, group.rows);
                 (left, all) = (left + set.count(), all + u64::from(group.rows));
                 let own = &whole[first..first + group.rows as usize];
                 for (row, line) in own.iter().enumerate() {
-                    let scalar = |comparison: &Comparison| value(line, &comparison.path).map(Scalar::of);
-                    let is_record = record(line).is_some();
-                    let is_true =
-                        is_record && conditions.iter().all(|one| holds(&one.test, scalar(one).as_ref()));
+                    let is_true = record(line).is_some() && is_true(&condition, line);
                     let is_kept = set.get(row as u64);
-                    assert!(is_kept || !is_true, "{conditions:?}\n{}", line.escape_ascii());
+                    assert!(is_kept || !is_true, "{condition:?}\n{}", line.escape_ascii());
                 }
                 let (mut out, mut short) = (Vec::new(), Vec::new());
                 lines_of(&file, number, &set, None, &mut out).unwrap();
@@ -201,7 +220,7 @@ fn candidates_are_a_superset() {
             }
         }
     }
-    assert!(left < all * 2 / 3, "{left} of {all} rows");
+    assert!(left < all * 3 / 4, "{left} of {all} rows");
 }
 
 /// The candidates of a text for one condition.
@@ -209,7 +228,7 @@ fn found(text: &str, path: &str, test: Test) -> Candidates {
     let (shredder, groups) = check(text.as_bytes(), 1 << 30);
     let file = Reader::open(written_in(shredder.tree(), &groups, 16)).unwrap();
     let path = path.split('.').map(|name| name.as_bytes().to_vec()).collect();
-    candidates(&file, 0, &[Comparison { path, test }]).unwrap()
+    candidates(&file, 0, &Condition::Is(Comparison { path, test })).unwrap()
 }
 
 #[test]
@@ -228,7 +247,12 @@ fn rows_are_left_out() {
         ("a", Test::Equal(vec![Constant::Null]), &[2]),
         ("a", Test::AtMost(Constant::Null), &[2]),
         ("a", Test::Exists, &[0, 1, 2, 3]),
-        ("a", Test::NotEqual(string("x")), &[0, 1, 2, 4, 5]),
+        ("a", Test::Equal(vec![string("x")]).negated(), &[0, 1, 2, 4, 5]),
+        ("a", Test::Equal(vec![string("x"), number("5.0"), Constant::Null]).negated(), &[0, 2, 4, 5]),
+        ("a", Test::Less(number("1.5")).negated(), &[1, 2, 3, 4, 5]),
+        ("a", Test::Exists.negated(), &[2, 4, 5]),
+        ("a", with_byte(b'x'), &[3]),
+        ("a", with_byte(b'x').negated(), &[0, 1, 2, 4, 5]),
         ("a", Test::Equal(vec![Constant::Bool(true)]), &[]),
         ("a", Test::Equal(Vec::new()), &[]),
         ("b", Test::Exists, &[0, 3, 4]),
@@ -237,7 +261,8 @@ fn rows_are_left_out() {
         ("b.c", Test::AtLeast(string("x")), &[0, 4]),
         ("b.c.d", Test::Exists, &[]),
         ("none", Test::Exists, &[]),
-        ("none", Test::NotEqual(string("x")), &[0, 1, 2, 3, 4, 5]),
+        ("b", Test::Exists.negated(), &[1, 2, 5]),
+        ("none", Test::Equal(vec![string("x")]).negated(), &[0, 1, 2, 3, 4, 5]),
     ] {
         let rows: Vec<u64> = rows_of(&found(text, path, test.clone()), 6).ones().collect();
         assert_eq!(rows, want, "{path} {test:?}");
@@ -274,10 +299,10 @@ fn statistics_exclude_groups() {
         ("d", Test::Equal(vec![Constant::Number("299.25".into())]), false),
         ("none", Test::Exists, true),
     ] {
-        let conditions = [Comparison { path: vec![name.as_bytes().to_vec()], test }];
-        match candidates(&broken, 0, &conditions) {
-            Ok(found) => assert!(is_none && found == Candidates::None, "{conditions:?}"),
-            Err(_) => assert!(!is_none, "{conditions:?}"),
+        let condition = Condition::Is(Comparison { path: vec![name.as_bytes().to_vec()], test });
+        match candidates(&broken, 0, &condition) {
+            Ok(found) => assert!(is_none && found == Candidates::None, "{condition:?}"),
+            Err(_) => assert!(!is_none, "{condition:?}"),
         }
     }
 }
