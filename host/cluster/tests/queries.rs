@@ -1,10 +1,11 @@
 //! Queries on a cluster and in one process, also while executors are killed.
 
+use warpath::store::{AddOptions, Store};
+use warpath::{FolderFiles, Source};
 use warpath_sql::Options;
 
-use super::Session;
 use super::processes::Cluster;
-use super::records;
+use super::{Session, quoted, records};
 
 /// Queries over the files of `records`. A query without ORDER BY has its rows in any order.
 pub const QUERIES: [&str; 32] = [
@@ -116,6 +117,33 @@ fn a_cluster_returns_the_rows_of_one_process() {
         in_folder("EXPLAIN ANALYZE SELECT kind, count(*) FROM 'events/' GROUP BY kind", folder.path());
     let shown = many.rows(&query).join("\n");
     assert!(shown.contains("stage 1") && shown.contains("text_bytes="), "{shown}");
+}
+
+/// Executors read the parts of a store by DataFusion's own scan.
+#[test]
+fn a_cluster_reads_stores() {
+    let folder = tempfile::tempdir().unwrap();
+    records::write_all(folder.path(), 1_000);
+    let store = folder.path().join("events.wp");
+    for files in ["events/0*.ndjson", "events/1*.ndjson"] {
+        let sources = Source::named(&folder.path().join(files), FolderFiles::Json).unwrap();
+        Store::add(&store, sources, AddOptions::default().group_bytes(100_000), &mut |_| {}).unwrap();
+    }
+    let cluster = Cluster::new(2);
+    let one = Session::new(&Options::default(), None);
+    let many = Session::new(&Options::default(), Some(cluster.address()));
+    for query in [
+        "SELECT count(*), min(id), max(id) FROM 'events/'",
+        "SELECT kind, count(*), sum(ms) FROM 'events/' WHERE id < 1500 GROUP BY kind ORDER BY kind",
+        "SELECT \"user\"['lang'] AS lang, count(*) FROM 'events/' WHERE \"user\"['id'] = 77 GROUP BY lang \
+         ORDER BY lang",
+        "SELECT id FROM 'events/' WHERE \"user\"['id'] < 0 OR id IN (3, 5000) ORDER BY id",
+    ] {
+        let expected = one.rows(&in_folder(query, folder.path()));
+        let query = query.replace("'events/'", &quoted(&store));
+        assert_eq!(one.rows(&query), expected, "{query}");
+        assert_eq!(many.rows(&query), expected, "{query}");
+    }
 }
 
 /// An executor is killed while it runs a task, and another one when it has results that others need.

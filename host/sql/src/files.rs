@@ -25,7 +25,7 @@ use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, filter_partitioned_file};
 use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfigBuilder, wrap_partition_type_in_dict, wrap_partition_value_in_dict,
+    FileGroup, FileScanConfigBuilder, FileSource, wrap_partition_type_in_dict, wrap_partition_value_in_dict,
 };
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -151,25 +151,52 @@ impl TableProvider for FilesTable {
             files.truncate(enough(&files, limit));
         }
         let is_part = files.len() < all;
-        if files.is_empty() {
-            let schema = datafusion::physical_plan::project_schema(&self.schema(), projection)?;
+        let source = self.format.file_source(self.schema.clone());
+        let scan = FilesScan { files, is_part, schema: &self.schema, source };
+        scan.plan(&*self.format, session, projection, limit).await
+    }
+}
+
+/// A scan of files.
+pub struct FilesScan<'a> {
+    pub files: Vec<PartitionedFile>,
+    /// True if the table has other rows.
+    pub is_part: bool,
+    pub schema: &'a TableSchema,
+    pub source: Arc<dyn FileSource>,
+}
+
+impl FilesScan<'_> {
+    /// The plan.
+    ///
+    /// # Errors
+    /// The errors of the format.
+    pub async fn plan(
+        self,
+        format: &dyn FileFormat,
+        session: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let schema = self.schema.table_schema();
+        if self.files.is_empty() {
+            let schema = datafusion::physical_plan::project_schema(schema, projection)?;
             return Ok(Arc::new(EmptyExec::new(schema)));
         }
-        let groups = FileGroup::new(files).split_files(session.config().target_partitions());
-        let (groups, statistics) = compute_all_files_statistics(groups, self.schema(), true, is_part)?;
-        let source = self.format.file_source(self.schema.clone());
-        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), source)
+        let groups = FileGroup::new(self.files).split_files(session.config().target_partitions());
+        let (groups, statistics) = compute_all_files_statistics(groups, schema.clone(), true, self.is_part)?;
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), self.source)
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_projection_indices(projection.cloned())?
             .with_limit(limit)
             .build();
-        self.format.create_physical_plan(session, config).await
+        format.create_physical_plan(session, config).await
     }
 }
 
 /// The number of the first files that have a number of records.
-fn enough(files: &[PartitionedFile], limit: usize) -> usize {
+pub fn enough(files: &[PartitionedFile], limit: usize) -> usize {
     let mut records = 0;
     for (at, file) in files.iter().enumerate() {
         if records >= limit {
@@ -215,7 +242,11 @@ fn base(name: &Path) -> PathBuf {
     name.components().take_while(is_plain).collect()
 }
 
-fn found(path: &Path, base: &Path) -> Result<ListedFile> {
+/// A file as an object of the local file system.
+///
+/// # Errors
+/// The errors of a path that is no regular file.
+pub fn object(path: &Path) -> Result<ObjectMeta> {
     let failed = |error: std::io::Error| plan_datafusion_err!("{}: {error}", path.display());
     let metadata = fs::metadata(path).map_err(failed)?;
     if !metadata.is_file() {
@@ -228,13 +259,17 @@ fn found(path: &Path, base: &Path) -> Result<ListedFile> {
     let full = if goes_up { path.canonicalize() } else { std::path::absolute(path) }.map_err(failed)?;
     let location = object_store::path::Path::from_absolute_path(&full)
         .map_err(|error| plan_datafusion_err!("{}: {error}", path.display()))?;
-    let object = ObjectMeta {
+    Ok(ObjectMeta {
         location,
         last_modified: metadata.modified().map_err(failed)?.into(),
         size: metadata.len(),
         e_tag: None,
         version: None,
-    };
+    })
+}
+
+fn found(path: &Path, base: &Path) -> Result<ListedFile> {
+    let object = object(path)?;
     let below = path.strip_prefix(base).ok().and_then(Path::parent).unwrap_or(Path::new(""));
     let folders = below.iter().filter_map(|part| {
         let (key, value) = part.to_str()?.split_once('=')?;

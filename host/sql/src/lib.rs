@@ -27,6 +27,7 @@
 //! | `engines`, `stores` | the engines of a session; its object stores |
 //! | [`functions`], `arrows` | `json_path` and its typed variants; the operators `->` and `->>` |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
+//! | `parts`, `groups` | tables of the parts of stores; row groups that conditions exclude |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema`, `schema_cache` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
@@ -46,6 +47,8 @@ mod arrows;
 mod engines;
 mod files;
 mod format;
+mod groups;
+mod parts;
 mod paths;
 mod predicate;
 mod scan;

@@ -12,7 +12,6 @@ use datafusion::catalog::{
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::datasource::empty::EmptyTable;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::DataFusionError;
@@ -29,6 +28,7 @@ use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 use crate::engines::{Engines, external};
 use crate::files::FilesTable;
 use crate::format::WarpathFormat;
+use crate::parts::PartsTable;
 use crate::stores::named;
 
 /// Endings of files that DataFusion reads by itself.
@@ -80,7 +80,7 @@ impl UrlTableFactory for Files {
             };
         }
         if is_pattern && let Some(parts) = parts_of_stores(name)? {
-            return Ok(Some(of_parts(&parts, &self.state(name)?).await?));
+            return Ok(Some(Arc::new(PartsTable::open(&parts, &self.state(name)?).await?)));
         }
         if OTHERS.contains(&ending(name)) {
             return self.others.try_new(name).await;
@@ -154,7 +154,7 @@ async fn of_store(path: &Path, state: &SessionState) -> Result<Arc<dyn TableProv
     let store = Store::open(path).map_err(external)?;
     let parts = paths(store.sources());
     if !parts.is_empty() {
-        return of_parts(&parts, state).await;
+        return Ok(Arc::new(PartsTable::open(&parts, state).await?));
     }
     let schema = store.schema();
     match schema.fields().is_empty() {
@@ -185,25 +185,6 @@ fn parts_of_stores(pattern: &str) -> Result<Option<Vec<PathBuf>>> {
     }
     let is_in_store = |path: &PathBuf| path.parent().is_some_and(Store::is_at);
     Ok(parts.iter().any(is_in_store).then_some(parts))
-}
-
-/// The table of Parquet files: their columns. A file that lacks a column has nulls there.
-async fn of_parts(paths: &[PathBuf], state: &SessionState) -> Result<Arc<dyn TableProvider>> {
-    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension("");
-    let (mut urls, mut schemas) = (Vec::new(), Vec::new());
-    for path in paths {
-        // A name is no pattern.
-        let absolute = std::path::absolute(path)?;
-        let Ok(url) = Url::from_file_path(&absolute) else {
-            return plan_err!("{}: is no path of a file", path.display());
-        };
-        let url = ListingTableUrl::try_new(url, None)?;
-        schemas.push(options.infer_schema(state, &url).await?.as_ref().clone());
-        urls.push(url);
-    }
-    let schema = Schema::try_merge(schemas)?;
-    let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options);
-    Ok(Arc::new(ListingTable::try_new(config.with_schema(Arc::new(schema)))?))
 }
 
 /// The ending of a name, without its dot.

@@ -3,6 +3,7 @@
 mod filters;
 mod functions;
 mod objects;
+mod parts;
 mod program;
 mod tables;
 
