@@ -40,6 +40,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -307,9 +308,9 @@ def page(folder):
         zstd = next((it["size"] for it in of if it["form"] == "zstd-3"), None)
         megabytes = f"{size / 1e6:,.0f}".replace(",", "\u2009")
         out += f"\n## {shape}, {megabytes} MB, {of[0]['lines']:,} lines\n\n".replace(",0", "\u20090")
-        out += f"{where}, {max(it['date'] for it in of)}. Leaf `$.{leaf}`; three members "
-        out += f"{', '.join(f'`$.{name}`' for name in three)} by a condition on `$.{member}`; "
-        out += f"deep `$..{deep}`.\n\n"
+        names = ", ".join(f"`$.{name}`" for name in three)
+        tasks = f"Leaf `$.{leaf}`; three members {names} by a condition on `$.{member}`; deep `$..{deep}`."
+        out += textwrap.fill(f"{where}, {max(it['date'] for it in of)}. {tasks}", 110) + "\n\n"
         heads = ["form", "size", "text / size", "size / `zstd -3`", *TASKS, "memory of build"]
         out += "| " + " | ".join(heads) + " |\n"
         out += "|---|" + "--:|" * (4 + len(TASKS)) + "\n"

@@ -47,7 +47,7 @@ pub use warpath_exec::channel::Channel;
 pub use warpath_exec::devices::DeviceChoice;
 pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 #[cfg(feature = "store")]
-pub use warpath_exec::index_file::{IndexFile, IndexInfo};
+pub use warpath_exec::index_file::{IndexFile, IndexInfo, IndexSpec};
 pub use warpath_exec::input::{
     FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
 };
@@ -75,8 +75,6 @@ pub mod bitmap {
     pub use warpath_core::rows::RowSet;
     pub use warpath_cpu::bitmap::plan::Plan;
     pub use warpath_exec::bitmap::ask::{BitmapEngine, Matching};
-    #[cfg(feature = "arrow")]
-    pub use warpath_exec::bitmap::build::build_arrow;
     pub use warpath_exec::bitmap::build::{ColumnSpec, LeftOut, build};
     pub use warpath_store::bitmap::bins::{BinSpec, Edge};
     pub use warpath_store::bitmap::column::Kind;
@@ -118,7 +116,7 @@ pub mod cuda {
 pub mod store {
     pub use warpath_exec::input::StoredFile;
     pub use warpath_exec::store::{
-        AddOptions, Added, Rewritten, Store, StoreColumn, StorePart, StorePlace, Vacuumed,
+        AddOptions, Added, Rewritten, Store, StoreColumn, StoreLocation, StorePart, Vacuumed,
     };
 }
 

@@ -17,8 +17,7 @@ fn folder() -> (Folder, [(&'static str, &'static [&'static str]); 5]) {
         [("log", text.as_bytes()), ("log.gz", &gzip.finish().unwrap()), ("log.json", document.as_bytes())];
     let folder = Folder::new(&files);
     folder.run(&["select", "line:json=$", "-o", "log.parquet", "log"]).ok();
-    folder.run(&["bitmap", "build", "log", "--column", "code=$.status", "-o", "plain.wpb"]).ok();
-    folder.run(&["store", "index", "log", "--levels=2"]).ok();
+    folder.run(&["store", "index", "log", "--levels=2", "--column", "code=$.status"]).ok();
     let inputs: [(&str, &[&str]); 5] = [
         ("plain", &["log"]),
         ("gzip", &["log.gz"]),
@@ -57,19 +56,10 @@ fn plans_of_all_inputs_indexes_and_operations() {
         ("limit", &["$.id", condition, "--limit=10"]),
     ];
     for (input, files) in inputs {
-        let bitmap = "--bitmap=plain.wpb";
         let mut all = String::new();
-        for (index, named) in [
-            ("no index", vec!["--no-index"]),
-            ("structural", vec![]),
-            ("bitmap", vec!["--no-index", bitmap]),
-            ("both", vec![bitmap]),
-        ] {
+        for (index, option) in [("no index", &["--no-index"][..]), ("index", &[])] {
             for (operation, args) in operations {
-                // A bitmap index serves conditions.
-                let named: Vec<&str> =
-                    named.iter().copied().filter(|it| args.len() > 1 || !it.contains("bitmap")).collect();
-                let ran = folder.run(&[&["explain", "--device=cpu"], args, files, &named].concat());
+                let ran = folder.run(&[&["explain", "--device=cpu"], args, files, option].concat());
                 let _ = write!(all, "{index}, {operation}\n{}\n", steps(&ran));
             }
         }
@@ -81,7 +71,6 @@ fn plans_of_all_inputs_indexes_and_operations() {
 #[test]
 fn indexes_beside_the_input_are_explained() {
     let (folder, _) = folder();
-    std::fs::rename(folder.path("plain.wpb"), folder.path("log.wpb")).unwrap();
     let explain = |args: &[&str]| steps(&folder.run(&[&["explain", "--device=cpu", "log"], args].concat()));
     let mut all = String::new();
     for args in [
@@ -99,12 +88,12 @@ fn indexes_beside_the_input_are_explained() {
     let served = count(&["--where=$.status == 499"]);
     assert_eq!(served.text(), "10\n");
     assert!(
-        served.stderr.contains("\nindex       log.wpb: 10 of 3000 lines, in 10 of 47 blocks\n"),
+        served.stderr.contains("\nindex       .log.warpath: 10 of 3000 lines, in 10 of 47 blocks\n"),
         "{served}"
     );
     assert!(count(&[]).stderr.contains("\nindex       .log.warpath: line starts and 1 of 2 levels read\n"));
     let without = count(&["--where=$.status == 499", "--no-index"]);
-    assert!(without.text() == "10\n" && !without.stderr.contains("log.w"), "{without}");
+    assert!(without.text() == "10\n" && !without.stderr.contains(".log.w"), "{without}");
     // Notes about paths without a match are about the file, and not about the lines that are selected.
     for path in ["$.ok.x", "$.statuss", "$.id"] {
         for condition in ["--where=$.status == 499", "--where=$.status == 1", "--where=$.ok == true"] {
@@ -114,14 +103,12 @@ fn indexes_beside_the_input_are_explained() {
             assert_eq!(with.is_empty(), without.is_empty(), "{path} {condition}: {with}{without}");
         }
     }
-    // A line more: the bitmap index is of another file, and the structural index lacks a line.
+    // A line more.
     folder.write("log", &[folder.read("log"), b"{\"status\":499,\"id\":-1}\n".to_vec()].concat());
-    let stale = folder.run(&["query", "-c", "$.id", "log", "--where=$.status == 499"]);
-    assert_eq!(stale.text(), "11\n");
-    let notes: Vec<&str> = stale.stderr.lines().map(|line| line.split(" has ").next().unwrap()).collect();
-    assert_eq!(
-        notes,
-        ["note: .log.warpath", "note: log.wpb is not used: it was made of another state of the input: it"]
-    );
+    let grown = folder.run(&["query", "-c", "$.id", "log", "--where=$.status == 499"]);
+    assert_eq!(grown.text(), "11\n");
+    let note = "note: .log.warpath for the last 23 bytes is not used: the file has grown; `warpath store index FILE` \
+                renews it\n";
+    assert_eq!(grown.stderr, note);
     assert_eq!(folder.run(&["query", "-q", "-c", "$.id", "log", "--where=$.status == 499"]).stderr, "");
 }

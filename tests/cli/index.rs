@@ -123,7 +123,8 @@ fn what_became_of_the_index_is_said() {
     folder.write(".text.warpath", &index[..index.len() - 1]);
     say("cut", 4);
     let mut changed = index.clone();
-    changed[4] ^= 1;
+    // The first section begins at byte 64.
+    changed[64 + 4] ^= 1;
     folder.write(".text.warpath", &changed);
     say("a line start changed", 4);
     let at = index.windows(16).position(|bytes| bytes == b"part 1 directory").unwrap();

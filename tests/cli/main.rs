@@ -2,7 +2,7 @@
 
 mod auto;
 mod bad_input;
-mod bitmap;
+mod bins;
 mod columns;
 mod conditions;
 #[cfg(unix)]
@@ -16,6 +16,7 @@ mod filter;
 mod follow;
 mod formats;
 mod index;
+mod matrix;
 #[cfg(target_os = "linux")]
 mod memory;
 mod names;

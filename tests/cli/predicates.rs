@@ -1,4 +1,4 @@
-//! `--where` over plain text, with and without a bitmap index.
+//! `--where` over plain text, with and without the columns of an index.
 
 use insta::assert_snapshot;
 
@@ -16,7 +16,7 @@ const PEOPLE: &str = "\
 fn folder() -> Folder {
     let folder = Folder::new(&[("people.ndjson", PEOPLE.as_bytes())]);
     let column = ["--column=followers=$.followers", "--type=followers=float", "--bins=distinct"];
-    folder.run(&[&["bitmap", "build", "people.ndjson", "-o", "p.wpb"], &column[..]].concat()).ok();
+    folder.run(&[&["store", "index", "people.ndjson"], &column[..]].concat()).ok();
     folder
 }
 
@@ -27,17 +27,15 @@ fn mistakes_and_programs_are_shown() {
     let mut said = String::new();
     for args in [
         &["query", "$.id", "people.ndjson", "--where=$.lang = nl"][..],
-        &["query", "$.id", "people.ndjson", "--where=followers > 5 and $.id = 1"],
+        &["query", "$.id", "people.ndjson", "--no-index", "--where=followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=@.id == 1"],
-        &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=nothing > 5 and $.id = 1"],
-        &["query", "$.id", "people.ndjson", "--bitmap=p.wpb", "--where=user.lang-x = 'en'"],
+        &["query", "$.id", "people.ndjson", "--where=nothing > 5 and $.id = 1"],
+        &["query", "$.id", "people.ndjson", "--where=user.lang-x = 'en'"],
         &["query", "$.id", "people.ndjson", &branches],
         &["explain", "$.id", &branches],
         &["explain", "$.id", "--where=followers > 5"],
-        &["bitmap", "range", "p.wpb", "followers > 5 and $.id = 1"],
         &["query", "$.id", "people.ndjson", "--where=$.id is other"],
         &["select", "id=$.id", "--where=!$.id == 1", "--", "people.ndjson"],
-        &["query", "$.id", "people.ndjson", "--where=$.id = 1", "--approximate"],
         &["explain", "$.id", "$.tags[*]", "--device=cpu", "--where=$.lang in ('nl', 'en') && !$.tags"],
         &["explain", "--input=json", "$[*].id", "--device=cpu", "--where=count($[*]) > 1"],
     ] {

@@ -124,7 +124,7 @@ fn folder() -> Folder {
     }
     let folder =
         Folder::new(&[("lines", &lines), ("subs", b"one\t$[?@ == 1]\n"), ("bad", b"{\"a\":1}\n[}\n")]);
-    folder.run(&["bitmap", "build", "lines", "--column=a=$.a", "-o", "lines.wpb"]).ok();
+    folder.run(&["store", "index", "lines", "--column=a=$.a"]).ok();
     folder
 }
 
@@ -145,12 +145,11 @@ fn every_command_that_reads_much_has_progress() {
         &["select", "--auto", "-o", "auto.arrow", "lines"],
         &["select", "-o", "typed.arrow", "a:int64=$.a", "lines"],
         &["store", "index", "lines"],
-        &["bitmap", "build", "lines", "--column=a=$.a", "-o", "again.wpb"],
     ] {
         let plain = folder.run(args);
         for columns in COLUMNS {
             let mut args = args.to_vec();
-            let at = if matches!(args[0], "store" | "bitmap") { 2 } else { 1 };
+            let at = if args[0] == "store" { 2 } else { 1 };
             args.insert(at, "--progress=always");
             let shown = folder.on_terminal(columns, &args);
             let what = format!("{columns} columns, {args:?}\n{}", String::from_utf8_lossy(&shown.bytes));
@@ -178,7 +177,7 @@ fn progress_leaves_results_on_the_screen() {
         (&["query", "$.a", "lines"], 0, "1\n2"),
         (&["query", "-n1", "$.a", "lines"], 0, "1"),
         (&["query", "-n2", "--count", "$.a", "lines"], 0, "2"),
-        (&["query", "--count", "$.a", "--where", "$.a > 1", "--bitmap", "lines.wpb", "lines"], 0, "1"),
+        (&["query", "--count", "$.a", "--where", "$.a > 1", "lines"], 0, "1"),
         (&["select", "--format=csv", "a=$.a", "--", "lines"], 0, "a\n1\n2\n\"\""),
         (&["validate", "lines"], 0, "3 records, 3145728 bytes: all valid"),
         (

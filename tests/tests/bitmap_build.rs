@@ -3,33 +3,23 @@
 mod cutting;
 mod lines;
 mod lloyd;
-mod tables;
 
 use std::cmp::Ordering;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, Date64Array, DictionaryArray, Float32Array, Float64Array, Int8Array,
-    Int64Array, LargeStringArray, NullArray, RecordBatch, RecordBatchIterator, StringArray, StringViewArray,
-    Time32SecondArray, TimestampMicrosecondArray, TimestampSecondArray, UInt16Array, UInt64Array,
-};
-use arrow_schema::ArrowError;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tempfile::TempDir;
-use warpath::bitmap::{
-    BinSpec, BitmapEngine, BitmapIndex, Built, ColumnSpec, Kind, LeftOut, Plan, build, build_arrow,
-};
+use warpath::bitmap::{BinSpec, BitmapEngine, BitmapIndex, Built, ColumnSpec, Kind, Plan, build};
 use warpath::{DeviceChoice, Engine, Error, OnError};
 use warpath_core::wah::WahBuf;
 use warpath_device::Pipeline;
-use warpath_exec::bitmap::build::{BitmapMaker, bitmaps_of, build_column, build_table};
+use warpath_exec::bitmap::build::{LeftOut, bitmaps_of, build_column};
 use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 use warpath_store::bitmap::value::{Cell, ColumnValues};
 use warpath_store::bitmap::{BuiltColumn, StoredValues};

@@ -1,16 +1,16 @@
 //! Bitmap indexes on an emulated device: it builds them, and evaluates over the bitmaps that it keeps. All
 //! results are compared with the CPU's.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tempfile::TempDir;
 use warpath::bitmap::{BitmapEngine, BitmapIndex, Built, ColumnSpec, Plan, build};
 use warpath::{DeviceChoice, Engine, Error};
 use warpath_core::wah::Bitmap;
 use warpath_device::{BitmapStage, Pipeline};
-use warpath_exec::bitmap::build::{BitmapMaker, bitmaps_of, build_column, build_column_by, build_table};
+use warpath_exec::bitmap::build::{BitmapMaker, bitmaps_of, build_column, build_column_by};
 use warpath_store::bitmap::value::ColumnValues;
 use warpath_tests::bitmaps::index::{check_answer, check_maker, check_makers, check_questions, index};
 use warpath_tests::emulated::Emulated;
@@ -129,27 +129,6 @@ fn an_engine_of_a_device_builds_with_it() {
     let engine = Engine::builder().backend(pipeline).build().unwrap();
     assert_eq!(build(&engine, &path, &specs).unwrap(), want);
     assert_eq!(groups(&device), 2);
-
-    let table = folder.path().join("table.arrow");
-    let columns: [(&str, ArrayRef); 2] = [
-        ("n", Arc::new(Int64Array::from_iter_values((0..500).map(|n| n * n % 97)))),
-        ("s", Arc::new((0..500).map(|n| (n % 3 > 0).then(|| (n % 7).to_string())).collect::<StringArray>())),
-    ];
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
-    let file = std::fs::File::create(&table).unwrap();
-    let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    let specs = [ColumnSpec::new("n", "n"), ColumnSpec::new("s", "s")];
-    let want = build_table(&mut BitmapMaker::cpu(), &table, &specs).unwrap();
-    assert_eq!(build(&engine, &table, &specs).unwrap().0, want);
-    assert_eq!(groups(&device), 2);
-    let mut maker = BitmapMaker::on(Box::new(BitmapStage::new(device.clone())));
-    assert_eq!(build_table(&mut maker, &table, &specs).unwrap(), want);
-    assert_eq!(groups(&device), 2);
-    assert_eq!(build(&cpu, &table, &specs).unwrap().0, want);
-    assert_eq!(groups(&device), 0);
 }
 
 // --- evaluated on a device ---------------------------------------------------------------------------------
@@ -212,11 +191,11 @@ fn bitmaps_of_another_index_are_copied_again() {
             assert_eq!(uploaded(&mut engine, &device, index, "n in (3, 5)"), 0);
         }
     }
-    // The same file, opened twice, is two indexes.
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("one.wpb");
-    one.write(&path).unwrap();
-    let (first, second) = (BitmapIndex::open(&path).unwrap(), BitmapIndex::open(&path).unwrap());
+    // The same file, mapped twice, is two indexes.
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(one.bytes()).unwrap();
+    let open = || BitmapIndex::in_file("one", &file, 0..one.bytes().len() as u64).unwrap();
+    let (first, second) = (open(), open());
     assert!(uploaded(&mut engine, &device, &first, "n = 3") > 0);
     assert!(uploaded(&mut engine, &device, &second, "n = 3") > 0);
     // Dropped indexes leave their memory to others.

@@ -1,14 +1,13 @@
-//! Files of bitmap indexes: a file gives back the index that was built.
+//! The bytes of columns: they give back what was built, in memory and mapped from a file.
 
 use std::fs::{self, File};
-use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
-use warpath::bitmap::{BitmapIndex, Built, Kind, RowSet};
-use warpath::{DeviceChoice, Engine, Error};
+use warpath::Error;
+use warpath::bitmap::{BitmapIndex, Built, Kind};
 use warpath_core::wah::{OnesBuilder, WahBuf, tile_starts};
 use warpath_store::bitmap::column::{Bin, Column, Holds, Scalar};
-use warpath_store::bitmap::{BuiltColumn, Stamp, StoredValues, Values};
+use warpath_store::bitmap::{BuiltColumn, StoredValues, Values};
 use warpath_tests::bitmaps::stored;
 use warpath_tests::random::Rng;
 
@@ -94,11 +93,6 @@ fn column(rng: &mut Rng, name: &str, kind: Kind, rows: usize) -> BuiltColumn {
 fn built(rng: &mut Rng, columns: usize, rows: usize) -> Built {
     let kinds = [Kind::Int, Kind::Float, Kind::Text, Kind::Time];
     let some = |rng: &mut Rng| rng.below(2) == 0;
-    let mut at = if some(rng) { 3 } else { 0 };
-    let mut line = |rng: &mut Rng| {
-        let behind = at + 64 + rng.below(10_000) as u64;
-        std::mem::replace(&mut at, behind)
-    };
     let columns = (0..columns).map(|number| {
         let kind = kinds[rng.below(kinds.len())];
         column(rng, &format!("column {number}"), kind, rows)
@@ -106,12 +100,11 @@ fn built(rng: &mut Rng, columns: usize, rows: usize) -> Built {
     let columns = columns.collect();
     let records =
         some(rng).then(|| WahBuf::from_ones((0..rows as u64).filter(|_| rng.below(10) > 0), rows as u64));
-    let lines = if some(rng) { (0..=rows.div_ceil(64)).map(|_| line(rng)).collect() } else { Vec::new() };
-    Built { rows: rows as u64, records, columns, lines, stamp: None }
+    Built { rows: rows as u64, records, columns }
 }
 
 /// Everything that an index says is what was built.
-pub fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
+fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
     ensure!(index.rows() == built.rows && index.columns().len() == built.columns.len());
     let bitmap = |found: warpath_core::wah::Bitmap<'_>, want: &WahBuf| {
         found.wah == want.as_wah() && found.tiles == tile_starts(want.as_wah())
@@ -119,7 +112,6 @@ pub fn compare(index: &BitmapIndex, built: &Built) -> Result<()> {
     let records = index.records()?;
     ensure!(records.is_some() == built.records.is_some());
     ensure!(records.zip(built.records.as_ref()).is_none_or(|(found, want)| bitmap(found, want)));
-    ensure!(index.line_offsets()?.unwrap_or_default() == built.lines);
     for (number, BuiltColumn { column, bitmaps, values }) in built.columns.iter().enumerate() {
         ensure!(index.columns()[number] == *column && index.column(&column.name) == Some(number));
         for (bin, want) in bitmaps.iter().enumerate() {
@@ -162,15 +154,16 @@ fn what_was_built_comes_back() -> Result<()> {
         let memory = BitmapIndex::from_built(built.clone())?;
         compare(&memory, &built)?;
         memory.verify()?;
-        let path = folder.path().join("index.wpb");
-        memory.write(&path)?;
-        let file = BitmapIndex::open(&path)?;
+        let path = folder.path().join("section");
+        fs::write(&path, [&[7; 128], memory.bytes(), b"more"].concat())?;
+        let place = 128..128 + memory.bytes().len() as u64;
+        let open = || BitmapIndex::in_file("section", &File::open(&path).unwrap(), place.clone());
+        let file = open()?;
         compare(&file, &built)?;
         file.verify()?;
-        ensure!(file.bytes() == memory.bytes() && file.info() == memory.info());
-        ensure!(fs::read(&path)? == file.bytes(), "seed {seed}");
-        // Some values of another file that nothing has been read of.
-        let file = BitmapIndex::open(&path)?;
+        ensure!(file.bytes() == memory.bytes() && file.info() == memory.info(), "seed {seed}");
+        // Some values of another mapping that nothing has been read of.
+        let file = open()?;
         for (number, column) in built.columns.iter().enumerate() {
             for (bin, values) in column.values.iter().enumerate() {
                 let rows = column.column.bins[bin].rows as usize;
@@ -186,63 +179,24 @@ fn what_was_built_comes_back() -> Result<()> {
         }
         ensure!(matches!(file.values(built.columns.len(), 0), Err(Error::Usage(_))));
     }
-    let names: Vec<_> = fs::read_dir(folder.path())?.map(|entry| entry.unwrap().file_name()).collect();
-    ensure!(names == ["index.wpb"], "{names:?}");
-    let nowhere = BitmapIndex::from_built(small())?.write(folder.path().join("none/none.wpb"));
-    ensure!(matches!(nowhere, Err(Error::Output { .. })), "{nowhere:?}");
+    // A range that is not aligned, or is not in the file.
+    let file = File::open(folder.path().join("section"))?;
+    for (start, end) in [(1, 200), (64, 1 << 40), (128, 64), (1 << 60, 1 << 61)] {
+        let opened = BitmapIndex::in_file("section", &file, start..end);
+        ensure!(matches!(opened, Err(Error::Index(_))), "{start}..{end}");
+    }
     Ok(())
 }
 
 /// A small index that has everything.
-pub fn small() -> Built {
+fn small() -> Built {
     let kinds = [Kind::Int, Kind::Float, Kind::Text, Kind::Bool];
     let mut rng = Rng::new(11);
     let names = ["int", "float", "text", "bool"];
     let columns =
         names.into_iter().zip(kinds).map(|(name, kind)| column(&mut rng, name, kind, 200)).collect();
     let records = Some(WahBuf::from_ones((0..200).filter(|row| row % 7 > 0), 200));
-    Built { rows: 200, records, columns, lines: vec![0, 700, 1_400, 2_100, 2_109], stamp: None }
-}
-
-#[test]
-fn an_index_is_of_one_input() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let (input, other) = (folder.path().join("input"), folder.path().join("other"));
-    fs::write(&input, "1\n".repeat(200))?;
-    fs::write(&other, "1\n".repeat(201))?;
-    let stamp = Stamp::of(&File::open(&input)?)?;
-    let lines = vec![0, 128, 256, 384, 400];
-    let index = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() })?;
-    index.write(folder.path().join("index.wpb"))?;
-    let index = BitmapIndex::open(folder.path().join("index.wpb"))?;
-    index.check(&input)?;
-    ensure!(index.info().input == Some((400, input.metadata()?.modified()?)));
-    let error = index.check(&other).unwrap_err().to_string();
-    ensure!(error.ends_with("other: it has 402 bytes in place of 400"), "{error}");
-    ensure!(matches!(index.check(folder.path()), Err(Error::Input(_))));
-    ensure!(matches!(index.check(folder.path().join("none")), Err(Error::Input(_))));
-    // Lines that extend beyond the input. The error comes once the length is known, because the input may be
-    // packed.
-    let lines = vec![0, 128, 256, 384, 401];
-    let beyond = BitmapIndex::from_built(Built { stamp: Some(stamp), lines, ..small() })?;
-    let input_of = || Engine::builder().device(DeviceChoice::Cpu).build()?.open(&input);
-    let lines = || RowSet::all(200);
-    input_of()?.only(&index, lines())?;
-    let error = input_of()?.only(&beyond, lines()).err().map(|error| error.to_string());
-    ensure!(
-        error.as_ref().is_some_and(|said| said.ends_with("its last line ends after the text")),
-        "{error:?}"
-    );
-    // The same bytes, written at another time.
-    File::options()
-        .write(true)
-        .open(&input)?
-        .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(7))?;
-    let error = index.check(&input).unwrap_err().to_string();
-    ensure!(error.ends_with(": it was written to after it was indexed"), "{error}");
-    let none = BitmapIndex::from_built(small())?.check(&input).unwrap_err();
-    ensure!(matches!(none, Error::Usage(_)));
-    Ok(())
+    Built { rows: 200, records, columns }
 }
 
 /// Inconsistent parts are refused before they are written.
@@ -259,8 +213,6 @@ fn what_is_no_index_is_not_stored() -> Result<()> {
         &|built| built.records = Some(WahBuf::none(7)),
         "the bitmap of records does not have as many rows",
     );
-    refused(&|built| built.lines.truncate(4), "there are 4 offsets of lines for 200 rows");
-    refused(&|built| built.lines[1] = 0, "offsets of lines: they do not ascend");
     refused(&|built| built.columns[1].column.name = "int".into(), "two columns have the name `int`");
     refused(&|built| drop(built.columns[0].bitmaps.pop()), "does not have a bitmap and values for each bin");
     refused(&|built| built.columns[0].column.bins[0].rows += 1, "its bins do not have as many rows");
@@ -373,7 +325,7 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// An index whose bytes are known: who changes them makes another version.
+/// Columns whose bytes are known: who changes them makes another version.
 #[test]
 fn the_format_is_what_it_was() -> Result<()> {
     let value = |least: Scalar, greatest: Scalar| Holds::Values { least, greatest };
@@ -414,13 +366,7 @@ fn the_format_is_what_it_was() -> Result<()> {
         ],
         values: vec![StoredValues::Same; 3],
     };
-    let built = Built {
-        rows,
-        records: Some(ones(&|row| row != 68)),
-        columns: vec![followers, lang],
-        lines: vec![0, 4_096, 4_500],
-        stamp: None,
-    };
+    let built = Built { rows, records: Some(ones(&|row| row != 68)), columns: vec![followers, lang] };
     let index = BitmapIndex::from_built(built)?;
     index.verify()?;
     insta::assert_snapshot!("bitmap_file", format!("{:#?}\n{}", index.info(), hex(index.bytes())));

@@ -181,7 +181,6 @@ fn table(rows: usize, rng: &mut Rng) -> Table {
         rows: rows as u64,
         records: (!all_records).then(|| compressed(&records)),
         columns: columns.iter().map(|(built, _)| built.clone()).collect(),
-        ..Built::default()
     };
     let index = BitmapIndex::from_built(built).unwrap();
     Table {

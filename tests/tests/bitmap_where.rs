@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use warpath::bitmap::{BitmapIndex, Built, RowSet};
+use warpath::bitmap::RowSet;
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Engine, EngineBuilder, Error, Input, Limit, OnError, Program, Query, RowForm, TextForm, Want};
+use warpath::{
+    Engine, EngineBuilder, Error, IndexFile, Input, Limit, OnError, Program, Query, RowForm, TextForm, Want,
+};
 use warpath_answer::backend::Backend;
 use warpath_cpu::Cpu;
 use warpath_shared::units::LineIx;
-use warpath_store::bitmap::Stamp;
 use warpath_tests::random::{self, Rng};
 
 use crate::common::device;
@@ -22,14 +23,14 @@ fn cpu() -> Arc<dyn Backend> {
 }
 
 fn engine(backend: &Arc<dyn Backend>, size: usize) -> EngineBuilder {
-    Engine::builder().backend(backend.clone()).partition_size(size).workers(3)
+    Engine::builder().backend(backend.clone()).partition_size(size).workers(3).find_indexes(false)
 }
 
 /// A file, and an index of it that knows where its lines are.
 struct Case {
     folder: tempfile::TempDir,
     input: PathBuf,
-    index: BitmapIndex,
+    index: IndexFile,
     lines: Vec<Vec<u8>>,
 }
 
@@ -44,27 +45,15 @@ impl Case {
         fs::write(&input, text).unwrap();
         let mark = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let lines = lines_of(&text[mark..]);
-        let mut starts = vec![];
-        let mut at = mark as u64;
-        for (number, line) in lines.iter().enumerate() {
-            if number % 64 == 0 {
-                starts.push(at);
-            }
-            at += line.len() as u64;
-        }
-        starts.push(at);
-        let index = index(&input, lines.len() as u64, starts);
+        // Partitions of the index begin anywhere in a block of 64 lines.
+        let size = 1 + text.len() % 1_500;
+        let index = IndexFile::build(&engine(&cpu(), size).build().unwrap(), &input, 1).unwrap();
         Self { folder, input, index, lines }
     }
 
     fn input(&self, engine: &Engine, selected: &[bool]) -> Result<Input<'static>, Error> {
         engine.open(&self.input)?.only(&self.index, selected.iter().copied().collect())
     }
-}
-
-fn index(input: &PathBuf, rows: u64, lines: Vec<u64>) -> BitmapIndex {
-    let stamp = Some(Stamp::of(&File::open(input).unwrap()).unwrap());
-    BitmapIndex::from_built(Built { rows, lines, stamp, ..Built::default() }).unwrap()
 }
 
 fn program(paths: &[&str]) -> Program {
@@ -345,7 +334,7 @@ fn what_is_selected_is_told() -> Result<()> {
     let engine = engine(&cpu(), 1000).build()?;
     let answers = case.input(&engine, &selected)?.answers(program(&["$.a"]), Want::default());
     let plan = answers.plan().index().context("no word of the index")?;
-    ensure!(plan == "the bitmap index: 3 of 200 lines, in 2 of 4 blocks", "{plan}");
+    ensure!(plan.ends_with(".text.warpath: 3 of 200 lines, in 2 of 4 blocks"), "{plan}");
     Ok(())
 }
 
@@ -361,7 +350,7 @@ fn other_inputs_are_refused() -> Result<()> {
     let short = said(open()?.only(&case.index, RowSet::all(199)));
     ensure!(short == "the selection is of 199 lines; the index has 200", "{short}");
     let pipe = said(engine.reader("pipe", std::io::empty()).only(&case.index, none.clone()));
-    ensure!(pipe == "a bitmap index requires one plain file; this input is another", "{pipe}");
+    ensure!(pipe == "an index requires one plain file; this input is another", "{pipe}");
     let document = Engine::builder().backend(cpu()).format(warpath_exec::document::Format::Json).build()?;
     ensure!(
         said(document.open(&case.input)?.only(&case.index, none.clone()))
@@ -374,57 +363,15 @@ fn other_inputs_are_refused() -> Result<()> {
     );
     let indexed = case.input(&engine, &[true; 200])?.indexes(3).next().context("no error")?;
     ensure!(indexed.err().context("no error")?.to_string().contains("some lines are selected here"));
-    let file = warpath_exec::index_file::IndexFile::build(&engine, &case.input, 3)?;
-    let both = case.input(&engine, &[true; 200])?.with_index(&file)?;
+    let both = case.input(&engine, &[true; 200])?.with_index(&case.index)?;
     let hits = both.query(&Query::compile("$.a")?)?;
-    ensure!(hits.plan().unused[0].why == "some lines are read alone, by a bitmap index");
-    let no_lines = index(&case.input, 200, Vec::new());
-    ensure!(
-        said(open()?.only(&no_lines, none.clone())).ends_with("its rows are not the lines of a plain file")
-    );
+    ensure!(hits.plan().unused[0].why == "some lines are read alone");
     let other = case.folder.path().join("other");
     fs::write(&other, &text[8..])?;
     ensure!(said(engine.open(&other)?.only(&case.index, none.clone())).contains("does not match "));
     // Bits after the last line select nothing.
     let answers = open()?.only(&case.index, RowSet::from_words(vec![0, 0, 0, !0 << 8], 200))?;
     ensure!(answers.count(&Query::compile("$.a")?)? == 0);
-    Ok(())
-}
-
-/// An index with wrong offsets of lines is refused, although its stamp is right.
-#[test]
-fn lines_that_are_elsewhere_are_an_error() -> Result<()> {
-    let text = "{\"a\":1}\n".repeat(200);
-    let case = Case::new(text.as_bytes());
-    let engine = Engine::builder().backend(cpu()).build()?;
-    let ask = |lines: Vec<u64>, selected: &[usize]| -> Result<(u64, String)> {
-        let index = index(&case.input, 200, lines);
-        let which: Vec<bool> = (0..200).map(|line| selected.contains(&line)).collect();
-        let input = engine.open(&case.input)?.only(&index, which.into_iter().collect())?;
-        let (mut found, mut error) = (0, String::new());
-        for batch in input.answers(program(&["$.a"]), Want::default()) {
-            match batch {
-                Ok(batch) => found += batch.count(0),
-                Err(said) => error = said.to_string(),
-            }
-        }
-        Ok((found, error))
-    };
-    ensure!(ask(vec![0, 512, 1024, 1536, 1600], &[0, 63, 64, 199])? == (4, String::new()));
-    let (found, error) = ask(vec![0, 512, 1016, 1536, 1600], &[0, 127, 130])?;
-    ensure!(found == 2 && error.ends_with(": line 129 does not begin at byte 1016"), "{found} {error}");
-    let (found, error) = ask(vec![0, 520, 1024, 1536, 1600], &[5, 63, 64])?;
-    ensure!(found == 2 && error.ends_with(": line 65 does not begin at byte 520"), "{found} {error}");
-    let begin = engine
-        .open(&case.input)?
-        .only(&index(&case.input, 200, vec![8, 512, 1024, 1536, 1600]), RowSet::all(200));
-    ensure!(
-        begin
-            .err()
-            .context("no error")?
-            .to_string()
-            .ends_with("its first line does not begin at the start of the text")
-    );
     Ok(())
 }
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, ensure};
-use warpath::bitmap::{BitmapIndex, ColumnSpec, Kind, build};
+use warpath::bitmap::{ColumnSpec, Kind};
 use warpath::plan::Reading;
+use warpath::twig::{Documents, Standing, Subscriptions};
 use warpath::{
-    DEFAULT_LEVELS, Engine, EngineBuilder, Error, Format, IndexFile, Input, OnError, Predicate, Program,
-    Query, Source, Want,
+    DEFAULT_LEVELS, Engine, EngineBuilder, Error, Format, IndexFile, IndexSpec, Input, OnError, Predicate,
+    Program, Query, Source, Want,
 };
 use warpath_answer::backend::Backend;
 use warpath_cpu::Cpu;
@@ -34,11 +35,11 @@ static LITERALS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A file of lines, with its bitmap index and its structural index.
+/// A file of lines, with an index that has columns, and one that has levels alone.
 struct Case {
     _folder: tempfile::TempDir,
     input: PathBuf,
-    bitmap: BitmapIndex,
+    columns: IndexFile,
     levels: IndexFile,
 }
 
@@ -77,9 +78,14 @@ fn lines(rng: &mut Rng, count: usize) -> Vec<u8> {
 
 impl Case {
     fn new(rng: &mut Rng, count: usize) -> Result<Self> {
+        let text = lines(rng, count);
+        Self::of(rng, &text)
+    }
+
+    fn of(rng: &mut Rng, text: &[u8]) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let input = folder.path().join("log.ndjson");
-        fs::write(&input, lines(rng, count))?;
+        fs::write(&input, text)?;
         let kinds = [None, None, Some(Kind::Int), Some(Kind::Float), Some(Kind::Text), Some(Kind::Time)];
         let mut specs = Vec::new();
         for (name, path) in [("a", "$.a"), ("b", "$['b']"), ("c", "$.c"), ("again", "$.a")] {
@@ -89,10 +95,11 @@ impl Case {
             specs.push(spec);
         }
         let engine = Engine::builder().backend(Arc::new(Cpu)).on_error(OnError::Skip).build()?;
-        let (built, _) = build(&engine, &input, &specs)?;
-        let bitmap = BitmapIndex::from_built(built)?;
         let levels = IndexFile::build(&engine, &input, DEFAULT_LEVELS)?;
-        Ok(Self { _folder: folder, input, bitmap, levels })
+        // Its file is replaced, and stays open.
+        let engine = engine_of(1 + rng.below(2_000))?;
+        let columns = IndexFile::build_as(&engine, &input, &IndexSpec::new(0).with_columns(specs))?;
+        Ok(Self { _folder: folder, input, columns, levels })
     }
 }
 
@@ -150,8 +157,26 @@ fn results(input: Input<'_>, path: &str) -> Result<(All, Reading, u64)> {
     Ok((all, answers.plan().reading.clone(), answers.stats().lines))
 }
 
+fn engine_of(size: usize) -> Result<Engine, Error> {
+    engine(&(Arc::new(Cpu) as _), size).on_error(OnError::Skip).build()
+}
+
+/// An engine that uses no index that it was not given.
 fn engine(backend: &Arc<dyn Backend>, size: usize) -> EngineBuilder {
-    Engine::builder().backend(backend.clone()).partition_size(size).workers(2)
+    Engine::builder().backend(backend.clone()).partition_size(size).workers(2).find_indexes(false)
+}
+
+/// The number of records and of malformed ones, or the error.
+fn count(input: Input<'_>) -> Result<Result<(u64, u64), String>> {
+    let mut answers = input.answers(Program::new(&[Query::compile("$")?])?, Want::new());
+    let mut count = Ok(0);
+    for batch in &mut answers {
+        match batch {
+            Ok(batch) => count = count.map(|count| count + batch.count(0)),
+            Err(failed) => count = Err(failed.to_string()),
+        }
+    }
+    Ok(count.map(|count| (count, answers.stats().skipped)))
 }
 
 /// Compares results with indexes and without, and counts the runs that read few lines.
@@ -166,12 +191,12 @@ fn compare(case: &Case, backend: &Arc<dyn Backend>, rng: &mut Rng, rounds: usize
         let path = rng.pick(&["$.id", "$.a", "$..a", "$"]);
         let open = || Ok::<_, Error>(engine.open(&case.input)?.matching(&predicate));
         let (want, _, lines) = results(open()?, path)?;
-        let (found, reading, read) = results(open()?.with_bitmap(&case.bitmap, false), path)?;
+        let (found, reading, read) = results(open()?.with_index(&case.columns)?, path)?;
         ensure!(found == want, "{text}: {path}, {reading:?}\n{found:#?}\n{want:#?}");
         pruned += usize::from(read < lines);
-        let input = open()?.with_index(&case.levels)?.with_bitmap(&case.bitmap, false);
-        let (found, ..) = results(input, path)?;
-        ensure!(found == want, "{text}: {path}, with levels\n{found:#?}\n{want:#?}");
+        // Numbers of records need not read what the columns decide.
+        let (found, want_count) = (count(open()?.with_index(&case.columns)?)?, count(open()?)?);
+        ensure!(found == want_count, "{text}: {found:?}, and not {want_count:?}");
         let (found, ..) = results(open()?.with_index(&case.levels)?, path)?;
         ensure!(found == want, "{text}: {path}, with levels alone\n{found:#?}\n{want:#?}");
     }
@@ -219,15 +244,19 @@ fn parts_of_a_file_are_served_too() -> Result<()> {
             let input =
                 || engine.input(vec![Source::Part(case.input.clone(), range.clone())]).matching(&predicate);
             let (want, ..) = results(input(), "$.id")?;
-            let (found, ..) = results(input().with_bitmap(&case.bitmap, false), "$.id")?;
+            let (found, ..) = results(input().with_index(&case.columns)?, "$.id")?;
             ensure!(found == want, "{}: {range:?}\n{found:#?}\n{want:#?}", predicate.text());
         }
     }
     Ok(())
 }
 
-/// A log with an index of `$.status` beside it, under one of both names.
-fn log(name: &str) -> Result<(tempfile::TempDir, PathBuf)> {
+fn spec(name: &str, path: &str) -> IndexSpec {
+    IndexSpec::new(1).with_columns(vec![ColumnSpec::new(name, path)])
+}
+
+/// A log with an index of `$.status` beside it.
+fn log() -> Result<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("log.ndjson");
     let line = |number: usize| {
@@ -235,8 +264,7 @@ fn log(name: &str) -> Result<(tempfile::TempDir, PathBuf)> {
     };
     fs::write(&input, (0..5000).map(line).collect::<String>())?;
     let engine = Engine::builder().build()?;
-    let (built, _) = build(&engine, &input, &[ColumnSpec::new("code", "$.status")])?;
-    BitmapIndex::from_built(built)?.write(folder.path().join(name))?;
+    IndexFile::build_as(&engine, &input, &spec("code", "$.status"))?;
     Ok((folder, input))
 }
 
@@ -254,21 +282,228 @@ fn ask(engine: &Engine, input: &Path, condition: &str) -> Result<Asked> {
 #[test]
 fn indexes_beside_an_input_are_found() -> Result<()> {
     let engine = Engine::builder().build()?;
-    for name in ["log.wpb", "log.ndjson.wpb"] {
-        let (_folder, input) = log(name)?;
-        for condition in ["$.status >= 500", "code >= 500", "$['status'] == 503 && $.id >= 0"] {
-            ensure!(ask(&engine, &input, condition)? == (10, 10, vec![]), "{name}: {condition}");
+    let (_folder, input) = log()?;
+    for condition in ["$.status >= 500", "code >= 500", "$['status'] == 503 && $.id >= 0"] {
+        ensure!(ask(&engine, &input, condition)? == (10, 10, vec![]), "{condition}");
+    }
+    let no_column = vec![("no column decides a test of the condition".to_owned(), false)];
+    ensure!(ask(&engine, &input, "$.id < 10")? == (10, 5000, no_column));
+    let without = Engine::builder().find_indexes(false).build()?;
+    ensure!(ask(&without, &input, "$.status >= 500")? == (10, 5000, vec![]));
+    let nearly_all = vec![("its columns leave nearly all lines".to_owned(), false)];
+    ensure!(ask(&engine, &input, "$.status < 500")? == (4990, 5000, nearly_all));
+    // Checks of all lines need all lines.
+    let strict = Engine::builder().strict(true).build()?;
+    let (count, lines, unused) = ask(&strict, &input, "$.status >= 500")?;
+    ensure!((count, lines) == (10, 5000) && unused[0].0 == "strict checks are of all lines");
+    // Numbers of records are known without a line.
+    for condition in ["$.status >= 500", "code >= 500", "$.status < 500"] {
+        let predicate = Predicate::parse(condition)?;
+        let program = Program::new(&[Query::compile("$")?])?;
+        let mut answers = engine.open(&input)?.matching(&predicate).answers(program, Want::new());
+        let mut count = 0;
+        for batch in &mut answers {
+            count += batch?.count(0);
         }
-        let no_column = vec![("no column decides a test of the condition".to_owned(), false)];
-        ensure!(ask(&engine, &input, "$.id < 10")? == (10, 5000, no_column));
-        let without = Engine::builder().find_indexes(false).build()?;
-        ensure!(ask(&without, &input, "$.status >= 500")? == (10, 5000, vec![]));
-        let nearly_all = vec![("its columns leave nearly all lines".to_owned(), false)];
-        ensure!(ask(&engine, &input, "$.status < 500")? == (4990, 5000, nearly_all));
-        // Checks of all lines need all lines.
-        let strict = Engine::builder().strict(true).build()?;
-        let (count, lines, unused) = ask(&strict, &input, "$.status >= 500")?;
-        ensure!((count, lines) == (10, 5000) && unused[0].0 == "strict checks are of all lines");
+        let want = if condition == "$.status < 500" { 4990 } else { 10 };
+        ensure!((count, answers.stats().lines) == (want, 0), "{condition}: {count}");
+    }
+    Ok(())
+}
+
+/// A file that has grown: the columns serve for the lines that they have, and all others are read. The file
+/// ended within a line, or between two.
+#[test]
+fn columns_of_files_that_have_grown() -> Result<()> {
+    let (mut rng, cpu, device) = (Rng::new(77), Arc::new(Cpu) as Arc<dyn Backend>, device());
+    let mut pruned = 0;
+    for seed in 0..50 {
+        let (backend, lengths, rounds) =
+            if seed < 44 { (&cpu, [2, 64, 200], 12) } else { (&device, [2, 40, 90], 3) };
+        let len = lengths[seed % 3] + rng.below(30);
+        let text = lines(&mut rng, len);
+        let mut cut = rng.below(text.len() + 1);
+        if rng.below(2) == 0 {
+            cut += text[cut..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + rng.below(2));
+        }
+        let case = Case::of(&mut rng, &text[..cut])?;
+        fs::write(&case.input, &text)?;
+        for _ in 0..rounds {
+            let condition = condition(&mut rng, 2);
+            let predicate = Predicate::parse(&condition)?;
+            let on_error = [OnError::Skip, OnError::Fail][rng.below(2)];
+            let engine = engine(backend, 1 + rng.below(900)).on_error(on_error).build()?;
+            let open = || Ok::<_, Error>(engine.open(&case.input)?.matching(&predicate));
+            let context = || format!("seed {seed}, {condition}, {on_error:?}, {cut} of {}", text.len());
+            for path in ["$.id", "$"] {
+                let (want, _, lines) = results(open()?, path)?;
+                let (found, _, read) = results(open()?.with_index(&case.columns)?, path)?;
+                ensure!(found == want, "{}: {path}\n{found:#?}\n{want:#?}", context());
+                pruned += usize::from(read < lines);
+            }
+            let (found, want) = (count(open()?.with_index(&case.columns)?)?, count(open()?)?);
+            ensure!(found == want, "{}: {found:?}, and not {want:?}", context());
+            // A part of the file, on either side of its old end.
+            let begin = rng.below(text.len() + 1);
+            let range = begin as u64..(begin + rng.below(text.len() - begin + 1)) as u64;
+            let part =
+                || engine.input(vec![Source::Part(case.input.clone(), range.clone())]).matching(&predicate);
+            let (want, ..) = results(part(), "$.id")?;
+            let (found, ..) = results(part().with_index(&case.columns)?, "$.id")?;
+            ensure!(found == want, "{}: {range:?}\n{found:#?}\n{want:#?}", context());
+        }
+    }
+    ensure!(pruned > 200, "{pruned} runs read fewer lines");
+    Ok(())
+}
+
+/// Lines with numbers and texts, some of which lack one, and are null, blank or malformed.
+fn ordered(rng: &mut Rng, count: usize) -> String {
+    let line = |number: usize| match rng.below(50) {
+        0 => "\n".to_owned(),
+        1 => "{\"n\":7,\"s\" \"x\"}\n".to_owned(),
+        2 => format!("{{\"n\":null,\"s\":\"x\",\"id\":{number}}}\n"),
+        3 => format!("{{\"s\":null,\"id\":{number}}}\n"),
+        _ => format!("{{\"n\":{},\"s\":\"{}\",\"id\":{number}}}\n", rng.below(900), "x".repeat(rng.below(9))),
+    };
+    (0..count).map(line).collect()
+}
+
+/// A condition on the order of values, which is true for no line without one. `@` is before each member.
+fn order(rng: &mut Rng, depth: usize) -> String {
+    if depth > 0 && rng.below(2) == 0 {
+        let (left, right) = (order(rng, depth - 1), order(rng, depth - 1));
+        return format!("({left} {} {right})", ["&&", "||"][rng.below(2)]);
+    }
+    let (least, op) = (rng.below(900), rng.pick(&["==", "<", "<=", ">", ">="]));
+    match rng.below(4) {
+        0 => format!("@n between {least} and {}", least + rng.below(40)),
+        1 => format!("@n in ({least}, {}, 7)", rng.below(900)),
+        2 => format!("@s {op} '{}'", "x".repeat(rng.below(9))),
+        _ => format!("@n {op} {least}"),
+    }
+}
+
+/// An index beside a file is used unasked: by conditions on paths and on columns, of files and of parts of
+/// them.
+#[test]
+fn indexes_serve_unasked_by_paths_and_by_names() -> Result<()> {
+    let mut rng = Rng::new(21);
+    for (backend, rounds) in [(Arc::new(Cpu) as Arc<dyn Backend>, 60), (device(), 3)] {
+        let folder = tempfile::tempdir()?;
+        let input = folder.path().join("log.ndjson");
+        fs::write(&input, ordered(&mut rng, 3_000))?;
+        let len = input.metadata()?.len();
+        ensure!(len > 64 << 10, "no index is searched for if there are {len} bytes");
+        let columns = [("n", "$.n"), ("s", "$.s")].map(|(name, path)| ColumnSpec::new(name, path));
+        IndexFile::build_as(&engine_of(5_000)?, &input, &IndexSpec::new(0).with_columns(columns.into()))?;
+        let mut pruned = 0;
+        for _ in 0..rounds {
+            let condition = order(&mut rng, 2);
+            let by_paths = Predicate::parse(&condition.replace('@', "$."))?;
+            let by_names = Predicate::parse(&condition.replace('@', ""))?;
+            let engine = |finds| engine(&backend, 9_000).on_error(OnError::Skip).find_indexes(finds).build();
+            let (without, finds) = (engine(false)?, engine(true)?);
+            let (want, _, lines) = results(without.open(&input)?.matching(&by_paths), "$.id")?;
+            let (found, _, read) = results(finds.open(&input)?.matching(&by_paths), "$.id")?;
+            ensure!(found == want, "{condition}\n{found:#?}\n{want:#?}");
+            pruned += usize::from(read < lines);
+            let (found, ..) = results(finds.open(&input)?.matching(&by_names), "$.id")?;
+            ensure!(found.matches == want.matches, "{condition}, by names\n{found:#?}\n{want:#?}");
+            let begin = rng.below(len as usize) as u64;
+            let part = || vec![Source::Part(input.clone(), begin..begin + (len - begin) / 3)];
+            let (want, ..) = results(without.input(part()).matching(&by_paths), "$.id")?;
+            for (condition, is_named) in [(&by_paths, false), (&by_names, true)] {
+                let (found, ..) = results(finds.input(part()).matching(condition), "$.id")?;
+                let is_same = if is_named { found.matches == want.matches } else { found == want };
+                ensure!(is_same, "{}, from {begin}\n{found:#?}\n{want:#?}", condition.text());
+            }
+        }
+        ensure!(pruned * 2 > rounds, "{pruned} of {rounds} runs read fewer lines");
+    }
+    Ok(())
+}
+
+/// New lines of a file that has grown are read from where they begin, if no old line near them is.
+#[test]
+fn new_lines_begin_in_a_block_of_old_ones() -> Result<()> {
+    let line = |id: usize, a: usize, pad: usize| {
+        format!("{{\"id\":{id},\"a\":{a},\"pad\":\"{}\"}}\n", "p".repeat(pad))
+    };
+    for (old, new) in [(100, 2), (100, 41), (64, 1), (63, 1), (128, 70)] {
+        let folder = tempfile::tempdir()?;
+        let input = folder.path().join("log.ndjson");
+        let text: String = (0..old).map(|id| line(id, id % 5, 1100)).collect();
+        fs::write(&input, &text)?;
+        let engine = Engine::builder().build()?;
+        IndexFile::build_as(&engine, &input, &spec("a", "$.a"))?;
+        let more: String = (old..old + new).map(|id| line(id, 7, 3)).collect();
+        fs::write(&input, text + &more)?;
+        let (count, lines, _) = ask(&engine, &input, "$.a == 7")?;
+        ensure!((count, lines) == (new as u64, new as u64), "{old} and {new}: {count} of {lines}");
+    }
+    Ok(())
+}
+
+/// Numbers of records are read where something else than the condition decides.
+#[test]
+fn numbers_depend_on_conditions_of_matches_and_on_limits() -> Result<()> {
+    let (_folder, input) = log()?;
+    let engine = Engine::builder().build()?;
+    let root = Query::compile("$")?.holding(&Predicate::of_value("@.id < 600")?)?;
+    for condition in ["$.status == 503", "code = 503"] {
+        let found = engine.open(&input)?.matching(&Predicate::parse(condition)?).count(&root)?;
+        ensure!(found == 2, "{condition}: {found}");
+    }
+    // A long record that the columns exclude.
+    let long = format!("{{\"status\":1,\"pad\":\"{}\"}}\n", "p".repeat(3000));
+    fs::write(&input, [fs::read(&input)?, long.into_bytes()].concat())?;
+    let index = IndexFile::build_as(&engine, &input, &spec("code", "$.status"))?;
+    let short = Engine::builder().max_record(1024).build()?;
+    let predicate = Predicate::parse("$.status == 503")?;
+    let limited = short.open(&input)?.matching(&predicate).count(&Query::compile("$")?);
+    ensure!(matches!(limited, Err(Error::Input(_))), "{limited:?}");
+    // A selection is of all lines of a file.
+    fs::write(&input, [fs::read(&input)?, b"{}\n".to_vec()].concat())?;
+    let grown = engine.open(&input)?.only(&index, warpath::bitmap::RowSet::all(5001));
+    ensure!(matches!(grown.err(), Some(Error::Plan(_))));
+    Ok(())
+}
+
+/// The columns of subscriptions have the lines that a filter finds.
+#[test]
+fn columns_of_subscriptions_are_the_matches_of_a_filter() -> Result<()> {
+    let mut rng = Rng::new(8);
+    for count in [0, 1, 65, 300] {
+        let folder = tempfile::tempdir()?;
+        let input = folder.path().join("log.ndjson");
+        fs::write(&input, lines(&mut rng, count))?;
+        let mut subscriptions = Subscriptions::default();
+        for (id, twig) in
+            [("a", "$[?@.a == 1]"), ("x", "//b[. = 'x']"), ("none", "//nothing"), ("id", "$.id")]
+        {
+            subscriptions.add(id, twig)?;
+        }
+        let engine = engine_of(700)?;
+        let columns = IndexSpec::new(1).with_columns(vec![ColumnSpec::new("of a", "$.a")]);
+        let columns = columns.with_subscriptions(subscriptions.clone());
+        let index = IndexFile::build_as(&engine, &input, &columns)?;
+        let standing = Standing::new(subscriptions);
+        let (mut want, mut first) = (vec![Vec::new(); 4], 0);
+        for filtered in engine.open(&input)?.filter(&standing, Documents::Ndjson) {
+            let filtered = filtered?;
+            for (line, column) in filtered.pairs() {
+                want[*column as usize].push(first + u64::from(*line));
+            }
+            first += u64::from(filtered.lines());
+        }
+        for (id, want) in ["a", "x", "none", "id"].iter().zip(&want) {
+            let predicate = Predicate::parse(&format!("{id} = true"))?;
+            let given = engine.open(&input)?.with_index(&index)?.matching(&predicate);
+            let hits = given.query(&Query::compile("$")?)?;
+            let found = hits.map(|hit| Ok(hit?.line() - 1)).collect::<Result<Vec<u64>>>()?;
+            ensure!(found == *want, "{count} lines, {id}: {found:?}, and not {want:?}");
+        }
     }
     Ok(())
 }
@@ -276,35 +511,40 @@ fn indexes_beside_an_input_are_found() -> Result<()> {
 #[test]
 fn indexes_that_do_not_fit_any_more_are_told() -> Result<()> {
     let engine = Engine::builder().build()?;
-    let (folder, input) = log("log.wpb")?;
+    let (_folder, input) = log()?;
     let mut text = fs::read(&input)?;
     text.extend_from_slice(b"{\"status\":500,\"id\":-1}\n");
+    fs::write(&input, &text)?;
+    let (count, lines, unused) = ask(&engine, &input, "$.status >= 500")?;
+    ensure!((count, lines) == (11, 11), "{count} of {lines}");
+    ensure!(unused.len() == 1 && unused[0].1 && unused[0].0.contains("the file has grown"), "{unused:?}");
+    text[10] = b'2';
     fs::write(&input, text)?;
     let (count, lines, unused) = ask(&engine, &input, "$.status >= 500")?;
-    ensure!((count, lines) == (11, 5001));
+    ensure!((count, lines) == (10, 5001), "{count} of {lines}");
     ensure!(unused.len() == 1 && unused[0].1 && unused[0].0.contains("another state"), "{unused:?}");
     // A bitmap whose checksum is wrong is found when it is read.
-    let (damaged, log) = log("log.wpb")?;
-    let index = damaged.path().join("log.wpb");
+    let (_damaged, log) = log()?;
+    let index = IndexFile::path_of(&log);
     let mut bytes = fs::read(&index)?;
-    let middle = bytes.len() / 2;
-    (middle..middle + 64).for_each(|at| bytes[at] ^= 0x55);
+    let bins = IndexFile::open(&index)?.bins().context("no columns")?.bytes().to_vec();
+    let at = bytes.windows(bins.len()).position(|window| window == bins).context("no section")?;
+    (at + 700..at + bins.len()).for_each(|at| bytes[at] ^= 0x55);
     fs::write(&index, bytes)?;
     let (count, lines, unused) = ask(&engine, &log, "$.status >= 500")?;
     ensure!((count, lines) == (10, 5000) && unused.len() == 1 && unused[0].1, "{lines} {unused:?}");
-    fs::write(folder.path().join("log.wpb"), b"no index")?;
-    let (count, _, unused) = ask(&engine, &input, "$.status >= 500")?;
-    ensure!(count == 11 && unused.len() == 1 && unused[0].1, "{unused:?}");
+    fs::write(&index, b"no index")?;
+    let (count, _, unused) = ask(&engine, &log, "$.status >= 500")?;
+    ensure!(count == 10 && unused.len() == 1 && unused[0].1, "{unused:?}");
     Ok(())
 }
 
 /// Indexes that cannot serve an input: the text is read, and the plan says why.
 #[test]
 fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
-    let (folder, input) = log("other.wpb")?;
-    let bitmap = BitmapIndex::open(folder.path().join("other.wpb"))?;
+    let (_folder, input) = log()?;
     let engine = Engine::builder().build()?;
-    let levels = IndexFile::build(&engine, &input, 1)?;
+    let index = IndexFile::open(IndexFile::path_of(&input))?;
     let (paths, columns) = (Predicate::parse("$.status >= 500")?, Predicate::parse("code >= 500")?);
     let text: Arc<[u8]> = fs::read(&input)?.into();
     let whys = |input: Input<'_>| -> Result<Vec<String>> {
@@ -312,29 +552,22 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
         ensure!(hits.by_ref().count() == 10);
         Ok(hits.plan().unused.iter().map(|unused| unused.why.clone()).collect())
     };
-    let memory = || engine.bytes(text.clone()).matching(&paths);
-    ensure!(whys(memory().with_bitmap(&bitmap, false))? == ["the input is text in memory"]);
+    let memory = engine.bytes(text.clone()).matching(&paths);
+    ensure!(whys(memory.with_index(&index)?)? == ["the input is text in memory"]);
     let several = engine.input(vec![Source::File(input.clone()), Source::Bytes("no".into(), "{}\n".into())]);
-    ensure!(whys(several.matching(&paths).with_bitmap(&bitmap, false))? == ["there are several inputs"]);
+    ensure!(whys(several.matching(&paths).with_index(&index)?)? == ["there are several inputs"]);
     let pipe = engine.reader("pipe", std::io::Cursor::new(text.to_vec())).matching(&paths);
-    let pipe = pipe.with_bitmap(&bitmap, false).with_index(&levels)?;
-    let whys_of_pipe = whys(pipe)?;
-    ensure!(whys_of_pipe.len() == 2 && whys_of_pipe.contains(&"the input is not a file".to_owned()));
-    let both = engine.open(&input)?.matching(&paths).with_index(&levels)?.with_bitmap(&bitmap, false);
-    ensure!(whys(both)? == ["some lines are read alone, by a bitmap index"]);
-    // One level is too few for a condition on a member, and for the member of a member.
-    let deep = engine.open(&input)?.with_index(&levels)?.query(&Query::compile("$.id.x")?)?;
+    ensure!(whys(pipe.with_index(&index)?)? == ["the input is not a file"]);
+    // One level is too few for the member of a member.
+    let deep = engine.open(&input)?.with_index(&index)?.query(&Query::compile("$.id.x")?)?;
     ensure!(deep.plan().unused[0].why == "it has 1 level, and the program reads 2");
     // A test of a column needs its index.
-    let refused = engine.bytes(text.clone()).matching(&columns).with_bitmap(&bitmap, false);
+    let refused = engine.bytes(text.clone()).matching(&columns).with_index(&index)?;
     let error = refused.count(&Query::compile("$.id")?).err().context("no error")?;
     ensure!(matches!(error, Error::Plan(_)), "{error:?}");
-    ensure!(
-        error.to_string()
-            == "a test of a column requires one plain file of lines; the input is text in memory"
-    );
+    ensure!(error.to_string().ends_with("is not used: the input is text in memory"), "{error}");
     let document = Engine::builder().format(Format::Json).build()?;
-    let refused = document.open(&input)?.matching(&columns).with_bitmap(&bitmap, false);
+    let refused = document.open(&input)?.matching(&columns).with_index(&index)?;
     let error = refused.count(&Query::compile("$.id")?).err().context("no error")?;
     ensure!(error.to_string().ends_with("the input is one JSON document"), "{error}");
     Ok(())
@@ -343,13 +576,13 @@ fn indexes_that_cannot_serve_are_left_out() -> Result<()> {
 /// A structural index beside the input may be damaged where its directory is not: the text decides.
 #[test]
 fn a_damaged_index_beside_an_input_changes_no_result() -> Result<()> {
-    let (_folder, input) = log("other.wpb")?;
+    let (_folder, input) = log()?;
     let engine = Engine::builder().build()?;
     let file = IndexFile::path_of(&input);
     IndexFile::build(&engine, &input, 3)?;
     let mut bytes = fs::read(&file)?;
-    // The first line start.
-    bytes[4] ^= 0x55;
+    // The first line start, in the first section.
+    bytes[64] ^= 0x55;
     fs::write(&file, bytes)?;
     for path in ["$.id", "$.*", "$..id"] {
         let hits = engine.open(&input)?.query(&Query::compile(path)?)?;
@@ -365,14 +598,20 @@ fn a_damaged_index_beside_an_input_changes_no_result() -> Result<()> {
 
 #[test]
 fn a_test_of_a_column_says_why_its_index_is_not_used() -> Result<()> {
-    let (_folder, input) = log("log.wpb")?;
+    let (_folder, input) = log()?;
+    let said = || -> Result<String> {
+        let error = ask(&Engine::builder().build()?, &input, "code >= 500").err().context("no error")?;
+        Ok(error.to_string())
+    };
     fs::write(&input, [fs::read(&input)?, b"{}\n".to_vec()].concat())?;
-    let error = ask(&Engine::builder().build()?, &input, "code >= 500").err().context("no error")?;
-    let said = error.to_string();
+    let grown = said()?;
+    ensure!(grown.starts_with("a test of a column requires an index of the whole file; "), "{grown}");
+    fs::write(&input, b"{}\n")?;
+    let other = said()?;
     ensure!(
-        said.starts_with("a test of a column requires a bitmap index; ")
-            && said.contains("log.wpb is not used"),
-        "{said}"
+        other.starts_with("a test of a column requires an index that has it; ")
+            && other.contains(".log.ndjson.warpath is not used"),
+        "{other}"
     );
     Ok(())
 }
@@ -386,17 +625,16 @@ fn parts_after_a_byte_order_mark_have_their_lines() -> Result<()> {
         (0..200).map(|number| format!("{{\"a\":{},\"id\":{number}}}\n", number % 3)).collect();
     fs::write(&input, format!("\u{feff}{lines}"))?;
     let engine = Engine::builder().on_error(OnError::Skip).build()?;
-    let (built, _) = build(&engine, &input, &[ColumnSpec::new("a", "$.a")])?;
-    let index = BitmapIndex::from_built(built)?;
+    let index = IndexFile::build_as(&engine, &input, &spec("a", "$.a"))?;
     let predicate = Predicate::parse("$.a == 1 || $.id == 0")?;
     let len = input.metadata()?.len();
     for (begin, end) in [(0, 1), (0, 3), (0, 4), (1, 40), (2, len), (3, len), (4, len), (0, len), (17, 900)] {
         for in_caller in [false, true] {
-            let builder = Engine::builder().on_error(OnError::Fail).partition_size(300);
+            let builder = Engine::builder().on_error(OnError::Fail).find_indexes(false).partition_size(300);
             let engine = if in_caller { builder.in_caller() } else { builder }.build()?;
             let part = || engine.input(vec![Source::Part(input.clone(), begin..end)]).matching(&predicate);
             let (want, ..) = results(part(), "$.id")?;
-            let (found, ..) = results(part().with_bitmap(&index, false), "$.id")?;
+            let (found, ..) = results(part().with_index(&index)?, "$.id")?;
             ensure!(found == want, "{begin}..{end}\n{found:#?}\n{want:#?}");
         }
     }

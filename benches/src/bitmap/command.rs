@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
-use warpath::DeviceChoice;
-use warpath::bitmap::{BitmapEngine, BitmapIndex, Plan};
+use anyhow::{Context, Result, ensure};
+use warpath::bitmap::{BitmapEngine, Plan};
+use warpath::{DeviceChoice, IndexFile};
 use warpath_core::wah::WahBuf;
 use warpath_device::cuda::{Cuda, Settings};
 
@@ -105,7 +105,7 @@ pub fn run(cli: &Args, settings: Settings, more: More<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Times `warpath bitmap range --count` without the start of a process and of a device, by N threads or on a
+/// Times the count of rows for which an expression over the columns of an index is true, by N threads or on a
 /// device. The first run includes the cost that an engine has once: pinned memory and modules. If it is
 /// resident, the first run alone opens, plans and checks the index.
 fn range(cli: &Args, file: &str, expression: &str) -> Result<()> {
@@ -114,7 +114,8 @@ fn range(cli: &Args, file: &str, expression: &str) -> Result<()> {
         engine = engine.with_threads(threads);
     }
     let open = || {
-        let index = BitmapIndex::open(file)?;
+        let index = IndexFile::open(IndexFile::path_of(file))?;
+        let index = index.bins().context("the index has no columns")?.clone();
         let plan = Plan::of(&index, &expression.parse()?, false)?;
         anyhow::Ok((index, plan))
     };

@@ -115,6 +115,23 @@ impl Want {
         }
     }
 
+    /// True for numbers of matches alone, of all records.
+    ///
+    /// ```
+    /// use warpath_answer::answer::Want;
+    ///
+    /// assert!(Want::new().partial(true).is_count() && !Want::new().records(true).is_count());
+    /// ```
+    #[must_use]
+    pub fn is_count(&self) -> bool {
+        let Self { matches, records, text, rows, columns, on_device, limit, partial: _, sparse: _ } = self;
+        !(*matches || *records || *on_device)
+            && text.is_none()
+            && rows.is_none()
+            && columns.is_none()
+            && limit.is_none()
+    }
+
     /// Sets [`matches`](Self#structfield.matches).
     ///
     /// ```

@@ -5,11 +5,11 @@
 //! | [`args`] | subcommands and options |
 //! | [`failure`] | errors of a run, their messages and exit codes |
 //! | [`files`] | the inputs that the arguments name |
-//! | `places` | stores and parts of stores at URLs |
+//! | `locations` | stores and parts of stores at URLs |
 //! | [`run`] | the run of a query: results, errors, limits, statistics and progress |
 //! | [`rejects`] | records that a run leaves out |
 //! | [`written`] | the files that a run writes, none of which it may read |
-//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`bitmap`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
 //! | [`reasons`] | the reasons why a run found nothing |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
@@ -21,7 +21,6 @@
 //! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
 mod args;
-mod bitmap;
 mod count;
 mod describe;
 mod devices;
@@ -34,10 +33,10 @@ mod grid;
 mod index;
 mod inherited;
 mod install;
+#[cfg(feature = "parquet")]
+mod locations;
 mod meant;
 mod out;
-#[cfg(feature = "parquet")]
-mod places;
 mod query;
 mod reasons;
 mod rejects;
@@ -64,7 +63,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use args::{BitmapCommand, Cli, Command, IndexCommand};
+use args::{Cli, Command, IndexCommand};
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
@@ -126,9 +125,6 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         #[cfg(feature = "parquet")]
         Command::Store { command } => store::run(command, ui, started),
         Command::Index { command: IndexCommand::Dump(args) } => index::dump(args, ui),
-        Command::Bitmap { command: BitmapCommand::Build(args) } => bitmap::build(&args, ui, started),
-        Command::Bitmap { command: BitmapCommand::Info(args) } => bitmap::info(&args),
-        Command::Bitmap { command: BitmapCommand::Range(args) } => bitmap::range(args, ui, started),
         Command::Filter(args) => filter::run(args, ui, started),
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),

@@ -73,8 +73,11 @@ pub struct Pattern {
     /// The name.
     pub name: String,
     /// The property of a string without escapes, in UTF-8.
-    pub holds: Arc<dyn Fn(&[u8]) -> bool + Send + Sync>,
+    pub holds: Arc<Property>,
 }
+
+/// A function that is true of strings with a property.
+pub type Property = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 impl Debug for Pattern {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

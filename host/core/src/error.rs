@@ -564,12 +564,6 @@ pub enum IndexError {
         /// The kind of the input.
         why: &'static str,
     },
-    /// The rows of a bitmap index cannot be read as lines: its input is compressed, or a table.
-    #[error("{name}: its rows are not the lines of a plain file")]
-    NoLines {
-        /// The index file.
-        name: String,
-    },
 }
 
 /// An error of a column of compressed strings.

@@ -187,6 +187,21 @@ pub struct Temporary {
     target: PathBuf,
 }
 
+/// The names of temporary files: letters and digits between these.
+const PREFIX: &str = ".warpath-";
+const SUFFIX: &str = ".tmp";
+/// The number of letters and digits.
+const RANDOM_BYTES: usize = 12;
+
+/// True for the name of a temporary file, without its folder.
+#[must_use]
+pub fn is_temporary(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    random.is_some_and(|random| {
+        random.len() == RANDOM_BYTES && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
 /// True if this path exists and is not a regular file, but a device, a pipe or a folder. A rename to this
 /// path would destroy it for its other users.
 pub fn is_special(path: &Path) -> bool {
@@ -210,9 +225,9 @@ impl Temporary {
         let mut unfinished = unfinished();
         // The name is short, because the output's name may be as long as names can be.
         let made = Builder::new()
-            .prefix(".warpath-")
-            .rand_bytes(12)
-            .suffix(".tmp")
+            .prefix(PREFIX)
+            .rand_bytes(RANDOM_BYTES)
+            .suffix(SUFFIX)
             .make_in(folder.unwrap_or(Path::new(".")), |path| options.open(path))?;
         let (file, path) = made.into_parts();
         unfinished.push(path.to_path_buf());

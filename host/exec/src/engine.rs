@@ -321,10 +321,9 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets whether the engine uses indexes that lie beside an input: for `log.ndjson`, the bitmap index
-    /// `log.ndjson.wpb` or `log.wpb`, and the structural index `.log.ndjson.warpath`. The default is `true`.
-    /// Results are the same with and without an index, but a malformed line is not noticed if the condition
-    /// tests a column and excludes the line.
+    /// Sets whether the engine uses the index that lies beside an input: for `log.ndjson`,
+    /// `.log.ndjson.warpath`. The default is `true`. Results are the same with and without an index, but a
+    /// malformed line is not noticed if the condition tests a column and excludes the line.
     ///
     /// The engine uses an index only if size, time and samples of the input are those of the index, and if
     /// the owner of the input, of this process or of the system owns it.
@@ -332,8 +331,8 @@ impl EngineBuilder {
     /// reasons.
     ///
     /// ```
-    /// use warpath::bitmap::{ColumnSpec, BitmapIndex, build};
-    /// use warpath::{Engine, Predicate, Query};
+    /// use warpath::bitmap::ColumnSpec;
+    /// use warpath::{Engine, IndexFile, IndexSpec, Predicate, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
@@ -342,8 +341,8 @@ impl EngineBuilder {
     /// # #[cfg(any())]
     /// let log = Path::new("log.ndjson");
     /// let engine = Engine::builder().build()?;
-    /// let (built, _) = build(&engine, &log, &[ColumnSpec::new("status", "$.status")])?;
-    /// BitmapIndex::from_built(built)?.write(log.with_extension("wpb"))?;
+    /// let spec = IndexSpec::new(4).with_columns(vec![ColumnSpec::new("status", "$.status")]);
+    /// IndexFile::build_as(&engine, &log, &spec)?;
     ///
     /// let failed = Predicate::parse("$.status >= 500 && $.status < 503")?;
     /// let mut hits = engine.open(&log)?.matching(&failed).query(&Query::compile("$.status")?)?;
@@ -596,25 +595,10 @@ impl Engine {
         Ok(Chosen { partition_size, ..chosen }.within(&self.settings.limits))
     }
 
-    /// The maker of bitmaps for an index of an input that is not a file of lines. If the engine chooses, that
-    /// is the CPU.
-    pub(crate) fn bitmap_maker(&self) -> Result<BitmapMaker, Error> {
-        BitmapMaker::of(self.usual())
-    }
-
     /// The maker of bitmaps for an index of the lines of a file: the backend chosen for that file.
     pub(crate) fn bitmap_maker_for(&self, path: &Path) -> Result<BitmapMaker, Error> {
         let bytes = Source::File(path.to_owned()).plain_bytes();
         BitmapMaker::of(&**self.choose(Purpose::Other, bytes)?.backend())
-    }
-
-    /// True if the backend reads bitmaps from an index file and does not compute them. If the engine chooses,
-    /// this is about the backend for an input of unknown size.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn uses_index_files(&self) -> bool {
-        self.usual().abilities().uses_index_files
     }
 
     /// The engine with skipped malformed records, and without indexes beside its inputs.

@@ -5,12 +5,14 @@
 //! | module | contents |
 //! |---|---|
 //! | `layout` | the facts and the sections of the part |
+//! | `lines` | the offsets of lines of which some are selected |
 //! | `build` | the writer |
 //! | `store` | partitions that are evaluated with an index file |
 //! | `sparse` | texts of which most bytes need not be read |
 
 mod build;
 mod layout;
+mod lines;
 mod sparse;
 mod store;
 
@@ -27,11 +29,14 @@ use store::FileStore;
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::Stamp;
 use warpath_cpu::host_index::HostIndex;
+use warpath_cpu::twig::subscriptions::Subscriptions;
 use warpath_part::file::{Error as PartError, Reader};
 use warpath_plan::Structural;
 use warpath_shared::units::Level;
+use warpath_store::bitmap::BitmapIndex;
 
-use crate::engine::{Chosen, Engine};
+use crate::bitmap::build::ColumnSpec;
+use crate::engine::Chosen;
 use crate::input::PlainFile;
 use crate::stream::{Rest, Store};
 
@@ -70,6 +75,56 @@ struct OpenedIndex {
     reader: Reader,
     facts: IndexFacts,
     table: Vec<PartitionEntry>,
+    /// The section `bins`, if the index has columns.
+    bins: Option<BitmapIndex>,
+}
+
+/// The contents of an index that will be made: levels, columns of values, and matches of subscriptions.
+///
+/// ```
+/// use warpath::bitmap::ColumnSpec;
+/// use warpath::{Engine, IndexFile, IndexSpec};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let input = folder.path().join("log.ndjson");
+/// # std::fs::write(&input, "{\"status\":200}\n{\"status\":503}\n")?;
+/// let engine = Engine::builder().build()?;
+/// # #[cfg(any())]
+/// let input = "log.ndjson";
+/// let spec = IndexSpec::new(4).with_columns(vec![ColumnSpec::new("status", "$.status")]);
+/// let index = IndexFile::build_as(&engine, &input, &spec)?;
+/// assert_eq!(index.bins().unwrap().info().columns[0].bins, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct IndexSpec {
+    levels: Level,
+    columns: Vec<ColumnSpec>,
+    subscriptions: Subscriptions,
+}
+
+impl IndexSpec {
+    /// The structural characters of the first levels.
+    #[must_use]
+    pub fn new(levels: Level) -> Self {
+        Self { levels, columns: Vec::new(), subscriptions: Subscriptions::default() }
+    }
+
+    /// Adds a column of values for each path.
+    #[must_use]
+    pub fn with_columns(mut self, columns: Vec<ColumnSpec>) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Adds a column of truth values for each subscription: the lines that it matches.
+    #[must_use]
+    pub fn with_subscriptions(mut self, subscriptions: Subscriptions) -> Self {
+        self.subscriptions = subscriptions;
+        self
+    }
 }
 
 impl fmt::Debug for OpenedIndex {
@@ -211,34 +266,6 @@ impl IndexFile {
         input.with_file_name(name)
     }
 
-    /// Makes the index of a plain file, with `levels` levels, and opens it. An index that is there is
-    /// replaced. It is written to a temporary file, and renamed when it is complete. Who may not read the
-    /// input may not read the index.
-    ///
-    /// # Errors
-    /// * The errors of the input, except malformed records.
-    /// * [`Error::Output`] if the index cannot be written.
-    /// * [`Error::Index`] if the input is compressed, is not a file, or has changed meanwhile.
-    pub fn build(engine: &Engine, input: impl AsRef<Path>, levels: Level) -> Result<Self, Error> {
-        Self::build_watched(engine, input, levels, &mut |_| {})
-    }
-
-    /// Makes the index of a file, as [`build`](Self::build) does. Calls `progress` now and then with the
-    /// bytes of text that have been indexed.
-    ///
-    /// # Errors
-    /// The same as for [`build`](Self::build).
-    pub fn build_watched(
-        engine: &Engine,
-        input: impl AsRef<Path>,
-        levels: Level,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Self, Error> {
-        let output = Self::path_of(&input);
-        build::build(engine, input.as_ref(), &output, levels, progress)?;
-        Self::open(output)
-    }
-
     /// Opens an index file, and checks its facts and the lengths of its sections.
     ///
     /// # Errors
@@ -251,6 +278,7 @@ impl IndexFile {
         if metadata.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)).into());
         }
+        let mapped = file.try_clone().map_err(failed)?;
         let reader = Reader::open(file).map_err(|error| of_part(&name, error))?;
         let damaged = |what: String| IndexError::Damaged { name: name.clone(), what };
         let facts = IndexFacts::decode(reader.facts()).map_err(|error| match error {
@@ -261,7 +289,23 @@ impl IndexFile {
             NoFacts::Invalid(fact) => damaged(format!("invalid fact `{fact}`")),
         })?;
         let table = layout::partitions(&reader, &facts).map_err(damaged)?;
-        Ok(Self(Arc::new(OpenedIndex { name, bytes: metadata.len(), reader, facts, table })))
+        let mut bins = None;
+        if facts.columns > 0 {
+            let range = reader.section_range(table.len(), layout::BINS);
+            let range = range.ok_or_else(|| damaged("it has no section `bins`".into()))?;
+            let opened = BitmapIndex::in_file(&name, &mapped, range)?;
+            if (opened.rows(), opened.columns().len() as u64) != (facts.lines, facts.columns) {
+                return Err(damaged("its facts and its section `bins` disagree".into()).into());
+            }
+            bins = Some(opened);
+        }
+        Ok(Self(Arc::new(OpenedIndex { name, bytes: metadata.len(), reader, facts, table, bins })))
+    }
+
+    /// The columns of the index; `None` if it has none.
+    #[must_use]
+    pub fn bins(&self) -> Option<&BitmapIndex> {
+        self.0.bins.as_ref()
     }
 
     /// The number of levels of the index. Programs that read more are evaluated without it.
@@ -312,6 +356,7 @@ impl IndexFile {
     pub fn verify(&self, input: impl AsRef<Path>) -> Result<(u64, u64), Error> {
         let checked = self.check(input.as_ref())?;
         self.0.reader.verify().map_err(|error| of_part(&self.0.name, error))?;
+        self.bins().map_or(Ok(()), BitmapIndex::verify)?;
         let (mut bytes, mut index) = (Vec::new(), HostIndex::default());
         (0..self.0.table.len()).try_for_each(|at| self.0.read(at, self.levels(), &mut bytes, &mut index))?;
         let changed = |entry: &PartitionEntry| {
@@ -394,6 +439,21 @@ impl CheckedIndex {
             is_named: false,
             text: (self.covered, self.input.len()),
         }
+    }
+
+    /// The name of the index.
+    pub fn name(&self) -> &str {
+        self.index.name()
+    }
+
+    /// The columns of the index.
+    pub fn bins(&self) -> Option<&BitmapIndex> {
+        self.index.bins()
+    }
+
+    /// Bytes of text that follow those of the index.
+    pub fn grown_by(&self) -> u64 {
+        self.input.len().saturating_sub(self.covered)
     }
 
     /// The store that evaluates a program with this index.

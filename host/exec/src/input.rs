@@ -69,16 +69,18 @@ pub(crate) use given::{Given, Held, Inputs};
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use part::{EXTERNAL, PartText, StoredPart, has_no_lines, text_of};
+pub(crate) use part::{EXTERNAL, PartText, StoredPart, WITHIN, begins_within, has_no_lines, text_of};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 #[cfg(feature = "store")]
 pub use ranged::StoredFile;
-pub(crate) use selected::Selection;
+#[cfg(feature = "store")]
+pub(crate) use selected::BLOCK_LINES;
+pub(crate) use selected::{FileLines, Selection};
 pub(crate) use sequence::Sequence;
 pub(crate) use source::OpenedSource;
 pub use source::Source;
+#[cfg(all(feature = "store", test))]
+pub(crate) use stored::LOG;
 #[cfg(feature = "store")]
-pub(crate) use stored::is_store;
-#[cfg(feature = "store")]
-pub(crate) use stored::why_foreign;
+pub(crate) use stored::{check_part, is_store, why_foreign};
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};

@@ -10,7 +10,10 @@ use warpath_answer::columns::Schema;
 #[cfg(feature = "arrow")]
 use warpath_answer::nested::NestedSchema;
 use warpath_core::cancel::CancelToken;
+#[cfg(feature = "store")]
+use warpath_core::error::PlanError;
 use warpath_core::error::{Error, InputError};
+#[cfg(feature = "store")]
 use warpath_core::rows::RowSet;
 use warpath_cpu::twig::standing::{Documents, Standing};
 use warpath_lang::predicate::Predicate;
@@ -18,7 +21,6 @@ use warpath_lang::program::{Program, Query};
 #[cfg(feature = "store")]
 use warpath_plan::Unused;
 use warpath_shared::units::Level;
-use warpath_store::bitmap::BitmapIndex;
 
 #[cfg(feature = "arrow")]
 use crate::device_batches::DeviceBatches;
@@ -107,7 +109,6 @@ impl Engine {
             inputs,
             operation: None,
             index: None,
-            bitmap: None,
             unused: Vec::new(),
             selected: None,
             predicate: None,
@@ -485,13 +486,43 @@ impl<'a> Input<'a> {
     /// file of lines, for programs that read more levels than the file has, and beside lines that are
     /// selected.
     ///
+    /// If the index has columns, lines for which they show that the condition of
+    /// [`matching`](Self::matching) is not true are not read. The condition may test paths, of which columns
+    /// of the same path decide something, and columns by their names. Results are those without the index,
+    /// with one exception: if the condition tests a column, malformed lines are not noticed.
+    ///
+    /// ```
+    /// use warpath::bitmap::ColumnSpec;
+    /// use warpath::{Engine, IndexFile, IndexSpec, Predicate, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tweets.ndjson");
+    /// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
+    /// let engine = Engine::builder().build()?;
+    /// # #[cfg(any())]
+    /// let path = Path::new("tweets.ndjson");
+    /// let spec = IndexSpec::new(4).with_columns(vec![ColumnSpec::new("n", "$.n")]);
+    /// let index = IndexFile::build_as(&engine, &path, &spec)?;
+    /// for condition in ["n >= 6 && $.id < 3", "$.n >= 6 && $.id < 3"] {
+    ///     let input = engine.open(&path)?.with_index(&index)?;
+    ///     let mut hits = input.matching(&Predicate::parse(condition)?).query(&Query::compile("$.id")?)?;
+    ///     assert_eq!(hits.by_ref().next().unwrap()?.text(), "2");
+    ///     assert_eq!(hits.stats().lines, 2);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
     #[cfg(feature = "store")]
     pub fn with_index(mut self, index: &IndexFile) -> Result<Self, Error> {
         let is_lines = self.0.engine.format() == Format::Ndjson;
         match self.0.inputs.sources() {
-            [Source::File(path)] if is_lines => self.0.index = Some(Arc::new(index.check(path)?)),
+            [Source::File(path) | Source::Part(path, _)] if is_lines => {
+                self.0.index = Some(Arc::new(index.check(path)?));
+            }
             _ => {
                 let why = match self.0.engine.format() {
                     Format::Json => "the input is one JSON document",
@@ -503,52 +534,10 @@ impl<'a> Input<'a> {
         Ok(self)
     }
 
-    /// Reads this input with its bitmap index: the lines that cannot match the condition of
-    /// [`matching`](Self::matching) are not read. The condition may test columns of the index, and paths. A
-    /// column serves the tests of its own path, too. With `approximate`, bins alone decide the tests of
-    /// columns, so that other records of the same bins match, too.
+    /// Restricts the input to some of its lines. The input has to be the plain file that the index was made
+    /// of. The index says where lines begin, so that little else is read.
     ///
-    /// Results are those without the index, with one exception: if the condition tests a column, malformed
-    /// lines are not noticed. If the index cannot serve the condition, the text decides, and
-    /// [`Plan::unused`](warpath_plan::Plan::unused) says why.
-    ///
-    /// ```
-    /// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
-    /// use warpath::{Engine, Predicate, Query};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("tweets.ndjson");
-    /// # std::fs::write(&path, "{\"n\":5,\"id\":1}\n{\"n\":6,\"id\":2}\n{\"n\":7,\"id\":3}\n")?;
-    /// let engine = Engine::builder().build()?;
-    /// # #[cfg(any())]
-    /// let path = Path::new("tweets.ndjson");
-    /// let (built, _) = build(&engine, &path, &[ColumnSpec::new("n", "$.n")])?;
-    /// let index = BitmapIndex::from_built(built)?;
-    /// for condition in ["n >= 6 && $.id < 3", "$.n >= 6 && $.id < 3"] {
-    ///     let input = engine.open(&path)?.with_bitmap(&index, false);
-    ///     let mut hits = input.matching(&Predicate::parse(condition)?).query(&Query::compile("$.id")?)?;
-    ///     assert_eq!(hits.by_ref().next().unwrap()?.text(), "2");
-    ///     assert_eq!(hits.stats().lines, 2);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The first result is [`Error::Index`] if the index belongs to another input, or to an earlier state of
-    /// this one. It is [`Error::Plan`] if the condition tests a column, and this is not one plain file
-    /// of lines.
-    #[must_use]
-    pub fn with_bitmap(mut self, index: &BitmapIndex, approximate: bool) -> Self {
-        self.0.bitmap = Some((index.clone(), approximate));
-        self
-    }
-
-    /// Restricts the input to some of its lines. The input has to be the plain file that the bitmap index was
-    /// made of. The index records where each 64th line begins, so that little else is read.
-    ///
-    /// `lines` is a set of the index's rows. Blank and malformed lines are counted.
+    /// `lines` is a set of the lines of the index. Blank and malformed lines are counted.
     ///
     /// Line numbers, offsets, paths and errors refer to the whole input, on every backend. The pieces of
     /// a [`Batch`](crate::stream::Batch) are the only exception: they count selected lines only.
@@ -557,36 +546,54 @@ impl<'a> Input<'a> {
     ///
     /// ```
     /// use warpath::bitmap::RowSet;
-    /// use warpath::bitmap::{BitmapIndex, Built};
-    /// use warpath_store::bitmap::Stamp;
-    /// use warpath::{Engine, Query};
+    /// use warpath::{Engine, IndexFile, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let folder = std::env::temp_dir().join(format!("warpath-only-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&folder)?;
-    /// # let path = folder.join("tweets.ndjson");
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tweets.ndjson");
     /// # std::fs::write(&path, "{\"id\":5}\n{\"id\":6}\n{\"id\":7}\n")?;
-    /// # let stamp = Some(Stamp::of(&std::fs::File::open(&path)?)?);
-    /// # let index = BitmapIndex::from_built(Built { rows: 3, lines: vec![0, 27], stamp, ..Built::default() })?;
     /// let engine = Engine::builder().build()?;
+    /// # #[cfg(any())]
+    /// let path = Path::new("tweets.ndjson");
+    /// let index = IndexFile::build(&engine, &path, 1)?;
     /// // The second line, and the third.
-    /// let mut hits = engine.open(&path)?.only(&index, RowSet::from_words(vec![0b110], 3))?.query(&Query::compile("$.id")?)?;
+    /// let lines = RowSet::from_words(vec![0b110], 3);
+    /// let mut hits = engine.open(&path)?.only(&index, lines)?.query(&Query::compile("$.id")?)?;
     /// let hit = hits.next().unwrap()?;
     /// assert_eq!((hit.text().as_ref(), hit.line(), hit.offsets()), ("6", 2, (15, 16)));
-    /// # drop((hit, hits));
-    /// # std::fs::remove_dir_all(folder)?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// * [`Error::Index`] if the index belongs to another input, or to an earlier state of this one.
-    /// * [`Error::Plan`] if this is not one file, or is a document.
-    /// * [`Error::Usage`] if `lines` is a set of another number of rows.
-    pub fn only(mut self, index: &BitmapIndex, lines: RowSet) -> Result<Self, Error> {
-        self.0.engine.wants_lines("a bitmap index requires NDJSON input")?;
-        self.0.selected = Some(Arc::new(Selection::new(index, lines, self.0.inputs.sources())?));
-        Ok(self)
+    /// * [`Error::Plan`] if this is not one file, is a document, or has grown since it was indexed.
+    /// * [`Error::Usage`] if `lines` is a set of another number of lines.
+    #[cfg(feature = "store")]
+    pub fn only(self, index: &IndexFile, lines: RowSet) -> Result<Self, Error> {
+        self.0.engine.wants_lines("an index requires NDJSON input")?;
+        let [Source::File(path) | Source::Part(path, _)] = self.0.inputs.sources() else {
+            return Err(PlanError::new("an index requires one plain file", "this input is another").into());
+        };
+        let (found, wanted) = (lines.rows(), index.info().lines);
+        if found != wanted {
+            return Err(Error::Usage(format!("the selection is of {found} lines; the index has {wanted}")));
+        }
+        let checked = index.check(path)?;
+        if checked.grown_by() > 0 {
+            let found = format!("{} lacks its last {} bytes", index.name(), checked.grown_by());
+            return Err(
+                PlanError::new("a selection of lines requires an index of the whole file", found).into()
+            );
+        }
+        let selection = Selection::new(checked.lines(None)?, lines, false, self.0.inputs.sources())?;
+        Ok(self.selecting(selection))
+    }
+
+    /// Restricts the input to a selection of its lines.
+    pub(crate) fn selecting(mut self, selection: Selection) -> Self {
+        self.0.selected = Some(Arc::new(selection));
+        self
     }
 
     /// Restricts the input to the records for which a predicate is true, in place of an earlier predicate.

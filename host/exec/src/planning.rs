@@ -10,20 +10,22 @@ use warpath_answer::backend::{Evaluation, Stage};
 use warpath_core::error::{Error, PlanError};
 use warpath_lang::elements::AsOne;
 use warpath_lang::predicate::Predicate;
-use warpath_lang::program::Program;
+use warpath_lang::program::{Program, Query};
 use warpath_plan::{
     Bytes, Condition, Evaluated, Facts, Format, Plan, Prune, Pruned, Purpose, Reading, SMALL, Structural,
     Unused,
 };
-use warpath_store::bitmap::BitmapIndex;
 
 use crate::beside;
-use crate::bitmap::ask::BitmapEngine;
+use crate::bitmap::ask::{BitmapEngine, Indexed};
 use crate::engine::{Chosen, Engine};
 use crate::index_file::CheckedIndex;
 use crate::input::{Inputs, Selection, Source};
 use crate::request::Request;
 use crate::stream::Early;
+
+/// The reason why no index serves a run that limits the length of records.
+const CHECKS_LENGTHS: &str = "the lengths of all records are checked";
 
 /// A program with its plan, and what the plan reads.
 pub(crate) struct Planned {
@@ -33,12 +35,12 @@ pub(crate) struct Planned {
     pub program: Program,
     pub selected: Option<Arc<Selection>>,
     pub levels: Option<Arc<CheckedIndex>>,
-    /// True if the caller named the structural index.
+    /// True if the caller named the index.
     pub is_named: bool,
     pub early: Early,
 }
 
-/// The lines that a bitmap index leaves for a condition.
+/// The lines that the columns of an index leave for a condition.
 struct Served {
     selected: Option<Arc<Selection>>,
     rest: Option<Arc<Predicate>>,
@@ -49,7 +51,7 @@ struct Served {
 /// Plans the results of a program over the inputs of a request.
 pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> Result<Planned, Error> {
     let mut unused = std::mem::take(&mut request.unused);
-    let Request { engine, inputs, index, bitmap, selected, predicate, .. } = request;
+    let Request { engine, inputs, index, selected, predicate, digest, .. } = request;
     let mut facts = Facts::new(inputs.access(), engine.format());
     facts.selected = selected.as_ref().map(|selected| selected.facts());
     facts.has_parts |= inputs.may_have_parts();
@@ -58,17 +60,17 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         (Some(predicate), None) => Some(predicate),
         (None, own) => own.cloned(),
     };
-    let served = match &condition {
-        None => {
-            if let Some((index, _)) = bitmap {
-                unused.push(Unused::new(index.name(), "there is no condition on records", true));
-            }
-            None
+    let (is_named, is_digested) = (index.is_some(), digest.is_some());
+    let mut levels = index.take();
+    if let (None, Some(path)) = (&levels, searched(engine, inputs, condition.as_deref(), &facts)) {
+        levels = beside::index(path, &mut unused).map(Arc::new);
+    }
+    let served = match (&condition, &levels) {
+        (Some(condition), Some(index)) => {
+            let asked = Asked { condition, program: &program, want, index, is_named, is_digested };
+            serve(engine, inputs, &asked, &facts, &mut unused)?
         }
-        Some(condition) => {
-            let condition = (condition, &program, want);
-            serve(engine, inputs, bitmap.take(), condition, &facts, &mut unused)?
-        }
+        _ => None,
     };
     let (rest, pruned, early) = match served {
         Some(Served { selected: lines, rest, pruned, early }) => {
@@ -83,22 +85,21 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         && has_columns(condition)
     {
         let found = format!("{} is not used: {}", missing.index, missing.why);
-        return Err(PlanError::new("a test of a column requires a bitmap index", found).into());
+        return Err(PlanError::new("a test of a column requires an index that has it", found).into());
     }
     let program = with_condition(program, rest, want)?;
     let plain = facts.selected.as_ref().map_or(facts.bytes.plain(), |selected| selected.bytes);
     let chosen = engine.choose(Purpose::Results(&program), plain)?;
-    let mut levels = index.take();
-    let is_named = levels.is_some();
-    if let (None, Some(path)) = (&levels, beside_of(engine, inputs, &facts))
-        && facts.selected.is_none()
+    // The partitions of an index have the lengths that they have, whatever a budget allows.
+    let may_use = facts.selected.is_none()
         && !matches!(facts.bytes, Bytes::Part(_))
-        // The partitions of an index have the lengths that they have, whatever a budget allows.
         && engine.limits().memory().is_none()
-        && chosen.backend().abilities().uses_index_files
-    {
-        levels = beside::structural(path, &mut unused).map(Arc::new);
+        && chosen.backend().abilities().uses_index_files;
+    let is_limited = engine.limits().record().is_some();
+    if let Some(index) = levels.as_ref().filter(|_| is_limited && is_named) {
+        unused.push(Unused::new(index.name(), CHECKS_LENGTHS, true));
     }
+    let levels = levels.filter(|_| pruned.is_none() && !is_limited && (is_named || may_use));
     facts.structural = levels.as_ref().map(|index| Structural { is_named, ..index.facts() });
     let evaluated = Evaluated::Program { program: &program, want, is_digested: request.digest.is_some() };
     let mut plan = request.engine.plan(&chosen, evaluated, false, facts, unused)?;
@@ -135,20 +136,22 @@ pub(crate) fn explain(mut request: Request<'_>, program: Program, want: Want) ->
     Ok(Explained { plan, program, bytes, elements, stages })
 }
 
-/// The file whose indexes may be beside it: one file of lines that is worth a search.
-fn beside_of<'i>(engine: &Engine, inputs: &'i Inputs<'_>, facts: &Facts) -> Option<&'i Path> {
-    let is_long = match facts.bytes {
-        Bytes::Plain(len) => len > SMALL,
-        Bytes::Part(_) => true,
+/// The file whose index may be beside it: one file of lines that is worth a search. Without the columns of an
+/// index nothing decides about them, however short the text is.
+fn searched<'i>(
+    engine: &Engine,
+    inputs: &'i Inputs<'_>,
+    condition: Option<&Predicate>,
+    facts: &Facts,
+) -> Option<&'i Path> {
+    let is_worth = match facts.bytes {
+        Bytes::Plain(len) => len > SMALL || condition.is_some_and(has_columns),
+        Bytes::Part(_) => condition.is_some(),
         _ => false,
     };
-    let finds = engine.finds_indexes() && facts.format == Format::Ndjson;
-    if finds && is_long { file_of(inputs) } else { None }
-}
-
-fn file_of<'i>(inputs: &'i Inputs<'_>) -> Option<&'i Path> {
+    let finds = engine.finds_indexes() && facts.format == Format::Ndjson && facts.selected.is_none();
     match inputs.sources() {
-        [Source::File(path) | Source::Part(path, _)] => Some(path),
+        [Source::File(path) | Source::Part(path, _)] if finds && is_worth => Some(path),
         _ => None,
     }
 }
@@ -158,88 +161,112 @@ fn has_columns(condition: &Predicate) -> bool {
     matches!(condition.parts().without_rest(), (Some(_), _))
 }
 
-/// Serves a condition by a bitmap index: by the one of the request, or else by one beside the input. `None`
-/// if the text decides.
+/// A condition, and the index that may serve it.
+struct Asked<'a> {
+    condition: &'a Arc<Predicate>,
+    program: &'a Program,
+    want: Want,
+    index: &'a CheckedIndex,
+    /// True if the caller named the index.
+    is_named: bool,
+    /// True if workers digest the results.
+    is_digested: bool,
+}
+
+/// Serves a condition by the columns of an index. `None` if the text decides.
 fn serve(
     engine: &Engine,
     inputs: &Inputs<'_>,
-    named: Option<(BitmapIndex, bool)>,
-    (condition, program, want): (&Arc<Predicate>, &Program, Want),
+    asked: &Asked<'_>,
     facts: &Facts,
     unused: &mut Vec<Unused>,
 ) -> Result<Option<Served>, Error> {
-    let is_named = named.is_some();
-    let file = match is_named {
-        true => file_of(inputs),
-        // The text alone decides nothing about columns, however short it is.
-        false => beside_of(engine, inputs, facts).or_else(|| {
-            let is_file = matches!(facts.bytes, Bytes::Plain(_));
-            (engine.finds_indexes() && is_file && has_columns(condition)).then(|| file_of(inputs)).flatten()
-        }),
-    };
-    let (index, approximate) = match (named, file) {
-        (Some(named), _) => named,
-        (None, Some(file)) => match beside::bitmap(file, unused) {
-            Some(index) => (index, false),
-            None => return Ok(None),
-        },
-        (None, None) => return Ok(None),
-    };
+    let &Asked { condition, program, want, index, is_named, is_digested } = asked;
+    let Some(bins) = index.bins() else { return Ok(None) };
+    let is_not_used =
+        |why: String, matters| Unused::new(format!("section `bins` of {}", index.name()), why, matters);
+    let tests_columns = has_columns(condition);
+    if tests_columns && index.grown_by() > 0 {
+        let found = format!(
+            "{} lacks its last {} bytes; `warpath store index FILE` renews it",
+            index.name(),
+            index.grown_by()
+        );
+        return Err(PlanError::new("a test of a column requires an index of the whole file", found).into());
+    }
+    if !tests_columns && engine.limits().record().is_some() {
+        unused.push(is_not_used(CHECKS_LENGTHS.into(), is_named));
+        return Ok(None);
+    }
     let needs_trees = || {
         let guarded = with_condition(program.clone(), Some(condition.clone()), want);
         guarded.is_ok_and(|program| program.needs_trees())
     };
-    let of_condition = Condition {
-        predicate: condition,
-        strict: engine.is_strict(),
-        needs_trees: &needs_trees,
-        approximate,
-    };
+    let of_condition =
+        Condition { predicate: condition, strict: engine.is_strict(), needs_trees: &needs_trees };
     let started = Instant::now();
-    let prune = match (warpath_plan::prune(&of_condition, &index, facts)?, file) {
-        (Ok(prune), Some(_)) => prune,
-        (Ok(_), None) => return Ok(None),
-        (Err(why), _) => {
-            unused.push(Unused::new(index.name(), why, is_named));
+    let prune = match warpath_plan::prune(&of_condition, bins, facts)? {
+        Ok(prune) => prune,
+        Err(why) => {
+            unused.push(is_not_used(why.into(), is_named));
             return Ok(None);
         }
     };
-    match evaluate(engine, inputs, condition, &index, prune, approximate) {
+    let of = Indexed { bins, checked: index, sources: inputs.sources() };
+    // A line that is a record has one match of `$`. Strict checks are of the text of each line.
+    let is_root = |query: &Query| query.ast().segments.is_empty() && query.condition().is_none();
+    let is_root = matches!(program.queries(), [query] if is_root(query));
+    let is_counted = is_root && want.is_count() && !is_digested && !engine.is_strict();
+    let counts = is_counted && !matches!(facts.bytes, Bytes::Part(_));
+    match evaluate(engine, condition, of, prune, counts) {
         Ok(Some(mut served)) => {
             served.pruned.took = started.elapsed();
+            if index.grown_by() > 0 {
+                let name = format!("{} for the last {} bytes", index.name(), index.grown_by());
+                let why = "the file has grown; `warpath store index FILE` renews it";
+                unused.push(Unused::new(name, why, true));
+            }
             Ok(Some(served))
         }
         Ok(None) => {
-            unused.push(Unused::new(index.name(), "its columns leave nearly all lines", false));
+            unused.push(is_not_used("its columns leave nearly all lines".into(), false));
             Ok(None)
         }
         // Nobody named the index, and the text can decide.
-        Err(Error::Index(error)) if !is_named && !has_columns(condition) => {
-            unused.push(Unused::new(index.name(), error.to_string(), true));
+        Err(Error::Index(error)) if !is_named && !tests_columns => {
+            unused.push(is_not_used(error.to_string(), true));
             Ok(None)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Evaluates the part of a bitmap index in a plan. `None` if it leaves so many lines that it does not pay.
+/// Evaluates the part of an index in a plan. `None` if it leaves so many lines that it does not pay.
 fn evaluate(
     engine: &Engine,
-    inputs: &Inputs<'_>,
     condition: &Predicate,
-    index: &BitmapIndex,
+    of: Indexed<'_>,
     prune: Prune,
-    approximate: bool,
+    counts: bool,
 ) -> Result<Option<Served>, Error> {
     let mut bitmaps = BitmapEngine::of(engine)?;
-    let lines = bitmaps.lines(index, engine, inputs.sources(), condition, &prune, approximate)?;
+    let mut lines = bitmaps.lines(of, engine, condition, &prune)?;
+    // Of a file that has grown, the last indexed lines may be read again.
+    if counts && of.checked.grown_by() == 0 {
+        bitmaps.count(of.bins, &prune, &mut lines)?;
+    }
     let selected = match lines.rows {
         Some(rows) if !prune.pays(rows.count(), rows.rows()) => return Ok(None),
-        Some(rows) => Some(Arc::new(Selection::new(index, rows, inputs.sources())?)),
+        Some(rows) => {
+            // A part of a file needs the offsets of all lines, to find its own.
+            let is_part = of.sources.first().and_then(Source::range).is_some();
+            let all = of.checked.lines(if is_part { None } else { Some(&rows) })?;
+            Some(Arc::new(Selection::new(all, rows, true, of.sources)?.with_known(lines.known)))
+        }
         None => None,
     };
     let rest = prune.rest.as_ref().map(|rest| rest.expr().to_string());
-    let pruned = Pruned::new(index.name().to_owned(), rest, lines.checked, Duration::ZERO);
+    let pruned = Pruned::new(of.bins.name().to_owned(), rest, lines.checked, Duration::ZERO);
     Ok(Some(Served { selected, rest: prune.rest, pruned, early: lines.early }))
 }
 

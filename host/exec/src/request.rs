@@ -7,7 +7,6 @@ use warpath_answer::nested::NestedSchema;
 use warpath_core::error::Error;
 use warpath_lang::predicate::Predicate;
 use warpath_plan::{Evaluated, Facts, Plan, Purpose, Structural, Unused};
-use warpath_store::bitmap::BitmapIndex;
 
 use crate::engine::{Chosen, Engine};
 use crate::index_file::CheckedIndex;
@@ -22,10 +21,8 @@ pub(crate) struct Request<'a> {
     pub inputs: Inputs<'a>,
     /// The operation that the results are for, if it is not the one that is called.
     pub operation: Option<Operation>,
-    /// The structural index that the caller named.
+    /// The index that the caller named.
     pub index: Option<Arc<CheckedIndex>>,
-    /// The bitmap index that the caller named; with `true`, bins alone decide.
-    pub bitmap: Option<(BitmapIndex, bool)>,
     /// Indexes that the caller named, and that cannot be of the inputs.
     pub unused: Vec<Unused>,
     /// The selected lines; `None` for all lines.
@@ -69,10 +66,7 @@ impl Request<'_> {
         evaluated: Evaluated<'_>,
         facts: Facts,
     ) -> Result<Plan, Error> {
-        let mut unused = std::mem::take(&mut self.unused);
-        if let Some((index, _)) = &self.bitmap {
-            unused.push(Unused::new(index.name(), "only programs are evaluated with a bitmap index", true));
-        }
+        let unused = std::mem::take(&mut self.unused);
         self.engine.plan(chosen, evaluated, self.predicate.is_some(), facts, unused)
     }
 }

@@ -4,10 +4,11 @@
 mod add;
 mod change;
 mod known;
-mod place;
+mod location;
 #[cfg(test)]
 mod tests;
 mod text;
+mod texts;
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,12 +18,12 @@ use warpath_core::temporary::OutputMode;
 use warpath_folder::{Folder, Millis};
 use warpath_part::file::{Encoding, Error as PartError};
 
-use crate::input::{PartText, Source, is_store};
+use crate::input::{PartText, Source, check_part, is_store};
 
 pub use add::{AddOptions, Added};
 pub use change::{Rewritten, Vacuumed};
-use place::StoreFile;
-pub use place::StorePlace;
+use location::StoreFile;
+pub use location::StoreLocation;
 
 /// A store: a folder of parts, which are Parquet files, and a log of Delta Lake; or one part alone.
 ///
@@ -134,15 +135,22 @@ impl Store {
     /// Opens a store at its last version, or one part.
     ///
     /// # Errors
-    /// [`Error::Store`] if there is no store or part, and for a log or a part that is damaged.
-    pub fn open(place: impl Into<StorePlace>) -> Result<Self, Error> {
-        let place = place.into();
-        if let Some(file) = place.one_part() {
+    /// [`Error::Store`] if there is no store or part, for a log or a part that is damaged, and for a part in
+    /// the folder of a store that does not have it any more.
+    pub fn open(location: impl Into<StoreLocation>) -> Result<Self, Error> {
+        let location = location.into();
+        if let Some(file) = location.one_part() {
+            if let StoreFile::Disk(path) = &file {
+                check_part(path).map_err(|error| match error {
+                    InputError::Part { name, reason } => StoreError::Refused { name, reason }.into(),
+                    error => Error::from(error),
+                })?;
+            }
             file.open()?;
             return Ok(Self { folder: None, files: vec![file] });
         }
-        let folder = place.open(OutputMode::default())?;
-        let files = folder.snapshot().parts().map(|part| place.file(part)).collect();
+        let folder = location.open(OutputMode::default())?;
+        let files = folder.snapshot().parts().map(|part| location.file(part)).collect();
         Ok(Self { folder: Some(folder), files })
     }
 

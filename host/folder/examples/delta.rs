@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             folder.replace(removed, vec![part(path, name, rows)?], true, now)?;
         }
         ["vacuum"] => {
-            for object in folder.vacuum(Millis(now.0 + 1000))? {
+            for object in folder.vacuum(Millis(now.0 + 1000), &|_| true)? {
                 println!("{}", object.name);
             }
         }

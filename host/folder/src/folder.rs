@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use warpath_core::pool;
+use warpath_core::temporary::is_temporary;
 
 use crate::action::{Action, Entry, Head, LOG, Table, file_of, is_own, is_version, read, render};
 use crate::error::FolderError;
@@ -70,17 +71,43 @@ impl Folder {
     /// # Errors
     /// [`FolderError::Exists`], [`FolderError::Schema`], and those of the storage.
     pub fn create(storage: impl Storage + 'static, schema: Schema, now: Millis) -> Result<Self, FolderError> {
-        schema.check()?;
-        let head = Head { version: 0, before: 0, at: now, operation: "CREATE TABLE", changes_rows: true };
-        let actions = [Action::Protocol, Action::Table(Table::new(schema, now))];
+        let operation = "CREATE TABLE".to_owned();
+        Self::create_with(storage, Change { operation, schema: Some(schema), ..Change::default() }, now)
+    }
+
+    /// Creates a folder whose first version has a change. If this fails, there is no folder.
+    ///
+    /// # Errors
+    /// [`FolderError::Exists`], and those of [`commit`](Self::commit).
+    pub fn create_with(
+        storage: impl Storage + 'static,
+        change: Change,
+        now: Millis,
+    ) -> Result<Self, FolderError> {
+        change.check()?;
+        let schema = change.schema.clone().unwrap_or_default();
+        let mut folder = Self { storage: Arc::new(storage), snapshot: Arc::default() };
+        for part in change.all_added() {
+            folder.settle(part)?;
+        }
+        let head = Head {
+            version: 0,
+            before: 0,
+            at: now,
+            operation: if change.operation.is_empty() { "WRITE" } else { &change.operation },
+            changes_rows: true,
+        };
+        let mut actions = vec![Action::Protocol, Action::Table(Table::new(schema, now))];
+        actions.extend(folder.actions(&Change { schema: None, ..change.clone() }, now)?);
         let bytes = render(&head, &actions);
         let snapshot = Snapshot::first(read(0, &bytes)?)?;
         let file = file_of(0);
-        match storage.create(&file, &bytes) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(FolderError::Exists),
-            Err(error) => Err(FolderError::storage("create", &file)(error)),
-            Ok(()) => Ok(Self { storage: Arc::new(storage), snapshot: Arc::new(snapshot) }),
+        match folder.storage.create(&file, &bytes) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(FolderError::Exists),
+            created => created.map_err(FolderError::storage("create", &file))?,
         }
+        folder.snapshot = Arc::new(snapshot);
+        Ok(folder)
     }
 
     /// Opens a folder at its last version. Checks that its parts are there in their sizes.
@@ -223,27 +250,32 @@ impl Folder {
         Err(FolderError::Contention { attempts: ATTEMPTS })
     }
 
-    /// The files that no version since an instant has: parts that were removed before it, and parts and
-    /// temporary files that were written before it and that no version names.
+    /// The files that no version since an instant has: parts that were removed before it, and temporary files
+    /// and parts that no version names and that were written before it. Of files that no version names,
+    /// `is_part` says which ones are parts, by their names. Others belong to somebody else.
     ///
     /// The instant must be earlier than the begin of every read and write that has not ended.
     ///
     /// # Errors
     /// For a log that is malformed, and those of the storage.
-    pub fn unneeded(&mut self, before: Millis) -> Result<Vec<Object>, FolderError> {
+    pub fn unneeded(
+        &mut self,
+        before: Millis,
+        is_part: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Object>, FolderError> {
         self.refresh()?;
         let mut objects = Vec::new();
         for (folder, prefix) in [("", String::new()), (LOG, format!("{LOG}/"))] {
             for object in list(&*self.storage, folder)? {
                 let name = object.name.as_str();
-                let unneeded = if name.starts_with(".warpath-") && name.ends_with(".tmp") {
+                let unneeded = if is_temporary(name) {
                     object.modified < before
                 } else if folder == LOG || self.snapshot.part(name).is_some() {
                     false
                 } else if let Some(removed) = self.snapshot.removed(name) {
                     removed < before
                 } else {
-                    name.starts_with("part-") && name.ends_with(".parquet") && object.modified < before
+                    object.modified < before && is_part(name)
                 };
                 if unneeded {
                     objects.push(Object { name: format!("{prefix}{name}"), ..object });
@@ -259,8 +291,12 @@ impl Folder {
     ///
     /// # Errors
     /// Those of [`unneeded`](Self::unneeded).
-    pub fn vacuum(&mut self, before: Millis) -> Result<Vec<Object>, FolderError> {
-        let mut objects = self.unneeded(before)?;
+    pub fn vacuum(
+        &mut self,
+        before: Millis,
+        is_part: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Object>, FolderError> {
+        let mut objects = self.unneeded(before, is_part)?;
         let mut kept = Vec::new();
         for object in &objects {
             // Another writer may have added the part since the files were listed.

@@ -188,6 +188,37 @@ fn writers_that_meet_lose_nothing() {
 }
 
 #[test]
+fn a_first_version_has_a_change() {
+    let memory = Memory::default();
+    let change = |name: &str| Change {
+        operation: "WRITE".to_owned(),
+        added: vec![memory.part(name, &[1, 2])],
+        inputs: vec![input("a", 1)],
+        schema: Some(schema()),
+        ..Change::default()
+    };
+    // Nothing is there after a change that is not possible.
+    let missing = Part { name: "part-9.parquet".into(), bytes: 1, ..Part::default() };
+    let impossible = [
+        Change { added: vec![missing], ..change("part-1.parquet") },
+        Change { removed: vec!["part-0.parquet".into()], ..change("part-1.parquet") },
+        Change { grown: vec![(input("b", 1), input("b", 2))], ..change("part-1.parquet") },
+    ];
+    for change in impossible {
+        assert!(Folder::create_with(memory.clone(), change, NOW).is_err());
+        assert!(matches!(Folder::open(memory.clone()), Err(FolderError::NoLog)));
+    }
+    let folder = Folder::create_with(memory.clone(), change("part-1.parquet"), NOW).unwrap();
+    let opened = memory.open().unwrap();
+    assert_eq!(folder.snapshot(), opened.snapshot());
+    assert_eq!((opened.version(), opened.snapshot().rows(), memory.rows()), (0, 2, vec![1, 2]));
+    assert_eq!(opened.snapshot().schema(), &schema());
+    assert_eq!(opened.snapshot().inputs().count(), 1);
+    let again = Folder::create_with(memory.clone(), change("part-2.parquet"), NOW);
+    assert!(matches!(again, Err(FolderError::Exists)));
+}
+
+#[test]
 fn schemas_grow() {
     let memory = Memory::default();
     let mut one = memory.create();
@@ -298,31 +329,40 @@ fn unneeded_files_are_removed() {
         .replace(vec!["part-1.parquet".into(), "other.parquet".into()], Vec::new(), false, Millis(1000))
         .unwrap();
     part("part-stray.parquet");
-    for name in
-        ["_delta_log/.warpath-1.tmp", ".warpath-2.tmp", "notes.txt", "_delta_log/00000000000000000000.crc"]
-    {
+    for name in [
+        "_delta_log/.warpath-0123456789aB.tmp",
+        ".warpath-CdEfGhIjKlMn.tmp",
+        ".warpath-own.tmp",
+        "notes.txt",
+        "_delta_log/00000000000000000000.crc",
+    ] {
         std::fs::write(storage.path(name), "x").unwrap();
     }
+    part("part-of-others.parquet");
+    let is_part = |name: &str| name == "part-stray.parquet";
     let mut unneeded = |before| {
-        folder.unneeded(Millis(before)).unwrap().into_iter().map(|object| object.name).collect::<Vec<_>>()
+        folder
+            .unneeded(Millis(before), &is_part)
+            .unwrap()
+            .into_iter()
+            .map(|object| object.name)
+            .collect::<Vec<_>>()
     };
     assert_eq!(unneeded(1000), [""; 0]);
     assert_eq!(unneeded(1001), ["other.parquet", "part-1.parquet"]);
     let all = [
-        ".warpath-2.tmp",
-        "_delta_log/.warpath-1.tmp",
+        ".warpath-CdEfGhIjKlMn.tmp",
+        "_delta_log/.warpath-0123456789aB.tmp",
         "other.parquet",
         "part-1.parquet",
         "part-stray.parquet",
     ];
     assert_eq!(unneeded(i64::MAX), all);
-    assert_eq!(folder.vacuum(Millis(i64::MAX)).unwrap().len(), 5);
-    assert_eq!(folder.vacuum(Millis(i64::MAX)).unwrap(), []);
-    let left: Vec<_> = storage.list("").unwrap().into_iter().map(|object| object.name).collect();
-    assert!(
-        left.len() == 2 && left.iter().all(|name| ["notes.txt", "part-2.parquet"].contains(&&**name)),
-        "{left:?}"
-    );
+    assert_eq!(folder.vacuum(Millis(i64::MAX), &is_part).unwrap().len(), 5);
+    assert_eq!(folder.vacuum(Millis(i64::MAX), &is_part).unwrap(), []);
+    let mut left: Vec<_> = storage.list("").unwrap().into_iter().map(|object| object.name).collect();
+    left.sort();
+    assert_eq!(left, [".warpath-own.tmp", "notes.txt", "part-2.parquet", "part-of-others.parquet"]);
     assert_eq!(Folder::open(storage).unwrap().snapshot().rows(), 1);
 }
 

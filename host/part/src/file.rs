@@ -51,6 +51,8 @@ pub struct Options {
     pub text_level: i32,
     /// The level of zstd for sections; `None` for sections that stay as they are.
     pub section_level: Option<i32>,
+    /// The number of bytes of which the offset of a group's first section is a multiple. Zeros are before it.
+    pub section_align: u64,
     /// The most rows of a page.
     pub page_rows: usize,
     /// The bytes of values after which a page ends. Who reads one line reads a page of each column.
@@ -67,6 +69,7 @@ impl Default for Options {
             level: 1,
             text_level: 3,
             section_level: Some(3),
+            section_align: 1,
             page_rows: 8192,
             page_bytes: 1 << 20,
             sample: 128 << 10,

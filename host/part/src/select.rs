@@ -112,7 +112,7 @@ impl Finder<'_> {
     fn plan<'c>(&self, condition: &'c Condition) -> Result<Plan<'c>, Error> {
         let mut plans = Vec::new();
         match condition {
-            Condition::Is(comparison) => return self.plan_one(comparison),
+            Condition::Is(comparison) => self.plan_one(comparison),
             Condition::All(all) => {
                 for condition in all {
                     match self.plan(condition)? {

@@ -29,7 +29,7 @@ impl PartColumns {
             || want.text.is_some()
             || want.rows.is_some()
             || want.columns.is_some();
-        let is_counted = want.partial && !(is_digested || has_values || want.records) && want.limit.is_none();
+        let is_counted = want.partial && !is_digested && want.is_count();
         let members = match is_digested || has_values {
             true => program.projection(),
             false => program.projection_of_counts(),

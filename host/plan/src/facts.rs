@@ -106,8 +106,8 @@ pub struct Structural {
 /// Lines that are read without the others.
 ///
 /// ```
-/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
-/// use warpath::{Engine, Predicate, Query};
+/// use warpath::bitmap::ColumnSpec;
+/// use warpath::{Engine, IndexFile, IndexSpec, Predicate, Query};
 /// use warpath::plan::Reading;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -117,9 +117,9 @@ pub struct Structural {
 /// # #[cfg(any())]
 /// let log = Path::new("log.ndjson");
 /// let engine = Engine::builder().build()?;
-/// let (built, _) = build(&engine, &log, &[ColumnSpec::new("code", "$.status")])?;
-/// let index = BitmapIndex::from_built(built)?;
-/// let input = engine.open(&log)?.with_bitmap(&index, false).matching(&Predicate::parse("$.status > 500")?);
+/// let spec = IndexSpec::new(4).with_columns(vec![ColumnSpec::new("code", "$.status")]);
+/// let index = IndexFile::build_as(&engine, &log, &spec)?;
+/// let input = engine.open(&log)?.with_index(&index)?.matching(&Predicate::parse("$.status > 500")?);
 /// let hits = input.query(&Query::compile("$.status")?)?;
 /// let Reading::Selected(selected) = &hits.plan().reading else { panic!() };
 /// assert_eq!((selected.lines, selected.blocks), ((1, 2), (1, 1)));

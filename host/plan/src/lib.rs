@@ -8,7 +8,7 @@
 //! request ──────────┐
 //! backends of the   ├─► backend() ─┐
 //! engine ───────────┘              │
-//! condition, bitmap index ─► prune() ─► the lines that may match
+//! condition, columns      ─► prune() ─► the lines that may match
 //! request, facts, the two results ─┴─► plan() ─► Plan: prune, read, evaluate
 //! ```
 //!
@@ -17,8 +17,8 @@
 //! 1. *Backend.* A schema is made on the CPU. The CPU evaluates programs with patterns of the records and
 //!    with instants. Otherwise the engine's backend evaluates; an engine that chooses takes a device if the
 //!    plain text is so long that the device is faster in spite of its setup ([`backend()`]).
-//! 2. *Bitmap index.* Its columns decide the tests of columns exactly. Columns whose source is the path of a
-//!    test bound this test; the text of the remaining lines decides it. No bitmap index serves documents,
+//! 2. *Columns of an index* decide the tests of columns exactly. Columns whose source is the path of a
+//!    test bound this test; the text of the remaining lines decides it. No index serves documents,
 //!    several inputs, and inputs that cannot be read at any offset. A condition on paths alone is not served
 //!    if records are checked by more than the index knows: in strict mode, and with trees
 //!    ([`prune`](prune())).
@@ -37,7 +37,7 @@
 //! |---|---|
 //! | [`facts`] | what is known of inputs and their indexes |
 //! | [`backend`](mod@backend), `size` | the choice of a backend; the size from which on a device is faster |
-//! | [`prune`](mod@prune) | what a bitmap index decides about a condition |
+//! | [`prune`](mod@prune) | what the columns of an index decide about a condition |
 //! | [`columns`] | what is read of parts of a store |
 //! | [`plan`](mod@plan) | the other rules; the plan as a value |
 

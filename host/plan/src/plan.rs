@@ -103,7 +103,7 @@ pub struct Plan {
     pub strict: bool,
     /// True if the backend makes those checks. Otherwise the host makes them before the evaluation.
     pub strict_on_device: bool,
-    /// The condition that a bitmap index served.
+    /// The condition that the columns of an index served.
     pub pruned: Option<Pruned>,
     /// The bytes that are read.
     pub reading: Reading,
@@ -191,11 +191,11 @@ pub enum Threads {
     Caller,
 }
 
-/// A condition that a bitmap index served before lines were read.
+/// A condition that the columns of an index served before lines were read.
 ///
 /// ```
-/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
-/// use warpath::{Engine, Predicate, Query};
+/// use warpath::bitmap::ColumnSpec;
+/// use warpath::{Engine, IndexFile, IndexSpec, Predicate, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
@@ -204,9 +204,9 @@ pub enum Threads {
 /// # #[cfg(any())]
 /// let log = Path::new("log.ndjson");
 /// let engine = Engine::builder().build()?;
-/// let (built, _) = build(&engine, &log, &[ColumnSpec::new("code", "$.status")])?;
-/// let index = BitmapIndex::from_built(built)?;
-/// let input = engine.open(&log)?.with_bitmap(&index, false).matching(&Predicate::parse("$.status > 500")?);
+/// let spec = IndexSpec::new(4).with_columns(vec![ColumnSpec::new("code", "$.status")]);
+/// let index = IndexFile::build_as(&engine, &log, &spec)?;
+/// let input = engine.open(&log)?.with_index(&index)?.matching(&Predicate::parse("$.status > 500")?);
 /// let hits = input.query(&Query::compile("$.status")?)?;
 /// let pruned = hits.plan().pruned.as_ref().unwrap();
 /// assert_eq!(pruned.rest.as_deref(), Some("$['status'] > 500"));
@@ -239,8 +239,7 @@ impl Pruned {
 /// An index that is not used.
 ///
 /// ```
-/// use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
-/// use warpath::{Engine, Query};
+/// use warpath::{Engine, IndexFile, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
@@ -249,10 +248,9 @@ impl Pruned {
 /// # #[cfg(any())]
 /// let log = Path::new("log.ndjson");
 /// let engine = Engine::builder().build()?;
-/// let (built, _) = build(&engine, &log, &[ColumnSpec::new("code", "$.status")])?;
-/// let index = BitmapIndex::from_built(built)?;
-/// let hits = engine.open(&log)?.with_bitmap(&index, false).query(&Query::compile("$.status")?)?;
-/// assert_eq!(hits.plan().unused[0].why, "there is no condition on records");
+/// let index = IndexFile::build(&engine, &log, 1)?;
+/// let hits = engine.open(&log)?.with_index(&index)?.query(&Query::compile("$.status.code")?)?;
+/// assert_eq!(hits.plan().unused[0].why, "it has 1 level, and the program reads 2");
 /// # Ok(())
 /// # }
 /// ```
@@ -484,7 +482,7 @@ fn without_levels(request: &Request<'_>, facts: &Facts, runs: &Runs) -> Option<S
     } else if let Bytes::Part(_) = facts.bytes {
         Some("a part of the file is read".into())
     } else if facts.selected.is_some() {
-        Some("some lines are read alone, by a bitmap index".into())
+        Some("some lines are read alone".into())
     } else if !runs.abilities.uses_index_files {
         Some("the device makes bitmaps faster than it would be sent them".into())
     } else if needed > kept {
@@ -573,7 +571,7 @@ mod tests {
         let plan = plan.unwrap();
         assert_eq!(plan.reading, Reading::Selected(selected));
         assert_eq!(plan.index().as_deref(), Some("b: 3 of 200 lines, in 2 of 4 blocks"));
-        assert_eq!(plan.unused[0].why, "some lines are read alone, by a bitmap index");
+        assert_eq!(plan.unused[0].why, "some lines are read alone");
         assert_eq!(plan.threads, Threads::Workers);
     }
 

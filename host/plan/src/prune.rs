@@ -1,6 +1,6 @@
-//! The part of a condition that a bitmap index decides, so that other lines need not be read.
+//! The part of a condition that the columns of an index decide, so that other lines need not be read.
 //!
-//! A column of the index decides its own tests exactly. It also bounds the tests of the path that it was made
+//! A column decides its own tests exactly. It also bounds the tests of the path that it was made
 //! of: lines that fail these tests by the column are not read. What is left to the text depends on the
 //! condition:
 //!
@@ -32,11 +32,9 @@ pub struct Condition<'a> {
     pub strict: bool,
     /// Returns true if the program with this condition needs trees, whose checks find more malformed records.
     pub needs_trees: &'a dyn Fn() -> bool,
-    /// True if bins alone decide about columns.
-    pub approximate: bool,
 }
 
-/// The part of a bitmap index in a plan.
+/// The part of an index in a plan.
 #[derive(Clone, Debug)]
 pub struct Prune {
     /// The tests of columns, with tests of paths that must be known before lines are read. `None` if the
@@ -58,7 +56,7 @@ impl Prune {
     }
 }
 
-/// Plans the use of a bitmap index for a condition. The inner error is the reason why the index does not
+/// Plans the use of an index for a condition. The inner error is the reason why the index does not
 /// serve the condition, so that the text decides.
 ///
 /// # Errors
@@ -81,7 +79,7 @@ pub fn prune(
             None => Ok(Err(why)),
         };
     }
-    let possible = rest.as_ref().and_then(|rest| BitmapPlan::possible(index, rest, condition.approximate));
+    let possible = rest.as_ref().and_then(|rest| BitmapPlan::possible(index, rest, false));
     if parts.is_none() {
         let why = if condition.strict {
             "strict checks are of all lines"
@@ -89,8 +87,6 @@ pub fn prune(
             "the program needs trees, whose checks are of all lines"
         } else if possible.is_none() {
             "no column decides a test of the condition"
-        } else if !index.has_lines() {
-            "its rows are not the lines of a plain file"
         } else {
             let rest = Some(predicate.clone());
             return Ok(Ok(Prune { parts, rest, possible }));

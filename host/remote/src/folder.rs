@@ -199,7 +199,7 @@ impl Storage for ObjectStorage {
         let sent = send(&mut *upload, &mut file);
         // The object is there only after the end of the upload. Else its parts cost space until they are
         // removed, if the server can be reached; a rule of the bucket removes them otherwise.
-        let ended = wait(async move {
+        wait(async move {
             match sent {
                 Ok(()) => upload.complete().await.map(|_| Ok(())),
                 Err(error) => {
@@ -207,8 +207,7 @@ impl Storage for ObjectStorage {
                     Ok(Err(error))
                 }
             }
-        })?;
-        ended
+        })?
     }
 
     fn shown(&self, name: &str) -> String {

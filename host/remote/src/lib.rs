@@ -60,8 +60,8 @@ pub const READS_OBJECTS: bool = cfg!(feature = "object-store");
 /// An object as an input: its name for messages, and its bytes.
 pub type NamedReader = (String, Box<dyn Read + Send>);
 
-/// A URL as the place of a store, or of one part.
-pub enum Place {
+/// A URL as the location of a store, or of one part.
+pub enum Location {
     /// A folder. It may have no object yet.
     Folder(Arc<dyn Storage>),
     /// One object.
@@ -75,29 +75,29 @@ pub enum Place {
     },
 }
 
-/// The place of a store that a URL means, with the settings of the environment. One or two requests.
+/// The location of a store that a URL means, with the settings of the environment. One or two requests.
 ///
 /// # Errors
-/// [`Error::Usage`] for a URL that is no place of a store, or for a build without the feature `object-store`.
-/// The errors of the requests.
+/// [`Error::Usage`] for a URL that is no location of a store, or for a build without the feature
+/// `object-store`. The errors of the requests.
 #[cfg(feature = "object-store")]
-pub fn place(address: &ObjectsAddress) -> Result<Place, Error> {
-    Stores::of_environment()?.place(address)
+pub fn location(address: &ObjectsAddress) -> Result<Location, Error> {
+    Stores::of_environment()?.location(address)
 }
 
-/// The place of a store that a URL means. This build has none.
+/// The location of a store that a URL means. This build has none.
 ///
 /// # Errors
 /// Always [`Error::Usage`], which names the feature that is off.
 #[cfg(not(feature = "object-store"))]
-pub fn place(address: &ObjectsAddress) -> Result<Place, Error> {
+pub fn location(address: &ObjectsAddress) -> Result<Location, Error> {
     Err(is_off(address))
 }
 
 /// The folder that a URL means, if it has the log of a store. One request.
 ///
 /// # Errors
-/// See [`place`].
+/// See [`location`].
 #[cfg(feature = "object-store")]
 pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
     Stores::of_environment()?.stored(address)
@@ -112,12 +112,12 @@ pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Erro
     Err(is_off(address))
 }
 
-/// The object that a URL names, as the place of a part; `None` for a folder or a pattern. One request.
+/// The object that a URL names, as the location of a part; `None` for a folder or a pattern. One request.
 ///
 /// # Errors
-/// See [`place`].
+/// See [`location`].
 #[cfg(feature = "object-store")]
-pub fn object(address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+pub fn object(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
     Stores::of_environment()?.object(address)
 }
 
@@ -126,7 +126,7 @@ pub fn object(address: &ObjectsAddress) -> Result<Option<Place>, Error> {
 /// # Errors
 /// Always [`Error::Usage`], which names the feature that is off.
 #[cfg(not(feature = "object-store"))]
-pub fn object(address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+pub fn object(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
     Err(is_off(address))
 }
 

@@ -12,7 +12,7 @@ use url::Url;
 use warpath_core::error::{Error, InputError, StoreError};
 use warpath_folder::{LOG, Storage};
 
-use crate::Place;
+use crate::Location;
 use crate::address::{ObjectsAddress, Scheme};
 use crate::connect::Connector;
 use crate::fault::reason;
@@ -127,12 +127,12 @@ impl Stores {
         Ok(Some(Object { name, store: self.bucket(address)?, location }))
     }
 
-    /// The place of a store that a URL means: the folder that has its log, or else the object of this name,
-    /// or else a folder without objects.
+    /// The location of a store that a URL means: the folder that has its log, else the object of this name,
+    /// else a folder without objects.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a URL that is no place of a store. [`InputError::Io`] for a request that fails.
-    pub fn place(&self, address: &ObjectsAddress) -> Result<Place, Error> {
+    /// [`Error::Usage`] for a URL that is no location of a store. [`InputError::Io`] if a request fails.
+    pub fn location(&self, address: &ObjectsAddress) -> Result<Location, Error> {
         if address.scheme() != Scheme::S3 {
             let none = || {
                 let reason = "there is no such object, or its server sends no ranges of it".to_owned();
@@ -141,34 +141,34 @@ impl Stores {
             return self.object(address)?.ok_or_else(none);
         }
         if let Some(storage) = self.stored(address)? {
-            return Ok(Place::Folder(storage));
+            return Ok(Location::Folder(storage));
         }
         match self.object(address)? {
             Some(object) => Ok(object),
-            None => Ok(Place::Folder(Arc::new(ObjectStorage::at(self, address)?))),
+            None => Ok(Location::Folder(Arc::new(ObjectStorage::at(self, address)?))),
         }
     }
 
     /// The folder that a URL means, if it has the log of a store. One list.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a URL that is no place of a store. [`InputError::Io`] for a request that fails.
+    /// [`Error::Usage`] for a URL that is no location of a store. [`InputError::Io`] if a request fails.
     pub fn stored(&self, address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
         let storage = ObjectStorage::at(self, address)?;
         let listed = storage.list(LOG).map_err(|source| InputError::Io { name: address.shown(), source })?;
         Ok((!listed.is_empty()).then(|| Arc::new(storage) as _))
     }
 
-    /// The object that a URL names, as the place of a part; `None` for a folder or a pattern, and if there is
-    /// no such object, or none of which the server sends ranges.
+    /// The object that a URL names, as the location of a part. `None` for a folder or a pattern, if there is
+    /// no such object, and if its server sends no ranges.
     ///
     /// # Errors
-    /// [`Error::Usage`] for settings that the store does not take. [`InputError::Io`] for a request that fails.
-    pub fn object(&self, address: &ObjectsAddress) -> Result<Option<Place>, Error> {
+    /// [`Error::Usage`] for settings that the store does not take. [`InputError::Io`] if a request fails.
+    pub fn object(&self, address: &ObjectsAddress) -> Result<Option<Location>, Error> {
         let Some(object) = self.one(address)? else { return Ok(None) };
         let (storage, name) = ObjectStorage::of_object(&object, &self.settings);
         let size = storage.size(&name).map_err(|source| InputError::Io { name: object.name, source })?;
-        Ok(size.map(|size| Place::Object { storage: Arc::new(storage), name, size }))
+        Ok(size.map(|size| Location::Object { storage: Arc::new(storage), name, size }))
     }
 
     /// The objects of S3 that a pattern or a folder means, sorted by their names. The calling thread waits.

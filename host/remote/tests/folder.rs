@@ -6,7 +6,7 @@ use std::thread;
 use object_store::memory::InMemory;
 use warpath_folder::{Field, Folder, FolderError, Millis, Part, Schema, Storage, Type};
 use warpath_objects::{Proxy, S3Server};
-use warpath_remote::{ObjectStorage, Place, StoreSettings, Stores};
+use warpath_remote::{Location, ObjectStorage, StoreSettings, Stores};
 
 use super::{noise, small, url};
 
@@ -41,7 +41,7 @@ fn a_store_of_objects_is_written_and_read() {
     let names = ["part-0 ä%.parquet", "part-2 ä%.parquet", "part-3 ä%.parquet"];
     let snapshot = Folder::open(open()).unwrap().snapshot();
     assert!(snapshot.parts().map(|part| part.name.as_str()).eq(names));
-    let gone = one.vacuum(Millis(3)).unwrap();
+    let gone = one.vacuum(Millis(3), &|_| false).unwrap();
     assert_eq!(gone.iter().map(|object| object.name.as_str()).collect::<Vec<_>>(), ["part-1 ä%.parquet"]);
     assert!(open().settle("part-1 ä%.parquet").is_err());
 }
@@ -121,7 +121,7 @@ fn ranges_and_files_of_a_folder() {
 }
 
 #[test]
-fn places_are_stores_objects_or_nothing() {
+fn locations_are_stores_objects_or_nothing() {
     let server = S3Server::start();
     let stores = Stores::new(StoreSettings::of_variables(S3Server::variables(server.address())).unwrap());
     server.put("a.wp/_delta_log/00000000000000000000.json", "{}");
@@ -130,14 +130,14 @@ fn places_are_stores_objects_or_nothing() {
     let is_store = |text: &str| stores.stored(&url(text)).unwrap().is_some();
     assert!(is_store("s3://bucket/a.wp") && is_store("s3://bucket/a.wp/"));
     assert!(!is_store("s3://bucket/b.parquet") && !is_store("s3://bucket/"));
-    assert!(matches!(stores.place(&url("s3://bucket/a.wp")).unwrap(), Place::Folder(_)));
-    assert!(matches!(stores.place(&url("s3://bucket/new.wp")).unwrap(), Place::Folder(_)));
-    match stores.place(&url("s3://bucket/b.parquet")).unwrap() {
-        Place::Object { storage, name, size } => {
+    assert!(matches!(stores.location(&url("s3://bucket/a.wp")).unwrap(), Location::Folder(_)));
+    assert!(matches!(stores.location(&url("s3://bucket/new.wp")).unwrap(), Location::Folder(_)));
+    match stores.location(&url("s3://bucket/b.parquet")).unwrap() {
+        Location::Object { storage, name, size } => {
             assert_eq!((storage.shown(&name).as_str(), size), ("s3://bucket/b.parquet", 5));
             assert_eq!(storage.read_range(&name, 1..3).unwrap(), b"yt");
         }
-        Place::Folder(_) => panic!("a folder"),
+        Location::Folder(_) => panic!("a folder"),
     }
     assert!(stores.object(&url("s3://bucket/empty")).unwrap().is_none());
     assert!(stores.object(&url("s3://bucket/none")).unwrap().is_none());

@@ -67,8 +67,8 @@ impl GroupCondition {
     /// The errors of evaluating the condition over bounds.
     pub fn may_hold(&self, metadata: &ParquetMetaData) -> Result<Vec<bool>> {
         let schema = metadata.file_metadata().schema_descr();
-        let places = self.members.iter().map(|member| Place::of(&member.names, schema)).collect();
-        self.predicate.prune(&GroupBounds { metadata, members: &self.members, places })
+        let positions = self.members.iter().map(|member| Position::of(&member.names, schema)).collect();
+        self.predicate.prune(&GroupBounds { metadata, members: &self.members, positions })
     }
 }
 
@@ -93,9 +93,9 @@ fn flat(
     flat.data()
 }
 
-/// The place of a member in a file.
+/// The position of a member in a file.
 #[derive(Clone, Copy)]
-enum Place {
+enum Position {
     /// A leaf with at most one value for each row.
     Leaf(usize),
     /// Nothing, so that its values are null.
@@ -104,18 +104,18 @@ enum Place {
     Other,
 }
 
-impl Place {
+impl Position {
     fn of(names: &[String], schema: &SchemaDescriptor) -> Self {
-        let mut place = Self::Nothing;
+        let mut position = Self::Nothing;
         for (at, leaf) in schema.columns().iter().enumerate() {
             let path = leaf.path().parts();
-            if path == names && leaf.max_rep_level() == 0 && matches!(place, Self::Nothing) {
-                place = Self::Leaf(at);
+            if path == names && leaf.max_rep_level() == 0 && matches!(position, Self::Nothing) {
+                position = Self::Leaf(at);
             } else if path.starts_with(names) || names.starts_with(path) {
-                place = Self::Other;
+                position = Self::Other;
             }
         }
-        place
+        position
     }
 }
 
@@ -123,17 +123,17 @@ impl Place {
 struct GroupBounds<'a> {
     metadata: &'a ParquetMetaData,
     members: &'a [Member],
-    places: Vec<Place>,
+    positions: Vec<Position>,
 }
 
 impl GroupBounds<'_> {
-    fn find(&self, column: &Column) -> Option<(&Member, Place)> {
+    fn find(&self, column: &Column) -> Option<(&Member, Position)> {
         let at: usize = column.name.parse().ok()?;
-        Some((self.members.get(at)?, *self.places.get(at)?))
+        Some((self.members.get(at)?, *self.positions.get(at)?))
     }
 
     fn leaf(&self, column: &Column) -> Option<StatisticsConverter<'_>> {
-        let (member, Place::Leaf(leaf)) = self.find(column)? else { return None };
+        let (member, Position::Leaf(leaf)) = self.find(column)? else { return None };
         let schema = self.metadata.file_metadata().schema_descr();
         let converter = StatisticsConverter::from_column_index(leaf, &member.field, schema).ok()?;
         Some(converter.with_missing_null_counts_as_zero(false))
@@ -160,12 +160,12 @@ impl PruningStatistics for GroupBounds<'_> {
 
     fn null_counts(&self, column: &Column) -> Option<ArrayRef> {
         match self.find(column)? {
-            (_, Place::Leaf(_)) => {
+            (_, Position::Leaf(_)) => {
                 let counts = self.leaf(column)?.row_group_null_counts(self.metadata.row_groups());
                 counts.ok().map(|counts| Arc::new(counts) as _)
             }
-            (_, Place::Nothing) => Some(self.rows()),
-            (_, Place::Other) => None,
+            (_, Position::Nothing) => Some(self.rows()),
+            (_, Position::Other) => None,
         }
     }
 

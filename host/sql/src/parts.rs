@@ -15,10 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Result, ScalarValue, Statistics};
+use datafusion::common::Result;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::PartitionedFile;
@@ -107,39 +106,13 @@ impl PartsTable {
                 });
                 file = file.with_extension(ParquetAccessPlan::new(access.collect()));
             }
-            file = file.with_statistics(Arc::new(part.statistics(self.schema.file_schema())?));
+            let schema = self.schema.file_schema();
+            let statistics = DFParquetMetadata::statistics_from_parquet_metadata(&part.metadata, schema)?;
+            file = file.with_statistics(Arc::new(statistics));
             files.push(file);
         }
         Ok((files, is_part))
     }
-}
-
-impl Part {
-    /// The statistics of the columns of a table, from the footer.
-    fn statistics(&self, schema: &SchemaRef) -> Result<Statistics> {
-        let mut statistics = DFParquetMetadata::statistics_from_parquet_metadata(&self.metadata, schema)?;
-        for (field, column) in schema.fields().iter().zip(&mut statistics.column_statistics) {
-            *column = certain(field, std::mem::take(column));
-        }
-        Ok(statistics)
-    }
-}
-
-/// The statistics of a column, without those that are not certain.
-fn certain(field: &Field, statistics: ColumnStatistics) -> ColumnStatistics {
-    if field.data_type().is_nested() {
-        // A footer has no number of nulls for a struct or a list.
-        return ColumnStatistics::new_unknown();
-    }
-    // Footers have -0.0 for a least value of 0.0, and 0.0 for a greatest one of -0.0.
-    let is_zero = |value: &Precision<ScalarValue>| matches!(value.get_value(), Some(ScalarValue::Float64(Some(value))) if *value == 0.0);
-    let is_double = *field.data_type() == DataType::Float64;
-    let relaxed = |value: Precision<ScalarValue>| match is_double && is_zero(&value) {
-        true => value.to_inexact(),
-        false => value,
-    };
-    let (min_value, max_value) = (relaxed(statistics.min_value), relaxed(statistics.max_value));
-    ColumnStatistics { min_value, max_value, ..statistics }
 }
 
 #[async_trait]

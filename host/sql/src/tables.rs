@@ -21,7 +21,7 @@ use datafusion::prelude::SessionContext;
 use glob::Pattern;
 use url::Url;
 use warpath::store::Store;
-use warpath::{Error, FolderFiles, Source};
+use warpath::{Error, Source};
 use warpath_remote::Address;
 use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
@@ -68,6 +68,12 @@ impl UrlTableFactory for Files {
         {
             return Ok(Some(self.local(&path).await?));
         }
+        let path = match Address::parse(name) {
+            Ok(Address::File(path)) => path,
+            _ => PathBuf::from(name),
+        };
+        // A part that its store does not have any more is no table.
+        Source::exactly(&path).map_err(|error| external(error.into()))?;
         if is_url(name) {
             return self.at(name).await.map(Some).map_err(|error| named(name, error));
         }
@@ -178,13 +184,11 @@ fn parts_of_stores(pattern: &str) -> Result<Option<Vec<PathBuf>>> {
     if ending(pattern) != "parquet" {
         return Ok(None);
     }
-    let sources = Source::named(Path::new(pattern), FolderFiles::Parquet);
-    let parts = paths(sources.map_err(|error| external(error.into()))?);
+    let (parts, has_store) = Source::tables(pattern).map_err(|error| external(error.into()))?;
     if parts.is_empty() {
         return plan_err!("{pattern}: the store has no lines; its columns are those of its folder");
     }
-    let is_in_store = |path: &PathBuf| path.parent().is_some_and(Store::is_at);
-    Ok(parts.iter().any(is_in_store).then_some(parts))
+    Ok(has_store.then_some(parts))
 }
 
 /// The ending of a name, without its dot.

@@ -11,9 +11,9 @@ use datafusion::logical_expr::TableProviderFilterPushDown;
 use datafusion::prelude::lit;
 use object_store::memory::InMemory;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload};
-use warpath::bitmap::{BitmapIndex, ColumnSpec, build};
+use warpath::bitmap::ColumnSpec;
 use warpath::store::{AddOptions, Store};
-use warpath::{Engine, OnError, Predicate, Source};
+use warpath::{Engine, IndexFile, IndexSpec, OnError, Predicate, Source};
 use warpath_sql::{Options, SchemaFrom};
 
 use super::{Session, quoted};
@@ -62,8 +62,8 @@ fn an_index_beside_a_file_serves_filters() {
         };
         let all = read();
         let engine = Engine::builder().build().unwrap();
-        let (built, _) = build(&engine, &path, &[ColumnSpec::new("number", "$.n")]).unwrap();
-        BitmapIndex::from_built(built).unwrap().write(path.with_extension("wpb")).unwrap();
+        let spec = IndexSpec::new(1).with_columns(vec![ColumnSpec::new("number", "$.n")]);
+        IndexFile::build_as(&engine, &path, &spec).unwrap();
         let few = read();
         assert!(all != few, "{all} bytes of text with the index, and without");
     }
@@ -359,4 +359,29 @@ fn is_table_of_parts(session: &Session, path: &Path) {
     }
     Store::drop_matching(path, &engine, &Predicate::parse("$.id > 0").unwrap()).unwrap();
     assert_eq!(rows(&format!("count(*), sum(id), max(user['lang']) FROM {table}")), ["0 NULL NULL"]);
+}
+
+#[test]
+fn parts_that_a_store_does_not_have_any_more_are_no_rows() {
+    let session = Session::with(Options::default());
+    let (plain, store) = (session.path("plain.wp"), session.path("logs.wp"));
+    let add = |path: &Path, text: &str| {
+        let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text.to_owned())));
+        Store::add(path, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+    };
+    add(&plain, "{\"id\":7}\n");
+    add(&store, "{\"id\":1}\n{\"id\":2}\n");
+    // What is left of the first one is a folder of Parquet files, and no store.
+    fs::remove_dir_all(plain.join("_delta_log")).unwrap();
+    let engine = Engine::builder().build().unwrap();
+    let mut files = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
+    let part = files.find(|path| path.is_file()).unwrap();
+    let sum = |from: &str| session.rows(&format!("SELECT sum(id) FROM {from}"));
+    let pattern = quoted(&session.path("*.wp/*.parquet"));
+    assert_eq!((sum(&pattern), sum(&quoted(&part))), (vec!["10".to_owned()], vec!["3".to_owned()]));
+    Store::drop_matching(&store, &engine, &Predicate::parse("$.id > 0").unwrap()).unwrap();
+    assert!(part.is_file());
+    assert_eq!(sum(&pattern), ["7"]);
+    let said = session.error(&format!("SELECT sum(id) FROM {}", quoted(&part)));
+    assert!(said.contains("is not in the last version of the store"), "{said}");
 }

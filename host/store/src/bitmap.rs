@@ -14,7 +14,7 @@
 //! | [`built`] | the result of a build |
 //! | [`layout`] | the offsets of an index, its header and its table |
 //! | `store` | the conversion of a built index to bytes |
-//! | [`file`](mod@file) | the bytes of an index, mapped from a file or in memory |
+//! | [`file`](mod@file) | the bytes of an index, mapped from a file, or in memory |
 //! | `check` | checks of atoms and tiles |
 //! | [`index`] | `BitmapIndex`: its reads and their checks |
 //! | [`values`] | the stored values of a bin |
@@ -35,6 +35,5 @@ pub mod values;
 
 pub use built::{Built, BuiltColumn, StoredValues};
 pub use index::{BitmapIndex, BitmapInfo, ColumnInfo};
-pub use layout::{MAX_ROWS, VERSION};
+pub use layout::MAX_ROWS;
 pub use values::{Texts, Values};
-pub use warpath_core::stamp::Stamp;

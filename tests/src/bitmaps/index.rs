@@ -71,7 +71,7 @@ pub fn index(rng: &mut Rng, rows: usize) -> Result<BitmapIndex> {
         build_column("a", "a", ints(rng, rows, 30), &"distinct".parse()?)?,
         build_column("b", "b", ints(rng, rows, 5000), &"quantiles:20".parse()?)?,
     ];
-    Ok(BitmapIndex::from_built(Built { rows: rows as u64, records, columns, ..Built::default() })?)
+    Ok(BitmapIndex::from_built(Built { rows: rows as u64, records, columns })?)
 }
 
 /// A random expression over the columns of [`index`].

@@ -137,7 +137,7 @@ fn expected(lines: &[Line], asked: Option<Kind>) -> (Kind, Vec<Row>) {
 }
 
 /// Holds lines that were built, by columns of all kinds, to what they are.
-fn check_lines(built: &Built, left_out: &LeftOut, lines: &[Line], text: &str, kinds: &[Option<Kind>]) {
+fn check_lines(built: &Built, left_out: &LeftOut, lines: &[Line], kinds: &[Option<Kind>]) {
     assert_eq!(built.rows, lines.len() as u64);
     for (column, asked) in built.columns.iter().zip(kinds) {
         let (kind, rows) = expected(lines, *asked);
@@ -156,10 +156,6 @@ fn check_lines(built: &Built, left_out: &LeftOut, lines: &[Line], text: &str, ki
     assert_eq!(left_out.count, faults as u64);
     let first = (1..).zip(lines).find(|(_, line)| matches!(line, Line::Malformed)).map(|(line, _)| line);
     assert_eq!(left_out.first.as_ref().map(|fault| fault.line), first);
-    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u64 + 1));
-    let mut offsets: Vec<u64> = starts.take(lines.len()).step_by(64).collect();
-    offsets.push(text.len() as u64);
-    assert_eq!(built.lines, offsets);
 }
 
 const KINDS: [Option<Kind>; 6] =
@@ -193,14 +189,14 @@ proptest! {
         let path = files.write("lines", &text);
         let specs = specs_of_all_kinds(&spec(bins));
         let (built, left_out) = build(&cpu(OnError::Skip), &path, &specs).unwrap();
-        check_lines(&built, &left_out, &lines, &text, &KINDS);
+        check_lines(&built, &left_out, &lines, &KINDS);
         // However it is read, the same comes of it.
         let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip);
         let engine = engine.partition_size(partition_size).workers(workers).build().unwrap();
         prop_assert_eq!(&build(&engine, &path, &specs).unwrap(), &(built.clone(), left_out.clone()));
         let other = |(other, other_left_out): (Built, LeftOut), name: &str| {
             assert_eq!(other.columns, built.columns, "{name}");
-            assert_eq!((other.rows, &other.records, other.lines.len()), (built.rows, &built.records, 0), "{name}");
+            assert_eq!((other.rows, &other.records), (built.rows, &built.records), "{name}");
             assert_eq!(other_left_out.count, left_out.count, "{name}");
         };
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
@@ -230,7 +226,7 @@ fn a_device_gives_the_same() {
     let path = files.write("lines", &text);
     let specs = specs_of_all_kinds(&spec("lloyd:5"));
     let (built, left_out) = build(&cpu(OnError::Skip), &path, &specs).unwrap();
-    check_lines(&built, &left_out, &lines, &text, &KINDS);
+    check_lines(&built, &left_out, &lines, &KINDS);
     for partition_size in [1 << 20, 700] {
         let engine = emulated(OnError::Skip, partition_size);
         assert_eq!(build(&engine, &path, &specs).unwrap(), (built.clone(), left_out.clone()));
@@ -257,7 +253,6 @@ fn several_columns_of_one_pass() {
     let sources: Vec<&str> = built.columns.iter().map(|built| &built.column.source[..]).collect();
     assert_eq!(sources, ["$['id']", "$['user']['name']", "$['user']['tags'][1]", "$['id']"]);
     assert_eq!((built.rows, built.records), (2, None));
-    assert!(built.stamp.is_some());
 }
 
 #[test]
@@ -339,20 +334,14 @@ fn files_without_lines_records_or_values() {
     let files = Files::new();
     let specs = [ColumnSpec::new("n", "$.n")];
     let of = |text: &[u8]| build(&cpu(OnError::Fail), &files.write("lines", text), &specs).unwrap().0;
-    for (text, rows, lines) in [
-        (&b""[..], 0, vec![0]),
-        (b"\xef\xbb\xbf", 0, vec![3]),
-        (b"\n", 1, vec![0, 1]),
-        (b"\n \n\t", 3, vec![0, 4]),
-    ] {
+    for (text, rows) in [(&b""[..], 0), (b"\xef\xbb\xbf", 0), (b"\n", 1), (b"\n \n\t", 3)] {
         let built = of(text);
-        assert_eq!((built.rows, &built.lines), (rows, &lines), "{text:?}");
+        assert_eq!(built.rows, rows, "{text:?}");
         assert_eq!(built.records, (rows > 0).then(|| WahBuf::none(rows)));
         check(&built.columns[0], &vec![Row::Missing; rows as usize]);
         assert_eq!(built.columns[0].column.kind, Kind::Text);
     }
     let built = of(b"\xef\xbb\xbf{\"n\":1}\n{\"n\":null}");
-    assert_eq!(built.lines, [3, 21]);
     check(&built.columns[0], &[Row::Value(Scalar::Int(1)), Row::Null]);
 }
 

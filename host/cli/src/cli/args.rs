@@ -1,7 +1,6 @@
 //! The command line: subcommands, their options, and their help.
 
 mod aggregate;
-mod bitmap;
 mod endings;
 mod filter;
 mod index;
@@ -19,14 +18,13 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub use aggregate::{CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsFormat, SampleArgs, SortArgs};
-pub use bitmap::{BitmapBuildArgs, BitmapCommand, BitmapInfoArgs, BitmapRangeArgs};
 pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{DumpArgs, IndexCommand};
 pub use options::{
-    ApproximateArgs, BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat,
-    OnErrorArg, OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
-    RunArgs, StatsFormat, StrictArgs, WhereArgs,
+    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArg,
+    OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs, RunArgs,
+    StatsFormat, StrictArgs, WhereArgs,
 };
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
@@ -100,11 +98,6 @@ pub enum Command {
     Index {
         #[command(subcommand)]
         command: IndexCommand,
-    },
-    /// Make, describe or query a bitmap index of values
-    Bitmap {
-        #[command(subcommand)]
-        command: BitmapCommand,
     },
     Filter(FilterArgs),
     Tree(TreeArgs),

@@ -16,7 +16,7 @@ use warpath_remote::address::is_url;
 use warpath_terminal::escape::{escaped, escaped_lines};
 use warpath_terminal::messages::Ui;
 
-use super::args::{ApproximateArgs, ExplainArgs, FileArgs, OnErrorArgs};
+use super::args::{ExplainArgs, FileArgs, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
 use super::written::Written;
@@ -64,16 +64,6 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     if let Some(condition) = &condition {
         input = input.matching(condition);
     }
-    let bitmap = args.bitmap.as_deref();
-    let input = if args.paths.len() == queries.len() {
-        if bitmap.is_some() {
-            return Err(Failure::usage("`--bitmap` depends on the input, and none is named")
-                .with_help("name the file after the paths"));
-        }
-        input
-    } else {
-        run::with_bitmap(input, bitmap, &ApproximateArgs::default())?
-    };
     let explained = input.explain(program, want)?;
     let text = explain(&queries, condition.as_ref(), &explained);
     out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());

@@ -14,8 +14,6 @@ use warpath_terminal::messages::{Location, Message, Ui, instead_of, looks_like};
 pub enum Failure {
     /// An error of the library. The optional lines show the text around the fault in the input.
     Library(Box<Error>, Option<String>),
-    /// An error of the library about a bitmap index.
-    Bitmap(Box<Error>),
     /// The arguments are wrong, or a file that they name cannot be used.
     Usage {
         /// The error in the arguments.
@@ -59,22 +57,6 @@ impl Failure {
         Self::Usage { message: message.into(), help: None }
     }
 
-    /// An error of work with a bitmap index. If it is about an index, the index is a bitmap index.
-    pub fn of_bitmap(error: Error) -> Self {
-        match error {
-            Error::Index(_) => Self::Bitmap(Box::new(error)),
-            error => error.into(),
-        }
-    }
-
-    /// Turns an error about an index into one about a bitmap index. Other failures stay as they are.
-    pub fn with_bitmap_index(self) -> Self {
-        match self {
-            Self::Library(error, _) if matches!(*error, Error::Index(_)) => Self::Bitmap(error),
-            other => other,
-        }
-    }
-
     /// Adds a way to correct the error. Only `Usage` has help of its own; other failures stay as they are.
     pub fn with_help(self, text: impl Into<String>) -> Self {
         match self {
@@ -90,17 +72,14 @@ impl Failure {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
             Self::Data { .. } => 4,
-            Self::Library(error, _) | Self::Bitmap(error) => match &**error {
+            Self::Library(error, _) => match &**error {
                 Error::Usage(_)
                 | Error::Plan(_)
                 | Error::Input(
                     InputError::Io { .. } | InputError::Directory(_) | InputError::NoFiles { .. },
                 )
                 | Error::Index(
-                    IndexError::Io { .. }
-                    | IndexError::TooFewLevels { .. }
-                    | IndexError::NotPlain { .. }
-                    | IndexError::NoLines { .. },
+                    IndexError::Io { .. } | IndexError::TooFewLevels { .. } | IndexError::NotPlain { .. },
                 )
                 | Error::Store(StoreError::Io { .. } | StoreError::Refused { .. }) => 2,
                 Error::Query(_) | Error::Unsupported(_) | Error::Expression(_) => 3,
@@ -139,9 +118,8 @@ impl Failure {
                 });
             }
             Self::Library(error, excerpt) => {
-                report_library(error, excerpt.as_deref(), help(error, &INDEX), ui);
+                report_library(error, excerpt.as_deref(), help(error), ui);
             }
-            Self::Bitmap(error) => report_library(error, None, help(error, &BITMAP_INDEX), ui),
         }
     }
 }
@@ -173,19 +151,8 @@ fn place_of(error: &Error) -> Option<Location> {
     }
 }
 
-/// The words of help messages for a kind of index: the command that makes it, and the form of its file.
-struct IndexKind {
-    made: &'static str,
-    file: &'static str,
-}
-
-const INDEX: IndexKind = IndexKind { made: "warpath store index", file: "" };
-
-const BITMAP_INDEX: IndexKind = IndexKind { made: "warpath bitmap build", file: " -o FILE.wpb" };
-
 /// A way to correct an error, if one is known.
-fn help(error: &Error, kind: &IndexKind) -> Option<String> {
-    let IndexKind { made, file } = kind;
+fn help(error: &Error) -> Option<String> {
     Some(match error {
         Error::Input(InputError::NoFiles { name, .. }) if Path::new(name).is_dir() => {
             "name its files by a pattern: `'folder/**/*.txt'`".to_owned()
@@ -213,19 +180,12 @@ fn help(error: &Error, kind: &IndexKind) -> Option<String> {
         Error::Index(IndexError::TooFewLevels { needed, .. }) => {
             format!("make it with `warpath store index --levels {needed} FILE`")
         }
-        Error::Index(IndexError::NotAnIndex { .. }) => {
-            format!("`{made} FILE{file}` makes one")
-        }
+        Error::Index(IndexError::NotAnIndex { .. }) => "`warpath store index FILE` makes one".to_owned(),
         Error::Index(
             IndexError::Version { .. } | IndexError::Damaged { .. } | IndexError::OtherInput { .. },
-        ) => {
-            format!("make it again with `{made}`")
-        }
+        ) => "make it again with `warpath store index`".to_owned(),
         Error::Index(IndexError::Unsettled { .. }) => "index it while nothing writes to it".to_owned(),
         Error::Index(IndexError::NotPlain { .. }) => "index the text".to_owned(),
-        Error::Index(IndexError::NoLines { .. }) => {
-            "decompress the file, and index the text with `warpath bitmap build`".to_owned()
-        }
         Error::Device(DeviceError::OutOfMemory { .. } | DeviceError::IndexTooLarge { .. }) => return None,
         Error::Device(_) => "`--device cpu` runs without it".to_owned(),
         Error::Internal(_) => "this is a fault of warpath itself; please report it".to_owned(),

@@ -16,7 +16,7 @@ use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
 use super::failure::{Failure, reason};
 use super::inherited;
 #[cfg(feature = "parquet")]
-use super::places;
+use super::locations;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -85,7 +85,7 @@ pub fn sources_of(
             } else if path.is_dir() {
                 sources.extend(Source::named(&path, files).map_err(Error::from)?);
             } else {
-                sources.push(file(&path)?);
+                sources.push(exactly(&path)?);
             }
         }
     } else if sources.is_empty() {
@@ -110,11 +110,11 @@ pub fn url(name: &Path) -> Result<Option<Address>, Failure> {
 fn at(address: Address, files: FolderFiles) -> Result<Vec<Source>, Failure> {
     match address {
         Address::File(path) if path.is_dir() => Ok(Source::named(&path, files).map_err(Error::from)?),
-        Address::File(path) => Ok(vec![file(&path)?]),
+        Address::File(path) => Ok(vec![exactly(&path)?]),
         Address::Objects(objects) => {
             #[cfg(feature = "parquet")]
             if matches!(files, FolderFiles::Json | FolderFiles::Documents)
-                && let Some(sources) = places::sources(&objects)?
+                && let Some(sources) = locations::sources(&objects)?
             {
                 return Ok(sources);
             }
@@ -141,7 +141,7 @@ pub fn one(name: &Path) -> Result<Source, Failure> {
     if name == Path::new("-") {
         return stdin();
     }
-    let Some(address) = url(name)? else { return file(name) };
+    let Some(address) = url(name)? else { return exactly(name) };
     let mut sources = at(address, FolderFiles::Json)?;
     match sources.pop() {
         Some(source) if sources.is_empty() => Ok(source),
@@ -307,6 +307,15 @@ pub fn sources_or_followed(
     Ok(vec![source])
 }
 
+/// Returns the file of exactly this name as an input, as [`file`] does.
+///
+/// # Errors
+/// For a part that its store does not have any more.
+fn exactly(path: &Path) -> Result<Source, Failure> {
+    file(path)?;
+    Ok(Source::exactly(path).map_err(Error::from)?)
+}
+
 /// Returns a file as an input. If the path names a standard stream, the stream must be readable.
 pub fn file(path: &Path) -> Result<Source, Failure> {
     let closed = |source| Error::from(InputError::Io { name: path.display().to_string(), source });
@@ -319,14 +328,4 @@ pub fn stdin() -> Result<Source, Failure> {
     let closed = |source| Error::from(InputError::Io { name: Source::Stdin.name(), source });
     inherited::stdin().map_err(closed)?;
     Ok(Source::Stdin)
-}
-
-/// Refuses standard output for an index. An index is written to a file under a temporary name, which is
-/// renamed when the file is complete.
-pub fn refuse_index_to_stdout(output: &Path) -> Result<(), Failure> {
-    if output == Path::new("-") {
-        return Err(Failure::usage("an index is written to a file, not to standard output")
-            .with_help("`-o ./-` writes to a file of this name"));
-    }
-    Ok(())
 }

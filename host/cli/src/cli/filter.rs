@@ -9,11 +9,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use answers::Answers;
-use warpath::bitmap::BitmapIndex;
 use warpath::twig::{Documents, Snapshot, Standing, SubscriptionError, Subscriptions};
 use warpath::{Engine, Error, Filtered, Filtering, FolderFiles, InputError, Plan, Predicate, Source, Stats};
-use warpath_core::temporary::OutputMode;
-use warpath_exec::bitmap::build::build_matches;
 use warpath_exec::stream::Setup;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
@@ -38,7 +35,9 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     args.on_error.skip_if_followed(&args.follow);
     let args = &args;
     let format = args.format()?;
-    check(args, format)?;
+    if format == IdsFormatArg::Arrow {
+        out::refuse_binary_on_terminal(&format, &args.output)?;
+    }
     check_times(&args.only, None)?;
     let only = predicate(args)?;
     let written = Written::of(&args.output).and(&args.rejects);
@@ -47,9 +46,8 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let mut names = args.files.files.iter().cloned().map(Source::File);
     let is_lines = names.all(|source| documents(args, &source) == Documents::Ndjson);
-    let can_follow = is_lines && format != IdsFormatArg::Bitmap;
     let folders = FolderFiles::Documents;
-    let sources = files::sources_or_followed(&args.files, folders, &args.follow, can_follow, written, ui)?;
+    let sources = files::sources_or_followed(&args.files, folders, &args.follow, is_lines, written, ui)?;
     written.refuse("the file of subscriptions", &args.subscriptions)?;
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
     let rejects = Rejects::new(&args.rejects, args.on_error.action() == OnErrorArg::Skip, mode)?;
@@ -58,58 +56,29 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         settings = settings.max_latency(latency);
     }
     let engine = settings.build()?;
-    let any = if format == IdsFormatArg::Bitmap {
-        history(args, &engine, &subscriptions, sources, mode, ui)?
-    } else {
-        let standing = Standing::new(subscriptions);
-        let without = if args.watch || ui.is_quiet() { None } else { Some(Without::new(&standing)) };
-        let watch = || Watch::start(&args.subscriptions, seen, &standing, ui);
-        let _watch = if args.watch { Some(watch()?) } else { None };
-        let mut filter = Filter {
-            args,
-            format,
-            only,
-            without,
-            standing,
-            engine,
-            out: Out::new(&args.output).made_from(mode),
-            rejects,
-            is_begun: false,
-            skipped: 0,
-            first_skipped: None,
-            done: Done::default(),
-        };
-        filter.run(sources, ui, started)?
+    let standing = Standing::new(subscriptions);
+    let without = if args.watch || ui.is_quiet() { None } else { Some(Without::new(&standing)) };
+    let watch = || Watch::start(&args.subscriptions, seen, &standing, ui);
+    let _watch = if args.watch { Some(watch()?) } else { None };
+    let mut filter = Filter {
+        args,
+        format,
+        only,
+        without,
+        standing,
+        engine,
+        out: Out::new(&args.output).made_from(mode),
+        rejects,
+        is_begun: false,
+        skipped: 0,
+        first_skipped: None,
+        done: Done::default(),
     };
+    let any = filter.run(sources, ui, started)?;
     Ok(match (is_whole, any) {
         (false, _) => ExitCode::from(WRONG),
         (true, any) => ExitCode::from(u8::from(args.exit_status.exit_status && !any)),
     })
-}
-
-/// Refuses combinations of options that cannot work together.
-fn check(args: &FilterArgs, format: IdsFormatArg) -> Result<(), Failure> {
-    match format {
-        IdsFormatArg::Bitmap => {
-            let Some(output) = &args.output.output else {
-                return Err(Failure::usage("`--format bitmap` writes a file: name it with `-o FILE`"));
-            };
-            files::refuse_index_to_stdout(output)?;
-            if args.rejects.rejects.is_some() || args.rejects.max_errors.is_some() {
-                return Err(Failure::usage(
-                    "`--format bitmap` has a row for every document: `--rejects` and `--max-errors` have no use there",
-                ));
-            }
-            if args.watch {
-                return Err(Failure::usage(
-                    "`--format bitmap` and `--watch` cannot be used together: the columns are the subscriptions, and `--watch` changes these",
-                ));
-            }
-        }
-        IdsFormatArg::Arrow => out::refuse_binary_on_terminal(&format, &args.output)?,
-        _ => {}
-    }
-    Ok(())
 }
 
 /// The predicate on documents.
@@ -149,33 +118,6 @@ fn tell(path: &Path, errors: &[SubscriptionError], ui: &Ui) {
     for error in errors {
         ui.error(format_args!("{}:{}:{}: {error}", path.display(), error.line, error.column));
     }
-}
-
-/// Writes the history of matches as a bitmap index. Returns true if any document matched.
-fn history(
-    args: &FilterArgs,
-    engine: &Engine,
-    subscriptions: &Subscriptions,
-    sources: Vec<Source>,
-    mode: OutputMode,
-    ui: &Ui,
-) -> Result<bool, Failure> {
-    let kinds: Vec<Documents> = sources.iter().map(|source| documents(args, source)).collect();
-    let kind = kinds.first().copied().unwrap_or_default();
-    if kinds.iter().any(|other| *other != kind) {
-        return Err(Failure::usage(
-            "the rows of a bitmap index are lines or whole inputs; these inputs have both",
-        )
-        .with_help("set `--input` for all of them, or filter the two kinds separately"));
-    }
-    let (built, left_out) = build_matches(engine, sources, subscriptions, kind, predicate(args)?.as_ref())
-        .map_err(Failure::of_bitmap)?;
-    ui.skipped("document", left_out.count, left_out.first);
-    let any = built.columns.iter().any(|column| column.column.bins.iter().any(answers::is_true));
-    if let Some(output) = &args.output.output {
-        BitmapIndex::from_built(built)?.write_as(output, mode).map_err(Failure::of_bitmap)?;
-    }
-    Ok(any)
 }
 
 /// The kind of documents in an input.

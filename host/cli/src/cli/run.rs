@@ -1,18 +1,15 @@
 //! The run of a query over its inputs: results, errors, limits, statistics and progress.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::BinaryBytes;
-use warpath::bitmap::BitmapIndex;
 use warpath::columns::NestedSchema;
 use warpath::plan::Reading;
 use warpath::{
     Answers, Batch, Engine, EngineBuilder, Error, Input, InputError, Plan, Predicate, Program, Query,
     RecordError, Source, Stats, Want,
 };
-use warpath_core::temporary::OutputMode;
 use warpath_exec::stream::{Digest, Setup};
 use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
 use warpath_shared::units::LineIx;
@@ -20,9 +17,7 @@ use warpath_terminal::escape::{escaped, is_escaped};
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
-use super::args::{
-    ApproximateArgs, BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs,
-};
+use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
 use super::failure::Failure;
 use super::files::text_bytes;
 use super::out::Out;
@@ -164,9 +159,9 @@ pub fn consume(
     ui: &Ui,
     started: Instant,
 ) -> Result<(), Failure> {
-    check_files(args)?;
+    Written::of_run(args).refuse_one_for_both()?;
     let predicate = args.only.predicate()?;
-    let mode = args.bitmap.iter().fold(Source::output_mode(&sources), OutputMode::and_file);
+    let mode = Source::output_mode(&sources);
     let needs = sink.needs();
     let skips = args.on_error.action() == OnErrorArg::Skip || needs.skips_records;
     let mut rejects = Rejects::new(&args.rejects, skips, mode)?;
@@ -175,7 +170,10 @@ pub fn consume(
         out.make_whole();
     }
     if needs.is_done {
-        check_unused(program, predicate, args)?;
+        // A condition that cannot be evaluated is refused in a run without results, too.
+        if predicate.is_some() {
+            prepared(engine.input(sources), predicate.as_ref(), &needs).explain(program, needs.want)?;
+        }
         return without_input(sink, &mut out, &mut rejects);
     }
     let is_shown = out.is_terminal() && needs.prints_meanwhile;
@@ -186,7 +184,7 @@ pub fn consume(
         _ => None,
     };
     reasons::report_patterns(&program, predicate.as_ref(), ui);
-    let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs, args)?;
+    let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs);
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
         input = input.sampling(sampler);
     }
@@ -207,10 +205,7 @@ pub fn consume(
     let is_about_all = needs.is_about_all;
     let mut beside =
         Beside { is_about_all, skipped: &mut skipped, reasons: reasons.as_mut(), progress: &mut progress };
-    let mut done = consume_all(&mut answers, sink, &mut out, &mut rejects, &mut beside);
-    if args.bitmap.is_some() {
-        done = done.map_err(Failure::with_bitmap_index);
-    }
+    let done = consume_all(&mut answers, sink, &mut out, &mut rejects, &mut beside);
     progress.finish(answers.bytes_read());
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
@@ -253,13 +248,6 @@ pub fn check_times(only: &WhereArgs, program: Option<&Program>) -> Result<(), Fa
         .with_help("as in `--where 'time($.created_at) >= \"2017-03-01\"'`"))
 }
 
-/// Refuses files that are both read and written.
-fn check_files(args: &RunArgs) -> Result<(), Failure> {
-    let written = Written::of_run(args);
-    written.refuse_one_for_both()?;
-    args.bitmap.iter().try_for_each(|index| written.refuse("an index", index))
-}
-
 /// Says which indexes are not used, where the user named them, or where they do not fit the input any more;
 /// and which index lacks lines.
 pub fn say_unused(plan: &Plan, ui: &Ui) {
@@ -275,17 +263,6 @@ pub fn say_unused(plan: &Plan, ui: &Ui) {
     for unused in plan.unused.iter().filter(|unused| unused.matters) {
         ui.note(format_args!("{} is not used: {}", escaped(&unused.index), escaped(&unused.why)));
     }
-}
-
-/// Refuses a predicate and a bitmap index that cannot be used, in a run that needs neither.
-fn check_unused(program: Program, predicate: Option<Predicate>, args: &RunArgs) -> Result<(), Failure> {
-    if let (Some(predicate), None) = (predicate, &args.bitmap) {
-        program.matching(&Arc::new(predicate), false)?;
-    }
-    if let Some(index) = &args.bitmap {
-        BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
-    }
-    Ok(())
 }
 
 /// Writes the results of a sink that needs no input.
@@ -313,37 +290,18 @@ fn decided(plan: &Plan, predicate: &Predicate) -> String {
     }
 }
 
-/// Adds the condition, the index that the options name, and what workers make for the sink.
-fn prepared<'a>(
-    mut input: Input<'a>,
-    predicate: Option<&Predicate>,
-    needs: &Needs,
-    args: &RunArgs,
-) -> Result<Input<'a>, Failure> {
+/// Adds the condition, and what workers make for the sink.
+fn prepared<'a>(mut input: Input<'a>, predicate: Option<&Predicate>, needs: &Needs) -> Input<'a> {
     if let Some(predicate) = predicate {
         input = input.matching(predicate);
     }
-    input = with_bitmap(input, args.bitmap.as_deref(), &args.approximate)?;
     if let Some(digest) = &needs.digest {
         input = input.digesting(digest.clone());
     }
     if let Some(schema) = &needs.decodes {
         input = input.decoding(schema.clone());
     }
-    Ok(input)
-}
-
-/// Adds the bitmap index that an option names.
-pub fn with_bitmap<'a>(
-    mut input: Input<'a>,
-    bitmap: Option<&Path>,
-    approximate: &ApproximateArgs,
-) -> Result<Input<'a>, Failure> {
-    if let Some(index) = bitmap {
-        let index = BitmapIndex::open(index).map_err(Failure::of_bitmap)?;
-        input = input.with_bitmap(&index, approximate.approximate);
-    }
-    Ok(input)
+    input
 }
 
 /// The statistics of a run that has ended. `times` are the times until it began to read, and until now.

@@ -1,5 +1,6 @@
 //! Stores: made, appended to, described, checked, and given back as text.
 
+mod bins;
 mod indexed;
 
 use std::path::Path;
@@ -20,8 +21,8 @@ use super::args::{
 use super::failure::Failure;
 use super::files;
 use super::formats;
+use super::locations;
 use super::out::Out;
-use super::places;
 use super::statistics::{self, Statistics, named};
 use super::written::Written;
 
@@ -51,7 +52,7 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         read = bytes;
         progress.update(bytes);
     };
-    let added = Store::add(places::place(&args.store)?, sources, options, &mut show);
+    let added = Store::add(locations::location(&args.store)?, sources, options, &mut show);
     progress.finish(read);
     let added = added?;
     for input in &added.known {
@@ -90,11 +91,11 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
 fn info(args: &StoreInfoArgs) -> Result<ExitCode, Failure> {
     let mut out = Out::stdout();
     if let Some(index) = indexed::of_file(&args.store)? {
-        out.buffer.extend_from_slice(indexed::described_all(&index).as_bytes());
+        out.buffer.extend_from_slice(indexed::described_all(&index, args.columns).as_bytes());
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let store = Store::open(places::place(&args.store)?)?;
+    let store = Store::open(locations::location(&args.store)?)?;
     let parts = store.parts()?;
     out.buffer.extend_from_slice(described(&store, &parts).as_bytes());
     if args.columns {
@@ -151,7 +152,7 @@ fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let store = Store::open(places::place(&args.store)?)?;
+    let store = Store::open(locations::location(&args.store)?)?;
     store.verify()?;
     let parts = store.parts()?;
     let lines: u64 = parts.iter().map(|part| part.lines).sum();
@@ -164,7 +165,7 @@ fn verify(args: &StoreVerifyArgs) -> Result<ExitCode, Failure> {
 
 fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     formats::check_uncompressed(&args.output)?;
-    let store = Store::open(places::place(&args.store)?)?;
+    let store = Store::open(locations::location(&args.store)?)?;
     Written::of(&args.output).refuse_inputs(&store.sources())?;
     let mut out = Out::new(&args.output).made_from(store.output_mode());
     if let Some(only) = &args.only {
@@ -195,7 +196,7 @@ fn text(args: &StoreTextArgs, ui: &Ui) -> Result<ExitCode, Failure> {
 fn drop_lines(args: &StoreDropArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     let predicate = Predicate::parse(&args.only)?;
     let engine = lenient()?;
-    let changed = Store::drop_matching(places::place(&args.store)?, &engine, &predicate)?;
+    let changed = Store::drop_matching(locations::location(&args.store)?, &engine, &predicate)?;
     report(&changed, "removed", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
 }
@@ -206,13 +207,13 @@ fn lenient() -> Result<Engine, Failure> {
 }
 
 fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let changed = Store::compact(places::place(&args.store)?)?;
+    let changed = Store::compact(locations::location(&args.store)?)?;
     report(&changed, "compacted", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
 }
 
 fn vacuum(args: &StoreVacuumArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let removed = Store::vacuum(places::place(&args.store)?, args.keep)?;
+    let removed = Store::vacuum(locations::location(&args.store)?, args.keep)?;
     if removed.files == 0 {
         let keep = humantime::format_duration(args.keep);
         let store = args.store.display().to_string();

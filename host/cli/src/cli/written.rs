@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use warpath::Source;
+use warpath::{IndexFile, Source};
 
 use super::args::{OutputArgs, RejectArgs, RunArgs};
 use super::failure::Failure;
@@ -21,11 +21,6 @@ impl<'a> Written<'a> {
     /// The destination of a command that writes one.
     pub fn of(output: &'a OutputArgs) -> Self {
         Self { output: output.path(), rejects: None }
-    }
-
-    /// The destination of a command that always writes a file; `-` is standard output.
-    pub fn to(path: &'a Path) -> Self {
-        Self { output: Some(path).filter(|path| *path != Path::new("-")), rejects: None }
     }
 
     /// The destinations of a command that runs queries.
@@ -67,6 +62,11 @@ impl<'a> Written<'a> {
         let written = self.identities();
         if written.is_empty() {
             return Ok(());
+        }
+        // The index of one file is read, too.
+        if let [Source::File(path) | Source::Part(path, _)] = sources {
+            let index = IndexFile::path_of(path);
+            refuse_file(&written, "an index", &index, &index.display().to_string())?;
         }
         sources.iter().try_for_each(|source| refuse_source(&written, source))
     }

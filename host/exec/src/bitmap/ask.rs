@@ -42,6 +42,8 @@ use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 use warpath_store::bitmap::index::BitmapIndex;
 
+pub(crate) use prune::Indexed;
+
 use crate::devices::{self, DeviceChoice};
 use crate::engine::Engine;
 

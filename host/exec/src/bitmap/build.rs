@@ -1,10 +1,9 @@
-//! The builder: from lines and tables to columns with bitmaps.
+//! The builder: from the lines of a file to columns with bitmaps.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `ndjson` | columns of the lines of a file, built in one pass |
-//! | `table` | columns of Arrow's and Parquet's tables |
-//! | `matches` | columns of the documents that subscriptions match |
+//! | `ndjson` | columns of values, built in one pass |
+//! | `matches` | columns of the lines that subscriptions match |
 //! | `bitmaps` | bitmaps of bins, from bins of rows |
 //! | `maker` | the same on a device |
 //! | `values` | the stored values of each bin |
@@ -23,10 +22,9 @@
 //! # }
 //! ```
 
+#[cfg(feature = "store")]
 mod matches;
 mod ndjson;
-#[cfg(feature = "arrow")]
-mod table;
 mod values;
 
 use std::fs::File;
@@ -48,29 +46,21 @@ use warpath_store::bitmap::value::raw::{Raw, finish};
 use warpath_store::bitmap::value::{ColumnValues, Data};
 
 use crate::engine::Engine;
-use crate::input::PlainFile;
-use crate::table::TableForm;
 
-pub use matches::{DocumentsLeftOut, build_matches};
-#[cfg(feature = "arrow-ipc")]
-pub use table::build_table;
-#[cfg(feature = "arrow")]
-pub use table::{build_arrow, build_arrow_by};
+#[cfg(feature = "store")]
+pub(crate) use matches::build_matches;
 pub use warpath_cpu::bitmap::maker::{BitmapMaker, Made};
 use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
 
 /// The maker of the bitmaps of a file that will be indexed: the device on which the engine evaluates, or the
 /// CPU. An engine that chooses ([`DeviceChoice::Auto`](crate::devices::DeviceChoice::Auto)) chooses as for a
-/// query of the file. For a table it chooses the CPU.
+/// query of the file.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that cannot be read. [`Error::Device`] if a device cannot be opened.
+/// [`Error::Device`] if a device cannot be opened.
 pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> {
-    match Opened::new(path)?.table()? {
-        None => engine.bitmap_maker_for(path),
-        Some(_) => engine.bitmap_maker(),
-    }
+    engine.bitmap_maker_for(path)
 }
 
 /// A column to be built.
@@ -99,7 +89,7 @@ pub struct ColumnSpec {
     // Hidden: the program alone needs it.
     #[doc(hidden)]
     pub name: String,
-    /// The source of its values: a singular JSONPath of each record, or the name of a column of a table.
+    /// The source of its values: a singular JSONPath of each record.
     // Hidden: the program alone needs it.
     #[doc(hidden)]
     pub source: String,
@@ -160,8 +150,7 @@ pub struct LeftOut {
     pub first: Option<RecordError>,
 }
 
-/// Builds columns of a file. Its first bytes show if it is a table: a Parquet file, an Arrow file or an Arrow
-/// stream. Any other file is lines of JSON, plain or compressed.
+/// Builds columns of a file of newline-delimited JSON, plain or compressed.
 ///
 /// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
 ///
@@ -175,20 +164,17 @@ pub struct LeftOut {
 /// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
 /// let status = ColumnSpec::new("status", "$.status");
 /// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
-/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
-/// let index = BitmapIndex::open(folder.path().join("log.wpb"))?;
+/// let index = BitmapIndex::from_built(built)?;
 /// assert_eq!((index.rows(), index.info().columns[0].bins), (2, 2));
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Errors
-/// * [`Error::Query`] for a source that is not a JSONPath. For a table, [`Error::Usage`] for a column that
-///   the table does not have.
+/// * [`Error::Query`] for a source that is not a JSONPath.
 /// * [`Error::Usage`] for a path that may find several values of a record, and for equal names. Also for
 ///   values that cannot be cut as wanted, and for an engine of documents.
 /// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
-///   [`InputError::NotBuilt`] for a table that this build of Warpath does not read.
 /// * [`Error::Device`] if a device fails, or has not enough memory.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
     build_watched(&mut bitmap_maker(engine, path)?, engine, path, specs, Arc::new(|_| {}))
@@ -198,7 +184,7 @@ pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Buil
 pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// Builds columns of a file, as [`build`] does, with bitmaps by the given maker. Calls `watch` as the lines
-/// of a file are read. The cells of a table are read without it.
+/// are read.
 ///
 /// # Errors
 /// The errors of [`build`].
@@ -209,14 +195,7 @@ pub fn build_watched(
     specs: &[ColumnSpec],
     watch: Watch,
 ) -> Result<(Built, LeftOut), Error> {
-    let opened = Opened::new(path)?;
-    match opened.table()? {
-        None => ndjson::build_ndjson(maker, engine, path, specs, watch),
-        #[cfg(feature = "arrow-ipc")]
-        Some(_) => Ok((build_table(maker, path, specs)?, LeftOut::default())),
-        #[cfg(not(feature = "arrow-ipc"))]
-        Some(table) => Err(table.not_built(&opened.name).into()),
-    }
+    ndjson::build_ndjson(maker, engine, path, specs, watch)
 }
 
 /// A regular file that is open, with its state when it was opened.
@@ -224,8 +203,6 @@ struct Opened {
     name: String,
     file: File,
     stamp: Stamp,
-    /// The first bytes of the file.
-    head: Vec<u8>,
 }
 
 impl Opened {
@@ -241,32 +218,15 @@ impl Opened {
         }
         let file = File::open(path).map_err(failed)?;
         let stamp = Stamp::of(&file).map_err(failed)?;
-        let mut head = vec![0; stamp.size().min(8) as usize];
-        warpath_core::file::read_exact_at(&file, &mut head, 0).map_err(failed)?;
-        Ok(Self { name, file, stamp, head })
+        Ok(Self { name, file, stamp })
     }
 
-    /// Bytes of the file's text, if it can be read at any offset, which means that it is not compressed.
-    fn text_bytes(&self) -> Result<Option<u64>, Error> {
-        let file =
-            self.file.try_clone().map_err(|source| InputError::Io { name: self.name.clone(), source })?;
-        Ok(PlainFile::of(file, &self.name)?.map(|file| file.len()))
-    }
-
-    /// The format of the table, if the file is one.
-    fn table(&self) -> Result<Option<TableForm>, Error> {
-        if self.head.starts_with(b"PARE") {
-            return Err(Error::Usage(format!("{}: is an encrypted Parquet file", self.name)));
-        }
-        Ok(TableForm::of(&self.head))
-    }
-
-    /// The stamp of the file, if the file is unchanged.
-    fn settled(&self) -> Result<Stamp, Error> {
+    /// Checks that the file is unchanged.
+    fn check_settled(&self) -> Result<(), Error> {
         let now =
             Stamp::of(&self.file).map_err(|source| InputError::Io { name: self.name.clone(), source })?;
         if now == self.stamp {
-            Ok(now)
+            Ok(())
         } else {
             Err(IndexError::Unsettled { input: self.name.clone() }.into())
         }
@@ -295,16 +255,15 @@ fn build_parts(
     maker: &mut BitmapMaker,
     specs: &[ColumnSpec],
     sources: Vec<String>,
-    without: &[Kind],
     parts: Vec<Vec<Raw>>,
 ) -> Result<Vec<BuiltColumn>, Error> {
     let mut columns: Vec<Vec<Raw>> = specs.iter().map(|_| Vec::with_capacity(parts.len())).collect();
     for part in parts {
         columns.iter_mut().zip(part).for_each(|(column, raw)| column.push(raw));
     }
-    let all = specs.iter().zip(sources).zip(without).zip(columns);
-    all.map(|(((spec, source), without), raw)| {
-        build_column_by(maker, &spec.name, &source, finish(raw, spec.kind, *without), &spec.bins)
+    let all = specs.iter().zip(sources).zip(columns);
+    all.map(|((spec, source), raw)| {
+        build_column_by(maker, &spec.name, &source, finish(raw, spec.kind, Kind::Text), &spec.bins)
     })
     .collect()
 }

@@ -11,6 +11,7 @@ use warpath_shared::check::{Fault, FaultKind};
 use warpath_shared::units::{
     Level, LineIx, MAX_DEPTH, MAX_PARTITION_BYTES, PartOffset, WORD_BYTES, words_for,
 };
+use warpath_store::bitmap::BitmapIndex;
 
 use crate::input::EXTERNAL;
 
@@ -22,6 +23,8 @@ const START_BYTES: u64 = 4;
 const FAULT_BYTES: usize = 16;
 /// Sections before the first level.
 pub(super) const BEFORE_LEVELS: usize = 2;
+/// The name of the only section of the last group, if the index has columns.
+pub(super) const BINS: &str = "bins";
 
 /// Faults by their numbers in the file. The numbers never change.
 const FAULTS: [FaultKind; 16] = [
@@ -53,6 +56,8 @@ pub(super) struct IndexFacts {
     pub levels: Level,
     pub lines: u64,
     pub faulty: u64,
+    /// Columns of the section `bins`.
+    pub columns: u64,
 }
 
 /// The reason why the facts of a part are not those of an index.
@@ -68,8 +73,8 @@ pub(super) enum NoFacts {
 
 impl IndexFacts {
     pub fn encode(&self) -> Vec<(String, String)> {
-        let Self { stamp: Stamp { size, seconds, nanoseconds, samples }, begin, levels, lines, faulty } =
-            self;
+        let Self { stamp, begin, levels, lines, faulty, columns } = self;
+        let Stamp { size, seconds, nanoseconds, samples } = stamp;
         let facts = [
             (EXTERNAL.0, EXTERNAL.1.to_owned()),
             ("index", VERSION.to_string()),
@@ -78,6 +83,7 @@ impl IndexFacts {
             ("levels", levels.to_string()),
             ("lines", lines.to_string()),
             ("malformed", faulty.to_string()),
+            ("columns", columns.to_string()),
         ];
         facts.map(|(key, value)| (key.to_owned(), value)).to_vec()
     }
@@ -104,6 +110,7 @@ impl IndexFacts {
                 .ok_or(NoFacts::Invalid("levels"))?,
             lines: number("lines")?,
             faulty: number("malformed")?,
+            columns: number("columns")?,
         })
     }
 }
@@ -150,7 +157,10 @@ pub(super) fn partitions(reader: &Reader, facts: &IndexFacts) -> Result<Vec<Part
     let names = names(facts.levels);
     let (mut offset, mut lines, mut faulty) = (facts.begin, 0_u64, 0_u64);
     let mut all = Vec::new();
-    for number in 0..reader.groups() {
+    let Some(groups) = reader.groups().checked_sub(usize::from(facts.columns > 0)) else {
+        return Err("it has no section `bins`".into());
+    };
+    for number in 0..groups {
         let invalid = |what: &str| format!("partition {number}: {what}");
         let entry = partition(reader, number, offset, &names).ok_or_else(|| invalid("invalid lengths"))?;
         offset = offset.checked_add(u64::from(entry.len)).ok_or_else(|| invalid("invalid lengths"))?;
@@ -191,6 +201,12 @@ fn partition(reader: &Reader, number: usize, offset: u64, names: &[String]) -> O
     let faults = LineIx::try_from(faults).ok().filter(|faults| *faults <= lines)?;
     let entry = PartitionEntry { offset, len: len as PartOffset, lines, faults, text: size.text_hash };
     (count == names.len()).then_some(entry)
+}
+
+/// The section `bins`, which is a group of its own.
+pub(super) fn encode_bins(bins: &BitmapIndex) -> Group {
+    let sections = vec![(BINS.to_owned(), bins.bytes().to_vec())];
+    Group { nodes: 1, sections, text_hash: hash(b""), ..Group::default() }
 }
 
 /// A partition as a group without rows.
@@ -340,7 +356,7 @@ mod tests {
     #[test]
     fn facts_come_back() {
         let stamp = Stamp { size: 5, seconds: -6, nanoseconds: 7, samples: 8 };
-        let facts = IndexFacts { stamp, begin: 3, levels: 4, lines: 9, faulty: 1 };
+        let facts = IndexFacts { stamp, begin: 3, levels: 4, lines: 9, faulty: 1, columns: 2 };
         let encoded = facts.encode();
         assert_eq!(IndexFacts::decode(&encoded), Ok(facts));
         for (at, (key, _)) in encoded.iter().enumerate() {
@@ -350,7 +366,7 @@ mod tests {
                 match (key.as_str(), IndexFacts::decode(&changed)) {
                     ("text", decoded) => assert_eq!(decoded, Err(NoFacts::NotAnIndex)),
                     ("index", Err(NoFacts::Version(found))) => assert_eq!(found, u32::MAX),
-                    ("lines" | "malformed", Ok(decoded)) => assert_ne!(decoded, facts),
+                    ("lines" | "malformed" | "columns", Ok(decoded)) => assert_ne!(decoded, facts),
                     (_, decoded) => assert!(matches!(decoded, Err(NoFacts::Invalid(_))), "{key} {value}"),
                 }
             }

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use warpath_core::error::Error;
+use warpath_core::rows::RowSet;
 use warpath_plan::Structural;
+use warpath_store::bitmap::BitmapIndex;
 
 use crate::engine::Chosen;
+use crate::input::FileLines;
 use crate::stream::{Rest, Store};
 
 /// No index file.
@@ -12,6 +16,22 @@ use crate::stream::{Rest, Store};
 pub(crate) enum CheckedIndex {}
 
 impl CheckedIndex {
+    pub fn name(&self) -> &str {
+        match *self {}
+    }
+
+    pub fn bins(&self) -> Option<&BitmapIndex> {
+        match *self {}
+    }
+
+    pub fn grown_by(&self) -> u64 {
+        match *self {}
+    }
+
+    pub fn lines(&self, _: Option<&RowSet>) -> Result<FileLines, Error> {
+        match *self {}
+    }
+
     pub fn facts(&self) -> Structural {
         match *self {}
     }

@@ -12,7 +12,7 @@ use warpath_core::error::InputError;
 
 use super::folders::{FolderFiles, files_of_folder, is_hidden, unreadable};
 use super::source::Source;
-use super::stored::{Kind, LOG, is_store, kind_of};
+use super::stored::{Kind, LOG, check_part, is_store, kind_of};
 use super::text::BYTE_ORDER_MARK;
 
 /// Matches as shells do: `*` does not match a `/`, and a pattern matches hidden files only by an explicit
@@ -32,7 +32,8 @@ impl Source {
     ///   are as in folders: one to a folder is entered only if the pattern names it.
     ///
     /// A name that is neither of them is a file that does not exist. Its error comes when it is read. Stores
-    /// without lines are one input without bytes.
+    /// without lines are one input without bytes. A part in the folder of a store, which the last version of
+    /// the store does not have, is an error.
     ///
     /// ```
     /// use std::path::Path;
@@ -45,17 +46,40 @@ impl Source {
     ///
     /// # Errors
     /// [`InputError::NoFiles`] if a folder or a pattern means no file. [`InputError::Io`] for a folder
-    /// that cannot be read.
+    /// that cannot be read. [`InputError::Part`] for a store that is damaged, and for a part that a store
+    /// does not have any more.
     pub fn named(name: &Path, files: FolderFiles) -> Result<Vec<Self>, InputError> {
         let (paths, has_store) = match pattern(name) {
             _ if name.is_dir() => folder(name, files)?,
             Some(pattern) => matching(pattern)?,
-            None => (vec![name.to_owned()], false),
+            None => return Ok(vec![Self::exactly(name)?]),
         };
         match paths.is_empty() && has_store {
             true => Ok(vec![Self::Bytes(name.display().to_string(), Vec::new().into())]),
             false => Ok(paths.into_iter().map(Self::File).collect()),
         }
+    }
+
+    /// The file with exactly this name.
+    ///
+    /// # Errors
+    /// [`InputError::Part`] for a part that a store does not have any more.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub fn exactly(path: &Path) -> Result<Self, InputError> {
+        check_part(path)?;
+        Ok(Self::File(path.to_owned()))
+    }
+
+    /// The Parquet files that match a pattern. Of files in stores, these are the parts of the last version.
+    /// True if the pattern matches a store or files in it.
+    ///
+    /// # Errors
+    /// [`InputError::NoFiles`], [`InputError::Io`] and [`InputError::Part`], as for [`named`](Self::named).
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub fn tables(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
+        matching(pattern)
     }
 
     /// The files that match a pattern, if no file has exactly its name; else the name itself.
@@ -143,8 +167,8 @@ fn pattern(name: &Path) -> Option<&str> {
     (text.contains(['*', '?', '[', '{']) && name.symlink_metadata().is_err()).then_some(text)
 }
 
-/// The files that match a pattern, and the parts of stores that do, without other folders. True if there are
-/// none because these stores have no lines.
+/// The files that match a pattern, and the parts of stores that do, without other folders. True if there is a
+/// store among them, perhaps without lines.
 fn matching(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
     let none = || no_files(pattern, "no file has this name or matches this pattern");
     let patterns = braces::expanded(pattern).map_err(|error| no_files(pattern, error))?;
@@ -177,8 +201,8 @@ fn matching(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
             let is_folder_named = || files.iter().any(|other| other == folder);
             let has_file =
                 |parts: &Vec<PathBuf>| parts.iter().any(|part| part.file_name() == file.file_name());
+            has_store |= parts.is_some();
             if parts.as_ref().is_some_and(|parts| is_folder_named() || !has_file(parts)) {
-                has_store = true;
                 continue;
             }
         }
@@ -193,7 +217,7 @@ fn matching(pattern: &str) -> Result<(Vec<PathBuf>, bool), InputError> {
     }
     match all.is_empty() {
         true if !has_store => Err(none()),
-        is_empty => Ok((all, is_empty)),
+        _ => Ok((all, has_store)),
     }
 }
 

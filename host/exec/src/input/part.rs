@@ -28,13 +28,28 @@ use super::selection::Selected;
 use super::sequence::Sequence;
 use super::text::{Counts, Extract, Text};
 
+/// The most rows of a group whose whole lines are built without the others.
+const FEW_ROWS: u64 = 16;
+
 /// The fact of a part that is the index of a file, and has no lines of its own.
 pub(crate) const EXTERNAL: (&str, &str) = ("text", "external");
 
+/// The fact of a part whose first line is not the first one of a text. A byte order mark before it is a part
+/// of the line.
+pub(crate) const WITHIN: (&str, &str) = ("begin", "within");
+
+/// True if the first line of a part is not the first one of a text.
+pub(crate) fn begins_within(part: &Reader) -> bool {
+    has_fact(part, WITHIN)
+}
+
+fn has_fact(part: &Reader, fact: (&str, &str)) -> bool {
+    part.facts().iter().any(|(key, value)| (key.as_str(), value.as_str()) == fact)
+}
+
 /// The reason why a part is not read as lines: it is an index. `None` for other parts.
 pub(crate) fn has_no_lines(part: &Reader) -> Option<&'static str> {
-    let is_index = part.facts().iter().any(|(key, value)| (key.as_str(), value.as_str()) == EXTERNAL);
-    is_index.then_some("is the index of a file, and has no lines; name that file")
+    has_fact(part, EXTERNAL).then_some("is the index of a file, and has no lines; name that file")
 }
 
 /// Refuses a part without lines.
@@ -50,6 +65,8 @@ pub(crate) struct PartText {
     groups: Stream<Groups>,
     text: Vec<u8>,
     taken: usize,
+    /// True if the first line is not the first one of a text.
+    pub begins_within: bool,
 }
 
 /// The groups of a part as work.
@@ -114,12 +131,12 @@ impl PartText {
     pub fn of(reader: Arc<Reader>, name: &str, threads: usize) -> Result<Self, InputError> {
         check_lines(&reader, name)?;
         let groups = 0..reader.groups();
-        let threads = threads.max(1);
+        let (threads, begins_within) = (threads.max(1), begins_within(&reader));
         let limits = Limits { threads, jobs: threads, slow_start: None };
         let work = Groups { reader, name: name.to_owned() };
         let groups = Stream::start(work, groups, limits, Interrupt::default());
         let groups = groups.map_err(|error| input_error(name, PartError::Io(io::Error::other(error))))?;
-        Ok(Self { groups, text: Vec::new(), taken: 0 })
+        Ok(Self { groups, text: Vec::new(), taken: 0, begins_within })
     }
 }
 
@@ -169,14 +186,19 @@ impl StoredPart {
 
     /// All lines, read from start to end. At most `threads` threads build them.
     pub fn into_sequence(self, threads: usize) -> Result<Sequence, InputError> {
-        let name = self.name.clone();
-        Ok(Sequence::new(name, Feed::Direct(self.into_decoded(threads)?)))
+        let (name, is_begin) = (self.name.clone(), !begins_within(&self.reader));
+        Ok(Sequence::new(name, Feed::Direct(self.into_decoded(threads)?)).with_mark(is_begin))
     }
 
     /// The text. At most `threads` threads build it.
     pub(super) fn into_decoded(self, threads: usize) -> Result<Decoded, InputError> {
-        let text = PartText::of(self.reader, &self.name, threads)?;
-        Ok(Decoded::plain(self.name.to_string(), text))
+        let name = self.name.to_string();
+        Ok(Decoded::plain(name, self.into_text(threads)?))
+    }
+
+    /// The text, and the fact of where it begins. At most `threads` threads build it.
+    pub(super) fn into_text(self, threads: usize) -> Result<PartText, InputError> {
+        PartText::of(self.reader, &self.name, threads)
     }
 
     /// The number of groups.
@@ -219,6 +241,8 @@ impl StoredPart {
         if let Some(condition) = condition {
             match candidates(&self.reader, group, condition).map_err(failed)? {
                 Candidates::None => return Ok(Some(Rows::Counted(Vec::new()))),
+                // Whole lines of some rows cost a page of each column for each of them.
+                Candidates::Some(rows) if members.is_none() && rows.count() > FEW_ROWS => {}
                 Candidates::Some(rows) => {
                     lines_of(&self.reader, group, &rows, members.as_ref(), &mut lines).map_err(failed)?;
                     return Ok(Some(Rows::Some(lines, rows)));
@@ -245,8 +269,8 @@ impl StoredPart {
         size: usize,
         buffers: &Buffers,
     ) -> Cut<'static> {
-        // A byte order mark is no part of the text only before the first line of the part.
-        let is_begin = group == 0 && rows.is_none_or(|rows| rows.get(0));
+        // A byte order mark is no part of the text only before the first line of a text.
+        let is_begin = group == 0 && rows.is_none_or(|rows| rows.get(0)) && !begins_within(&self.reader);
         let (name, offset) = (self.name.clone(), self.offset(group));
         let mut lines = HeldLines::within(name, InputBytes::from(text), offset, is_begin);
         let mut cut = Cut::default();

@@ -11,6 +11,17 @@ use warpath_part::file::{Error as PartError, ReadAt, Reader};
 /// a command needs are read.
 ///
 /// [`Store::sources`](crate::store::Store::sources) makes these inputs.
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::store::StoredFile;
+///
+/// fn names(parts: &[StoredFile]) -> Vec<String> {
+///     parts.iter().map(|part| Source::Stored(part.clone()).name()).collect()
+/// }
+///
+/// assert!(names(&[]).is_empty());
+/// ```
 #[derive(Clone)]
 pub struct StoredFile {
     name: Arc<str>,

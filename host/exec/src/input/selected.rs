@@ -1,6 +1,6 @@
 //! Selected lines of a plain file, read without the others.
 //!
-//! An index records where each block of 64 lines begins. Only blocks with selected lines are read, and
+//! An index says where each block of 64 lines begins. Only blocks with selected lines are read, and
 //! adjacent blocks are read together. The selected lines are moved together, so that they form a text like
 //! any other. In addition, the text records which lines of the file they are:
 //!
@@ -22,62 +22,70 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memchr;
-use warpath_core::error::{Error, IndexError, InputError, PlanError};
+use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::rows::RowSet;
 use warpath_plan::Selected as SelectedFacts;
 use warpath_shared::units::ByteOffset;
-use warpath_store::bitmap::index::BitmapIndex;
-use warpath_store::bitmap::layout::BLOCK_LINES;
 
 use super::buffers::{Buffers, Lent};
 use super::plain::{Cut, PlainFile};
 use super::selection::{LineRun, Selected};
 use super::source::Source;
-use super::text::{Extract, Text};
+use super::text::{Counts, Extract, Text};
 
+/// Lines of a block.
+pub(crate) const BLOCK_LINES: u64 = 64;
 /// The most bytes that are read at once: a few blocks, which stay in a cache while their lines are found.
 const MOST_STEP: usize = 256 << 10;
 /// The fewest bytes that are read at once, for short partitions.
 const LEAST_STEP: usize = 64;
 
+/// The lines of a plain file, as an index has them.
+#[derive(Clone, Debug)]
+pub(crate) struct FileLines {
+    /// The name of the index.
+    pub index: Arc<str>,
+    pub file: Arc<PlainFile>,
+    /// The name of the file.
+    pub name: Arc<str>,
+    /// Lines that the index has: the first ones.
+    pub indexed: u64,
+    /// All lines.
+    pub rows: u64,
+    /// The offset of each block, and last the end of the last line.
+    pub offsets: Arc<[u64]>,
+}
+
 /// Selected lines of a plain file.
 #[derive(Debug)]
 pub(crate) struct Selection {
-    index: BitmapIndex,
+    of: FileLines,
     /// The selected lines.
     rows: RowSet,
-    file: PlainFile,
-    name: Arc<str>,
     /// The line from which line numbers count: the first of a part of the file.
     first: u64,
     lines: u64,
     blocks: u64,
     bytes: u64,
+    /// The number of other lines that have one result each, if results are only counted.
+    known: u64,
 }
 
 impl Selection {
-    /// Selects lines of an input, which has to be the plain file that the index was made of.
-    pub fn new(index: &BitmapIndex, rows: RowSet, sources: &[Source]) -> Result<Self, Error> {
-        let file = source_of(index, sources)?;
-        let Some(offsets) = index.line_offsets()? else {
-            return Err(index.has_no_lines());
-        };
-        let (found, wanted) = (rows.rows(), index.rows());
-        if found != wanted {
-            return Err(Error::Usage(format!("the selection is of {found} lines; the index has {wanted}")));
-        }
+    /// Selects lines that an index has, and, with `others`, all that it lacks.
+    pub fn new(of: FileLines, rows: RowSet, others: bool, sources: &[Source]) -> Result<Self, Error> {
+        let offsets = of.offsets.clone();
+        let rows = extended(rows, &of, others);
         // A byte order mark is not part of the text.
-        if offsets.first() != Some(&file.text_begin()?) {
-            return Err(index.damaged("its first line does not begin at the start of the text"));
+        if offsets.first() != Some(&of.file.text_begin()?) {
+            return Err(of.damaged("its first line does not begin at the start of the text"));
         }
-        if offsets.last().is_none_or(|last| *last > file.len()) {
-            return Err(index.damaged("its last line ends after the text"));
+        if offsets.len() as u64 != of.rows.div_ceil(BLOCK_LINES) + 1 || !offsets.is_sorted() {
+            return Err(of.damaged("its lines are not those of the text"));
         }
-        let name = sources.first().map(Source::name).unwrap_or_default().into();
-        let first = 0;
-        let mut this = Self { index: index.clone(), rows, file, name, first, lines: 0, blocks: 0, bytes: 0 };
+        let mut this = Self { of, rows, first: 0, lines: 0, blocks: 0, bytes: 0, known: 0 };
         if let Some(range) = sources.first().and_then(Source::range) {
-            this.restrict(range, offsets)?;
+            this.restrict(range)?;
         }
         let (mut lines, mut blocks, mut bytes) = (0, 0, 0);
         for block in 0..offsets.len() as u64 - 1 {
@@ -92,20 +100,36 @@ impl Selection {
         Ok(this)
     }
 
+    /// Adds a number of lines of which one result each is known. They are not selected.
+    pub fn with_known(self, known: u64) -> Self {
+        Self { known, ..self }
+    }
+
+    /// True if some results are known.
+    pub fn has_known(&self) -> bool {
+        self.known > 0
+    }
+
+    /// The results that are known, as a text without lines.
+    fn known(&self) -> Option<Text<'static>> {
+        let counts = Counts { lines: 0, matches: vec![self.known] };
+        (self.known > 0).then(|| Text::counted(counts, self.of.offsets.first().copied().unwrap_or(0)))
+    }
+
     /// The input's name.
     pub fn name(&self) -> &Arc<str> {
-        &self.name
+        &self.of.name
     }
 
     /// Facts about the selection, for the plan.
     pub fn facts(&self) -> SelectedFacts {
-        let (lines, blocks) = ((self.lines, self.index.rows()), (self.blocks, self.block_count()));
-        SelectedFacts::new(self.index.name().to_owned(), lines, blocks, self.bytes)
+        let (lines, blocks) = ((self.lines, self.of.rows), (self.blocks, self.block_count()));
+        SelectedFacts::new(self.of.index.to_string(), lines, blocks, self.bytes)
     }
 
     /// Leaves the lines that begin in a range of the file.
-    fn restrict(&mut self, range: Range<u64>, offsets: &[u64]) -> Result<(), Error> {
-        let (first, end) = (self.line_at(range.start, offsets)?, self.line_at(range.end, offsets)?);
+    fn restrict(&mut self, range: Range<u64>) -> Result<(), Error> {
+        let (first, end) = (self.line_at(range.start)?, self.line_at(range.end)?);
         let mut before = RowSet::all(self.rows.rows());
         before.truncate(first);
         self.rows -= &before;
@@ -115,16 +139,17 @@ impl Selection {
     }
 
     /// The first line that begins at a byte or after it.
-    fn line_at(&self, at: u64, offsets: &[u64]) -> Result<u64, Error> {
+    fn line_at(&self, at: u64) -> Result<u64, Error> {
+        let offsets = &self.of.offsets;
         // The first line begins after a byte order mark, and is one of the part that begins at byte 0.
         if (1..=offsets.first().copied().unwrap_or(0)).contains(&at) {
-            return Ok(1.min(self.index.rows()));
+            return Ok(1.min(self.of.rows));
         }
         let block = offsets.partition_point(|offset| *offset < at);
         match offsets.get(block) {
-            None => return Ok(self.index.rows()),
+            None => return Ok(self.of.rows),
             Some(offset) if block == 0 || *offset == at => {
-                return Ok((block as u64 * BLOCK_LINES).min(self.index.rows()));
+                return Ok((block as u64 * BLOCK_LINES).min(self.of.rows));
             }
             Some(_) => {}
         }
@@ -133,7 +158,7 @@ impl Selection {
         let mut bytes = vec![0; MOST_STEP];
         while from + 1 < at {
             let len = bytes.len().min(usize::try_from(at - 1 - from).unwrap_or(bytes.len()));
-            self.file.read_exact(&mut bytes[..len], from)?;
+            self.of.file.read_exact(&mut bytes[..len], from)?;
             line += memchr::memchr_iter(b'\n', &bytes[..len]).count() as u64;
             from += len as u64;
         }
@@ -141,7 +166,7 @@ impl Selection {
     }
 
     fn block_count(&self) -> u64 {
-        self.index.rows().div_ceil(BLOCK_LINES)
+        self.of.rows.div_ceil(BLOCK_LINES)
     }
 
     /// The selected lines of a block, one bit for each.
@@ -156,20 +181,21 @@ impl Selection {
     }
 
     /// The blocks of the next part, from a block on. About `size` bytes of them are read.
-    pub fn part(&self, from: u64, size: usize) -> Result<Option<Range<u64>>, Error> {
-        let offsets = self.index.line_offsets()?.unwrap_or_default();
-        let Some(first) = self.next_block(from) else { return Ok(None) };
+    pub fn part(&self, from: u64, size: usize) -> Option<Range<u64>> {
+        let offsets = &self.of.offsets;
+        let first = self.next_block(from)?;
         let (mut block, mut bytes) = (first, 0);
         loop {
             bytes += offsets[block as usize + 1] - offsets[block as usize];
             match self.next_block(block + 1) {
                 Some(next) if bytes < size as u64 => block = next,
-                _ => return Ok(Some(first..block + 1)),
+                _ => return Some(first..block + 1),
             }
         }
     }
 
-    /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes.
+    /// Reads the lines of a part of about `size` bytes. No text is longer than `limit` bytes. A part without
+    /// blocks has the results that are known.
     ///
     /// A read that fails loses nothing before it: whole lines come first, then the error.
     pub fn read(
@@ -179,6 +205,9 @@ impl Selection {
         limit: usize,
         buffers: &Arc<Buffers>,
     ) -> Cut<'static> {
+        if blocks.is_empty() {
+            return Cut { texts: self.known().into_iter().collect(), ..Cut::default() };
+        }
         let mut packer = match Packer::new(self, size, limit, buffers) {
             Ok(packer) => packer,
             Err(error) => return Cut { error: Some(error), ..Cut::default() },
@@ -226,7 +255,7 @@ impl<'a> Packer<'a> {
         let step = size.clamp(LEAST_STEP, MOST_STEP).min(most);
         Ok(Self {
             of,
-            offsets: of.index.line_offsets()?.unwrap_or_default(),
+            offsets: &of.of.offsets,
             buffers,
             step,
             limit,
@@ -278,7 +307,7 @@ impl<'a> Packer<'a> {
             let base = self.kept + part;
             let len = self.step.min(room).min(usize::try_from(end - at).unwrap_or(self.step));
             self.buffer.grow(base + len, base)?;
-            let (len, read) = self.of.file.fill(&mut self.buffer[base..base + len], at);
+            let (len, read) = self.of.of.file.fill(&mut self.buffer[base..base + len], at);
             let (mut begin, mut from) = (self.kept, base);
             while line <= last
                 && let Some(found) = memchr(b'\n', &self.buffer[from..base + len])
@@ -300,7 +329,7 @@ impl<'a> Packer<'a> {
             }
         }
         // The last line of the file may have no newline.
-        if part > 0 && line == last && line + 1 == self.of.index.rows() {
+        if part > 0 && line == last && line + 1 == self.of.of.rows {
             self.keep(line, self.kept..self.kept + part, end);
             line += 1;
         }
@@ -347,26 +376,35 @@ impl<'a> Packer<'a> {
         if self.limit == self.buffers.most() {
             return self.buffers.no_room(self.limit.saturating_add(1));
         }
-        InputError::RecordTooLong { name: self.of.name.to_string(), line: line + 1, limit: self.limit }.into()
+        InputError::RecordTooLong { name: self.of.of.name.to_string(), line: line + 1, limit: self.limit }
+            .into()
     }
 
     /// The error for lines that do not begin where the index says.
     fn other(&self, line: u64, block: usize) -> Error {
         let what = format!("line {} does not begin at byte {}", line + 1, self.offsets[block]);
-        let (name, input) = (self.of.index.name().to_owned(), self.of.name.to_string());
+        let (name, input) = (self.of.of.index.to_string(), self.of.of.name.to_string());
         IndexError::OtherInput { name, input, what }.into()
     }
 }
 
-/// The input of a bitmap index. It has to be one file, the one that the index was made of, and readable at
-/// any offset.
-fn source_of(index: &BitmapIndex, sources: &[Source]) -> Result<PlainFile, Error> {
-    let [Source::File(path) | Source::Part(path, _)] = sources else {
-        let found = "this input is another";
-        return Err(PlanError::new("a bitmap index requires one plain file", found).into());
-    };
-    let (file, name) = (index.check_file(path)?, path.display().to_string());
-    PlainFile::of(file, &name)?.ok_or_else(|| index.has_no_lines())
+impl FileLines {
+    fn damaged(&self, what: &str) -> Error {
+        IndexError::Damaged { name: self.index.to_string(), what: what.into() }.into()
+    }
+}
+
+/// A set of the lines that an index has, as one of all lines. With `others`, it has the lines that the index
+/// lacks.
+fn extended(mut rows: RowSet, of: &FileLines, others: bool) -> RowSet {
+    rows.truncate(of.indexed);
+    let mut words = rows.words().to_vec();
+    words.resize(of.rows.div_ceil(64) as usize, 0);
+    let mut rows = RowSet::from_words(words, of.rows);
+    if others {
+        (of.indexed..of.rows).for_each(|row| rows.insert(row));
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -374,9 +412,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use warpath_core::stamp::Stamp;
     use warpath_cpu::Cpu;
-    use warpath_store::bitmap::built::Built;
 
     /// A file with the lines, and the selection of those whose bits are set.
     fn selection(file: &mut tempfile::NamedTempFile, lines: &[Vec<u8>], which: &[bool]) -> Selection {
@@ -389,11 +425,55 @@ mod tests {
             at += line.len() as u64;
         }
         offsets.push(at);
-        let stamp = Some(Stamp::of(file.as_file()).unwrap());
-        let built = Built { rows: lines.len() as u64, lines: offsets, stamp, ..Built::default() };
-        let index = BitmapIndex::from_built(built).unwrap();
         let rows: RowSet = which.iter().copied().collect();
-        Selection::new(&index, rows, &[Source::File(file.path().to_owned())]).unwrap()
+        Selection::new(lines_of(file, offsets), rows, false, &[]).unwrap()
+    }
+
+    /// The lines of a file whose blocks have these offsets.
+    fn lines_of(file: &tempfile::NamedTempFile, offsets: Vec<u64>) -> FileLines {
+        let text = std::fs::read(file).unwrap();
+        let rows = text.split_inclusive(|byte| *byte == b'\n').count() as u64;
+        let opened = PlainFile::of(file.reopen().unwrap(), "file").unwrap().unwrap();
+        FileLines {
+            index: "index".into(),
+            file: Arc::new(opened),
+            name: "file".into(),
+            indexed: rows,
+            rows,
+            offsets: offsets.into(),
+        }
+    }
+
+    #[test]
+    fn lines_that_are_elsewhere_are_an_error() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all("{\"a\":1}\n".repeat(200).as_bytes()).unwrap();
+        let select = |offsets: Vec<u64>, selected: &[u64]| {
+            let mut rows = RowSet::none(200);
+            selected.iter().for_each(|row| rows.insert(*row));
+            Selection::new(lines_of(&file, offsets), rows, false, &[])
+        };
+        let read = |offsets: Vec<u64>, selected: &[u64]| {
+            let selection = select(offsets, selected).unwrap();
+            let part = selection.part(0, 1 << 20).unwrap();
+            let Cut { texts, error, .. } =
+                selection.read(part, 1 << 20, 1 << 20, &Buffers::new(Arc::new(Cpu)));
+            let lines: usize = texts.iter().map(|text| text.len() / 8).sum();
+            (lines, error.map(|error| error.to_string()).unwrap_or_default())
+        };
+        assert_eq!(read(vec![0, 512, 1024, 1536, 1600], &[0, 63, 64, 199]), (4, String::new()));
+        let (found, error) = read(vec![0, 512, 1016, 1536, 1600], &[0, 127, 130]);
+        assert!(found == 2 && error.ends_with(": line 129 does not begin at byte 1016"), "{found} {error}");
+        let (found, error) = read(vec![0, 520, 1024, 1536, 1600], &[5, 63, 64]);
+        assert!(found == 2 && error.ends_with(": line 65 does not begin at byte 520"), "{found} {error}");
+        for (offsets, why) in [
+            (vec![8, 512, 1024, 1536, 1600], "its first line does not begin at the start of the text"),
+            (vec![0, 512, 1024, 1600], "its lines are not those of the text"),
+            (vec![0, 1024, 512, 1536, 1600], "its lines are not those of the text"),
+        ] {
+            let error = select(offsets, &[1]).unwrap_err().to_string();
+            assert!(error.ends_with(why), "{error}");
+        }
     }
 
     /// Reads lines of many lengths, in parts of many sizes, with the shortest possible limits. All lines up
@@ -422,7 +502,7 @@ mod tests {
                 {
                     let mut parts = Vec::new();
                     let mut from = 0;
-                    while let Some(part) = selection.part(from, size).unwrap() {
+                    while let Some(part) = selection.part(from, size) {
                         from = part.end;
                         parts.push(part);
                     }

@@ -21,6 +21,8 @@ pub(crate) struct Sequence {
     carry: Vec<u8>,
     /// The offset at which the next partition begins.
     offset: ByteOffset,
+    /// True if a byte order mark at the beginning is no part of the text.
+    is_begin: bool,
     state: State,
 }
 
@@ -33,7 +35,13 @@ enum State {
 
 impl Sequence {
     pub(super) fn new(name: Arc<str>, feed: Feed) -> Self {
-        Self { name, feed, carry: Vec::new(), offset: 0, state: State::Reading }
+        Self { name, feed, carry: Vec::new(), offset: 0, is_begin: true, state: State::Reading }
+    }
+
+    /// Sets whether the input begins a text. Otherwise a byte order mark is a part of its first line.
+    #[cfg(feature = "store")]
+    pub(super) fn with_mark(self, is_begin: bool) -> Self {
+        Self { is_begin, ..self }
     }
 
     /// Sets the longest time that a line waits for the lines after it, if the input may wait.
@@ -75,7 +83,7 @@ impl Sequence {
                 Filled::Quiet => {}
             }
         }
-        let marked = buffer[..filled].starts_with(BYTE_ORDER_MARK);
+        let marked = self.is_begin && buffer[..filled].starts_with(BYTE_ORDER_MARK);
         let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
         Ok((start < filled).then(|| Text::lent(buffer, start..filled, start as ByteOffset)))
     }
@@ -141,7 +149,7 @@ impl Sequence {
             target = (2 * target).min(longest);
             buffer.grow(target, filled)?;
         };
-        let marked = self.offset == 0 && buffer[..end].starts_with(BYTE_ORDER_MARK);
+        let marked = self.is_begin && self.offset == 0 && buffer[..end].starts_with(BYTE_ORDER_MARK);
         let start = if marked { BYTE_ORDER_MARK.len() } else { 0 };
         let offset = self.offset + start as u64;
         self.offset += end as u64;

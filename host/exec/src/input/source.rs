@@ -248,13 +248,30 @@ impl Source {
         }
     }
 
-    /// The lines of the input, from start to end, decompressed.
+    /// The lines of the input, from start to end, decompressed; and true if they begin within a text.
     ///
     /// # Errors
     /// Those of the input, also if it is in a known format that is not read.
     #[cfg(feature = "store")]
-    pub(crate) fn into_lines(self) -> Result<Box<dyn Read + Send>, InputError> {
-        Ok(Box::new(self.decoded(cores())?.checked()?))
+    pub(crate) fn into_lines(self) -> Result<(Box<dyn Read + Send>, bool), InputError> {
+        if let Self::File(path) = &self
+            && path.is_file()
+        {
+            let name = self.name();
+            let failed = |source| InputError::Io { name: name.clone(), source };
+            let file = File::open(path).map_err(failed)?;
+            if PartText::is_in(&file).map_err(failed)? {
+                let text = PartText::of_file(file, &name, cores())?;
+                let begins_within = text.begins_within;
+                return Ok((Box::new(text), begins_within));
+            }
+        }
+        if let Self::Stored(part) = &self {
+            let text = StoredPart::of_stored(part)?.into_text(cores())?;
+            let begins_within = text.begins_within;
+            return Ok((Box::new(text), begins_within));
+        }
+        Ok((Box::new(self.decoded(cores())?.checked()?), false))
     }
 
     /// All bytes of the input, decompressed: a document that is read whole.

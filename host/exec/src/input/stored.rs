@@ -1,13 +1,23 @@
 //! Folders that are stores, and the parts that are read in place of each.
 
 use std::path::{Path, PathBuf};
+#[cfg(feature = "store")]
+use std::{
+    ffi::OsStr,
+    fs::File,
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use warpath_core::error::InputError;
 #[cfg(feature = "store")]
-use warpath_folder::{Folder, FolderError, LocalStorage};
+use warpath_folder::{Folder, FolderError, LocalStorage, Snapshot};
+
+#[cfg(feature = "store")]
+use super::part::PartText;
 
 /// The folder of a store's log.
-pub(super) const LOG: &str = "_delta_log";
+pub(crate) const LOG: &str = "_delta_log";
 
 /// True if the path is a folder with the log of a store.
 pub(crate) fn is_store(path: &Path) -> bool {
@@ -44,6 +54,56 @@ pub(super) fn kind_of(path: &Path) -> Result<Kind, InputError> {
     Ok(Kind::Store(folder.snapshot().parts().map(|part| path.join(&part.name)).collect()))
 }
 
+/// Refuses a part that is in the folder of a store, and not in the last version of the store.
+///
+/// If the log is damaged, the part is read all the same, because it may be all that is left.
+#[cfg(feature = "store")]
+pub(crate) fn check_part(path: &Path) -> Result<(), InputError> {
+    // The folder may be that of the name, or that of the file which it leads to.
+    for path in [std::path::absolute(path), path.canonicalize()].into_iter().flatten() {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { continue };
+        let is_part = || path.is_file() && File::open(&path).is_ok_and(|file| has_key(&file));
+        if !is_store(folder) || !is_part() || has_part(folder, name).unwrap_or(true) {
+            continue;
+        }
+        let reason = format!(
+            "is not in the last version of the store `{}`: `compact` or `drop` replaced it, or an addition did \
+             not end; name the store",
+            folder.display()
+        );
+        return Err(InputError::Part { name: path.display().to_string(), reason });
+    }
+    Ok(())
+}
+
+#[cfg(feature = "store")]
+fn has_key(file: &File) -> bool {
+    PartText::is_in(file).unwrap_or(false)
+}
+
+/// The version of a store that was looked at last, and the time of the last change of its log's folder.
+#[cfg(feature = "store")]
+static LAST: Mutex<Option<(PathBuf, SystemTime, Arc<Snapshot>)>> = Mutex::new(None);
+
+/// True if the last version of a store has a part. `None` if the log cannot be read.
+#[cfg(feature = "store")]
+fn has_part(folder: &Path, name: &OsStr) -> Option<bool> {
+    let name = name.to_str().unwrap_or_default();
+    let changed = folder.join(LOG).metadata().and_then(|log| log.modified()).ok()?;
+    // Many parts of one store may be named.
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((path, time, snapshot)) = &*last
+        && (path, *time) == (&folder.to_owned(), changed)
+        && snapshot.part(name).is_some()
+    {
+        return Some(true);
+    }
+    let snapshot = Folder::open(LocalStorage::new(folder)).ok()?.snapshot();
+    let has_part = snapshot.part(name).is_some();
+    *last = Some((folder.to_owned(), changed, snapshot));
+    Some(has_part)
+}
+
 /// The reason why a table of another program is no input, and what is.
 #[cfg(feature = "store")]
 pub(crate) fn why_foreign(path: &Path) -> String {
@@ -65,6 +125,12 @@ pub(super) fn foreign(path: &Path) -> InputError {
 pub(super) fn foreign(path: &Path) -> InputError {
     let (name, format) = (path.display().to_string(), "a store".to_owned());
     InputError::NotBuilt { name, format, feature: "store" }
+}
+
+/// Parts are refused when they are read, because the feature `store` is off.
+#[cfg(not(feature = "store"))]
+pub(crate) fn check_part(_: &Path) -> Result<(), InputError> {
+    Ok(())
 }
 
 /// Refuses a folder that is a store, because the feature `store` is off: the lines of its log are no records.

@@ -61,7 +61,6 @@ impl<'a> Text<'a> {
     }
 
     /// No text, but what is known of its lines. `offset` is their offset in the input.
-    #[cfg(feature = "store")]
     pub fn counted(counts: Counts, offset: ByteOffset) -> Self {
         Self::kept(Arc::new([]), offset).with_extract(Extract::Counts(Arc::new(counts)))
     }

@@ -1,28 +1,25 @@
 //! Lines that are added to a store.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::mem;
-use std::path::Path;
-use std::process;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpath_core::error::{Error, StoreError};
-use warpath_core::stamp::hash;
 use warpath_core::temporary::OutputMode;
-use warpath_folder::{Change, Field, Folder, FolderError, Input, Part, Schema, Type};
+use warpath_folder::{Change, Field, Folder, FolderError, Input, LOG, Part, Schema, Storage, Type};
 use warpath_part::file::{Options, Writer};
 use warpath_part::group::{Group, Layout, Node, NodeIx, Tree};
 use warpath_part::text::{Names, Reserved, Shredder};
 
 use super::change::{GROUP_BYTES, Without};
 use super::known::{Inputs, find_open_lines, identified};
-use super::place::{NewPart, StoreFile, StorePlace};
-use super::{Store, now, of_part};
-use crate::input::{BYTE_ORDER_MARK, LineGroups, Source};
+use super::location::{NewPart, StoreFile, StoreLocation, new_name};
+use super::texts::{Lines, Texts};
+use super::{Store, now, of_io, of_part};
+use crate::input::{Source, WITHIN, begins_within};
 
 /// Bytes of text of a row group by default.
 const DEFAULT_GROUP_BYTES: usize = 64 << 20;
@@ -116,23 +113,23 @@ impl Store {
     /// [`Error::Input`] for an input that cannot be read. [`Error::Store`] for a file that has changed since
     /// it was added, for a store that is damaged, and if other programs change the store each time.
     pub fn add(
-        place: impl Into<StorePlace>,
+        location: impl Into<StoreLocation>,
         sources: Vec<Source>,
         options: AddOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Added, Error> {
-        let place = &place.into();
+        let location = &location.into();
         let fixed: Vec<_> =
             sources.iter().filter(|source| again(source).is_none()).map(Source::name).collect();
         let (mut next, mut tries) = (sources, 0);
         loop {
             let more = next.iter().filter_map(again).collect();
             tries += 1;
-            match add(place, next, options, progress)? {
+            match add(location, next, options, progress)? {
                 Ok(added) => return Ok(added),
                 // The lines have to be made columns by what the other program has added.
                 Err(_) if tries < TRIES && fixed.is_empty() => next = more,
-                Err(conflict) => return Err(meanwhile(place, conflict, &fixed)),
+                Err(conflict) => return Err(meanwhile(location, conflict, &fixed)),
             }
         }
     }
@@ -149,7 +146,7 @@ fn again(source: &Source) -> Option<Source> {
 
 /// The error for inputs that do not go with what other programs added. `fixed` are those that cannot be read
 /// once more.
-fn meanwhile(place: &StorePlace, conflict: FolderError, fixed: &[String]) -> Error {
+fn meanwhile(location: &StoreLocation, conflict: FolderError, fixed: &[String]) -> Error {
     let what = match conflict {
         FolderError::Schema { path, .. } => format!("they added `{path}` with values of another type"),
         FolderError::KnownInput { name, .. } => format!("they added {name}"),
@@ -161,32 +158,40 @@ fn meanwhile(place: &StorePlace, conflict: FolderError, fixed: &[String]) -> Err
         fixed => format!("and {} cannot be read once more", fixed.join(", ")),
     };
     let reason = format!("other programs changed the store meanwhile, {why}; {what}; run the command again");
-    StoreError::Refused { name: place.shown(), reason }.into()
+    StoreError::Refused { name: location.shown(), reason }.into()
 }
 
 /// Adds the lines of inputs to the last version of a store. The inner error is a conflict with another
 /// program that has added lines since.
 fn add(
-    place: &StorePlace,
+    location: &StoreLocation,
     sources: Vec<Source>,
     options: AddOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Result<Added, FolderError>, Error> {
-    // A file that is not there must not leave an empty store.
     let identities = sources.iter().map(identified).collect::<Result<Vec<_>, _>>()?;
-    if let Some(name) = of_itself(place, &sources, &identities) {
+    if let Some(name) = of_itself(location, &sources, &identities) {
         let reason = "is in the store that it would be added to".to_owned();
         return Err(StoreError::Refused { name, reason }.into());
     }
     let mode = Source::output_mode(&sources);
-    let mut folder = place.open_or_create(mode)?;
-    let mut inputs = Inputs::new(sources, identities, &folder.snapshot())?;
-    let cut = find_open_lines(place, &folder, &inputs.cut)?;
-    let mode = cut.iter().fold(mode, |mode, (part, _)| place.file(part).and_mode(mode));
-    let mut writer = PartsWriter::new(place, &folder, mode)?;
+    let mut folder = location.open_or_none(mode)?;
+    let snapshot = folder.as_ref().map(Folder::snapshot).unwrap_or_default();
+    let mut inputs = Inputs::new(sources, identities, &snapshot)?;
+    let cut = match &folder {
+        Some(folder) => find_open_lines(location, folder, &inputs.cut)?,
+        None => Vec::new(),
+    };
+    let mode = cut.iter().fold(mode, |mode, (part, _)| location.file(part).and_mode(mode));
+    // Removed after the parts in it, so before them here.
+    let made = match location.disk().filter(|_| folder.is_none()) {
+        Some(path) => Some(MadeFolder::at(path)?),
+        None => None,
+    };
+    let mut writer = PartsWriter::new(location, folder.as_ref(), mode)?;
     let mut replaced = Vec::new();
     for (part, lines) in cut {
-        let parts = writer.write_without(&place.file(&part), lines)?;
+        let parts = writer.write_without(&location.file(&part), lines)?;
         replaced.push((part.name, parts));
     }
     let before = writer.parts.len();
@@ -203,7 +208,7 @@ fn add(
         known: inputs.known,
         touched: inputs.touched,
     };
-    if parts.is_empty() && inputs.new.is_empty() && inputs.grown.is_empty() {
+    if folder.is_some() && parts.is_empty() && inputs.new.is_empty() && inputs.grown.is_empty() {
         return Ok(Ok(added));
     }
     let change = Change {
@@ -214,26 +219,35 @@ fn add(
         grown: inputs.grown,
         ..Change::default()
     };
-    match writer.commit(&mut folder, change) {
-        Ok(()) => Ok(Ok(added)),
+    let done = match &mut folder {
+        Some(folder) => writer.commit(folder, change),
+        None => writer.create(&location.storage(mode)?, change),
+    };
+    match done {
+        Ok(()) => {
+            if let Some(made) = made {
+                made.keep();
+            }
+            Ok(Ok(added))
+        }
         Err(
             conflict @ (FolderError::Schema { .. }
             | FolderError::KnownInput { .. }
             | FolderError::Conflict { .. }),
         ) => Ok(Err(conflict)),
-        Err(error) => Err(place.failed(error)),
+        Err(error) => Err(location.failed(error)),
     }
 }
 
 /// The name of an input that is in the store itself.
-fn of_itself(place: &StorePlace, sources: &[Source], identities: &[Option<Input>]) -> Option<String> {
-    let store = place.canonical();
+fn of_itself(location: &StoreLocation, sources: &[Source], identities: &[Option<Input>]) -> Option<String> {
+    let store = location.canonical();
     let is_in =
         |input: &&Input| store.as_ref().is_some_and(|store| Path::new(&input.name).starts_with(store));
     if let Some(input) = identities.iter().flatten().find(is_in) {
         return Some(input.name.clone());
     }
-    let folder = place.shown();
+    let folder = location.shown();
     let stored = sources.iter().filter_map(|source| match source {
         Source::Stored(part) => Some(part.name()),
         _ => None,
@@ -243,93 +257,49 @@ fn of_itself(place: &StorePlace, sources: &[Source], identities: &[Option<Input>
         .find(|name| name.strip_prefix(&*folder).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// The lines of some inputs, as texts of about the same size. A line is never cut. A line that ends an input
-/// and lacks its newline gets one, if more lines follow.
-pub(super) struct Texts {
-    sources: std::vec::IntoIter<Source>,
-    lines: Option<LineGroups>,
-    size: usize,
-    /// True if a part ends where an input ends without a newline.
-    ends_parts: bool,
-    /// The beginning of the next text.
-    next: Option<NextText>,
+/// The folder of a new store. The folders that were made for it are removed again, unless it is
+/// [kept](Self::keep). A folder that is not empty stays.
+struct MadeFolder {
+    path: PathBuf,
+    /// The folders that were not there, the innermost first.
+    made: Vec<PathBuf>,
 }
 
-/// A text of [`Texts`].
-pub(super) struct NextText {
-    pub bytes: Vec<u8>,
-    /// True if the text has to be the first of a part: it begins with a byte order mark, or follows an input
-    /// whose last line had not ended.
-    pub begins_part: bool,
+impl MadeFolder {
+    fn at(path: &Path) -> Result<Self, Error> {
+        let missing = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        let made = missing.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        let folder = Self { path: path.to_owned(), made };
+        fs::create_dir_all(path).map_err(|source| of_io(&path.display().to_string(), source))?;
+        Ok(folder)
+    }
+
+    fn keep(mut self) {
+        self.made.clear();
+        self.path.clear();
+    }
 }
 
-impl Texts {
-    pub fn new(sources: Vec<Source>, size: usize) -> Self {
-        let (lines, size, ends_parts, next) = (None, size.max(1), false, None);
-        Self { sources: sources.into_iter(), lines, size, ends_parts, next }
-    }
-
-    /// Ends a part where an input ends without a newline: the last line of the part may be the beginning of a
-    /// longer one. Without it, the line gets a newline.
-    pub fn ending_parts(self) -> Self {
-        Self { ends_parts: true, ..self }
-    }
-
-    /// The next text; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<NextText>, Error> {
-        let mut text = self.next.take().unwrap_or(NextText { bytes: Vec::new(), begins_part: false });
-        let bytes = &mut text.bytes;
-        // Only the end of an input has no newline.
-        while bytes.len() < self.size || bytes.last() != Some(&b'\n') {
-            if let Some(lines) = &mut self.lines {
-                match lines.next(self.size.saturating_sub(bytes.len()).max(1))? {
-                    Some(more) => bytes.extend_from_slice(&more),
-                    None => self.lines = None,
-                }
-                continue;
-            }
-            let Some(first) = self.first()? else { break };
-            let is_open = bytes.last().is_some_and(|last| *last != b'\n');
-            if is_open && !self.ends_parts {
-                bytes.push(b'\n');
-            }
-            let begins_part = first.starts_with(BYTE_ORDER_MARK) || is_open && self.ends_parts;
-            if bytes.is_empty() {
-                text = NextText { bytes: first, begins_part };
-                return self.complete(text);
-            }
-            if begins_part || bytes.len() + first.len() > self.size {
-                self.next = Some(NextText { bytes: first, begins_part });
+impl Drop for MadeFolder {
+    fn drop(&mut self) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
+        // Only empty folders are removed, so that nothing is lost that another program has put there.
+        let log = self.path.join(LOG);
+        let _ = fs::remove_dir(log);
+        for folder in &self.made {
+            if fs::remove_dir(folder).is_err() {
                 break;
             }
-            bytes.extend_from_slice(&first);
         }
-        Ok((!text.bytes.is_empty()).then_some(text))
-    }
-
-    /// A text that has begun, with what follows it.
-    fn complete(&mut self, text: NextText) -> Result<Option<NextText>, Error> {
-        self.next = Some(text);
-        self.next()
-    }
-
-    /// The first lines of the next input that has any.
-    fn first(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        for source in self.sources.by_ref() {
-            let mut lines = LineGroups::new(source.name(), source.into_lines()?);
-            if let Some(first) = lines.next(self.size)? {
-                self.lines = Some(lines);
-                return Ok(Some(first));
-            }
-        }
-        Ok(None)
     }
 }
 
 /// Writes parts into the folder of a store. The files are removed again, unless a
 /// [commit](Self::commit) names them.
 pub(super) struct PartsWriter<'a> {
-    place: &'a StorePlace,
+    location: &'a StoreLocation,
     mode: OutputMode,
     shredder: Shredder,
     /// The parts that are complete.
@@ -343,15 +313,23 @@ pub(super) struct PartsWriter<'a> {
 enum Step {
     Group(Arc<Tree>, Box<Group>),
     /// The part is complete.
-    End(Arc<Tree>),
+    End(Arc<Tree>, Facts),
 }
+
+/// The facts of a part.
+type Facts = Vec<(String, String)>;
 
 impl<'a> PartsWriter<'a> {
     /// A writer whose columns have the names and types that they have in the store.
-    pub fn new(place: &'a StorePlace, folder: &Folder, mode: OutputMode) -> Result<Self, Error> {
-        let shredder = Shredder::resume(reserved(place, folder)?);
+    pub fn new(
+        location: &'a StoreLocation,
+        folder: Option<&Folder>,
+        mode: OutputMode,
+    ) -> Result<Self, Error> {
+        let reserved = folder.map_or_else(|| Ok(Reserved::new()), |folder| reserved(location, folder))?;
+        let shredder = Shredder::resume(reserved);
         let tree = Arc::new(shredder.tree().clone());
-        Ok(Self { place, mode, shredder, parts: Vec::new(), tree, is_kept: false })
+        Ok(Self { location, mode, shredder, parts: Vec::new(), tree, is_kept: false })
     }
 
     /// Makes a change with the columns of these parts one version of the folder. The files stay.
@@ -366,9 +344,35 @@ impl<'a> PartsWriter<'a> {
         done.map(drop)
     }
 
+    /// Makes a change with the columns of these parts the first version of the folder, or the next one if
+    /// another writer has created the folder meanwhile. The files stay.
+    ///
+    /// # Errors
+    /// The errors of [`Folder::commit`].
+    pub fn create(mut self, storage: &Arc<dyn Storage>, change: Change) -> Result<(), FolderError> {
+        // Without lines there are no columns yet.
+        let schema = if self.parts.is_empty() { Schema::default() } else { schema_of(&self.tree) };
+        let first = Change { schema: Some(schema), ..change.clone() };
+        match Folder::create_with(storage.clone(), first, now()) {
+            Err(FolderError::Exists) => {
+                let mut folder = Folder::open(storage.clone())?;
+                self.commit(&mut folder, change)
+            }
+            Err(error) => {
+                // The version may be there all the same, also if the storage does not say so now.
+                self.is_kept = storage.list(LOG).map_or(true, |files| !files.is_empty());
+                Err(error)
+            }
+            Ok(_) => {
+                self.is_kept = true;
+                Ok(())
+            }
+        }
+    }
+
     /// Writes the parts of some texts. One thread makes columns of text, another one makes files of columns.
     pub fn write(&mut self, mut texts: Texts, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
-        let (place, mode) = (self.place, self.mode);
+        let (location, mode) = (self.location, self.mode);
         let (to_writer, steps) = sync_channel(1);
         let mut written = Vec::new();
         let result = thread::scope(|scope| {
@@ -376,7 +380,7 @@ impl<'a> PartsWriter<'a> {
                 .name("warpath store".into())
                 .spawn_scoped(scope, {
                     let written = &mut written;
-                    move || write_parts(place, mode, &steps, written)
+                    move || write_parts(location, mode, &steps, written)
                 })
                 .map_err(Error::Thread)?;
             let made = self.shred(&mut texts, progress, &mut |step| to_writer.send(step).is_ok());
@@ -392,9 +396,10 @@ impl<'a> PartsWriter<'a> {
     /// Writes parts with the lines of a part, except some. Returns the parts, possibly none.
     pub fn write_without(&mut self, part: &StoreFile, lines: Vec<u64>) -> Result<Vec<Part>, Error> {
         let before = self.parts.len();
-        let rest = Box::new(Without::new(part, lines));
-        let source = Source::Reader(part.shown(), rest);
-        self.write(Texts::new(vec![source], GROUP_BYTES), &mut |_| {})?;
+        let is_begin = lines.first() != Some(&0) && !begins_within(&*part.open()?);
+        let (name, reader) = (part.shown(), Box::new(Without::new(part, lines)));
+        let lines = Lines::Plain { name, reader, is_begin };
+        self.write(Texts::new(vec![lines], GROUP_BYTES), &mut |_| {})?;
         Ok(self.parts[before..].to_vec())
     }
 
@@ -404,15 +409,18 @@ impl<'a> PartsWriter<'a> {
         progress: &mut dyn FnMut(u64),
         send: &mut dyn FnMut(Step) -> bool,
     ) -> Result<(), Error> {
-        let (mut part_bytes, mut all_bytes) = (0, 0);
+        let (mut part_bytes, mut all_bytes, mut facts) = (0, 0, Facts::new());
         while let Some(text) = texts.next()? {
             let len = text.bytes.len() as u64;
             if part_bytes > 0 && (text.begins_part || part_bytes + len > PART_BYTES) {
                 part_bytes = 0;
                 self.shredder.begin_part();
-                if !send(Step::End(self.tree.clone())) {
+                if !send(Step::End(self.tree.clone(), mem::take(&mut facts))) {
                     return Ok(());
                 }
+            }
+            if part_bytes == 0 && text.begins_within {
+                facts.push((WITHIN.0.to_owned(), WITHIN.1.to_owned()));
             }
             let group =
                 self.shredder.shred(&text.bytes).map_err(|error| Error::Internal(error.to_string()))?;
@@ -428,7 +436,7 @@ impl<'a> PartsWriter<'a> {
         }
         if part_bytes > 0 {
             self.shredder.begin_part();
-            send(Step::End(self.tree.clone()));
+            send(Step::End(self.tree.clone(), facts));
         }
         Ok(())
     }
@@ -438,14 +446,14 @@ impl Drop for PartsWriter<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             for part in &self.parts {
-                self.place.discard(&part.name);
+                self.location.discard(&part.name);
             }
         }
     }
 }
 
 /// The columns of the parts of a store.
-fn reserved(place: &StorePlace, folder: &Folder) -> Result<Reserved, Error> {
+fn reserved(location: &StoreLocation, folder: &Folder) -> Result<Reserved, Error> {
     let (snapshot, mut reserved) = (folder.snapshot(), Reserved::new());
     let wanted = tree_of(snapshot.schema());
     // The last part has the columns of those before it, unless two programs added parts at the same time.
@@ -453,7 +461,7 @@ fn reserved(place: &StorePlace, folder: &Folder) -> Result<Reserved, Error> {
         if reserved.has_all(&wanted) {
             break;
         }
-        reserve(&place.file(part), &mut reserved)?;
+        reserve(&location.file(part), &mut reserved)?;
     }
     // The schema keeps the columns of parts that were removed.
     reserved.add_unknown(&wanted);
@@ -478,7 +486,7 @@ fn reserve(part: &StoreFile, reserved: &mut Reserved) -> Result<(), Error> {
 
 /// Writes files of columns, until no more come.
 fn write_parts(
-    place: &StorePlace,
+    location: &StoreLocation,
     mode: OutputMode,
     steps: &Receiver<Step>,
     parts: &mut Vec<Part>,
@@ -490,7 +498,7 @@ fn write_parts(
                 let (part, writer) = match &mut open {
                     Some(open) => open,
                     None => {
-                        let (part, file) = place.begin(new_name(), mode)?;
+                        let (part, file) = location.begin(new_name(), mode)?;
                         let writer = Writer::new(file, Options::default());
                         let writer = writer.map_err(|error| of_part(&part.shown, error))?;
                         open.insert((part, writer))
@@ -498,11 +506,11 @@ fn write_parts(
                 };
                 writer.write(&tree, &group).map_err(|error| of_part(&part.shown, error))?;
             }
-            Step::End(tree) => {
+            Step::End(tree, facts) => {
                 let Some((part, writer)) = open.take() else { continue };
-                let summary = writer.finish(&tree, &[]).map_err(|error| of_part(&part.shown, error))?;
+                let summary = writer.finish(&tree, &facts).map_err(|error| of_part(&part.shown, error))?;
                 let name = part.name.clone();
-                let hash = place.end(part)?;
+                let hash = location.end(part)?;
                 parts.push(Part {
                     name,
                     bytes: summary.bytes,
@@ -516,15 +524,6 @@ fn write_parts(
         }
     }
     Ok(())
-}
-
-/// A name that no other part has: the instant, and a number that other writers do not make.
-fn new_name() -> String {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let unique = format!("{} {} {number}", since.as_nanos(), process::id());
-    format!("part-{:013}-{:016x}.parquet", since.as_millis(), hash(unique.as_bytes()))
 }
 
 /// The schema of a tree in the terms of a folder.

@@ -12,9 +12,10 @@ use warpath_folder::{Change, Part};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 
-use super::add::{PART_BYTES, PartsWriter, Texts};
-use super::place::StoreFile;
-use super::{Store, StorePlace};
+use super::add::{PART_BYTES, PartsWriter};
+use super::location::StoreFile;
+use super::texts::{Lines, Texts};
+use super::{Store, StoreLocation};
 use crate::engine::Engine;
 use crate::input::Source;
 
@@ -59,16 +60,16 @@ impl Store {
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile;
     /// the errors of the predicate's evaluation.
     pub fn drop_matching(
-        place: impl Into<StorePlace>,
+        location: impl Into<StoreLocation>,
         engine: &Engine,
         predicate: &Predicate,
     ) -> Result<Rewritten, Error> {
-        let place = &place.into();
-        let mut folder = place.open(OutputMode::default())?;
+        let location = &location.into();
+        let mut folder = location.open(OutputMode::default())?;
         let record = Program::new(&[Query::compile("$")?])?;
         let (mut changed, mut total) = (Vec::new(), Rewritten::default());
         for part in folder.snapshot().parts() {
-            let file = place.file(part);
+            let file = location.file(part);
             let lines = matching(engine, &record, predicate, &file)?;
             if lines.is_empty() {
                 continue;
@@ -82,7 +83,7 @@ impl Store {
         }
         let kept = changed.iter().filter_map(|(_, text)| text.as_ref());
         let mode = kept.fold(OutputMode::default(), |mode, (file, _)| file.and_mode(mode));
-        let mut writer = PartsWriter::new(place, &folder, mode)?;
+        let mut writer = PartsWriter::new(location, Some(&folder), mode)?;
         let mut replaced = Vec::new();
         for (name, text) in changed {
             let parts = match text {
@@ -94,7 +95,7 @@ impl Store {
         total.parts_before = replaced.len();
         total.parts_after = writer.parts.len();
         let change = Change { operation: "DELETE".to_owned(), replaced, ..Change::default() };
-        writer.commit(&mut folder, change).map_err(|error| place.failed(error))?;
+        writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
         Ok(total)
     }
 
@@ -102,17 +103,18 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
-    pub fn compact(place: impl Into<StorePlace>) -> Result<Rewritten, Error> {
-        let place = &place.into();
+    pub fn compact(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
+        let location = &location.into();
         let (mut total, mut first) = (Rewritten::default(), 0);
         loop {
-            let mut folder = place.open(OutputMode::default())?;
+            let mut folder = location.open(OutputMode::default())?;
             let parts: Vec<Part> = folder.snapshot().parts().cloned().collect();
             let Some(range) = next_run(&parts, first) else { return Ok(total) };
             let run = &parts[range.clone()];
-            let sources: Vec<_> = run.iter().map(|part| place.file(part).source()).collect();
-            let mut writer = PartsWriter::new(place, &folder, Source::output_mode(&sources))?;
-            writer.write(Texts::new(sources, GROUP_BYTES), &mut |_| {})?;
+            let sources = || run.iter().map(|part| location.file(part).source()).collect::<Vec<_>>();
+            let mut writer = PartsWriter::new(location, Some(&folder), Source::output_mode(&sources()))?;
+            let lines = sources().into_iter().map(Lines::Of).collect();
+            writer.write(Texts::new(lines, GROUP_BYTES), &mut |_| {})?;
             if writer.parts.len() >= run.len() {
                 // Parts that begin with a byte order mark do not go into others. The last one may go with
                 // those after it.
@@ -124,7 +126,7 @@ impl Store {
             let removed = run.iter().map(|part| part.name.clone()).collect();
             let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
             let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            writer.commit(&mut folder, change).map_err(|error| place.failed(error))?;
+            writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
         }
     }
 }
@@ -162,17 +164,19 @@ pub struct Vacuumed {
 
 impl Store {
     /// Removes the files that the store does not need: parts that a change removed, and what additions that
-    /// did not end have left. A file stays for at least the time `keep` after that. Readers and writers that
-    /// began before `keep` may fail, so it should be longer than any of them takes.
+    /// did not end have left. Files that Warpath did not write stay. A file stays for at least the time
+    /// `keep` after that. Readers and writers that began before `keep` may fail, so it should be longer than
+    /// any of them takes.
     ///
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, and for files that cannot be removed.
-    pub fn vacuum(place: impl Into<StorePlace>, keep: Duration) -> Result<Vacuumed, Error> {
-        let place = &place.into();
+    pub fn vacuum(location: impl Into<StoreLocation>, keep: Duration) -> Result<Vacuumed, Error> {
+        let location = &location.into();
         // A time before all files keeps them all.
         let before = SystemTime::now().checked_sub(keep).unwrap_or(SystemTime::UNIX_EPOCH);
-        let removed = place.open(OutputMode::default())?.vacuum(before.into());
-        let removed = removed.map_err(|error| place.failed(error))?;
+        let is_part = |name: &str| location.is_unfinished(name);
+        let removed = location.open(OutputMode::default())?.vacuum(before.into(), &is_part);
+        let removed = removed.map_err(|error| location.failed(error))?;
         Ok(Vacuumed { files: removed.len(), bytes: removed.iter().map(|file| file.size).sum() })
     }
 }
@@ -226,7 +230,7 @@ pub(super) struct Without {
 impl Without {
     /// The lines of a part, except those of these numbers, which count from 0 and ascend.
     pub fn new(part: &StoreFile, lines: Vec<u64>) -> Self {
-        let text = Texts::new(vec![part.source()], GROUP_BYTES);
+        let text = Texts::new(vec![Lines::Of(part.source())], GROUP_BYTES);
         Self { text, lines: lines.into(), line: 0, left: Vec::new(), taken: 0 }
     }
 }

@@ -14,8 +14,9 @@ use warpath_folder::{Folder, Input, Known, LocalStorage, Part, Snapshot};
 use warpath_part::partial::lines as lines_of_group;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
-use super::StorePlace;
-use super::place::StoreFile;
+use super::StoreLocation;
+use super::location::StoreFile;
+use super::texts::Lines;
 use crate::input::{Source, is_store};
 
 /// Bytes that are read at once to find the begin of a file's last line.
@@ -25,7 +26,7 @@ const BLOCK_BYTES: u64 = 64 << 10;
 #[derive(Default)]
 pub(super) struct Inputs {
     /// The lines to add.
-    pub fresh: Vec<Source>,
+    pub fresh: Vec<Lines>,
     /// The names of inputs that the store has.
     pub known: Vec<String>,
     /// The ones of them whose time has changed.
@@ -72,7 +73,7 @@ impl Inputs {
         let mut inputs = Self::default();
         for (source, input) in sources.into_iter().zip(identities) {
             match input {
-                None => inputs.fresh.push(source),
+                None => inputs.fresh.push(Lines::Of(source)),
                 // The same file may be named twice.
                 Some(input) if inputs.has(&input.name) => inputs.known.push(source.name()),
                 Some(input) => inputs.take(source, input, snapshot)?,
@@ -104,7 +105,7 @@ impl Inputs {
             }
             (Known::New, _) | (_, None) => {
                 self.whole.push((source.name(), input.clone()));
-                self.fresh.push(source);
+                self.fresh.push(Lines::Of(source));
                 self.new.push(input);
             }
             (Known::Grown, Some(before)) if source.has_parts() => self.grow(&source, before, input)?,
@@ -217,11 +218,12 @@ pub(super) fn identified(source: &Source) -> Result<Option<Input>, Error> {
 }
 
 /// The lines in a range of a plain file's bytes. The file may grow meanwhile.
-fn lines_of(source: &Source, range: Range<u64>) -> Result<Source, Error> {
+fn lines_of(source: &Source, range: Range<u64>) -> Result<Lines, Error> {
     let (name, path) = file_of(source);
     let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
     let path = path.canonicalize().map_err(failed)?;
-    Ok(Source::Reader(name, Box::new(Exactly { path, file: None, range })))
+    let is_begin = range.start == 0;
+    Ok(Lines::Plain { name, reader: Box::new(Exactly { path, file: None, range }), is_begin })
 }
 
 /// The relation of a file that has more bytes to its known state, as far as samples show.
@@ -288,7 +290,7 @@ pub(super) type LinesOf = (Part, Vec<u64>);
 /// # Errors
 /// [`Error::Store`] for a line that is not there any more, and for a part that is damaged.
 pub(super) fn find_open_lines(
-    place: &StorePlace,
+    location: &StoreLocation,
     folder: &Folder,
     wanted: &[(String, Vec<u8>)],
 ) -> Result<Vec<LinesOf>, Error> {
@@ -297,7 +299,7 @@ pub(super) fn find_open_lines(
         if missing.is_empty() {
             break;
         }
-        let line = last_line(&place.file(part))?;
+        let line = last_line(&location.file(part))?;
         if let Some(at) = missing.iter().position(|(_, wanted)| *wanted == line) {
             missing.remove(at);
             all.push((part.clone(), vec![part.rows.saturating_sub(1)]));

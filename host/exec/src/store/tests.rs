@@ -3,6 +3,8 @@
 mod stored;
 
 use std::fs::{self, File};
+use std::io::Read;
+use std::path::PathBuf;
 
 use warpath_answer::answer::{TextForm, Want};
 use warpath_folder::LocalStorage;
@@ -11,7 +13,7 @@ use warpath_lang::program::{Program, Query};
 
 use super::*;
 use crate::engine::{Engine, OnError};
-use crate::input::FolderFiles;
+use crate::input::{FolderFiles, LOG};
 
 fn add(path: &Path, text: &str) -> Added {
     let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text.to_owned())));
@@ -19,13 +21,27 @@ fn add(path: &Path, text: &str) -> Added {
 }
 
 fn text(path: &Path) -> String {
+    String::from_utf8(bytes(path)).unwrap()
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
     let mut back = Vec::new();
     let mut append = |text: &[u8]| {
         back.extend_from_slice(text);
         true
     };
     Store::open(path).unwrap().text(0..u64::MAX, &mut append).unwrap();
-    String::from_utf8(back).unwrap()
+    back
+}
+
+/// The files of the parts of a store.
+fn paths_of(store: &Path) -> Vec<PathBuf> {
+    let parts = Store::open(store).unwrap().parts().unwrap();
+    parts.iter().map(|part| store.join(&part.name)).collect()
+}
+
+fn condition() -> Predicate {
+    Predicate::parse("$.id == 2 || $.id == 4").unwrap()
 }
 
 fn columns(path: &Path) -> Vec<String> {
@@ -422,9 +438,9 @@ fn files_of_a_store_have_no_wider_permissions_than_inputs() {
     let files = [&store, &store.join("_delta_log")].map(|folder| fs::read_dir(folder).unwrap());
     let modes = files.into_iter().flatten().map(|entry| entry.unwrap().metadata().unwrap());
     let modes: Vec<_> = modes.filter(fs::Metadata::is_file).map(|file| file.permissions().mode()).collect();
-    // Two parts and the merged one, and four versions.
-    assert_eq!(modes.len(), 7);
-    assert!(modes.iter().filter(|mode| **mode & 0o077 == 0).count() >= 6, "{modes:?}");
+    // Two parts and the merged one, and three versions.
+    assert_eq!(modes.len(), 6);
+    assert!(modes.iter().filter(|mode| **mode & 0o077 == 0).count() >= 5, "{modes:?}");
 }
 
 #[test]
@@ -458,18 +474,36 @@ fn files_that_no_version_needs_are_removed_after_their_time() {
     lines.iter().for_each(|line| drop(add(&store, line)));
     let before = Store::open(&store).unwrap();
     Store::compact(&store).unwrap();
-    // What an addition has left that did not end, and a file of somebody else.
-    fs::write(store.join("part-0000000000001-0123456789abcdef.parquet"), "left").unwrap();
-    fs::write(store.join("notes.txt"), "own").unwrap();
+    // What an addition has left that did not end, and files of somebody else.
+    let left = store.join("part-0000000000001-0123456789abcdef.parquet");
+    fs::copy(store.join(&before.parts().unwrap()[0].name), &left).unwrap();
+    let bytes = left.metadata().unwrap().len();
+    let names = [
+        "notes.txt",
+        "part-0000000000002-0123456789abcdef.parquet",
+        "part-00000000003-0123456789abcdef.parquet",
+        "part-0000000000004-0123456789ABCDEF.parquet",
+        "part-2026.parquet",
+        ".warpath-own.tmp",
+    ];
+    for (at, name) in names.into_iter().enumerate() {
+        // A part under another name, and other files under the name of a part.
+        match at {
+            0 | 1 | 5 => fs::write(store.join(name), "own").unwrap(),
+            _ => drop(fs::copy(&left, store.join(name)).unwrap()),
+        }
+    }
+    let later = UNIX_EPOCH + Duration::from_secs(77);
+    for name in names {
+        File::options().write(true).open(store.join(name)).unwrap().set_modified(later).unwrap();
+    }
     for keep in [Duration::from_secs(3600), Duration::MAX] {
         assert_eq!(Store::vacuum(&store, keep).unwrap(), Vacuumed::default());
     }
     assert_eq!(before.lines().unwrap(), 2);
-    let later = UNIX_EPOCH + Duration::from_secs(77);
-    let left = store.join("part-0000000000001-0123456789abcdef.parquet");
     File::options().write(true).open(left).unwrap().set_modified(later).unwrap();
     let removed = Store::vacuum(&store, Duration::from_secs(3600)).unwrap();
-    assert_eq!((removed.files, removed.bytes), (1, 4));
+    assert_eq!((removed.files, removed.bytes), (1, bytes));
     // In the millisecond in which they were removed they are not older than now.
     let mut files = 0;
     while files < 2 {
@@ -478,5 +512,202 @@ fn files_that_no_version_needs_are_removed_after_their_time() {
     assert_eq!(files, 2);
     assert!(before.lines().is_err());
     assert_eq!(text(&store), lines.concat());
-    assert!(store.join("notes.txt").exists());
+    names.into_iter().for_each(|name| assert!(store.join(name).exists(), "{name}"));
+}
+
+#[test]
+fn a_part_that_the_store_does_not_have_any_more_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    add(&store, "{\"a\":1}\n");
+    add(&store, "{\"a\":2}\n");
+    let engine = Engine::builder().build().unwrap();
+    let paths = || paths_of(&store);
+    let gone = paths();
+    let named = |path: &Path| Source::named(path, FolderFiles::Json);
+    for part in &gone {
+        assert!(named(part).is_ok() && Store::open(part).is_ok());
+    }
+    Store::compact(&store).unwrap();
+    let kept = paths();
+    // A part of an addition that has not ended, and one of nobody.
+    let stray = store.join("part-0000000000001-0123456789abcdef.parquet");
+    fs::copy(&kept[0], &stray).unwrap();
+    let mut refused = vec![stray];
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&gone[0], &link).unwrap();
+        refused.push(link);
+    }
+    for part in gone.iter().chain(&refused) {
+        let said = named(part).err().unwrap().to_string();
+        assert!(said.contains("is not in the last version of the store"), "{said}");
+        assert_eq!(refusal(Store::open(part)), said);
+    }
+    assert_eq!(found(&engine, named(&kept[0]).unwrap(), "$.a").unwrap(), ["1", "2"]);
+    // Elsewhere, each part is a store.
+    let alone = folder.path().join("alone.parquet");
+    fs::copy(&gone[0], &alone).unwrap();
+    assert_eq!(found(&engine, named(&alone).unwrap(), "$.a").unwrap(), ["1"]);
+    // A store of the same name is another store.
+    fs::remove_dir_all(&store).unwrap();
+    add(&store, "{\"a\":3}\n");
+    assert!(named(&paths()[0]).is_ok());
+    // Without a log that can be read, the part is all that is left.
+    fs::write(store.join(LOG).join("00000000000000000001.json"), "damaged").unwrap();
+    let left = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_file());
+    assert_eq!(found(&engine, named(&left.unwrap()).unwrap(), "$.a").unwrap(), ["3"]);
+}
+
+/// The values of `$.a`, and the number of lines that are malformed.
+fn values_and_faults(sources: Vec<Source>) -> (Vec<String>, u64) {
+    let engine = Engine::builder().on_error(OnError::Skip).partition_size(1000).build().unwrap();
+    let mut hits = engine.input(sources).query(&Query::compile("$.a").unwrap()).unwrap();
+    let values = hits.by_ref().map(|hit| hit.unwrap().text().into_owned()).collect();
+    (values, hits.stats().skipped)
+}
+
+#[test]
+fn integers_are_doubles_where_decimals_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    // Of one group, in any order; then in a later addition.
+    let lines = "{\"a\":1,\"b\":1.5}\n{\"a\":2.5,\"b\":2}\n{\"a\":-0,\"b\":3.0}\n";
+    add(&path, lines);
+    add(&path, "{\"a\":4}\n");
+    assert_eq!(columns(&path), ["a float64", "b float64"]);
+    assert_eq!(text(&path), format!("{lines}{{\"a\":4}}\n"));
+}
+
+#[test]
+fn growth_is_text_whatever_it_begins_with() {
+    let begins = [
+        &b"\xef\xbb\xbf{\"a\":1}\n"[..],
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf\xef\xbb\xbf{\"a\":2}\n{\"a\":3}\n",
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03 {\"a\":4}\n{\"a\":5}\n",
+        b"\x28\xb5\x2f\xfd {\"a\":6}\n{\"a\":7}\n",
+        b"BZh9\n{\"a\":8}\n",
+        b"PAR1\n{\"a\":9}\n",
+        b"ORC\n",
+        b"\xff\xfe{\0}\0\n\0\n{\"a\":10}\n",
+        b"\x50\x2a\x4d\x18",
+        b"{\"a\":11}\n",
+    ];
+    for first in 0..begins.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let [store, file] = ["store", "file"].map(|name| folder.path().join(name));
+        let mut all = b"{\"a\":0}\n".to_vec();
+        fs::write(&file, &all).unwrap();
+        add_file(&store, &file).unwrap();
+        for number in 0..begins.len() {
+            let growth = begins[(first + number) % begins.len()];
+            all.extend_from_slice(growth);
+            fs::write(&file, &all).unwrap();
+            add_file(&store, &file).unwrap_or_else(|error| panic!("{growth:?}: {error}"));
+            assert_eq!(bytes(&store), all, "{growth:?}");
+        }
+        let wanted = values_and_faults(vec![Source::File(file.clone())]);
+        let stored = || Store::open(&store).unwrap().sources();
+        Store::open(&store).unwrap().verify().unwrap();
+        assert_eq!(values_and_faults(stored()), wanted);
+        // Its parts go into another store, and become one part, with the same text.
+        let other = folder.path().join("other");
+        Store::add(&other, stored(), AddOptions::default(), &mut |_| {}).unwrap();
+        for store in [&store, &other] {
+            assert_eq!(bytes(store), all);
+            Store::compact(store).unwrap();
+            assert_eq!(bytes(store), all);
+            assert_eq!(values_and_faults(Store::open(store).unwrap().sources()), wanted);
+        }
+    }
+}
+
+#[test]
+fn lines_that_are_left_of_a_part_are_text_whatever_they_begin_with() {
+    let marks = [
+        &b"\xef\xbb\xbf{\"a\":2}\n"[..],
+        b"\x1f\x8b\x08\n",
+        b"\x28\xb5\x2f\xfd\n",
+        b"PAR1\n",
+        b"{\"a\":2}\n",
+    ];
+    for (number, mark) in marks.into_iter().enumerate() {
+        for begin in [&b""[..], b"\xef\xbb\xbf"] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = folder.path().join(number.to_string());
+            add(&store, "{\"a\":0}\n");
+            let text = [begin, b"{\"a\":1}\n", mark, b"{\"a\":3}\n"].concat();
+            let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text)));
+            Store::add(&store, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+            let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
+            for (predicate, want) in [
+                ("$.a == 3", [&b"{\"a\":0}\n{\"a\":1}\n"[..], mark].concat()),
+                ("$.a == 1", [&b"{\"a\":0}\n"[..], mark].concat()),
+            ] {
+                Store::drop_matching(&store, &engine, &Predicate::parse(predicate).unwrap()).unwrap();
+                assert_eq!(bytes(&store), want, "{predicate}");
+                let text = Source::Bytes("text".into(), want.clone().into());
+                let wanted = values_and_faults(vec![text]);
+                assert_eq!(values_and_faults(Store::open(&store).unwrap().sources()), wanted, "{predicate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_first_addition_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let [broken, file] = ["broken.gz", "file"].map(|name| folder.path().join(name));
+    fs::write(&broken, b"\x1f\x8b\x08broken").unwrap();
+    fs::write(&file, "{\"a\":1}\n").unwrap();
+    let path = folder.path().join("stores/of/lines");
+    let is_empty = || fs::read_dir(folder.path()).unwrap().count() == 2;
+    // Groups of a line, so that there is a part before the error.
+    let options = AddOptions::default().group_bytes(1);
+    let failing = || {
+        let more = std::io::Cursor::new(b"{\"a\":2}\n".repeat(100)).chain(Failing);
+        vec![Source::File(file.clone()), Source::Reader("lines".into(), Box::new(more))]
+    };
+    for sources in [vec![Source::File(file.clone()), Source::File(broken)], failing()] {
+        assert!(Store::add(&path, sources, options, &mut |_| {}).is_err());
+        assert!(is_empty());
+    }
+    // A file that changes while it is read is refused after the parts are complete.
+    let changes = Store::add(&path, vec![Source::File(file.clone())], options, &mut |_| {
+        fs::write(&file, "{\"a\":2}\n").unwrap();
+    });
+    assert!(refusal(changes).contains("changed while it was read") && is_empty());
+    // A folder that was there stays, and so does a file that another program puts there meanwhile.
+    fs::create_dir_all(&path).unwrap();
+    assert!(Store::add(&path, failing(), options, &mut |_| {}).is_err());
+    assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
+    let own = path.join("own");
+    let failed = Store::add(&path, failing(), options, &mut |_| fs::write(&own, "").unwrap());
+    assert!(failed.is_err() && own.is_file() && !path.join(LOG).exists());
+    fs::remove_file(own).unwrap();
+    // Parts without a log may be all that is left of a store. A temporary file is nothing.
+    add(&folder.path().join("from"), "{\"a\":3}\n");
+    let part = paths_of(&folder.path().join("from")).remove(0);
+    let copy = path.join(part.file_name().unwrap());
+    fs::copy(&part, &copy).unwrap();
+    fs::write(path.join(".warpath-0123456789ab.tmp"), "PAR1").unwrap();
+    assert!(refusal(add_file(&path, &file)).contains("has parts and no log"));
+    fs::remove_file(copy).unwrap();
+    assert_eq!(add_file(&path, &file).unwrap().lines, 1);
+    assert_eq!(text(&path), "{\"a\":2}\n");
+    // Inputs without lines make a store.
+    let empty = folder.path().join("empty");
+    assert_eq!(add(&empty, "").lines, 0);
+    assert_eq!(Store::open(&empty).unwrap().lines().unwrap(), 0);
+}
+
+/// A reader that fails.
+struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("the reader fails"))
+    }
 }

@@ -18,7 +18,7 @@ use warpath_shared::units::LineIx;
 
 use super::Store;
 use crate::engine::Engine;
-use crate::input::{BYTE_ORDER_MARK, text_of};
+use crate::input::{BYTE_ORDER_MARK, begins_within, text_of};
 
 impl Store {
     /// Passes the text of some lines, counted from 0, to `write`, until it returns false. Groups without such
@@ -59,7 +59,7 @@ impl Store {
                 let text = text.map_err(damaged)?;
                 let mut part = &text[..];
                 // The mark is no part of a line, and in the middle of a text it would be one.
-                if group == 0 && starts[0] >= lines.start && !is_first {
+                if group == 0 && starts[0] >= lines.start && !is_first && !begins_within(&reader) {
                     part = part.strip_prefix(BYTE_ORDER_MARK).unwrap_or(part);
                 }
                 is_first = false;

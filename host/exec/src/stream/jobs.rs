@@ -291,7 +291,7 @@ impl Jobs {
             }
             Self::Selected(parts) => {
                 let job = parts.next().filter(|_| !stop.is_set())?;
-                Some((parts.origin.clone(), job.map(Next::Job)))
+                Some((parts.origin.clone(), Ok(Next::Job(job))))
             }
         }
     }
@@ -343,6 +343,8 @@ impl Jobs {
 pub(super) struct SelectedJobs {
     selection: Arc<Selection>,
     origin: Origin,
+    /// True until the results that are known were given out.
+    has_known: bool,
     /// The block from which on the next part is looked for; `None` after the last one.
     next: Option<u64>,
     /// Bytes of the next part, and the limit of its growth.
@@ -354,7 +356,8 @@ impl SelectedJobs {
     /// Parts for which about `size` bytes are read.
     pub fn new(selection: Arc<Selection>, size: usize) -> Self {
         let origin = Origin { name: selection.name().clone(), input: 1, returns: false };
-        Self { selection, origin, next: Some(0), size, most: size }
+        let has_known = selection.has_known();
+        Self { selection, origin, has_known, next: Some(0), size, most: size }
     }
 
     /// Makes the parts grow, as in [`LineJobs::growing`].
@@ -362,15 +365,16 @@ impl SelectedJobs {
         Self { size: (self.most / GROWTH).max(1), ..self }
     }
 
-    /// The next part, or an error.
-    fn next(&mut self) -> Option<Result<Job, Error>> {
-        let part = self.selection.part(self.next.take()?, self.size).transpose()?;
-        Some(part.map(|blocks| {
-            let size = self.size;
-            self.next = Some(blocks.end);
-            self.size = (2 * size).min(self.most);
-            Job::Selected(self.selection.clone(), blocks, size)
-        }))
+    /// The next part.
+    fn next(&mut self) -> Option<Job> {
+        if std::mem::take(&mut self.has_known) {
+            return Some(Job::Selected(self.selection.clone(), 0..0, self.size));
+        }
+        let blocks = self.selection.part(self.next.take()?, self.size)?;
+        let size = self.size;
+        self.next = Some(blocks.end);
+        self.size = (2 * size).min(self.most);
+        Some(Job::Selected(self.selection.clone(), blocks, size))
     }
 }
 

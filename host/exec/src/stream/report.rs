@@ -22,7 +22,9 @@ use warpath_core::error::RecordError;
 pub struct Stats {
     /// Decompressed bytes of text that were evaluated.
     pub bytes: u64,
-    /// Lines that were evaluated, blank ones too; documents, where inputs are documents.
+    /// Lines that were evaluated, blank ones too; documents, where inputs are documents. Lines of a store
+    /// that its columns decide count, too. These are the lines of whole partitions, also if the caller needs
+    /// no more results within the last one.
     pub lines: u64,
     /// Matches of all paths.
     pub matches: u64,

@@ -296,6 +296,15 @@ impl Reader {
         unpack(group, section, &bytes).map(Some)
     }
 
+    /// The range of the file that is a section of a group; `None` if the group has none of this name, or it
+    /// is compressed. Its bytes are not compared with their checksum.
+    #[must_use]
+    pub fn section_range(&self, group: usize, name: &str) -> Option<Range<u64>> {
+        let mut sections = self.directory.groups.get(group)?.sections.iter();
+        let Section { is_compressed, stored, .. } = sections.find(|section| section.name == name)?;
+        (!is_compressed).then(|| stored.offset..stored.offset + stored.len)
+    }
+
     /// A group, equal to the one that was written.
     ///
     /// # Errors
@@ -330,14 +339,32 @@ impl Reader {
         let len = usize::try_from(indexes.len).map_err(|_| Error::Missing("page indexes".into()))?;
         verified(|| "page indexes".into(), indexes, &self.source.bytes_at(indexes.offset, len)?)?;
         let Chunks { row_groups, .. } = self.footer()?;
+        let mut end = MAGIC.len() as u64;
         for (group, row_group) in row_groups.iter().enumerate() {
             if row_group.is_some() {
                 self.tables(group)?;
             }
             self.columns(group, &self.schema.leaves)?;
             self.group(group)?;
+            end = self.verify_padding(group, end)?;
         }
         Ok(())
+    }
+
+    /// Compares the bytes that align the first section of a group with zeros. Takes the end of the group
+    /// before, and returns that of this one.
+    fn verify_padding(&self, group: usize, end: u64) -> Result<u64, Error> {
+        let GroupEntry { nodes, sections, .. } = self.entry(group)?;
+        // The chunks of other leaves follow all groups.
+        let leaves: Vec<NodeIx> = self.schema.leaves.iter().copied().filter(|leaf| leaf < nodes).collect();
+        let chunks = self.chunks(group, &leaves)?;
+        let end = chunks.iter().map(|located| located.range.end).fold(end, u64::max);
+        let (Some(first), Some(last)) = (sections.first(), sections.last()) else { return Ok(end) };
+        let len = usize::try_from(first.stored.offset.saturating_sub(end)).map_err(|_| too_long(first))?;
+        if self.source.bytes_at(end, len)?.iter().any(|byte| *byte != 0) {
+            return Err(Error::invalid(format!("padding of group {group}"), "it has other bytes than zeros"));
+        }
+        Ok(last.stored.offset.saturating_add(last.stored.len))
     }
 
     fn entry(&self, group: usize) -> Result<&GroupEntry, Error> {

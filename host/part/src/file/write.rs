@@ -2,7 +2,7 @@
 
 mod footer;
 
-use std::io::Write;
+use std::io::{self, Read as _, Write};
 
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::schema::types::ColumnDescPtr;
@@ -157,6 +157,7 @@ impl Part {
             }
             written.chunks.push(self.put_chunk(out, leaf, *chunk)?);
         }
+        self.align(out)?;
         let entry = &mut written.entry;
         for ((name, compressed), (_, bytes)) in sections.into_iter().zip(&group.sections) {
             let stored = self.put(out, compressed.as_ref().unwrap_or(bytes))?;
@@ -216,6 +217,14 @@ impl Part {
             ));
         }
         self.is_broken = true;
+        Ok(())
+    }
+
+    /// Writes zeros up to the offset at which a section may begin.
+    fn align(&mut self, out: &mut dyn Write) -> Result<(), Error> {
+        let aligned = self.position.next_multiple_of(self.options.section_align.max(1));
+        io::copy(&mut io::repeat(0).take(aligned - self.position), out)?;
+        self.position = aligned;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The result of a build: columns with their bitmaps and values, in memory.
 
-use warpath_core::stamp::Stamp;
 use warpath_core::wah::WahBuf;
+use warpath_shared::wah::ops::Op;
 
 use super::column::{Column, Holds};
 use super::layout::Encoding;
@@ -19,15 +19,14 @@ use super::layout::Encoding;
 /// std::fs::write(&log, "{\"status\":200}\n{\"status\":503}\n")?;
 /// let status = ColumnSpec::new("status", "$.status");
 /// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
-/// // A build is in memory. It can be written when it is stored as an index.
 /// assert_eq!((built.rows, built.columns.len()), (2, 1));
-/// BitmapIndex::from_built(built)?.write(folder.path().join("log.wpb"))?;
+/// assert_eq!(BitmapIndex::from_built(built)?.rows(), 2);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Built {
-    /// Number of rows: lines of the input, blank and malformed ones too, or rows of a table.
+    /// Number of rows: lines of the input, blank and malformed ones too, or documents.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     pub rows: u64,
@@ -39,15 +38,21 @@ pub struct Built {
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     pub columns: Vec<BuiltColumn>,
-    /// The byte offset in the input of every 64th line, from line 0 on, and last the end of the last line.
-    /// Empty where rows are not lines of a plain file.
+}
+
+impl Built {
+    /// The columns of two indexes of the same rows. A row that one of them takes for no record is none.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
-    pub lines: Vec<u64>,
-    /// The stamp of the input file, if the input was a file.
-    // Hidden: its types are those of the layers.
-    #[doc(hidden)]
-    pub stamp: Option<Stamp>,
+    #[must_use]
+    pub fn joined(mut self, more: Self) -> Self {
+        self.columns.extend(more.columns);
+        self.records = match (self.records, more.records) {
+            (Some(one), Some(other)) => Some(WahBuf::of(Op::And, one.as_wah(), other.as_wah())),
+            (one, other) => one.or(other),
+        };
+        self
+    }
 }
 
 /// A built column of an index.

@@ -1,4 +1,4 @@
-//! An open bitmap index: a mapped file, or the same bytes in memory.
+//! An open bitmap index: a mapped section of a file, or the same bytes in memory.
 //!
 //! | module | contents |
 //! |---|---|
@@ -10,13 +10,11 @@ mod verify;
 
 use std::fs::File;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use warpath_core::error::{Error, IndexError, InputError};
-use warpath_core::stamp::{Stamp, hash};
-use warpath_core::temporary::OutputMode;
+use warpath_core::error::{Error, IndexError};
+use warpath_core::stamp::hash;
 use warpath_core::wah::Bitmap;
 use warpath_shared::bitmap::TileStart;
 use warpath_shared::wah::Wah;
@@ -35,7 +33,7 @@ use super::{check, store};
 /// Opening an index checks its header and its table. Each other part is checked when it is first read: its
 /// checksum must match, and its numbers must lead nowhere outside ([`bitmap`](Self::bitmap),
 /// [`values`](Self::values), …). So a query reads, and checks, only the parts that it needs.
-/// docs/bitmap-file.md has the format. It also describes the effects of writes to a file that is open.
+/// docs/part-file.md has the format. docs/store.md describes the effects of writes to a file that is open.
 ///
 /// ```
 /// use warpath::Engine;
@@ -48,10 +46,7 @@ use super::{check, store};
 /// let status = ColumnSpec::new("status", "$.status");
 /// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
 /// let index = BitmapIndex::from_built(built)?;
-/// // An index belongs to one state of its input.
-/// index.check(&log)?;
-/// std::fs::write(&log, "{}\n")?;
-/// assert!(index.check(&log).is_err());
+/// assert_eq!((index.rows(), index.column("status")), (2, Some(0)));
 /// # Ok(())
 /// # }
 /// ```
@@ -71,7 +66,6 @@ struct Opened {
 struct Checked {
     columns: Vec<CheckedColumn>,
     records: AtomicBool,
-    lines: AtomicBool,
 }
 
 struct CheckedColumn {
@@ -103,7 +97,7 @@ impl Checked {
             blocks: flags(place.checksums.place.len() / 8),
         };
         let columns = contents.places.iter().map(column).collect();
-        Self { columns, records: AtomicBool::new(false), lines: AtomicBool::new(false) }
+        Self { columns, records: AtomicBool::new(false) }
     }
 }
 
@@ -191,35 +185,27 @@ impl Opened {
         })
     }
 
-    fn line_offsets(&self, section: &Section) -> Result<&[u64], Error> {
-        let offsets: &[u64] = self.image.numbers(&section.place);
-        let of = || "offsets of lines".to_owned();
-        self.once(&self.checked.lines, &of, || {
-            self.is_as_written(section, "they")?;
-            // The reader of the text knows its length and checks the offsets against it.
-            let grows = offsets.windows(2).all(|pair| pair[0] < pair[1]);
-            if grows && !offsets.is_empty() { Ok(()) } else { Err("they do not ascend".into()) }
-        })?;
-        Ok(offsets)
-    }
-
     fn columns(&self) -> impl Iterator<Item = usize> + use<> {
         0..self.contents.columns.len()
     }
 }
 
 impl BitmapIndex {
-    /// Opens an index, and checks its header and its table.
+    /// Opens an index that is a range of a file, and checks its header and its table. `name` is used in
+    /// messages.
     ///
     /// # Errors
-    /// [`Error::Index`] if the file cannot be read, is not a bitmap index, is damaged, or is of another
-    /// version.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let image = Image::open(path.as_ref())?;
-        let name = path.as_ref().display().to_string();
+    /// [`Error::Index`] if the file cannot be read, or the index is damaged.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub fn in_file(name: &str, file: &File, range: Range<u64>) -> Result<Self, Error> {
+        let failed = |source| IndexError::Io { name: name.to_owned(), source };
+        let image = Image::map(file, range).map_err(failed)?;
         match Contents::decode(image.bytes()) {
-            Ok(contents) => Ok(Self::new(name, image, contents)),
-            Err(what) => Err(IndexError::Damaged { name, what: what.into() }.into()),
+            Ok(contents) => Ok(Self::new(name.to_owned(), image, contents)),
+            Err(what) => {
+                Err(IndexError::Damaged { name: name.to_owned(), what: format!("its bins: {what}") }.into())
+            }
         }
     }
 
@@ -247,35 +233,13 @@ impl BitmapIndex {
         Self(Arc::new(Opened { name, image, contents, checked }))
     }
 
-    /// Writes the index to a temporary file beside `path`, and renames that file once it is complete. The
-    /// same columns give the same bytes.
-    ///
-    /// # Errors
-    /// [`Error::Index`] if the file cannot be written.
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.write_as(path, OutputMode::default())
-    }
-
-    /// Writes the index with no more permissions than `mode`, the mode of the files that the columns come
-    /// from.
-    ///
-    /// # Errors
-    /// As for [`write`](Self::write).
-    // Hidden: its types are those of the layers.
-    #[doc(hidden)]
-    pub fn write_as(&self, path: impl AsRef<Path>, mode: OutputMode) -> Result<(), Error> {
-        let path = path.as_ref();
-        let failed = |source| Error::Output { name: path.display().to_string(), source };
-        self.0.image.write(path, mode).map_err(failed)
-    }
-
-    /// Returns the index's bytes, equal to its file's.
+    /// Returns the index's bytes. The same columns, bins and rows give the same bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.0.image.bytes()
     }
 
-    /// Returns the number of rows: lines, or rows of a table.
+    /// Returns the number of rows: lines, or documents.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.0.contents.rows
@@ -389,63 +353,6 @@ impl BitmapIndex {
                 Values::Text(Texts { offsets: image.numbers(&range), bytes: image.numbers(text) })
             }
         })
-    }
-
-    /// Returns the byte offset in the input's text of every 64th line, from line 0 on, and last the end of
-    /// the last line. The offsets increase. `None` where rows are not lines of a plain file.
-    ///
-    /// # Errors
-    /// [`Error::Index`] where the offsets' checksum or order is wrong.
-    // Hidden: the layers above need it.
-    #[doc(hidden)]
-    pub fn line_offsets(&self) -> Result<Option<&[u64]>, Error> {
-        self.0.contents.lines.as_ref().map(|section| self.0.line_offsets(section)).transpose()
-    }
-
-    /// Returns true if the rows are lines of a plain file, so that [`line_offsets`](Self::line_offsets)
-    /// returns offsets. Reads nothing.
-    #[must_use]
-    pub fn has_lines(&self) -> bool {
-        self.0.contents.lines.is_some()
-    }
-
-    /// Checks that a file is the unchanged input of this index, by its size, its time and samples of its
-    /// bytes.
-    ///
-    /// # Errors
-    /// [`Error::Index`] for another or a changed file; [`Error::Input`] where the file cannot be read;
-    /// [`Error::Usage`] where the index was not made of a file.
-    pub fn check(&self, input: impl AsRef<Path>) -> Result<(), Error> {
-        self.check_file(input.as_ref()).map(drop)
-    }
-
-    /// Opens the file if it is the unchanged input of this index.
-    ///
-    /// # Errors
-    /// Those of [`check`](Self::check).
-    // Hidden: the layers above need it.
-    #[doc(hidden)]
-    pub fn check_file(&self, path: &Path) -> Result<File, Error> {
-        let Some(before) = &self.0.contents.stamp else {
-            return Err(Error::Usage(format!("{}: was not made from a file", self.name())));
-        };
-        let name = path.display().to_string();
-        let failed = |source| InputError::Io { name: name.clone(), source };
-        if path.metadata().map_err(failed)?.is_dir() {
-            return Err(InputError::Directory(path.to_owned()).into());
-        }
-        let file = File::open(path).map_err(failed)?;
-        match Stamp::of(&file).map_err(failed)?.differs_from(before) {
-            Some(what) => Err(IndexError::OtherInput { name: self.name().into(), input: name, what }.into()),
-            None => Ok(file),
-        }
-    }
-
-    /// Returns the error for an index whose rows cannot be read as lines.
-    // Hidden: the layers above need it.
-    #[doc(hidden)]
-    pub fn has_no_lines(&self) -> Error {
-        IndexError::NoLines { name: self.name().to_owned() }.into()
     }
 
     /// Returns the name for messages.

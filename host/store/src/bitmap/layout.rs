@@ -1,11 +1,12 @@
-//! The layout of a bitmap index: docs/bitmap-file.md, in code. All numbers are little-endian.
+//! The layout of a bitmap index, which is the section `bins` of a part: docs/part-file.md, in code. All
+//! numbers are little-endian.
 
 mod table;
 
 use std::ops::Range;
 
 use warpath_core::fields::Fields;
-use warpath_core::stamp::{Stamp, hash};
+use warpath_core::stamp::hash;
 use warpath_shared::bitmap::tiles_for;
 use warpath_shared::wah::chunks_for;
 
@@ -14,28 +15,18 @@ use table::{ColumnEntry, decode_column, encode_table};
 
 pub(super) use table::{fault, table_bytes};
 
-/// The version of the format that this crate writes and reads.
-pub const VERSION: u32 = 2;
-
 /// The greatest number of rows of an index: [`TileStart`](warpath_shared::bitmap::TileStart) counts atoms and
 /// chunks in 32 bits.
 pub const MAX_ROWS: u64 = warpath_shared::wah::CHUNK_ROWS as u64 * u32::MAX as u64;
 
-/// The first bytes of every bitmap index: a byte that is not text, the name, and line ends that a transfer as
-/// text would change.
-const MAGIC: &[u8; 8] = b"\x89WPB\r\n\x1a\n";
 /// Size of the header in bytes.
 pub const HEADER_BYTES: usize = 128;
 /// The alignment of every section, and of the atoms and the tiles of each bin.
 pub(super) const ALIGN: usize = 64;
 /// Number of values of a bin that have a checksum together: a block.
 pub(super) const BLOCK_ROWS: u64 = 1 << 16;
-/// Number of lines of a block; the index stores each block's offset in the input.
-pub const BLOCK_LINES: u64 = 64;
 
-const HAS_STAMP: u32 = 1;
-const HAS_RECORDS: u32 = 2;
-const HAS_LINES: u32 = 4;
+const HAS_RECORDS: u32 = 1;
 
 /// The encoding of the values of a bin's rows. The contents of the bin determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,13 +94,13 @@ impl Encoding {
 /// A range of the file with a checksum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// The section's range of bytes in the file.
+    /// The section's range of bytes in the index.
     pub place: Range<usize>,
     /// The XXH3 of these bytes.
     pub checksum: u64,
 }
 
-/// A compressed bitmap in the file.
+/// A compressed bitmap in the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BitmapPlace {
     /// The atoms of the bitmap.
@@ -118,7 +109,7 @@ pub struct BitmapPlace {
     pub tiles: Section,
 }
 
-/// A bin in the file.
+/// A bin in the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinPlace {
     /// Its bitmap.
@@ -134,7 +125,7 @@ pub struct BinPlace {
     pub checksum: usize,
 }
 
-/// A column in the file.
+/// A column in the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnPlace {
     /// The bins, in their order.
@@ -148,30 +139,16 @@ pub struct ColumnPlace {
 pub struct Contents {
     /// Number of rows of the index.
     pub rows: u64,
-    /// The input at the time of the build, if it was a file.
-    pub stamp: Option<Stamp>,
     /// The columns.
     pub columns: Vec<Column>,
-    /// The offsets of the columns' parts in the file.
+    /// The offsets of the columns' parts in the index.
     pub places: Vec<ColumnPlace>,
     /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
-    /// The offset of every 64th line, where rows are lines of a plain file.
-    pub lines: Option<Section>,
     /// Size of the table, which follows the header, in bytes.
     pub table_bytes: usize,
     /// Size of the index in bytes.
-    pub file_bytes: usize,
-}
-
-/// Returns true if `head`, the first bytes of a file, begins like every bitmap index.
-pub(super) fn is_index(head: &[u8]) -> bool {
-    head.starts_with(MAGIC)
-}
-
-/// Returns the version in a header.
-pub(super) fn version(head: &[u8; HEADER_BYTES]) -> u32 {
-    Fields(&head[8..]).u32().unwrap_or(0)
+    pub bytes: usize,
 }
 
 /// Returns the number of blocks of `rows` rows.
@@ -243,8 +220,6 @@ pub(super) struct AllSizes {
     pub columns: Vec<Vec<BinSizes>>,
     /// Number of atoms of the bitmap of records, unless all rows are records.
     pub records: Option<u64>,
-    /// True if there are line offsets.
-    pub lines: bool,
 }
 
 /// The ranges of all parts, without checksums.
@@ -253,12 +228,10 @@ pub(super) struct AllPlaces {
     pub columns: Vec<ColumnPlace>,
     /// The bitmap of the rows that are records, unless all are.
     pub records: Option<BitmapPlace>,
-    /// The offset of every 64th line, where rows are lines of a plain file.
-    pub lines: Option<Section>,
     /// The table, which follows the header.
     pub table: Range<usize>,
     /// Size of the index in bytes.
-    pub file_bytes: usize,
+    pub bytes: usize,
 }
 
 impl AllSizes {
@@ -287,54 +260,42 @@ impl AllSizes {
             Some(atoms) => next.bitmaps([atoms].into_iter(), *rows)?.pop(),
             None => None,
         };
-        let mut lines = None;
-        if self.lines {
-            let place = next.next(8 * (rows.div_ceil(BLOCK_LINES) + 1))?;
-            lines = Some(Section { place, checksum: 0 });
-        }
-        Some(AllPlaces { columns: places, records, lines, table, file_bytes: usize::try_from(next.0).ok()? })
+        Some(AllPlaces { columns: places, records, table, bytes: usize::try_from(next.0).ok()? })
     }
 }
 
 impl Contents {
-    /// Encodes the header and the table, which follows the header in the file.
+    /// Encodes the header and the table, which follows the header.
     pub fn encode(&self) -> Vec<u8> {
         let table = encode_table(&self.columns, &self.places);
-        let Self { rows, stamp, records, lines, file_bytes, .. } = self;
-        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        let flags = flag(stamp.is_some(), HAS_STAMP)
-            | flag(records.is_some(), HAS_RECORDS)
-            | flag(lines.is_some(), HAS_LINES);
-        let stamp = stamp.unwrap_or(NO_STAMP);
+        let Self { rows, records, bytes: all, .. } = self;
+        let flags = if records.is_some() { HAS_RECORDS } else { 0 };
         let records = records.clone().unwrap_or_default();
         let mut bytes = Vec::with_capacity(HEADER_BYTES + table.len());
-        bytes.extend_from_slice(MAGIC);
-        put32(&mut bytes, &[VERSION, flags]);
-        put64(&mut bytes, &[stamp.size, stamp.seconds as u64]);
-        put32(&mut bytes, &[stamp.nanoseconds, self.columns.len() as u32]);
-        put64(&mut bytes, &[stamp.samples, *rows, table.len() as u64, hash(&table), *file_bytes as u64]);
+        put32(&mut bytes, &[flags, self.columns.len() as u32]);
+        put64(&mut bytes, &[*rows, table.len() as u64, hash(&table), *all as u64]);
         put64(&mut bytes, &[records.atoms.place.len() as u64 / 8]);
         put64(&mut bytes, &[records.atoms.checksum, records.tiles.checksum]);
-        put64(&mut bytes, &[lines.as_ref().map_or(0, |lines| lines.checksum), 0]);
+        bytes.resize(HEADER_BYTES - 8, 0);
         let checksum = hash(&bytes);
         put64(&mut bytes, &[checksum]);
         bytes.extend_from_slice(&table);
         bytes
     }
 
-    /// Decodes the header and the table of an index. `file` is the whole index.
-    pub fn decode(file: &[u8]) -> Result<Self, &'static str> {
-        let (head, rest) = file.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
+    /// Decodes the header and the table of an index. `all` has all bytes of it.
+    pub fn decode(all: &[u8]) -> Result<Self, &'static str> {
+        let (head, rest) = all.split_first_chunk::<HEADER_BYTES>().ok_or("it ends in its header")?;
         let (checked, checksum) = head.split_at(HEADER_BYTES - 8);
         if Fields(checksum).u64() != Some(hash(checked)) {
             return Err("header checksum mismatch");
         }
-        let header = BitmapHeader::decode(&checked[12..]).ok_or("invalid header")?;
-        if header.file_bytes != file.len() as u64 {
+        let header = BitmapHeader::decode(checked).ok_or("invalid header")?;
+        if header.bytes != all.len() as u64 {
             return Err("its length is not the length in its header");
         }
         let table = usize::try_from(header.table_bytes).ok().and_then(|len| rest.get(..len));
-        let table = table.ok_or("its table is longer than the file")?;
+        let table = table.ok_or("its table is longer than the index")?;
         if hash(table) != header.table_checksum {
             return Err("table checksum mismatch");
         }
@@ -345,13 +306,12 @@ impl Contents {
             table: header.table_bytes,
             columns: entries.iter().map(|entry| entry.sizes.clone()).collect(),
             records: has(HAS_RECORDS).then_some(header.records_atoms),
-            lines: has(HAS_LINES),
         };
         let places = sizes.places().ok_or("it has impossible sizes")?;
-        if places.file_bytes != file.len() {
+        if places.bytes != all.len() {
             return Err("its table and its length disagree");
         }
-        let AllPlaces { columns: mut places, mut records, mut lines, table, file_bytes } = places;
+        let AllPlaces { columns: mut places, mut records, table, bytes } = places;
         for (place, entry) in places.iter_mut().zip(entries) {
             place.checksums.checksum = entry.checksum;
             for (bin, (atoms, tiles)) in place.bins.iter_mut().zip(entry.checksums) {
@@ -361,16 +321,10 @@ impl Contents {
         if let Some(records) = &mut records {
             (records.atoms.checksum, records.tiles.checksum) = header.records_checksums;
         }
-        if let Some(lines) = &mut lines {
-            lines.checksum = header.lines_checksum;
-        }
-        let stamp = has(HAS_STAMP).then_some(header.stamp);
         let (rows, table_bytes) = (header.rows, table.len());
-        Ok(Self { rows, stamp, columns, places, records, lines, table_bytes, file_bytes })
+        Ok(Self { rows, columns, places, records, table_bytes, bytes })
     }
 }
-
-const NO_STAMP: Stamp = Stamp { size: 0, seconds: 0, nanoseconds: 0, samples: 0 };
 
 fn put32(to: &mut Vec<u8>, numbers: &[u32]) {
     to.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -380,45 +334,35 @@ fn put64(to: &mut Vec<u8>, numbers: &[u64]) {
     to.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-/// The fields of the header after the version.
+/// The fields of the header.
 struct BitmapHeader {
     flags: u32,
-    stamp: Stamp,
     columns: u32,
     rows: u64,
     table_bytes: u64,
     table_checksum: u64,
-    file_bytes: u64,
+    bytes: u64,
     records_atoms: u64,
     records_checksums: (u64, u64),
-    lines_checksum: u64,
 }
 
 impl BitmapHeader {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Fields(bytes);
-        let flags = from.u32()?;
-        let (size, seconds) = (from.u64()?, from.u64()? as i64);
-        let (nanoseconds, columns) = (from.u32()?, from.u32()?);
-        let stamp = Stamp { size, seconds, nanoseconds, samples: from.u64()? };
         let header = Self {
-            flags,
-            stamp,
-            columns,
+            flags: from.u32()?,
+            columns: from.u32()?,
             rows: from.u64()?,
             table_bytes: from.u64()?,
             table_checksum: from.u64()?,
-            file_bytes: from.u64()?,
+            bytes: from.u64()?,
             records_atoms: from.u64()?,
             records_checksums: (from.u64()?, from.u64()?),
-            lines_checksum: from.u64()?,
         };
-        let known = HAS_STAMP | HAS_RECORDS | HAS_LINES;
-        let spare = from.u64()? == 0 && from.is_empty();
-        let absent = (flags & HAS_STAMP != 0 || stamp == NO_STAMP)
-            && (flags & HAS_RECORDS != 0 || (header.records_atoms, header.records_checksums) == (0, (0, 0)))
-            && (flags & HAS_LINES != 0 || header.lines_checksum == 0);
-        (spare && absent && flags & !known == 0 && header.rows <= MAX_ROWS).then_some(header)
+        let spare = from.0.iter().all(|byte| *byte == 0);
+        let absent = header.flags & HAS_RECORDS != 0
+            || (header.records_atoms, header.records_checksums) == (0, (0, 0));
+        (spare && absent && header.flags & !HAS_RECORDS == 0 && header.rows <= MAX_ROWS).then_some(header)
     }
 
     fn decode_table(&self, bytes: &[u8]) -> Option<(Vec<Column>, Vec<ColumnEntry>)> {

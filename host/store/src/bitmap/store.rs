@@ -1,4 +1,4 @@
-//! The conversion of a built index to the bytes of its file.
+//! The conversion of a built index to its bytes.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use warpath_core::wah::{WahBuf, tile_starts};
 use super::built::{Built, BuiltColumn, StoredValues};
 use super::column::{Bin, Column};
 use super::layout::{
-    self, AllPlaces, AllSizes, BLOCK_LINES, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Encoding,
-    MAX_ROWS, Section,
+    self, AllPlaces, AllSizes, BLOCK_ROWS, BinPlace, BinSizes, BitmapPlace, Contents, Encoding, MAX_ROWS,
+    Section,
 };
 
-/// The words of an index's file, under construction.
+/// The words of an index, under construction.
 struct Image(Vec<u64>);
 
 impl Image {
@@ -88,7 +88,7 @@ fn encoding(values: &StoredValues) -> (Encoding, usize, usize) {
     }
 }
 
-/// Checks what the bytes of the file can no longer show. Returns the sizes of a column's bins.
+/// Checks what the bytes of the index can no longer show. Returns the sizes of a column's bins.
 fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Result<Vec<BinSizes>, String> {
     let said = |what: &str| Err(format!("column `{}`: {what}", column.name));
     if bitmaps.len() != column.bins.len() || values.len() != column.bins.len() {
@@ -114,9 +114,9 @@ fn sizes(BuiltColumn { column, bitmaps, values }: &BuiltColumn, rows: u64) -> Re
     Ok(sizes)
 }
 
-/// Converts a built index to the words of its file and their contents.
+/// Converts a built index to its words and their contents.
 pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
-    let Built { rows, records, columns, lines, stamp } = built;
+    let Built { rows, records, columns } = built;
     if rows > MAX_ROWS {
         return Err(format!("it has {rows} rows; the limit is {MAX_ROWS}"));
     }
@@ -127,27 +127,15 @@ pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     if records.as_ref().is_some_and(|records| records.rows() != rows) {
         return Err("the bitmap of records does not have as many rows as the index".into());
     }
-    if !lines.is_empty() && lines.len() as u64 != rows.div_ceil(BLOCK_LINES) + 1 {
-        return Err(format!(
-            "there are {} offsets of lines for {rows} rows; expected one for every 64 rows, and the end",
-            lines.len()
-        ));
-    }
     let sizes = AllSizes {
         rows,
         table: layout::table_bytes(columns.iter().map(|built| &built.column)),
         columns: columns.iter().map(|column| sizes(column, rows)).collect::<Result<_, _>>()?,
         records: records.as_ref().map(|records| records.words().len() as u64),
-        lines: !lines.is_empty(),
     };
-    let AllPlaces {
-        columns: mut places,
-        records: mut records_place,
-        lines: mut lines_place,
-        table,
-        file_bytes,
-    } = sizes.places().ok_or("it is larger than the address space")?;
-    let mut image = Image(vec![0; file_bytes / 8]);
+    let places = sizes.places().ok_or("it is larger than the address space")?;
+    let AllPlaces { columns: mut places, records: mut records_place, table, bytes } = places;
+    let mut image = Image(vec![0; bytes / 8]);
     let mut described: Vec<Column> = Vec::with_capacity(columns.len());
     // Each column is dropped once it is stored.
     for (BuiltColumn { column, bitmaps, values }, place) in columns.into_iter().zip(&mut places) {
@@ -162,19 +150,8 @@ pub(super) fn store(built: Built) -> Result<(Vec<u64>, Contents), String> {
     if let (Some(place), Some(records)) = (&mut records_place, &records) {
         image.bitmap(place, records);
     }
-    if let Some(place) = &mut lines_place {
-        image.section(place, &lines);
-    }
-    let contents = Contents {
-        rows,
-        stamp,
-        columns: described,
-        places,
-        records: records_place,
-        lines: lines_place,
-        table_bytes: table.len(),
-        file_bytes,
-    };
+    let (columns, records, table_bytes) = (described, records_place, table.len());
+    let contents = Contents { rows, columns, places, records, table_bytes, bytes };
     image.put(&(0..0), &contents.encode());
     Ok((image.0, contents))
 }

@@ -11,16 +11,15 @@ pub enum Ending {
     ArrowStream,
     Parquet,
     Sql,
-    Bitmap,
     /// Another format of text.
     OtherText,
     /// Another format, which is no text.
     OtherBinary,
 }
 
-use Ending::{ArrowFile, ArrowStream, Bitmap, Csv, Json, Ndjson, OtherBinary, OtherText, Parquet, Sql, Tsv};
+use Ending::{ArrowFile, ArrowStream, Csv, Json, Ndjson, OtherBinary, OtherText, Parquet, Sql, Tsv};
 
-const FORMATS: [(&str, Ending); 31] = [
+const FORMATS: [(&str, Ending); 30] = [
     ("ndjson", Ndjson),
     ("jsonl", Ndjson),
     ("json", Json),
@@ -34,7 +33,6 @@ const FORMATS: [(&str, Ending); 31] = [
     ("parquet", Parquet),
     ("pq", Parquet),
     ("sql", Sql),
-    ("wpb", Bitmap),
     ("warpath", OtherBinary),
     ("xlsx", OtherBinary),
     ("xls", OtherBinary),

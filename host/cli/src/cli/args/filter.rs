@@ -38,8 +38,6 @@ Examples:
   warpath filter --subscriptions tests/data/subscriptions.txt tests/data/people.ndjson
   warpath filter --subscriptions subs.txt --format ndjson 'news/*.xml'
   tail -f log.ndjson | warpath filter --subscriptions subs.txt --watch
-  warpath filter --subscriptions subs.txt -o history.wpb log.ndjson
-  warpath bitmap range history.wpb 'dutch = true and not theses = true'
 
 A file of subscriptions has lines of an id, a tab, and a query. Blank lines and lines that begin with
 `#` are ignored:
@@ -120,7 +118,6 @@ impl FilterArgs {
         formats::named(&self.output, self.format, |ending| match ending {
             Ending::ArrowFile | Ending::ArrowStream => Some(IdsFormatArg::Arrow),
             Ending::Ndjson | Ending::Json => Some(IdsFormatArg::Ndjson),
-            Ending::Bitmap => Some(IdsFormatArg::Bitmap),
             _ => None,
         })
     }
@@ -148,7 +145,4 @@ pub enum IdsFormatArg {
     /// Columns `file`, `line` and `ids` as Arrow IPC: with `-o FILE` the file format (Feather), else, and
     /// with `-o FILE.arrows`, the stream format
     Arrow,
-    /// A bitmap index for `warpath bitmap range` and `--where`, with `-o FILE`: a column per subscription,
-    /// true in the rows of the documents that match it
-    Bitmap,
 }

@@ -206,19 +206,12 @@ pub struct RejectArgs {
 
 #[derive(Args, Default)]
 pub struct IndexArgs {
-    /// Do not use indexes that lie beside the input
+    /// Do not use the index that lies beside the input
     ///
-    /// Beside `log.ndjson` these are `.log.ndjson.warpath`, which `warpath store index` makes, and `log.wpb`
-    /// or `log.ndjson.wpb`, a bitmap index that serves `--where`. Results are the same with and without them.
+    /// Beside `log.ndjson` this is `.log.ndjson.warpath`, which `warpath store index` makes. Results are the
+    /// same with and without it.
     #[arg(long)]
     pub no_index: bool,
-}
-
-#[derive(Args, Default)]
-pub struct ApproximateArgs {
-    /// Evaluate expressions by bins alone: some results may not match, but none that matches is missing
-    #[arg(long)]
-    pub approximate: bool,
 }
 
 #[derive(Args, Default)]
@@ -226,8 +219,8 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. In a command with
-    /// `--bitmap`, EXPR may test columns, too: `warpath bitmap range --help` has their tests.
+    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. If the index of a file has
+    /// columns (`warpath store index --column`), EXPR may test them by their names, too.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,
@@ -267,7 +260,7 @@ impl WhereArgs {
 
 /// Input, output and checks of a run; not its queries.
 #[derive(Args, Default)]
-#[command(next_help_heading = "Input and output", mut_arg("approximate", |arg| arg.requires("bitmap")))]
+#[command(next_help_heading = "Input and output")]
 pub struct RunArgs {
     #[command(flatten)]
     pub on_error: OnErrorArgs,
@@ -281,15 +274,6 @@ pub struct RunArgs {
     #[command(flatten)]
     pub only: WhereArgs,
 
-    /// Evaluate `--where` over this bitmap index, which `warpath bitmap build` made
-    ///
-    /// EXPR may then test columns of the index. Only the lines that the columns admit are read. For one plain
-    /// file. The index is refused if the input has changed since.
-    #[arg(long, value_name = "FILE.wpb", requires = "only")]
-    pub bitmap: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub approximate: ApproximateArgs,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]

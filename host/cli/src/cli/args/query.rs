@@ -231,10 +231,6 @@ pub struct ExplainArgs {
     #[command(flatten)]
     pub index: IndexArgs,
 
-    /// Show what `--bitmap FILE.wpb` changes
-    #[arg(long, value_name = "FILE.wpb", requires = "only")]
-    pub bitmap: Option<PathBuf>,
-
     #[command(flatten)]
     pub strict: StrictArgs,
     #[command(flatten)]

@@ -54,9 +54,14 @@ pub struct StoreAddArgs {
 ///
 /// The index of `log.ndjson` is the hidden file `.log.ndjson.warpath` beside it: the positions of lines and
 /// structural characters, and the malformed lines. Queries over the file find it, and need not look for them.
-/// With 8 levels it has about 15 % of the size of the file. An index that is there is replaced. When lines
-/// have been appended to the file, the index serves for the lines before them. After any other change it is
-/// not used.
+/// With 8 levels it has about 15 % of the size of the file. When lines have been appended to the file, the
+/// index serves for the lines before them. After any other change it is not used. An index that is there is
+/// replaced, with its columns: name them again.
+///
+/// With `--column` it has columns of values, too. The values of each are cut into bins, and each bin has a
+/// compressed bitmap of the lines whose value is in it. `--where EXPR` then reads only the lines that may
+/// match. EXPR may test the paths of the columns. If the index is of the whole file, EXPR may also test the
+/// columns by their names.
 #[derive(Args)]
 #[command(
     mut_arg("files", |arg| {
@@ -67,13 +72,72 @@ pub struct StoreAddArgs {
 Examples:
   warpath store index tweets.ndjson
   warpath store index --levels 3 'logs/*.ndjson'
-  warpath query --count '$.user.lang' tweets.ndjson"
+  warpath query --count '$.user.lang' tweets.ndjson
+  warpath store index tweets.ndjson --column followers='$.user.followers_count' \\
+    --column lang='$.user.lang'
+  warpath query '$.id' tweets.ndjson --where '$.user.followers_count >= 10000'
+  warpath query '$.id' tweets.ndjson --where 'followers >= 10000 and lang in (\"en\", \"nl\")'
+  warpath store index log.ndjson --column at='$.timestamp' --type at=time \\
+    --column ms='$.duration' --bins ms=edges:10,100,1000
+  warpath store index log.ndjson --subscriptions subs.txt
+  warpath query '$' log.ndjson --where 'dutch = true and not theses = true'
+
+Bins:
+  auto            distinct values, if there are 256 or fewer, else quantiles:64; the default
+  distinct        one for each distinct value
+  edges:A,B,...   from one edge to the next, which is not in it
+  width:N         N ranges of the same width
+  quantiles:N     N ranges of about the same number of lines
+  lloyd:N         N clusters, as near to their means as they can be (one-dimensional k-means)
+Whatever the bins are, results are exact: lines of a bin that is cut are checked by their values.
+
+Types:
+  int, float, text, bool  the type of most values is the default
+  time                    strings that are instants of RFC 3339, such as 2024-05-01T12:00:00Z
+Values of another type have a bin of their own. So have null and missing values.
+
+Tests of columns:
+  =  !=  <  <=  >  >=         compare a column with a number, \"text\", true or false
+  between A and B, in (A, B)  and with `not` before: lines that have a value
+  is [not] missing, null,     lines without a value, with null, with a value of another type, with a
+    other, nan, value           NaN, with one of the column's type
+  not, and, or, ( )           `not` gives all other records; it binds tightest, `or` least
+Instants are texts: at >= \"2024-05-01T00:00:00Z\". Backticks quote a column with an odd name.
+
+The device (--device) makes the bitmaps, too; the CPU makes those of columns with more than 4096 bins.
+
+docs/bitmaps.md has more."
 )]
 pub struct StoreIndexArgs {
     #[command(flatten)]
     pub files: FileArgs,
     #[command(flatten)]
     pub levels: LevelsArgs,
+
+    /// A column: its name, and a JSONPath (RFC 9535) that matches at most one value of a record
+    ///
+    /// Without `--column` and `--subscriptions`, an index that is made again keeps its columns.
+    #[arg(long = "column", value_name = "NAME=PATH")]
+    pub columns: Vec<String>,
+
+    /// Bins of all columns, or of one (NAME=BINS) [default: auto]
+    #[arg(long, value_name = "[NAME=]BINS", requires = "columns")]
+    pub bins: Vec<String>,
+
+    /// Type of a column's values: int, float, text, time or bool [default: that of most values]
+    #[arg(long = "type", value_name = "NAME=TYPE", requires = "columns")]
+    pub types: Vec<String>,
+
+    /// A column of truth values for each subscription of this file, by its id: the lines that it matches
+    ///
+    /// `warpath filter --help` describes the file.
+    #[arg(short, long, value_name = "FILE")]
+    pub subscriptions: Option<PathBuf>,
+
+    /// Make an index without columns, if one is there that has some
+    #[arg(long, conflicts_with_all = ["columns", "subscriptions"])]
+    pub no_columns: bool,
+
     #[command(flatten)]
     pub progress: ProgressArgs,
     #[command(flatten)]
@@ -86,13 +150,15 @@ pub struct StoreIndexArgs {
 Examples:
   warpath store info logs.wp
   warpath store info log.ndjson
-  warpath store info --columns logs.wp")]
+  warpath store info --columns logs.wp
+  warpath store info --columns log.ndjson")]
 pub struct StoreInfoArgs {
     /// The folder of the store, a part, or a file with an index
     #[arg(value_name = "STORE|FILE")]
     pub store: PathBuf,
 
-    /// List the columns: path, type, encoding, and bytes in the files
+    /// List the columns: path, type, encoding, and bytes in the files; of a file with an index, the bins of
+    /// its columns, with lines, atoms of the bitmap, least and greatest value
     #[arg(long)]
     pub columns: bool,
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use warpath::twig::Snapshot;
 use warpath::{Error, Filtered, FoundDocument};
 use warpath_core::pool;
-use warpath_store::bitmap::column::{Bin, Holds, Scalar};
 use warpath_terminal::escape::{escaped, quoted};
 
 use super::super::args::{FilterArgs, IdsFormatArg};
@@ -147,12 +146,6 @@ impl Text {
         lines.extend_from_slice(if self.is_json { b"]}\n" } else { b"\n" });
     }
 }
-
-/// Returns true for the bin of the documents that match.
-pub fn is_true(bin: &Bin) -> bool {
-    matches!(bin.holds, Holds::Values { least: Scalar::Bool(true), .. })
-}
-
 /// A name as it is printed: as a JSON string, or escaped.
 fn written(name: &str, is_json: bool) -> String {
     if is_json { quoted(name) } else { escaped(name).into_owned() }

@@ -13,9 +13,9 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
-#[cfg(feature = "parquet")]
-use warpath::store::StoredFile;
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
+#[cfg(feature = "parquet")]
+use warpath_exec::input::StoredFile;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
@@ -157,13 +157,12 @@ fn of_all(
 ) -> Result<NestedSchema, Failure> {
     // A limit has to count the same records as the second pass, which leaves malformed strings out.
     let engine = run::engine_with(&args.engine, &args.run, args.run.strict.strict || limit.is_some())?;
-    // A bitmap index chooses records by columns, too, which the text does not have.
+    // The columns of an index choose records, too, and the text does not have them.
     let predicate = args.run.only.predicate()?;
     let has_columns = predicate.as_ref().is_some_and(|it| it.parts().without_rest().0.is_some());
-    let has_bitmap = args.run.bitmap.is_some() || has_columns;
     let options = Reading {
-        limit: limit.filter(|_| !has_bitmap),
-        predicate: predicate.filter(|_| !has_bitmap),
+        limit: limit.filter(|_| !has_columns),
+        predicate: predicate.filter(|_| !has_columns),
         keeps_names: args.maps.no_maps,
         progress: args.run.report.progress.progress,
         stats: None,

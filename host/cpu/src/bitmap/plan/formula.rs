@@ -246,10 +246,7 @@ pub fn choice(test: &LogicalExpr, columns: &[Column]) -> Result<(usize, Choice),
 fn not_of_column(test: &LogicalExpr) -> Diagnostic {
     let message = "expected a test of a column: an index has the values of its columns only";
     let error = Diagnostic::new(DiagnosticKind::UnexpectedToken, test.span, message);
-    error.with_help(
-        "tests of paths read the records: `warpath bitmap range --records FILE.wpb EXPR FILE`, or `warpath \
-         query PATH FILE --where EXPR --bitmap FILE.wpb`",
-    )
+    error.with_help("tests of paths read the records: `warpath query PATH FILE --where EXPR`")
 }
 
 /// The number of the column with a name.

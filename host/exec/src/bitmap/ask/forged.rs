@@ -52,8 +52,7 @@ fn small() -> BitmapIndex {
         ),
     ];
     let records = Some(WahBuf::from_ones(1..rows, rows));
-    let lines = (0..=rows.div_ceil(64)).map(|block| block * 100).collect();
-    BitmapIndex::from_built(Built { rows, records, columns, lines, stamp: None }).unwrap()
+    BitmapIndex::from_built(Built { rows, records, columns }).unwrap()
 }
 
 /// Replaces the checksums by those of the altered bytes.
@@ -67,7 +66,6 @@ fn reseal(words: &mut [u64], contents: &Contents) {
     };
     contents.places.iter_mut().flat_map(|place| &mut place.bins).for_each(|bin| bitmap(&mut bin.bitmap));
     contents.records.iter_mut().for_each(bitmap);
-    contents.lines.iter_mut().for_each(sum);
     for place in &mut contents.places {
         let mut sums = Vec::new();
         for bin in place.bins.iter().filter(|bin| bin.encoding != Encoding::Same) {
@@ -123,7 +121,6 @@ fn read_all(image: Vec<u64>) -> Result<(), String> {
             }
         }
         index.records()?;
-        index.line_offsets()?;
         let _ = index.info();
         index.verify()
     };

@@ -13,7 +13,8 @@ use warpath_store::bitmap::index::BitmapIndex;
 
 use super::BitmapEngine;
 use crate::engine::{Engine, OnError};
-use crate::input::Source;
+use crate::index_file::CheckedIndex;
+use crate::input::{Selection, Source};
 use crate::stream::Early;
 
 /// The lines that have to be read for a condition.
@@ -25,6 +26,16 @@ pub(crate) struct SelectedLines {
     pub checked: u64,
     /// Malformed records among the lines that were checked by their text. None of them is read again.
     pub early: Early,
+    /// The number of lines for which the condition is true, and which need not be read.
+    pub known: u64,
+}
+
+/// The columns of an index, the index, and the inputs that it is of.
+#[derive(Clone, Copy)]
+pub(crate) struct Indexed<'a> {
+    pub bins: &'a BitmapIndex,
+    pub checked: &'a CheckedIndex,
+    pub sources: &'a [Source],
 }
 
 /// The rows for which a predicate is surely true, and those for which it may be.
@@ -55,23 +66,21 @@ fn bounds(parts: &Parts, rows: u64, of: &mut dyn FnMut(&Parts, &LogicalExpr) -> 
 
 impl BitmapEngine {
     /// The lines of a file that have to be read for a condition. `engine` evaluates the tests of paths that
-    /// must be known before: on the lines that the index leaves undecided. With `approximate`, bins alone
-    /// decide the tests of columns.
+    /// must be known before: on the lines that the index leaves undecided.
     ///
     /// # Errors
     /// As for [`Plan::of`] and [`answer`](Self::answer), and those of the input. Malformed records are no
     /// error here ([`SelectedLines::early`]).
     pub(crate) fn lines(
         &mut self,
-        index: &BitmapIndex,
+        of: Indexed<'_>,
         engine: &Engine,
-        sources: &[Source],
         condition: &Predicate,
         prune: &Prune,
-        approximate: bool,
     ) -> Result<SelectedLines, Error> {
+        let index = of.bins;
         let mut lines = match &prune.parts {
-            Some(parts) => self.decided(index, engine, sources, condition, parts, approximate)?,
+            Some(parts) => self.decided(of, engine, condition, parts)?,
             None => SelectedLines::default(),
         };
         if let Some(possible) = &prune.possible {
@@ -91,20 +100,53 @@ impl BitmapEngine {
         Ok(lines)
     }
 
+    /// Takes the lines out for which the condition is known to be true, where results are numbers of records.
+    ///
+    /// # Errors
+    /// As for [`answer`](Self::answer).
+    pub(crate) fn count(
+        &mut self,
+        index: &BitmapIndex,
+        prune: &Prune,
+        lines: &mut SelectedLines,
+    ) -> Result<(), Error> {
+        let Some(rows) = &mut lines.rows else { return Ok(()) };
+        let mut sure = match (&prune.parts, &prune.rest) {
+            // The rows are those of the condition.
+            (Some(_), None) => rows.clone(),
+            (None, Some(rest)) => {
+                let Some(others) = Plan::possible(index, &rest.expr().clone().negated(), false) else {
+                    return Ok(());
+                };
+                let others = self.answer(index, &others, true)?;
+                lines.checked += others.checked;
+                let mut sure = RowSet::all(index.rows());
+                sure -= &others.rows;
+                sure
+            }
+            _ => return Ok(()),
+        };
+        if let Some(records) = index.records()? {
+            sure &= &RowSet::from_wah(records.wah);
+        }
+        lines.known = sure.count();
+        *rows -= &sure;
+        Ok(())
+    }
+
     /// The lines for which the tests of columns, and those of paths beside them, are true.
     fn decided(
         &mut self,
-        index: &BitmapIndex,
+        of: Indexed<'_>,
         engine: &Engine,
-        sources: &[Source],
         condition: &Predicate,
         parts: &Parts,
-        approximate: bool,
     ) -> Result<SelectedLines, Error> {
+        let index = of.bins;
         let (mut lines, mut known) = (SelectedLines::default(), Vec::new());
         let (mut rows, possible) = bounds(parts, index.rows(), &mut |part, expr| match part {
             Parts::Columns(_) => {
-                let plan = Plan::of(index, &condition.part(expr.clone()), approximate)?;
+                let plan = Plan::of(index, &condition.part(expr.clone()), false)?;
                 let found = self.answer(index, &plan, true)?;
                 lines.checked += found.checked;
                 known.push(found.rows.clone());
@@ -129,7 +171,7 @@ impl BitmapEngine {
         let (mut exact, _) = bounds(parts, index.rows(), &mut |part, expr| {
             let rows = match part {
                 Parts::Columns(_) => known.next().unwrap_or_default(),
-                _ => read.matching(index, sources, &condition.part(expr.clone()), &undecided)?,
+                _ => read.matching(of, &condition.part(expr.clone()), &undecided)?,
             };
             Ok((rows.clone(), rows))
         })?;
@@ -163,18 +205,14 @@ struct PathEvaluation {
 
 impl PathEvaluation {
     /// The lines among some lines of a file for which a predicate of paths is true.
-    fn matching(
-        &mut self,
-        index: &BitmapIndex,
-        sources: &[Source],
-        predicate: &Predicate,
-        among: &RowSet,
-    ) -> Result<RowSet, Error> {
+    fn matching(&mut self, of: Indexed<'_>, predicate: &Predicate, among: &RowSet) -> Result<RowSet, Error> {
         let mut rows = RowSet::none(among.rows());
         if among.count() == 0 {
             return Ok(rows);
         }
-        let input = self.engine.input(files(sources)).only(index, among.clone())?;
+        // A part of a file is restricted later.
+        let selection = Selection::new(of.checked.lines(Some(among))?, among.clone(), false, &[])?;
+        let input = self.engine.input(files(of.sources)).selecting(selection);
         let program = Program::new(&[Query::compile("$")?])?;
         let want = Want::default().records(true);
         for batch in input.matching(predicate).answers(program, want) {

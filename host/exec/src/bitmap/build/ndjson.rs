@@ -1,14 +1,13 @@
-//! Columns of lines of JSON.
+//! Columns of the values of lines.
 
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
 use warpath_answer::answer::Want;
-use warpath_core::error::{Error, IndexError, RecordError};
+use warpath_core::error::{Error, RecordError};
 use warpath_cpu::bitmap::maker::BitmapMaker;
 use warpath_lang::program::{Program, Query};
-use warpath_shared::units::PartOffset;
 use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
@@ -16,9 +15,6 @@ use warpath_store::bitmap::value::raw::Raw;
 use super::{ColumnSpec, LeftOut, Opened, Watch, build_parts, check_names, records_of};
 use crate::engine::Engine;
 use crate::stream::{Batch, Digest, PieceResults};
-
-/// The number of lines from one stored line offset to the next.
-pub(super) const LINES: u64 = 64;
 
 /// Builds columns of the lines of a file of newline-delimited JSON, plain or compressed. There is one
 /// row for each line, blank and malformed ones too. The file is read once, and the backend of the engine's
@@ -28,7 +24,7 @@ pub(super) const LINES: u64 = 64;
 /// `maker` makes the bitmaps. `watch` is called with the bytes of text that have been read.
 ///
 /// Returns also the malformed records that were left out, if the engine [skips](crate::engine::OnError::Skip)
-/// them. [`Built::lines`] has offsets only for plain files.
+/// them.
 ///
 /// # Errors
 /// * [`Error::Query`] for a source that is not a JSONPath.
@@ -51,7 +47,7 @@ pub(super) fn build_ndjson(
     let digest = Arc::new(ColumnDigest { kinds: specs.iter().map(|spec| spec.kind).collect() });
     let want = digest.want();
     let mut answers = engine.open(path)?.digesting(digest).answers(program, want);
-    let (mut parts, mut first) = (Vec::new(), 0);
+    let (mut parts, mut first): (Vec<Contribution>, u64) = (Vec::new(), 0);
     while let Some(batch) = answers.next() {
         let mut batch = batch?;
         let rows = batch.take_digest::<PartitionRows>().unwrap_or_default();
@@ -60,28 +56,17 @@ pub(super) fn build_ndjson(
         first += part.rows;
         parts.push(part);
     }
-    let stamp = opened.settled()?;
+    opened.check_settled()?;
     let rows = parts.iter().map(|part| part.rows).sum();
-    let len = opened.text_bytes()?;
-    // A file that is only a byte order mark has no partition.
-    let end = parts.last().map_or(len.unwrap_or(0).min(3), |part| part.end);
-    if len.is_some_and(|len| len != end) {
-        return Err(IndexError::Unsettled { input: opened.name }.into());
-    }
     let records = records_of(rows, parts.iter().flat_map(|part| part.no_records.iter().copied()));
-    let mut lines: Vec<u64> = Vec::new();
-    if len.is_some() {
-        lines.extend(parts.iter().flat_map(|part| &part.lines));
-        lines.push(end);
-    }
     let left_out = LeftOut {
         count: parts.iter().map(|part| part.faults).sum(),
         first: parts.iter().find_map(|part| part.first_fault.clone()),
     };
     let sources = queries.iter().map(|query| query.ast().to_string()).collect();
     let raw = parts.into_iter().map(|part| part.columns).collect();
-    let columns = build_parts(maker, specs, sources, &vec![Kind::Text; specs.len()], raw)?;
-    Ok((Built { rows, records, columns, lines, stamp: Some(stamp) }, left_out))
+    let columns = build_parts(maker, specs, sources, raw)?;
+    Ok((Built { rows, records, columns }, left_out))
 }
 
 /// The path of a column.
@@ -109,8 +94,6 @@ struct PartitionRows {
     rows: u64,
     columns: Vec<Raw>,
     no_records: Vec<u64>,
-    /// The offset of each line in the text of the partition.
-    starts: Vec<PartOffset>,
 }
 
 impl Digest for ColumnDigest {
@@ -136,16 +119,9 @@ impl Digest for ColumnDigest {
             rows += u64::from(piece.lines);
             columns.iter_mut().for_each(|column| column.missing_up_to(rows as usize));
         }
-        let text = found.first().map_or(&[][..], |piece| piece.text);
         let columns = columns.into_iter().map(Raw::closed).collect();
-        Box::new(PartitionRows { rows, columns, no_records, starts: line_starts(text) })
+        Box::new(PartitionRows { rows, columns, no_records })
     }
-}
-
-/// The offset of each line of a text.
-fn line_starts(text: &[u8]) -> Vec<PartOffset> {
-    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|newline| newline + 1));
-    starts.filter(|start| *start < text.len()).map(|start| start as PartOffset).collect()
 }
 
 /// The contribution of one partition.
@@ -154,10 +130,6 @@ struct Contribution {
     columns: Vec<Raw>,
     /// The lines that are not records, counted from the first line of the input.
     no_records: Vec<u64>,
-    /// The offsets of the lines whose numbers are multiples of [`LINES`].
-    lines: Vec<u64>,
-    /// The end of the partition in the input.
-    end: u64,
     faults: u64,
     first_fault: Option<RecordError>,
 }
@@ -165,15 +137,11 @@ struct Contribution {
 impl Contribution {
     /// The rows of a batch, whose first line has this number in the input.
     fn of(rows: PartitionRows, first: u64, batch: &Batch<'_>) -> Self {
-        let PartitionRows { rows, columns, no_records, starts } = rows;
-        let stored = (first.next_multiple_of(LINES) - first) as usize;
-        let starts = starts.iter().skip(stored).step_by(LINES as usize);
+        let PartitionRows { rows, columns, no_records } = rows;
         Self {
             rows,
             columns,
             no_records: no_records.into_iter().map(|line| first + line).collect(),
-            lines: starts.map(|start| batch.offset() + u64::from(*start)).collect(),
-            end: batch.offset() + batch.text_bytes(),
             faults: batch.pieces().map(|(_, piece)| piece.faults.len() as u64).sum(),
             first_fault: batch.skipped().next(),
         }

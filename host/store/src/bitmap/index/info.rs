@@ -1,7 +1,5 @@
 //! An index's description of itself.
 
-use std::time::SystemTime;
-
 use super::BitmapIndex;
 use crate::bitmap::column::{Column, Kind};
 use crate::bitmap::layout;
@@ -21,28 +19,20 @@ use crate::bitmap::layout::{BinPlace, BitmapPlace, ColumnPlace};
 /// let (built, _) = build(&Engine::builder().build()?, &log, &[status])?;
 /// let info = BitmapIndex::from_built(built)?.info();
 /// assert_eq!((info.rows, info.columns.len()), (2, 1));
-/// assert_eq!(info.input.map(|(bytes, _)| bytes), Some(log.metadata()?.len()));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BitmapInfo {
-    /// The version of the file format.
-    pub version: u32,
     /// Size of the index in bytes.
     pub bytes: u64,
     /// Size of its header and table in bytes.
     pub table_bytes: u64,
-    /// The input file's size in bytes and time of modification; `None` where the index was not made of a
-    /// file.
-    pub input: Option<(u64, SystemTime)>,
     /// Number of rows.
     pub rows: u64,
     /// Bytes of the bitmap of records; `None` where every row is a record.
     pub record_bytes: Option<u64>,
-    /// Bytes of the line offsets; `None` where rows are not lines of a plain file.
-    pub line_bytes: Option<u64>,
     /// The columns.
     pub columns: Vec<ColumnInfo>,
 }
@@ -120,13 +110,10 @@ impl BitmapIndex {
         };
         let bitmap = |place: &BitmapPlace| (place.atoms.place.len() + place.tiles.place.len()) as u64;
         BitmapInfo {
-            version: layout::VERSION,
-            bytes: contents.file_bytes as u64,
+            bytes: contents.bytes as u64,
             table_bytes: (layout::HEADER_BYTES + contents.table_bytes) as u64,
-            input: contents.stamp.map(|stamp| (stamp.size(), stamp.modified())),
             rows: contents.rows,
             record_bytes: contents.records.as_ref().map(bitmap),
-            line_bytes: contents.lines.as_ref().map(|lines| lines.place.len() as u64),
             columns: contents.columns.iter().zip(&contents.places).map(column).collect(),
         }
     }

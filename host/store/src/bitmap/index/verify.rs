@@ -30,15 +30,14 @@ impl BitmapIndex {
             }
         }
         self.records()?;
-        self.line_offsets()?;
         Ok(())
     }
 
     /// Checks that there are only zeros between sections.
     fn check_gaps(&self) -> Result<(), Error> {
-        let Contents { places, records, lines, table_bytes, file_bytes, .. } = &self.0.contents;
+        let Contents { places, records, table_bytes, bytes: all, .. } = &self.0.contents;
         let bitmap = |place: &BitmapPlace| [place.atoms.place.clone(), place.tiles.place.clone()];
-        let mut sections = vec![0..HEADER_BYTES + table_bytes, *file_bytes..*file_bytes];
+        let mut sections = vec![0..HEADER_BYTES + table_bytes, *all..*all];
         for ColumnPlace { bins, checksums } in places {
             for BinPlace { bitmap: place, values, text, .. } in bins {
                 sections.extend(bitmap(place));
@@ -47,7 +46,6 @@ impl BitmapIndex {
             sections.push(checksums.place.clone());
         }
         sections.extend(records.iter().flat_map(bitmap));
-        sections.extend(lines.iter().map(|lines| lines.place.clone()));
         sections.sort_by_key(|place| (place.start, place.end));
         let bytes = self.0.image.bytes();
         let is_zero = |pair: &[std::ops::Range<usize>]| {

@@ -1,28 +1,37 @@
-//! Places of stores: folders of this machine, and folders of other storages.
+//! Locations of stores: folders of this machine, and folders of other storages.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use warpath_core::error::{Error, InputError, StoreError};
-use warpath_core::temporary::{OutputMode, Temporary};
-use warpath_folder::{Folder, FolderError, LocalStorage, Part, Storage};
+use warpath_core::stamp::hash;
+use warpath_core::temporary::{OutputMode, Temporary, is_temporary};
+use warpath_folder::{Folder, FolderError, LOG, LocalStorage, Part, Storage};
 use warpath_part::file::{Error as PartError, Reader};
 
 use super::{of_io, of_part};
-use crate::input::{Source, StoredFile, has_no_lines, is_store, why_foreign};
+use crate::input::{PartText, Source, StoredFile, has_no_lines, is_store, why_foreign};
 
-/// The place of a store: a folder or one part, on a disk or in another storage.
+/// The times that a folder with parts and without a log is looked at, and the time between them.
+const WAITS: u32 = 20;
+const WAIT: Duration = Duration::from_millis(50);
+
+/// The location of a store: a folder or one part, on a disk or in another storage.
 ///
 /// ```
 /// use std::path::Path;
-/// use warpath::store::{Store, StorePlace};
+/// use warpath::store::{Store, StoreLocation};
 ///
-/// let place = StorePlace::from(Path::new("none.wp"));
-/// assert!(Store::open(place).is_err());
+/// let location = StoreLocation::from(Path::new("none.wp"));
+/// assert!(Store::open(location).is_err());
 /// ```
 #[derive(Clone)]
-pub struct StorePlace(Kind);
+pub struct StoreLocation(Kind);
 
 #[derive(Clone)]
 enum Kind {
@@ -34,21 +43,21 @@ enum Kind {
     Object(StoredFile),
 }
 
-impl<P: AsRef<Path> + ?Sized> From<&P> for StorePlace {
+impl<P: AsRef<Path> + ?Sized> From<&P> for StoreLocation {
     /// A folder of this machine, or a part.
     fn from(path: &P) -> Self {
         Self(Kind::Disk(path.as_ref().to_owned()))
     }
 }
 
-impl From<PathBuf> for StorePlace {
+impl From<PathBuf> for StoreLocation {
     /// A folder of this machine, or a part.
     fn from(path: PathBuf) -> Self {
         Self(Kind::Disk(path))
     }
 }
 
-impl StorePlace {
+impl StoreLocation {
     /// A folder of a storage.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
@@ -99,7 +108,7 @@ impl StorePlace {
         }
     }
 
-    /// The path, without links; `None` for a place that is not on this machine, or where nothing is yet.
+    /// The path, without links; `None` for a location that is not on this machine, or where nothing is yet.
     pub(super) fn canonical(&self) -> Option<PathBuf> {
         match &self.0 {
             Kind::Disk(path) => path.canonicalize().ok(),
@@ -107,7 +116,7 @@ impl StorePlace {
         }
     }
 
-    /// The part, if this is the place of one.
+    /// The part, if this is the location of one.
     pub(super) fn one_part(&self) -> Option<StoreFile> {
         match &self.0 {
             Kind::Disk(path) => path.is_file().then(|| StoreFile::Disk(path.clone())),
@@ -129,10 +138,10 @@ impl StorePlace {
 
     /// The folder as a storage. On a disk, new files have no wider permissions than the last file of its log,
     /// and than `mode`: the log has the names of members of all lines.
-    fn storage(&self, mode: OutputMode) -> Result<Arc<dyn Storage>, Error> {
+    pub(super) fn storage(&self, mode: OutputMode) -> Result<Arc<dyn Storage>, Error> {
         match &self.0 {
             Kind::Disk(path) => {
-                let entries = path.join("_delta_log").read_dir().into_iter().flatten().flatten();
+                let entries = path.join(LOG).read_dir().into_iter().flatten().flatten();
                 let versions = entries.map(|entry| entry.path());
                 let versions = versions.filter(|path| path.extension() == Some("json".as_ref()));
                 let mode = versions.max().map_or(mode, |last| mode.and_file(last));
@@ -151,45 +160,86 @@ impl StorePlace {
         Folder::open(self.storage(mode)?).map_err(|error| self.failed(error))
     }
 
-    /// Opens the folder, and makes it if there is none.
-    pub(super) fn open_or_create(&self, mode: OutputMode) -> Result<Folder, Error> {
-        let storage = self.storage(mode)?;
-        if !self.is_free(&*storage)? {
-            match Folder::open(storage.clone()) {
-                // Another writer is about to create the log.
-                Err(FolderError::NoLog) => {}
-                opened => return opened.map_err(|error| self.failed(error)),
-            }
-        }
-        let created = match Folder::create(storage.clone(), Default::default(), super::now()) {
-            // Another writer has created it meanwhile.
-            Err(FolderError::Exists) => Folder::open(storage),
-            created => created,
-        };
-        created.map_err(|error| self.failed(error))
-    }
-
-    /// True if nothing is here, false if a store is.
+    /// Opens the folder; `None` if there is none, and a store can be made here.
     ///
     /// # Errors
     /// [`StoreError::Refused`] if something else is here.
-    fn is_free(&self, storage: &dyn Storage) -> Result<bool, Error> {
-        let (is_store, is_empty) = match &self.0 {
+    pub(super) fn open_or_none(&self, mode: OutputMode) -> Result<Option<Folder>, Error> {
+        let refused = |reason: &str| {
+            let (name, reason) = (self.shown(), reason.to_owned());
+            Err(StoreError::Refused { name, reason }.into())
+        };
+        for _ in 0..WAITS {
+            let storage = self.storage(mode)?;
+            if self.has_log(&*storage)? {
+                match Folder::open(storage.clone()) {
+                    Err(FolderError::NoLog) if !Folder::is_foreign(&storage) => {}
+                    opened => return opened.map(Some).map_err(|error| self.failed(error)),
+                }
+            }
+            let Some(contents) = self.contents(&*storage)? else {
+                return refused("is no folder; `store add` makes a folder of its own");
+            };
+            match contents {
+                Contents::Nothing => return Ok(None),
+                Contents::Others => return refused("is no store; `store add` makes a folder of its own"),
+                // Another writer has complete parts, and is about to create the log.
+                Contents::Unfinished => thread::sleep(WAIT),
+            }
+        }
+        refused(
+            "has parts and no log: another program adds the first lines, or did not end, or the log was \
+             removed; try again, restore the log, or remove the parts",
+        )
+    }
+
+    fn has_log(&self, storage: &dyn Storage) -> Result<bool, Error> {
+        match &self.0 {
+            Kind::Disk(path) => Ok(is_store(path)),
+            Kind::Folder(_) | Kind::Object(_) => {
+                let files = storage.list(LOG).map_err(|source| of_io(&self.shown(), source))?;
+                Ok(!files.is_empty())
+            }
+        }
+    }
+
+    /// The contents of a folder without a log; `None` for a file that is no folder.
+    fn contents(&self, storage: &dyn Storage) -> Result<Option<Contents>, Error> {
+        let (is_empty, are_unfinished) = match &self.0 {
+            Kind::Disk(path) if !path.exists() => (true, false),
             Kind::Disk(path) => {
-                let is_empty = || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-                (is_store(path), !path.exists() || is_empty())
+                let Ok(entries) = path.read_dir() else { return Ok(None) };
+                let paths = entries.flatten().map(|entry| entry.path());
+                let paths: Vec<PathBuf> = paths.filter(|path| !is_of_no_store(path)).collect();
+                (paths.is_empty(), paths.iter().all(|path| is_unfinished(path)))
             }
             Kind::Folder(_) | Kind::Object(_) => {
-                let list = |folder| storage.list(folder).map_err(|source| of_io(&self.shown(), source));
-                let is_store = !list(warpath_folder::LOG)?.is_empty();
-                (is_store, is_store || list("")?.is_empty())
+                let objects = storage.list("").map_err(|source| of_io(&self.shown(), source))?;
+                (objects.is_empty(), objects.iter().all(|object| is_name_of_part(&object.name)))
             }
         };
-        if !is_store && !is_empty {
-            let reason = "is no store; `store add` makes a folder of its own".to_owned();
-            return Err(StoreError::Refused { name: self.shown(), reason }.into());
+        Ok(Some(match (is_empty, are_unfinished) {
+            (true, _) => Contents::Nothing,
+            (false, true) => Contents::Unfinished,
+            (false, false) => Contents::Others,
+        }))
+    }
+
+    /// True for a file that an addition has left which did not end. The log does not name it.
+    pub(super) fn is_unfinished(&self, name: &str) -> bool {
+        match &self.0 {
+            Kind::Disk(path) => is_unfinished(&path.join(name)),
+            // An upload is complete or absent, and has a name of its own.
+            Kind::Folder(_) | Kind::Object(_) => is_name_of_part(name),
         }
-        Ok(!is_store)
+    }
+
+    /// The folder of this machine.
+    pub(super) fn disk(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::Disk(path) => Some(path),
+            Kind::Folder(_) | Kind::Object(_) => None,
+        }
     }
 
     /// The error of the folder.
@@ -247,6 +297,51 @@ impl StorePlace {
             Kind::Object(_) => Ok(()),
         };
     }
+}
+
+/// The contents of a folder without a log.
+enum Contents {
+    Nothing,
+    /// Parts, and what else additions leave that have not ended.
+    Unfinished,
+    Others,
+}
+
+/// True for what a first addition leaves that was interrupted before a part was complete: a temporary file,
+/// or the folder of the log.
+fn is_of_no_store(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    is_temporary(name) || name == LOG && path.is_dir()
+}
+
+/// True for a file that an addition has left which did not end: one under a temporary name, or a part under
+/// a name as they have.
+fn is_unfinished(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    is_temporary(name)
+        || is_name_of_part(name)
+            && path.is_file()
+            && File::open(path).is_ok_and(|file| PartText::is_in(&file).unwrap_or(false))
+}
+
+/// A name that no other part has: the instant, and a number that other writers do not make.
+pub(super) fn new_name() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let unique = format!("{} {} {number}", since.as_nanos(), process::id());
+    format!("part-{:013}-{:016x}.parquet", since.as_millis(), hash(unique.as_bytes()))
+}
+
+/// True for a name as [`new_name`] makes them.
+fn is_name_of_part(name: &str) -> bool {
+    let between = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
+    between.and_then(|between| between.split_once('-')).is_some_and(|(millis, number)| {
+        millis.len() >= 13
+            && millis.bytes().all(|byte| byte.is_ascii_digit())
+            && number.len() == 16
+            && number.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
 }
 
 /// A part that is written.
