@@ -26,7 +26,7 @@ use std::time::SystemTime;
 
 use layout::{BEFORE_LEVELS, IndexFacts, NoFacts, PartitionEntry};
 use store::FileStore;
-use warpath_core::error::{Error, IndexError, InputError};
+use warpath_core::error::{Error, IndexError, InputError, PlanError};
 use warpath_core::stamp::Stamp;
 use warpath_cpu::host_index::HostIndex;
 use warpath_cpu::twig::subscriptions::Subscriptions;
@@ -454,6 +454,24 @@ impl CheckedIndex {
     /// Bytes of text that follow those of the index.
     pub fn grown_by(&self) -> u64 {
         self.input.len().saturating_sub(self.covered)
+    }
+
+    /// Refuses an input that has grown since the index was made. `requires` says in the message what requires
+    /// an index of the whole file.
+    ///
+    /// # Errors
+    /// [`Error::Plan`].
+    pub fn check_whole(&self, requires: &'static str) -> Result<(), Error> {
+        match self.grown_by() {
+            0 => Ok(()),
+            more => {
+                let found = format!(
+                    "{} lacks the last {more} bytes of the file; `warpath store index FILE` renews it",
+                    self.name()
+                );
+                Err(PlanError::new(requires, found).into())
+            }
+        }
     }
 
     /// The store that evaluates a program with this index.

@@ -580,12 +580,7 @@ impl<'a> Input<'a> {
             return Err(Error::Usage(format!("the selection is of {found} lines; the index has {wanted}")));
         }
         let checked = index.check(path)?;
-        if checked.grown_by() > 0 {
-            let found = format!("{} lacks its last {} bytes", index.name(), checked.grown_by());
-            return Err(
-                PlanError::new("a selection of lines requires an index of the whole file", found).into()
-            );
-        }
+        checked.check_whole("a selection of lines requires an index of the whole file")?;
         let selection = Selection::new(checked.lines(None)?, lines, false, self.0.inputs.sources())?;
         Ok(self.selecting(selection))
     }

@@ -24,9 +24,6 @@ use crate::input::{Inputs, Selection, Source};
 use crate::request::Request;
 use crate::stream::Early;
 
-/// The reason why no index serves a run that limits the length of records.
-const CHECKS_LENGTHS: &str = "the lengths of all records are checked";
-
 /// A program with its plan, and what the plan reads.
 pub(crate) struct Planned {
     pub plan: Plan,
@@ -61,11 +58,16 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         (None, own) => own.cloned(),
     };
     let (is_named, is_digested) = (index.is_some(), digest.is_some());
-    let mut levels = index.take();
-    if let (None, Some(path)) = (&levels, searched(engine, inputs, condition.as_deref(), &facts)) {
-        levels = beside::index(path, &mut unused).map(Arc::new);
+    let mut found = index.take();
+    if let (None, Some(path)) = (&found, searched(engine, inputs, condition.as_deref(), &facts)) {
+        found = beside::index(path, &mut unused).map(Arc::new);
     }
-    let served = match (&condition, &levels) {
+    // Only tests of columns have no other way.
+    if engine.limits().record().is_some() && !condition.as_deref().is_some_and(has_columns) {
+        let why = "the lengths of all records are checked";
+        unused.extend(found.take().map(|index| Unused::new(index.name(), why, is_named)));
+    }
+    let served = match (&condition, &found) {
         (Some(condition), Some(index)) => {
             let asked = Asked { condition, program: &program, want, index, is_named, is_digested };
             serve(engine, inputs, &asked, &facts, &mut unused)?
@@ -95,11 +97,7 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         && !matches!(facts.bytes, Bytes::Part(_))
         && engine.limits().memory().is_none()
         && chosen.backend().abilities().uses_index_files;
-    let is_limited = engine.limits().record().is_some();
-    if let Some(index) = levels.as_ref().filter(|_| is_limited && is_named) {
-        unused.push(Unused::new(index.name(), CHECKS_LENGTHS, true));
-    }
-    let levels = levels.filter(|_| pruned.is_none() && !is_limited && (is_named || may_use));
+    let levels = found.filter(|_| pruned.is_none() && (is_named || may_use));
     facts.structural = levels.as_ref().map(|index| Structural { is_named, ..index.facts() });
     let evaluated = Evaluated::Program { program: &program, want, is_digested: request.digest.is_some() };
     let mut plan = request.engine.plan(&chosen, evaluated, false, facts, unused)?;
@@ -186,17 +184,8 @@ fn serve(
     let is_not_used =
         |why: String, matters| Unused::new(format!("section `bins` of {}", index.name()), why, matters);
     let tests_columns = has_columns(condition);
-    if tests_columns && index.grown_by() > 0 {
-        let found = format!(
-            "{} lacks its last {} bytes; `warpath store index FILE` renews it",
-            index.name(),
-            index.grown_by()
-        );
-        return Err(PlanError::new("a test of a column requires an index of the whole file", found).into());
-    }
-    if !tests_columns && engine.limits().record().is_some() {
-        unused.push(is_not_used(CHECKS_LENGTHS.into(), is_named));
-        return Ok(None);
+    if tests_columns {
+        index.check_whole("a test of a column requires an index of the whole file")?;
     }
     let needs_trees = || {
         let guarded = with_condition(program.clone(), Some(condition.clone()), want);
@@ -241,7 +230,7 @@ fn serve(
     }
 }
 
-/// Evaluates the part of an index in a plan. `None` if it leaves so many lines that it does not pay.
+/// Evaluates the part of an index in a plan. `None` if it costs less to read all lines.
 fn evaluate(
     engine: &Engine,
     condition: &Predicate,

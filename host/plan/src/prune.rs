@@ -79,7 +79,7 @@ pub fn prune(
             None => Ok(Err(why)),
         };
     }
-    let possible = rest.as_ref().and_then(|rest| BitmapPlan::possible(index, rest, false));
+    let possible = rest.as_ref().and_then(|rest| BitmapPlan::possible(index, rest));
     if parts.is_none() {
         let why = if condition.strict {
             "strict checks are of all lines"

@@ -65,7 +65,7 @@ impl ObjectStorage {
     }
 
     /// The size of an object; `None` if there is none, if it is empty, and if the server sends no ranges.
-    /// One byte is asked for, because a signed URL may allow nothing but `GET`.
+    /// One byte is requested, because a signed URL may allow nothing but `GET`.
     pub(crate) fn size(&self, name: &str) -> io::Result<Option<u64>> {
         let (store, key) = (self.store.clone(), self.key(name)?);
         let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };

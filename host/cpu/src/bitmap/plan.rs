@@ -160,18 +160,17 @@ impl Plan {
 
     /// Plans the rows for which an expression about paths may be true, by the columns that have the values of
     /// these paths. Rows that are not records are no such rows. Returns `None` if the columns decide nothing.
-    /// With `approximate`, bins alone decide.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     #[must_use]
-    pub fn possible(index: &BitmapIndex, expr: &LogicalExpr, approximate: bool) -> Option<Self> {
+    pub fn possible(index: &BitmapIndex, expr: &LogicalExpr) -> Option<Self> {
         let atoms = |column, bin| index.atoms(column, bin);
         let facts = Facts { columns: index.columns(), atoms: &atoms, records: index.has_records() };
         let formula = Formula::possible(expr, facts.columns);
         if formula == Formula::Constant(true) {
             return None;
         }
-        Self::of_formula(formula, &facts, approximate)
+        Self::of_formula(formula, &facts, false)
     }
 
     /// Reads the program's bitmaps in `threads` threads. Each bitmap is checked against its checksum and for

@@ -29,7 +29,6 @@ mod values;
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::Arc;
 
 use warpath_core::error::{Error, IndexError, InputError, RecordError};
 use warpath_core::pool;
@@ -52,16 +51,6 @@ pub(crate) use matches::build_matches;
 pub use warpath_cpu::bitmap::maker::{BitmapMaker, Made};
 use warpath_store::bitmap::bitmaps::BinNumbers;
 pub use warpath_store::bitmap::bitmaps::{BinNumber, bitmaps_of};
-
-/// The maker of the bitmaps of a file that will be indexed: the device on which the engine evaluates, or the
-/// CPU. An engine that chooses ([`DeviceChoice::Auto`](crate::devices::DeviceChoice::Auto)) chooses as for a
-/// query of the file.
-///
-/// # Errors
-/// [`Error::Device`] if a device cannot be opened.
-pub fn bitmap_maker(engine: &Engine, path: &Path) -> Result<BitmapMaker, Error> {
-    engine.bitmap_maker_for(path)
-}
 
 /// A column to be built.
 ///
@@ -152,7 +141,8 @@ pub struct LeftOut {
 
 /// Builds columns of a file of newline-delimited JSON, plain or compressed.
 ///
-/// Bitmaps are made by the maker that suits the engine and the file ([`bitmap_maker`]).
+/// The device on which the engine evaluates makes the bitmaps, or the CPU. An engine that chooses
+/// ([`DeviceChoice::Auto`](crate::devices::DeviceChoice::Auto)) chooses as for a query of the file.
 ///
 /// ```
 /// use warpath::Engine;
@@ -177,25 +167,7 @@ pub struct LeftOut {
 /// * The errors of the input, and [`IndexError::Unsettled`] if the file was written to meanwhile.
 /// * [`Error::Device`] if a device fails, or has not enough memory.
 pub fn build(engine: &Engine, path: &Path, specs: &[ColumnSpec]) -> Result<(Built, LeftOut), Error> {
-    build_watched(&mut bitmap_maker(engine, path)?, engine, path, specs, Arc::new(|_| {}))
-}
-
-/// A function that is called now and then with the bytes of text that have been read.
-pub type Watch = Arc<dyn Fn(u64) + Send + Sync>;
-
-/// Builds columns of a file, as [`build`] does, with bitmaps by the given maker. Calls `watch` as the lines
-/// are read.
-///
-/// # Errors
-/// The errors of [`build`].
-pub fn build_watched(
-    maker: &mut BitmapMaker,
-    engine: &Engine,
-    path: &Path,
-    specs: &[ColumnSpec],
-    watch: Watch,
-) -> Result<(Built, LeftOut), Error> {
-    ndjson::build_ndjson(maker, engine, path, specs, watch)
+    ndjson::build_ndjson(&mut engine.bitmap_maker_for(path)?, engine, path, specs)
 }
 
 /// A regular file that is open, with its state when it was opened.

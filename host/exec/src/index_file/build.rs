@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
-use std::sync::Arc;
 
 use warpath_core::error::{Error, IndexError, InputError};
 use warpath_core::stamp::Stamp;
@@ -18,7 +17,7 @@ use warpath_store::bitmap::BitmapIndex;
 
 use super::layout::{self, IndexFacts};
 use super::{IndexFile, IndexSpec};
-use crate::bitmap::build::{Watch, build as build_columns, build_matches};
+use crate::bitmap::build::{build as build_columns, build_matches};
 use crate::engine::Engine;
 use crate::input::{Inputs, PlainFile, Source, Text};
 use crate::stream::{EachValue, Ordered};
@@ -44,7 +43,7 @@ impl IndexFile {
     /// path that may find several values of a record, for equal names, and for values that cannot be cut as
     /// wanted.
     pub fn build_as(engine: &Engine, input: impl AsRef<Path>, spec: &IndexSpec) -> Result<Self, Error> {
-        Self::build_watched(engine, input, spec, Arc::new(|_| {}))
+        Self::build_watched(engine, input, spec, &mut |_| {})
     }
 
     /// Makes the index of a file, as [`build_as`](Self::build_as) does. Calls `progress` now and then with
@@ -58,10 +57,10 @@ impl IndexFile {
         engine: &Engine,
         input: impl AsRef<Path>,
         spec: &IndexSpec,
-        progress: Watch,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<Self, Error> {
         let output = Self::path_of(&input);
-        build(engine, input.as_ref(), &output, spec, &progress)?;
+        build(engine, input.as_ref(), &output, spec, progress)?;
         Self::open(output)
     }
 }
@@ -126,7 +125,7 @@ fn build(
     input: &Path,
     output: &Path,
     spec: &IndexSpec,
-    progress: &Watch,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<(), Error> {
     engine.wants_lines("an index file requires NDJSON input")?;
     let (file, levels) = (open(input)?, spec.levels);

@@ -52,7 +52,7 @@ impl StoredFile {
     /// The part, opened at most once.
     ///
     /// # Errors
-    /// Those of the part. The next call then tries again.
+    /// The errors of the part. The next call then tries again.
     pub(crate) fn open(&self) -> Result<Arc<Reader>, PartError> {
         if let Some(reader) = self.opened.get() {
             return Ok(reader.clone());

@@ -85,7 +85,7 @@ impl Store {
     /// returns false. A byte order mark at the beginning of an input is no part of its first line. The engine
     /// decides about malformed lines.
     ///
-    /// Where the columns show that the predicate is false, no line is built.
+    /// No line is built of which the columns show that the predicate is false.
     ///
     /// ```
     /// use warpath::store::{AddOptions, Store};

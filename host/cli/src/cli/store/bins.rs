@@ -33,18 +33,18 @@ pub fn specs(args: &StoreIndexArgs) -> Result<Vec<ColumnSpec>, Failure> {
 }
 
 /// The columns of an index that is made again.
-pub fn kept(bins: &BitmapIndex, spec: IndexSpec) -> IndexSpec {
+pub fn kept(bins: &BitmapIndex, spec: IndexSpec) -> Result<IndexSpec, Failure> {
     let (mut columns, mut subscriptions) = (Vec::new(), Subscriptions::default());
     for column in bins.columns() {
         if let Some(query) = column.source.strip_prefix("matches of ") {
-            // It was valid when the column was made.
-            let _ = subscriptions.add(&column.name, query);
+            let added = subscriptions.add(&column.name, query);
+            added.map_err(|error| Failure::usage(format!("column `{}`: {error}", column.name)))?;
         } else {
             let kept = ColumnSpec::new(&column.name, &column.source).with_kind(column.kind);
-            columns.push(kept.with_bins(column.binning.parse().unwrap_or_default()));
+            columns.push(kept.with_bins(column.binning.parse()?));
         }
     }
-    spec.with_columns(columns).with_subscriptions(subscriptions)
+    Ok(spec.with_columns(columns).with_subscriptions(subscriptions))
 }
 
 /// Sets the bins of columns. The options of one column take precedence over the option for all columns.

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::BinaryBytes;
 use warpath::bitmap::BitmapIndex;
@@ -46,6 +45,7 @@ pub fn make(args: &StoreIndexArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     for path in &paths {
         let old = IndexFile::open(IndexFile::path_of(path)).ok().filter(|_| is_plain && !args.no_columns);
         let kept = old.as_ref().and_then(IndexFile::bins).map(|bins| bins::kept(bins, spec.clone()));
+        let kept = kept.transpose()?;
         match make_one(&engine, path, kept.as_ref().unwrap_or(&spec), args) {
             Ok(index) => {
                 if let Some(made) = index.bins() {
@@ -71,18 +71,13 @@ fn make_one(
     args: &StoreIndexArgs,
 ) -> Result<IndexFile, Failure> {
     let bytes = Source::File(path.to_owned()).text_bytes();
-    let progress = Arc::new(Mutex::new((Progress::new(args.progress.progress, bytes, false), 0)));
-    let watch = {
-        let progress = progress.clone();
-        move |bytes| {
-            let (progress, read) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.update(bytes);
-            *read = bytes;
-        }
-    };
-    let built = IndexFile::build_watched(engine, path, spec, Arc::new(watch));
-    let (progress, read) = &mut *progress.lock().unwrap_or_else(PoisonError::into_inner);
-    progress.finish(*read);
+    let mut progress = Progress::new(args.progress.progress, bytes, false);
+    let mut indexed = 0;
+    let built = IndexFile::build_watched(engine, path, spec, &mut |bytes| {
+        indexed = bytes;
+        progress.update(bytes);
+    });
+    progress.finish(indexed);
     Ok(built?)
 }
 

@@ -103,7 +103,7 @@ impl BitmapEngine {
     /// Takes the lines out for which the condition is known to be true, where results are numbers of records.
     ///
     /// # Errors
-    /// As for [`answer`](Self::answer).
+    /// The errors of [`answer`](Self::answer).
     pub(crate) fn count(
         &mut self,
         index: &BitmapIndex,
@@ -115,7 +115,7 @@ impl BitmapEngine {
             // The rows are those of the condition.
             (Some(_), None) => rows.clone(),
             (None, Some(rest)) => {
-                let Some(others) = Plan::possible(index, &rest.expr().clone().negated(), false) else {
+                let Some(others) = Plan::possible(index, &rest.expr().clone().negated()) else {
                     return Ok(());
                 };
                 let others = self.answer(index, &others, true)?;

@@ -12,7 +12,7 @@ use warpath_store::bitmap::built::Built;
 use warpath_store::bitmap::column::Kind;
 use warpath_store::bitmap::value::raw::Raw;
 
-use super::{ColumnSpec, LeftOut, Opened, Watch, build_parts, check_names, records_of};
+use super::{ColumnSpec, LeftOut, Opened, build_parts, check_names, records_of};
 use crate::engine::Engine;
 use crate::stream::{Batch, Digest, PieceResults};
 
@@ -21,7 +21,7 @@ use crate::stream::{Batch, Digest, PieceResults};
 /// queries evaluates it. The match of a path is the value of the line's row. Without a match, or if the line
 /// is not a record, the row is [`Holds::Missing`](warpath_store::bitmap::column::Holds::Missing).
 ///
-/// `maker` makes the bitmaps. `watch` is called with the bytes of text that have been read.
+/// `maker` makes the bitmaps.
 ///
 /// Returns also the malformed records that were left out, if the engine [skips](crate::engine::OnError::Skip)
 /// them.
@@ -37,7 +37,6 @@ pub(super) fn build_ndjson(
     engine: &Engine,
     path: &Path,
     specs: &[ColumnSpec],
-    watch: Watch,
 ) -> Result<(Built, LeftOut), Error> {
     engine.wants_lines("a bitmap index requires NDJSON input")?;
     check_names(specs)?;
@@ -46,12 +45,11 @@ pub(super) fn build_ndjson(
     let opened = Opened::new(path)?;
     let digest = Arc::new(ColumnDigest { kinds: specs.iter().map(|spec| spec.kind).collect() });
     let want = digest.want();
-    let mut answers = engine.open(path)?.digesting(digest).answers(program, want);
+    let answers = engine.open(path)?.digesting(digest).answers(program, want);
     let (mut parts, mut first): (Vec<Contribution>, u64) = (Vec::new(), 0);
-    while let Some(batch) = answers.next() {
+    for batch in answers {
         let mut batch = batch?;
         let rows = batch.take_digest::<PartitionRows>().unwrap_or_default();
-        watch(answers.bytes_read());
         let part = Contribution::of(rows, first, &batch);
         first += part.rows;
         parts.push(part);
