@@ -69,7 +69,7 @@ pub(crate) use given::{Given, Held, Inputs};
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use part::{EXTERNAL, PartText, StoredPart, WITHIN, begins_within, has_no_lines, text_of};
+pub(crate) use part::{EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 #[cfg(feature = "store")]
 pub use ranged::StoredFile;

@@ -56,6 +56,12 @@ impl<'a> HeldLines<'a> {
         Self { name, at, bytes, offset }
     }
 
+    /// Leaves out the lines that end before a byte.
+    #[cfg(feature = "store")]
+    pub fn skip_to(&mut self, byte: usize) {
+        self.at = self.at.max(byte);
+    }
+
     /// True if there may be another partition.
     pub fn may_go_on(&self) -> bool {
         self.at < self.bytes.len()

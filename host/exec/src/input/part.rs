@@ -12,7 +12,7 @@ use warpath_core::rows::RowSet;
 use warpath_core::stamp::hash;
 use warpath_part::count::count;
 use warpath_part::file::{Error as PartError, Reader, is_part};
-use warpath_part::partial::{Error as PartialError, lines_of, partial};
+use warpath_part::partial::{Error as PartialError, lines, lines_of, partial};
 use warpath_part::select::{Candidates, candidates};
 use warpath_part::text::restore;
 use warpath_plan::PartColumns;
@@ -28,8 +28,9 @@ use super::selection::Selected;
 use super::sequence::Sequence;
 use super::text::{Counts, Extract, Text};
 
-/// The most rows of a group whose whole lines are built without the others.
-const FEW_ROWS: u64 = 16;
+/// Whole lines of selected rows are built alone if at most one row in `FEW_ROWS` is selected. Otherwise the
+/// text of the group is built and compared with its checksum.
+const FEW_ROWS: u64 = 4;
 
 /// The fact of a part that is the index of a file, and has no lines of its own.
 pub(crate) const EXTERNAL: (&str, &str) = ("text", "external");
@@ -206,16 +207,29 @@ impl StoredPart {
         self.reader.groups()
     }
 
+    /// The number of rows at the beginning of a group whose lines have about `bytes` bytes; at least one.
+    /// `None` if these are all rows, or the part is not read line by line.
+    pub fn first_rows(&self, group: usize, bytes: usize) -> Option<u32> {
+        let by_lines = |columns: &PartColumns| columns.condition.is_none() && columns.counted.is_none();
+        let size = self.reader.size(group).filter(|_| self.columns.as_deref().is_none_or(by_lines))?;
+        let rows = (bytes as u64).saturating_mul(size.rows.into()) / size.text_len.max(1);
+        u32::try_from(rows.max(1)).ok().filter(|rows| *rows < size.rows)
+    }
+
     /// The wanted contents of a group: lines as texts of about `size` bytes, or numbers.
-    pub fn read(&self, group: usize, size: usize, buffers: &Buffers) -> Cut<'static> {
+    pub fn read(&self, group: usize, slice: Slice, size: usize, buffers: &Buffers) -> Cut<'static> {
         let all = || text_of(&self.reader, group).map(Rows::All);
-        let rows = match self.columns.as_deref() {
-            Some(columns) => self.by(columns, group).and_then(|rows| rows.map_or_else(all, Ok)),
-            None => all(),
+        let rows = match (slice, self.columns.as_deref()) {
+            (Slice::First(count), columns) => self.first(group, count, columns),
+            (_, Some(columns)) => self.by(columns, group).and_then(|rows| rows.map_or_else(all, Ok)),
+            (_, None) => all(),
         };
         match rows {
-            Ok(Rows::All(text)) => self.cut(group, text, None, size, buffers),
-            Ok(Rows::Some(text, rows)) => self.cut(group, text, Some(&rows), size, buffers),
+            Ok(Rows::All(text)) => {
+                let begin = if let Slice::After(count) = slice { end_of(&text, count) } else { 0 };
+                self.cut(group, text, begin, None, size, buffers)
+            }
+            Ok(Rows::Some(text, rows)) => self.cut(group, text, 0, Some(&rows), size, buffers),
             Ok(Rows::Counted(matches)) => {
                 let lines = self.reader.size(group).map_or(0, |size| size.rows);
                 let counts = Counts { lines, matches };
@@ -226,6 +240,14 @@ impl StoredPart {
                 Cut { error: Some(error.into()), ..Cut::default() }
             }
         }
+    }
+
+    /// The lines of the first rows of a group.
+    fn first(&self, group: usize, count: u32, columns: Option<&PartColumns>) -> Result<Rows, String> {
+        let members = columns.and_then(|columns| columns.members.as_ref());
+        let mut text = Vec::new();
+        lines(&self.reader, group, 0..count, members, &mut text).map_err(|error| error.to_string())?;
+        Ok(Rows::All(text))
     }
 
     /// The wanted contents of a group, by its columns; `None` for its whole text.
@@ -241,8 +263,7 @@ impl StoredPart {
         if let Some(condition) = condition {
             match candidates(&self.reader, group, condition).map_err(failed)? {
                 Candidates::None => return Ok(Some(Rows::Counted(Vec::new()))),
-                // Whole lines of some rows cost a page of each column for each of them.
-                Candidates::Some(rows) if members.is_none() && rows.count() > FEW_ROWS => {}
+                Candidates::Some(rows) if members.is_none() && rows.count() > rows.rows() / FEW_ROWS => {}
                 Candidates::Some(rows) => {
                     lines_of(&self.reader, group, &rows, members.as_ref(), &mut lines).map_err(failed)?;
                     return Ok(Some(Rows::Some(lines, rows)));
@@ -260,11 +281,12 @@ impl StoredPart {
         (0..group).filter_map(|before| self.reader.size(before)).map(|size| size.text_len).sum()
     }
 
-    /// Cuts lines of a group into texts: all lines, or those of some rows.
+    /// Cuts lines of a group into texts: all lines from byte `begin` on, or those of some rows.
     fn cut(
         &self,
         group: usize,
         text: Vec<u8>,
+        begin: usize,
         rows: Option<&RowSet>,
         size: usize,
         buffers: &Buffers,
@@ -273,6 +295,7 @@ impl StoredPart {
         let is_begin = group == 0 && rows.is_none_or(|rows| rows.get(0)) && !begins_within(&self.reader);
         let (name, offset) = (self.name.clone(), self.offset(group));
         let mut lines = HeldLines::within(name, InputBytes::from(text), offset, is_begin);
+        lines.skip_to(begin);
         let mut cut = Cut::default();
         loop {
             match lines.next_within(size, buffers.longest()) {
@@ -291,6 +314,23 @@ impl StoredPart {
         }
         cut
     }
+}
+
+/// The rows of a group that a job reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slice {
+    All,
+    /// This number of rows at the beginning.
+    First(u32),
+    /// The rows after this number of rows.
+    After(u32),
+}
+
+/// The end of the first lines of a text.
+fn end_of(text: &[u8], lines: u32) -> usize {
+    let last = (lines as usize).checked_sub(1);
+    let newline = last.and_then(|last| memchr::memchr_iter(b'\n', text).nth(last));
+    newline.map_or(text.len(), |newline| newline + 1)
 }
 
 /// The contents of a group.

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
-use warpath_answer::answer::{TextForm, Want};
+use warpath_answer::answer::{Limit, TextForm, Want};
 use warpath_folder::LocalStorage;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
@@ -332,6 +332,52 @@ fn records_whose_length_is_limited_are_read_whole() {
         assert_eq!(is_long, limit == 15, "{limit}");
         let reading = &input().explain(program.clone(), want).unwrap().plan.reading;
         assert_eq!(matches!(reading, warpath_plan::Reading::Lines), is_whole, "{limit}: {reading:?}");
+    }
+}
+
+#[test]
+fn limited_results_are_those_of_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let lines: Vec<String> = (0..300)
+        .map(|id| match id % 11 {
+            3 => format!("not json {id}\n"),
+            7 => "\n".to_owned(),
+            _ => format!("{{\"id\":{id},\"pad\":\"{}\"}}\n", "x".repeat(id % 40)),
+        })
+        .collect();
+    let text = lines.concat();
+    let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text.clone())));
+    Store::add(&store, vec![source], AddOptions::default().group_bytes(3000), &mut |_| {}).unwrap();
+    for size in [64, 700, 5000, 1 << 20] {
+        let engine = Engine::builder().on_error(OnError::Skip).partition_size(size).build().unwrap();
+        let of = |sources: Vec<Source>, path: &str, count: usize| {
+            let program = Program::new(&[Query::compile(path).unwrap()]).unwrap();
+            let limit = Limit::Matches(count as u64);
+            let want = Want::new().matches(true).partial(true).limit(limit);
+            let (mut found, mut faults) = (Vec::new(), Vec::new());
+            for batch in engine.input(sources).answers(program, want) {
+                let batch = batch.unwrap();
+                let values = batch.matches(0).map(|value| String::from_utf8(value.to_vec()).unwrap());
+                found.extend(values);
+                faults.extend(batch.skipped().map(|fault| (fault.line, fault.byte)));
+                // Each batch has up to this number of matches, and no fault after the last of them.
+                if found.len() >= count {
+                    found.truncate(count);
+                    break;
+                }
+            }
+            (found, faults)
+        };
+        for path in ["$", "$.id"] {
+            for count in [1, 5, 17, 100, 250, 1000] {
+                let text = Source::Reader("text".into(), Box::new(std::io::Cursor::new(text.clone())));
+                let (wanted, faults) = of(vec![text], path, count);
+                let (found, skipped) = of(Store::open(&store).unwrap().sources(), path, count);
+                assert_eq!(found, wanted, "{path} {count} of {size}");
+                assert!(count < 1000 || skipped == faults, "{path} {count} of {size}");
+            }
+        }
     }
 }
 

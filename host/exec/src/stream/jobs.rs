@@ -13,12 +13,12 @@ use warpath_plan::PartColumns;
 
 use super::{Rest, Store};
 use crate::document::{Parts, Whole};
-#[cfg(feature = "store")]
-use crate::input::StoredPart;
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Sequence, Source, Text,
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
+#[cfg(feature = "store")]
+use crate::input::{Slice, StoredPart};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -58,7 +58,7 @@ pub(super) enum Job {
     Part { file: Arc<PlainFile>, begin: u64, size: usize },
     /// A group of a part of a store, by its number; still to be read, as texts of about `size` bytes.
     #[cfg(feature = "store")]
-    Rows { part: Arc<StoredPart>, group: usize, size: usize },
+    Rows { part: Arc<StoredPart>, group: usize, slice: Slice, size: usize },
     /// A text that was already read, from an input that is read in order.
     Text(Text<'static>),
     /// A document that is still to be read.
@@ -79,7 +79,7 @@ impl Job {
         match self {
             Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
             #[cfg(feature = "store")]
-            Self::Rows { part, group, size } => part.read(group, size, buffers),
+            Self::Rows { part, group, slice, size } => part.read(group, slice, size, buffers),
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file, framing) => {
                 Cut::of(file.read_all(buffers).and_then(|text| framing.of(text, buffers)))
@@ -408,7 +408,9 @@ enum Open {
     #[cfg(feature = "store")]
     Stored {
         part: Arc<StoredPart>,
+        /// The next group, and the number of its rows that were read already.
         next: usize,
+        read: u32,
     },
     Sequence(Sequence),
     Held(HeldLines<'static>),
@@ -479,7 +481,7 @@ impl LineJobs {
                         #[cfg(feature = "store")]
                         Ok(OpenedSource::Stored(part)) => {
                             let part = Arc::new(part.by_columns(self.columns.clone()));
-                            self.open = Some(Open::Stored { part, next: 0 });
+                            self.open = Some(Open::Stored { part, next: 0, read: 0 });
                             continue;
                         }
                         Ok(OpenedSource::Held(bytes)) => {
@@ -509,10 +511,20 @@ impl LineJobs {
                 }
                 Some(Open::Plain { .. }) => Ok(None),
                 #[cfg(feature = "store")]
-                Some(Open::Stored { part, next }) => {
+                Some(Open::Stored { part, next, read }) => {
                     let (group, size) = (*next, self.size);
-                    *next += 1;
-                    Ok((group < part.groups()).then(|| Job::Rows { part: part.clone(), group, size }))
+                    // Parts grow because the first results may be all that are wanted.
+                    let is_first = size < self.most && *read == 0;
+                    let first = is_first.then(|| part.first_rows(group, size)).flatten();
+                    let slice = match (first, *read) {
+                        (Some(rows), _) => Slice::First(rows),
+                        (None, 0) => Slice::All,
+                        (None, read) => Slice::After(read),
+                    };
+                    (*next, *read) = first.map_or((group + 1, 0), |rows| (group, rows));
+                    // The lines after the first ones take long, whatever their number.
+                    self.size = if first.is_some() { self.most } else { self.size };
+                    Ok((group < part.groups()).then(|| Job::Rows { part: part.clone(), group, slice, size }))
                 }
                 Some(Open::Held(lines)) => lines.next(self.size).map(|text| text.map(Job::Text)),
                 Some(Open::Sequence(sequence)) => {
@@ -543,7 +555,7 @@ impl LineJobs {
         let open = match &self.open {
             Some(Open::Plain { next, end, .. }) => next < end,
             #[cfg(feature = "store")]
-            Some(Open::Stored { part, next }) => *next < part.groups(),
+            Some(Open::Stored { part, next, .. }) => *next < part.groups(),
             Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,
