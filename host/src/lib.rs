@@ -116,7 +116,7 @@ pub mod cuda {
 pub mod store {
     pub use warpath_exec::input::StoredFile;
     pub use warpath_exec::store::{
-        AddOptions, Added, Rewritten, Store, StoreColumn, StoreLocation, StorePart, Vacuumed,
+        AddOptions, Added, Followed, Rewritten, Store, StoreColumn, StoreLocation, StorePart, Vacuumed,
     };
 }
 

@@ -61,8 +61,12 @@ pub use column::{TableFormat, TextColumn};
 pub(crate) use decoded::has_compressed_name;
 pub(crate) use feed::MAX_LATENCY;
 pub use folders::FolderFiles;
+#[cfg(feature = "store")]
+pub(crate) use follow::{FilePosition, Tail};
 pub use follow::{FollowEnd, FollowFrom};
 pub use follow_all::FollowedFiles;
+#[cfg(feature = "store")]
+pub(crate) use follow_all::{Chunk, follow_tails, plain_tail};
 pub(crate) use follow_all::{FollowedLines, FollowedText};
 pub(crate) use given::{Given, Held, Inputs};
 #[cfg(feature = "store")]

@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+mod follow;
 mod known;
 mod location;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::input::{PartText, Source, check_part, is_store};
 
 pub use add::{AddOptions, Added};
 pub use change::{Rewritten, Vacuumed};
+pub use follow::Followed;
 use location::StoreFile;
 pub use location::StoreLocation;
 

@@ -138,6 +138,12 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Reaches the folder through another value from now on, for example one with other permissions for new
+    /// files. Both must mean the same folder.
+    pub fn set_storage(&mut self, storage: Arc<dyn Storage>) {
+        self.storage = storage;
+    }
+
     /// True if the folder is a table of another program: its first version is one of Delta Lake, and has
     /// nothing that Warpath writes. False if there is no log, or if the log cannot be read.
     pub fn is_foreign(storage: &impl Storage) -> bool {

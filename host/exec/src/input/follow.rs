@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use memchr::memrchr;
 use warpath_core::error::InputError;
+use warpath_shared::units::ByteOffset;
 
 use super::watch::Watch;
 
@@ -87,7 +88,7 @@ impl FollowEnd {
         }
     }
 
-    pub(super) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Acquire)
     }
 
@@ -107,13 +108,35 @@ pub(super) const POLL: Duration = Duration::from_millis(100);
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 256 << 10;
 
+/// A position in a file that is followed.
+#[derive(Clone)]
+#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "only stores remember positions"))]
+pub(crate) struct FilePosition {
+    pub file: Arc<File>,
+    /// The path of the file without links, from the time when it was opened.
+    pub target: PathBuf,
+    /// The offset.
+    pub end: ByteOffset,
+}
+
+/// The end of a file, after which reading begins at the start of a file.
+#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "only stores remember positions"))]
+pub(crate) struct Turn {
+    /// The end of what was read. A line that had not ended is in front of it.
+    pub before: FilePosition,
+    /// True if the file has become shorter. False if another file has taken its name.
+    pub is_shorter: bool,
+}
+
 /// The lines of a file, and of the files that take its name.
 ///
 /// Only whole lines are given out. A line that has not ended waits for its end. If the file is replaced or
 /// becomes shorter first, the line ends there: the reader adds a newline.
-pub(super) struct Tail {
+pub(crate) struct Tail {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
+    /// The path of the file without links.
+    target: PathBuf,
     /// Bytes of the file that have been read.
     read: u64,
     /// Bytes that have been read, and not given out.
@@ -125,6 +148,15 @@ pub(super) struct Tail {
     in_line: bool,
     /// The file that was replaced last, until it is taken.
     replaced: Option<Identity>,
+    /// The turns since they were taken last.
+    turns: Vec<Turn>,
+}
+
+/// Opens the file that a path means. Returns its path without links, too.
+fn open(path: &Path) -> io::Result<(Arc<File>, PathBuf)> {
+    // A standard stream may be a file that has no name any more.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    Ok((Arc::new(File::open(&target)?), target))
 }
 
 impl Tail {
@@ -134,23 +166,55 @@ impl Tail {
     /// [`InputError::Io`] if the file cannot be opened, or is no regular file.
     pub fn new(path: &Path, from: FollowFrom) -> Result<Self, InputError> {
         let failed = |source| InputError::Io { name: path.display().to_string(), source };
-        let mut file = File::open(path).map_err(failed)?;
+        let (file, target) = open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be followed");
             return Err(failed(source));
         }
         let (mut read, mut in_line) = (0, false);
         if from == FollowFrom::End {
-            read = file.seek(SeekFrom::End(0)).map_err(failed)?;
+            read = (&*file).seek(SeekFrom::End(0)).map_err(failed)?;
             if read > 0 {
                 let mut last = [0];
-                file.seek(SeekFrom::Start(read - 1)).map_err(failed)?;
-                file.read_exact(&mut last).map_err(failed)?;
+                (&*file).seek(SeekFrom::Start(read - 1)).map_err(failed)?;
+                (&*file).read_exact(&mut last).map_err(failed)?;
                 in_line = last != *b"\n";
             }
         }
-        let (lines, whole, given) = (Vec::new(), 0, 0);
-        Ok(Self { path: path.to_owned(), file, read, lines, whole, given, in_line, replaced: None })
+        let (path, lines, turns) = (path.to_owned(), Vec::new(), Vec::new());
+        Ok(Self { path, file, target, read, lines, whole: 0, given: 0, in_line, replaced: None, turns })
+    }
+
+    /// Begins at an offset of the file, before a byte is read.
+    #[cfg(feature = "store")]
+    pub fn begin_at(&mut self, offset: ByteOffset) -> io::Result<()> {
+        self.read = (&*self.file).seek(SeekFrom::Start(offset))?;
+        Ok(())
+    }
+
+    /// Begins with a file that had the path before, in place of the one that has it now. The latter is read
+    /// after it, from its start.
+    #[cfg(feature = "store")]
+    pub fn resume(&mut self, before: File) {
+        self.file = Arc::new(before);
+    }
+
+    /// The path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The end of the whole lines that have been read of the present file.
+    pub fn position(&self) -> FilePosition {
+        let open = (self.lines.len() - self.whole) as u64;
+        // A line to which a newline was added belongs to the file before.
+        let end = self.read.saturating_sub(open);
+        FilePosition { file: self.file.clone(), target: self.target.clone(), end }
+    }
+
+    /// Takes the turns since the last time.
+    pub fn take_turns(&mut self) -> Vec<Turn> {
+        std::mem::take(&mut self.turns)
     }
 
     /// Appends whole lines that are in the file now, or in the file that has replaced it. Returns false if
@@ -196,7 +260,7 @@ impl Tail {
         let filled = self.lines.len();
         self.lines.resize(filled + CHUNK_BYTES, 0);
         let count = loop {
-            match self.file.read(&mut self.lines[filled..]) {
+            match (&*self.file).read(&mut self.lines[filled..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 count => break count,
             }
@@ -233,9 +297,11 @@ impl Tail {
     fn turn(&mut self) -> io::Result<bool> {
         let here = self.file.metadata()?;
         if here.len() < self.read {
+            let before = FilePosition { end: self.read, ..self.position() };
             self.end_line();
-            self.file.seek(SeekFrom::Start(0))?;
+            (&*self.file).seek(SeekFrom::Start(0))?;
             self.read = 0;
+            self.turns.push(Turn { before, is_shorter: true });
             return Ok(true);
         }
         // Between two files of a name there may be none.
@@ -247,10 +313,12 @@ impl Tail {
         if self.read_on()? {
             return Ok(true);
         }
-        match File::open(&self.path) {
-            Ok(file) => {
+        match open(&self.path) {
+            Ok((file, target)) => {
+                let before = FilePosition { end: self.read, ..self.position() };
+                self.turns.push(Turn { before, is_shorter: false });
                 self.replaced = identity(&here);
-                self.file = file;
+                (self.file, self.target) = (file, target);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
@@ -300,6 +368,8 @@ impl Read for Follower {
                 tail.given += count;
                 return Ok(count);
             }
+            // Nobody takes the turns, and each keeps a file open.
+            tail.turns.clear();
             // What was in the file at the end is read, also if the file was replaced just before.
             let is_last = end.is_set();
             if tail.read_on()? || tail.given < tail.whole || tail.turn()? {

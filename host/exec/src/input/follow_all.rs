@@ -15,7 +15,9 @@ use warpath_shared::units::{ByteOffset, MAX_PARTITION_BYTES};
 
 use super::buffers::Buffers;
 use super::folders::{FolderFiles, files_of_folder};
-use super::follow::{FollowEnd, FollowFrom, Identity, LOOK, POLL, Tail, folder_of, identity};
+use super::follow::{
+    FilePosition, FollowEnd, FollowFrom, Identity, LOOK, POLL, Tail, Turn, folder_of, identity,
+};
 use super::has_compressed_name;
 use super::plain::PlainFile;
 use super::text::{BYTE_ORDER_MARK, Text};
@@ -98,13 +100,36 @@ impl FollowedFiles {
     }
 }
 
-/// Whole lines of one file.
-struct Chunk {
-    file: usize,
-    name: Arc<str>,
+/// Whole lines of one file, or of a stream.
+#[cfg_attr(not(feature = "store"), expect(dead_code, reason = "only stores remember positions"))]
+pub(crate) struct Chunk {
+    pub file: usize,
+    pub name: Arc<str>,
     /// The offset of the lines in all that was read under the name of the file.
     offset: ByteOffset,
-    lines: Vec<u8>,
+    /// The lines; none if the file only turned.
+    pub lines: Vec<u8>,
+    /// The end of the lines in their file. If it is the start of a file, they belong to the file before it.
+    /// `None` for a stream.
+    pub position: Option<FilePosition>,
+    /// The turns since the chunk before.
+    pub turns: Vec<Turn>,
+}
+
+#[cfg(feature = "store")]
+impl Chunk {
+    /// Lines of a stream.
+    pub fn of_stream(file: usize, name: Arc<str>, offset: ByteOffset, lines: Vec<u8>) -> Self {
+        Self { file, name, offset, lines, position: None, turns: Vec::new() }
+    }
+
+    /// True if the lines begin a file or a stream.
+    pub fn is_begin(&self) -> bool {
+        match &self.position {
+            Some(position) => position.end == self.lines.len() as u64,
+            None => self.offset == 0,
+        }
+    }
 }
 
 /// A partition of a followed file.
@@ -132,7 +157,9 @@ impl FollowedLines {
         let Some(mut chunk) = self.wait(stop).transpose()? else { return Ok(None) };
         while chunk.lines.len() < size {
             match self.chunks.try_recv() {
-                Ok(Ok(more)) if more.file == chunk.file => chunk.lines.extend_from_slice(&more.lines),
+                Ok(Ok(more)) if more.file == chunk.file || more.lines.is_empty() => {
+                    chunk.lines.extend_from_slice(&more.lines);
+                }
                 Ok(other) => {
                     self.next = Some(other);
                     break;
@@ -140,7 +167,7 @@ impl FollowedLines {
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
             }
         }
-        let Chunk { file, name, offset, lines } = chunk;
+        let Chunk { file, name, offset, lines, .. } = chunk;
         if lines.len() > MAX_PARTITION_BYTES {
             // The caller counts lines and fills in the number.
             let (name, limit) = (name.to_string(), MAX_PARTITION_BYTES);
@@ -160,6 +187,7 @@ impl FollowedLines {
         }
         loop {
             match self.chunks.recv_timeout(STOP) {
+                Ok(Ok(chunk)) if chunk.lines.is_empty() => {}
                 Ok(chunk) => return Some(chunk),
                 Err(RecvTimeoutError::Timeout) if !stop.is_set() => {}
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
@@ -199,18 +227,14 @@ struct Following {
 }
 
 impl Following {
-    /// Opens the files that were named, and those that are in the folders now.
-    fn start(
-        set: FollowedFiles,
-        to_reader: SyncSender<Result<Chunk, InputError>>,
-    ) -> Result<Self, InputError> {
+    fn new(set: FollowedFiles, to_reader: SyncSender<Result<Chunk, InputError>>) -> Self {
         let (waker, wake) = sync_channel(1);
         let waker = Arc::new(waker);
         set.end.wakes(&waker);
         // A change after this is noticed, and a change before it is read.
         let watch = watch(&set, waker.clone());
         let interval = if watch.is_some() { LOOK } else { POLL };
-        let mut following = Self {
+        Self {
             files: Vec::new(),
             next: 0,
             replaced: HashSet::new(),
@@ -221,24 +245,28 @@ impl Following {
             _waker: waker,
             _watch: watch,
             set,
-        };
+        }
+    }
+
+    /// Opens the files that were named, and those that are in the folders now.
+    fn start(
+        set: FollowedFiles,
+        to_reader: SyncSender<Result<Chunk, InputError>>,
+    ) -> Result<Self, InputError> {
+        let mut following = Self::new(set, to_reader);
         let (named, from) = (following.set.files.clone(), following.set.from);
         for path in named {
-            if !is_plain(&path)? {
-                return Err(compressed(&path));
-            }
-            following.add(path, from, false)?;
+            following.add(plain_tail(&path, from)?, false);
         }
         following.look(from)?;
         Ok(following)
     }
 
-    fn add(&mut self, path: PathBuf, from: FollowFrom, is_found: bool) -> Result<(), InputError> {
-        let tail = Tail::new(&path, from)?;
+    fn add(&mut self, tail: Tail, is_found: bool) {
+        let path = tail.path().to_owned();
         let name = path.display().to_string().into();
         self.files.push(Followed { number: self.next, name, path, tail, offset: 0, is_found });
         self.next += 1;
-        Ok(())
     }
 
     /// Looks for new files in the folders.
@@ -272,9 +300,9 @@ impl Following {
                 Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             }
-            match self.add(path, from, true) {
+            match Tail::new(&path, from) {
                 Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                other => other?,
+                tail => self.add(tail?, true),
             }
         }
         self.replaced.retain(|id| seen.contains(id));
@@ -322,10 +350,12 @@ impl Following {
                 is_gone = true;
             }
             self.replaced.extend(file.tail.take_replaced());
-            if has_lines {
+            let turns = file.tail.take_turns();
+            if has_lines || !turns.is_empty() {
                 any = true;
-                let (offset, len) = (file.offset, lines.len() as u64);
-                let chunk = Chunk { file: file.number, name: file.name.clone(), offset, lines };
+                let (offset, len, position) = (file.offset, lines.len() as u64, Some(file.tail.position()));
+                let chunk =
+                    Chunk { file: file.number, name: file.name.clone(), offset, lines, position, turns };
                 file.offset += len;
                 if self.to_reader.send(Ok(chunk)).is_err() {
                     return Ok(None);
@@ -338,6 +368,38 @@ impl Following {
             }
         }
         Ok(Some(any))
+    }
+}
+
+/// Starts a thread that sends the lines of files as they come, until the end is set. The first file has the
+/// number `first`.
+#[cfg(feature = "store")]
+pub(crate) fn follow_tails(
+    tails: Vec<Tail>,
+    first: usize,
+    end: FollowEnd,
+    to_reader: SyncSender<Result<Chunk, InputError>>,
+) -> io::Result<thread::JoinHandle<()>> {
+    let files = tails.iter().map(|tail| tail.path().to_owned()).collect();
+    let set = FollowedFiles::new(files, Vec::new(), FollowFrom::Start, end);
+    thread::Builder::new().name("warpath input".into()).spawn(move || {
+        let mut following = Following { next: first, ..Following::new(set, to_reader.clone()) };
+        tails.into_iter().for_each(|tail| following.add(tail, false));
+        if let Err(error) = following.run() {
+            // If the receiver is gone, the caller needs no more.
+            let _ = to_reader.send(Err(error));
+        }
+    })
+}
+
+/// Opens a file that is to be followed.
+///
+/// # Errors
+/// Those of [`is_plain`] and [`Tail::new`], and one for a compressed file.
+pub(crate) fn plain_tail(path: &Path, from: FollowFrom) -> Result<Tail, InputError> {
+    match is_plain(path)? {
+        true => Tail::new(path, from),
+        false => Err(compressed(path)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use warpath_core::error::{Error, StoreError};
 use warpath_core::temporary::OutputMode;
@@ -23,12 +24,14 @@ use crate::input::{Source, WITHIN, begins_within};
 
 /// Bytes of text of a row group by default.
 const DEFAULT_GROUP_BYTES: usize = 64 << 20;
+/// The longest time that a line of a followed input waits by default.
+const DEFAULT_LATENCY: Duration = Duration::from_secs(10);
 /// Bytes of text from which on another part begins.
 pub(super) const PART_BYTES: u64 = 1 << 30;
 /// The most times that files are read, if other programs add lines that they do not go with.
-const TRIES: u32 = 3;
+pub(super) const TRIES: u32 = 3;
 
-/// Settings of [`Store::add`].
+/// Settings of [`Store::add`] and [`Store::follow`].
 ///
 /// ```
 /// use warpath::Source;
@@ -51,11 +54,13 @@ const TRIES: u32 = 3;
 pub struct AddOptions {
     /// Bytes of text of a row group. A group has more only if it is one longer line.
     pub group_bytes: usize,
+    /// The longest time that a line of a followed input waits for the lines after it.
+    pub max_latency: Duration,
 }
 
 impl Default for AddOptions {
     fn default() -> Self {
-        Self { group_bytes: DEFAULT_GROUP_BYTES }
+        Self { group_bytes: DEFAULT_GROUP_BYTES, max_latency: DEFAULT_LATENCY }
     }
 }
 
@@ -63,11 +68,17 @@ impl AddOptions {
     /// Sets the bytes of text of a row group; at least one.
     #[must_use]
     pub fn group_bytes(self, bytes: usize) -> Self {
-        Self { group_bytes: bytes.max(1) }
+        Self { group_bytes: bytes.max(1), ..self }
+    }
+
+    /// Sets the longest time that a line of a followed input waits for the lines after it.
+    #[must_use]
+    pub fn max_latency(self, latency: Duration) -> Self {
+        Self { max_latency: latency, ..self }
     }
 }
 
-/// Totals of [`Store::add`].
+/// Totals of [`Store::add`] and [`Store::follow`].
 ///
 /// ```
 /// use warpath::Source;
@@ -146,7 +157,7 @@ fn again(source: &Source) -> Option<Source> {
 
 /// The error for inputs that do not go with what other programs added. `fixed` are those that cannot be read
 /// once more.
-fn meanwhile(location: &StoreLocation, conflict: FolderError, fixed: &[String]) -> Error {
+pub(super) fn meanwhile(location: &StoreLocation, conflict: FolderError, fixed: &[String]) -> Error {
     let what = match conflict {
         FolderError::Schema { path, .. } => format!("they added `{path}` with values of another type"),
         FolderError::KnownInput { name, .. } => format!("they added {name}"),
@@ -177,7 +188,20 @@ fn add(
     let mode = Source::output_mode(&sources);
     let mut folder = location.open_or_none(mode)?;
     let snapshot = folder.as_ref().map(Folder::snapshot).unwrap_or_default();
-    let mut inputs = Inputs::new(sources, identities, &snapshot)?;
+    let inputs = Inputs::new(sources, identities, &snapshot)?;
+    write(location, folder.as_mut(), mode, inputs, options, progress)
+}
+
+/// Writes the lines of inputs as parts, and makes them one version of the store, or the first one. The inner
+/// error is a conflict with another program.
+pub(super) fn write(
+    location: &StoreLocation,
+    mut folder: Option<&mut Folder>,
+    mode: OutputMode,
+    mut inputs: Inputs,
+    options: AddOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Result<Added, FolderError>, Error> {
     let cut = match &folder {
         Some(folder) => find_open_lines(location, folder, &inputs.cut)?,
         None => Vec::new(),
@@ -188,7 +212,7 @@ fn add(
         Some(path) => Some(MadeFolder::at(path)?),
         None => None,
     };
-    let mut writer = PartsWriter::new(location, folder.as_ref(), mode)?;
+    let mut writer = PartsWriter::new(location, folder.as_deref(), mode)?;
     let mut replaced = Vec::new();
     for (part, lines) in cut {
         let parts = writer.write_without(&location.file(&part), lines)?;
@@ -240,7 +264,11 @@ fn add(
 }
 
 /// The name of an input that is in the store itself.
-fn of_itself(location: &StoreLocation, sources: &[Source], identities: &[Option<Input>]) -> Option<String> {
+pub(super) fn of_itself(
+    location: &StoreLocation,
+    sources: &[Source],
+    identities: &[Option<Input>],
+) -> Option<String> {
     let store = location.canonical();
     let is_in =
         |input: &&Input| store.as_ref().is_some_and(|store| Path::new(&input.name).starts_with(store));

@@ -47,7 +47,7 @@ pub(super) struct Inputs {
 }
 
 /// The relation of a plain file that has more bytes than a store knows to the lines that the store has of it.
-enum Growth {
+pub(super) enum Growth {
     /// The bytes from this offset on are new.
     From(u64),
     /// Only the newline of the last line is new.
@@ -115,7 +115,10 @@ impl Inputs {
     }
 
     fn grow(&mut self, source: &Source, before: &Input, input: Input) -> Result<(), Error> {
-        let from = match growth(source, before, &input)? {
+        let (name, path) = file_of(source);
+        let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
+        let file = File::open(path).map_err(failed)?;
+        let from = match growth(&name, &file, before, &input)? {
             Growth::From(from) => from,
             Growth::Cut(from, line) => {
                 self.cut.push((source.name(), line));
@@ -195,7 +198,7 @@ fn is_part(name: &str) -> bool {
 }
 
 /// The error for some files. `reason` is about one of them.
-fn refused(names: &[String], reason: &str) -> Error {
+pub(super) fn refused(names: &[String], reason: &str) -> Error {
     let (name, reason) = match names {
         [name] => (name.clone(), reason.to_owned()),
         names => (names.join(", "), format!("each of these {} files {reason}", names.len())),
@@ -226,36 +229,35 @@ fn lines_of(source: &Source, range: Range<u64>) -> Result<Lines, Error> {
     Ok(Lines::Plain { name, reader: Box::new(Exactly { path, file: None, range }), is_begin })
 }
 
-/// The relation of a file that has more bytes to its known state, as far as samples show.
-fn growth(source: &Source, before: &Input, now: &Input) -> Result<Growth, Error> {
-    let (name, path) = file_of(source);
-    let failed = |error| Error::from(InputError::Io { name: name.clone(), source: error });
-    let file = File::open(path).map_err(failed)?;
-    let stamp = Stamp::of_first(&file, before.size).map_err(failed)?;
+/// The relation of a file to its known state, as far as samples show. It has no fewer bytes than are known.
+pub(super) fn growth(name: &str, file: &File, before: &Input, now: &Input) -> Result<Growth, Error> {
+    let failed = |error| Error::from(InputError::Io { name: name.to_owned(), source: error });
+    let stamp = Stamp::of_first(file, before.size).map_err(failed)?;
     if !Input::new(before.name.clone(), &stamp).has_samples_of(before) {
         return Ok(Growth::Changed);
     }
     let Some(last) = before.size.checked_sub(1) else { return Ok(Growth::From(0)) };
     let mut around = [0; 2];
-    read_exact_at(&file, &mut around, last).map_err(failed)?;
+    let around = if now.size > before.size { &mut around[..] } else { &mut around[..1] };
+    read_exact_at(file, around, last).map_err(failed)?;
     if around[0] == b'\n' {
         return Ok(Growth::From(before.size));
     }
-    if around[1] == b'\n' {
+    if around.get(1) == Some(&b'\n') {
         // The line was complete, and the store ends it before the lines that follow.
         return Ok(match before.size + 1 {
             next if next < now.size => Growth::From(next),
             _ => Growth::LineEnd,
         });
     }
-    let from = begin_of_line(&file, before.size).map_err(failed)?;
+    let from = begin_of_line(file, before.size).map_err(failed)?;
     let len = before.size - from;
     if len > MAX_PARTITION_BYTES as u64 {
         let limit = MAX_PARTITION_BYTES;
-        return Err(InputError::RecordTooLong { name: name.clone(), line: 1, limit }.into());
+        return Err(InputError::RecordTooLong { name: name.to_owned(), line: 1, limit }.into());
     }
     let mut line = vec![0; len as usize];
-    read_exact_at(&file, &mut line, from).map_err(failed)?;
+    read_exact_at(file, &mut line, from).map_err(failed)?;
     Ok(Growth::Cut(from, line))
 }
 

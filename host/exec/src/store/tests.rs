@@ -1,5 +1,6 @@
 //! Columns of a store that is added to many times.
 
+mod follow;
 mod stored;
 
 use std::fs::{self, File};
