@@ -4,25 +4,35 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::{Folder, PROGRAM};
 
 /// The program, while it follows a file.
-struct Following {
+pub struct Following {
     child: Child,
     results: Lines<BufReader<ChildStdout>>,
 }
 
 impl Following {
-    fn start(folder: &Folder, args: &[&str]) -> Self {
+    pub fn start(folder: &Folder, args: &[&str]) -> Self {
+        Self::start_with(folder, args, Stdio::null(), &[])
+    }
+
+    pub fn start_with(
+        folder: &Folder,
+        args: &[&str],
+        stdin: Stdio,
+        variables: &[(&'static str, String)],
+    ) -> Self {
         let mut child = Command::new(PROGRAM)
             .current_dir(folder.0.path())
             .args(args)
             .env("TERM", "dumb")
-            .stdin(Stdio::null())
+            .envs(variables.iter().cloned())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -31,10 +41,26 @@ impl Following {
         Self { child, results }
     }
 
+    /// The pipe to standard input.
+    pub fn stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+
     /// Waits for the next line of results.
     #[track_caller]
-    fn expect(&mut self, line: &str) {
+    pub fn next(&mut self) -> String {
+        self.results.next().unwrap().unwrap()
+    }
+
+    #[track_caller]
+    pub fn expect(&mut self, line: &str) {
         assert_eq!(self.results.next().map(Result::unwrap).as_deref(), Some(line));
+    }
+
+    /// Kills the program. Returns what it had printed.
+    pub fn kill(mut self) -> Vec<String> {
+        self.signal(libc::SIGKILL);
+        self.wait().0
     }
 
     fn signal(&self, signal: i32) {
@@ -44,12 +70,12 @@ impl Following {
 
     /// Ends the input, and returns the rest of the results, the messages and the status. A shell lets its
     /// background processes ignore SIGINT, so this is SIGTERM.
-    fn end(mut self) -> (Vec<String>, String, ExitStatus) {
+    pub fn end(mut self) -> (Vec<String>, String, ExitStatus) {
         self.signal(libc::SIGTERM);
         self.wait()
     }
 
-    fn wait(&mut self) -> (Vec<String>, String, ExitStatus) {
+    pub fn wait(&mut self) -> (Vec<String>, String, ExitStatus) {
         let rest = self.results.by_ref().map(Result::unwrap).collect();
         let mut messages = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
@@ -57,12 +83,12 @@ impl Following {
     }
 }
 
-fn append(folder: &Folder, name: &str, text: &str) {
+pub fn append(folder: &Folder, name: &str, text: &str) {
     let mut file = OpenOptions::new().append(true).create(true).open(folder.path(name)).unwrap();
     file.write_all(text.as_bytes()).unwrap();
 }
 
-fn assert_ended((rest, messages, status): (Vec<String>, String, ExitStatus)) {
+pub fn assert_ended((rest, messages, status): (Vec<String>, String, ExitStatus)) {
     assert_eq!((rest, messages.as_str(), status.code()), (Vec::new(), "", Some(0)));
 }
 

@@ -30,6 +30,8 @@ mod row_groups;
 mod rows;
 mod schema_oracle;
 mod show;
+#[cfg(all(unix, feature = "parquet"))]
+mod store_follow;
 mod strict;
 mod tables;
 mod terminal;

@@ -31,8 +31,8 @@ pub use records::{TreeArgs, ValidateArgs};
 pub use schema::{SchemaArgs, SchemaCommand, SchemaDiffArgs, SchemaFormat};
 #[cfg(feature = "parquet")]
 pub use store::{
-    StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreIndexArgs, StoreInfoArgs,
-    StoreTextArgs, StoreVacuumArgs, StoreVerifyArgs,
+    StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreFollowArgs, StoreIndexArgs,
+    StoreInfoArgs, StoreTextArgs, StoreVacuumArgs, StoreVerifyArgs,
 };
 use warpath_terminal::options::MessageArgs;
 

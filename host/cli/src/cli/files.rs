@@ -274,22 +274,7 @@ pub fn sources_or_followed(
     if names.iter().any(|name| name == dash) || names.is_empty() && args.files_from.is_none() {
         return Err(Failure::usage("`--follow` requires a file; standard input is read as it comes"));
     }
-    let mut paths = Vec::new();
-    let names: Vec<PathBuf> =
-        names.iter().map(|name| local(name, "an object is not followed")).collect::<Result<_, _>>()?;
-    for name in &names {
-        match name.is_dir() {
-            true => paths.push(name.clone()),
-            false => paths.extend(Source::paths(name).map_err(Error::from)?),
-        }
-    }
-    if let Some(list) = &args.files_from {
-        written.refuse(LIST, list)?;
-        // A name in a list is no pattern.
-        for path in listed(list, ui)? {
-            paths.push(local(&path, "an object is not followed")?);
-        }
-    }
+    let paths = paths_to_follow(args, written, ui)?;
     let (folders, mut paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
@@ -305,6 +290,51 @@ pub fn sources_or_followed(
     #[cfg(unix)]
     signals::end_input_first(end);
     Ok(vec![source])
+}
+
+/// Returns the paths of files and folders that are followed. `-` is left out.
+fn paths_to_follow(args: &FileArgs, written: Written<'_>, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::new();
+    for name in args.files.iter().filter(|name| *name != Path::new("-")) {
+        let name = local(name, "an object is not followed")?;
+        match name.is_dir() {
+            true => paths.push(name),
+            false => paths.extend(Source::paths(&name).map_err(Error::from)?),
+        }
+    }
+    if let Some(list) = &args.files_from {
+        written.refuse(LIST, list)?;
+        // A name in a list is no pattern.
+        for path in listed(list, ui)? {
+            paths.push(local(&path, "an object is not followed")?);
+        }
+    }
+    Ok(paths)
+}
+
+/// Returns the inputs of `store add --follow`: files to follow, and standard input as it comes.
+pub fn growing(args: &FileArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for path in paths_to_follow(args, Written::default(), ui)? {
+        if path.is_dir() {
+            let message = format!("{}: is a folder; `store add --follow` follows files", path.display());
+            return Err(
+                Failure::usage(message).with_help("name its files, or a pattern such as 'logs/*.log'")
+            );
+        }
+        sources.push(file(&path)?);
+    }
+    let has_dash = args.files.iter().any(|name| name == Path::new("-"));
+    if has_dash && args.files_from.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("standard input is both an input and the list of `--files-from`"));
+    }
+    if has_dash || args.files.is_empty() && args.files_from.is_none() {
+        sources.push(stdin()?);
+        if io::stdin().is_terminal() {
+            ui.note("reading standard input; Ctrl-D ends it");
+        }
+    }
+    Ok(sources)
 }
 
 /// Returns the file of exactly this name as an input, as [`file`] does.

@@ -8,21 +8,23 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use indicatif::BinaryBytes;
-use warpath::store::{AddOptions, Rewritten, Store, StoreColumn, StorePart};
-use warpath::{Engine, OnError, Predicate};
+use warpath::store::{AddOptions, Added, Followed, Rewritten, Store, StoreColumn, StorePart};
+use warpath::{Engine, FollowEnd, OnError, Predicate};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
 use super::args::{
-    ReportArgs, StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreInfoArgs, StoreTextArgs,
-    StoreVacuumArgs, StoreVerifyArgs,
+    ReportArgs, StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreFollowArgs, StoreInfoArgs,
+    StoreTextArgs, StoreVacuumArgs, StoreVerifyArgs,
 };
 use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::locations;
 use super::out::Out;
+#[cfg(unix)]
+use super::signals;
 use super::statistics::{self, Statistics, named};
 use super::written::Written;
 
@@ -41,20 +43,14 @@ pub fn run(command: StoreCommand, ui: &Ui, started: Instant) -> Result<ExitCode,
 }
 
 fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let sources = files::sources(&args.files, Written::default(), ui)?;
     let mut options = AddOptions::default();
     if let Some(bytes) = args.group_size {
         options = options.group_bytes(bytes);
     }
-    let mut progress = Progress::new(args.report.progress.progress, files::text_bytes(&sources), false);
-    let mut read = 0;
-    let mut show = |bytes| {
-        read = bytes;
-        progress.update(bytes);
+    let added = match args.follow.follow {
+        true => follow(&args, options, ui)?,
+        false => add_now(&args, options, ui)?,
     };
-    let added = Store::add(locations::location(&args.store)?, sources, options, &mut show);
-    progress.finish(read);
-    let added = added?;
     for input in &added.known {
         let why = match added.touched.contains(input) {
             true => "; its time has changed, its size and samples of its bytes have not",
@@ -62,7 +58,7 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         };
         ui.note(format_args!("{}: is in the store already{why}", escaped(input)));
     }
-    if added.lines == 0 && added.known.is_empty() {
+    if added.lines == 0 && added.known.is_empty() && !args.follow.follow {
         ui.note("the inputs have no lines");
     }
     if let Some(format) = args.report.stats.stats {
@@ -86,6 +82,56 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         statistics::show(ui, &statistics, format);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds the lines that the inputs have now.
+fn add_now(args: &StoreAddArgs, options: AddOptions, ui: &Ui) -> Result<Added, Failure> {
+    let sources = files::sources(&args.files, Written::default(), ui)?;
+    let mut progress = Progress::new(args.report.progress.progress, files::text_bytes(&sources), false);
+    let mut read = 0;
+    let mut show = |bytes| {
+        read = bytes;
+        progress.update(bytes);
+    };
+    let added = Store::add(locations::location(&args.store)?, sources, options, &mut show);
+    progress.finish(read);
+    Ok(added?)
+}
+
+/// Adds lines as they come.
+fn follow(args: &StoreAddArgs, options: AddOptions, ui: &Ui) -> Result<Added, Failure> {
+    let StoreFollowArgs { max_latency, acknowledge, .. } = args.follow;
+    let options = max_latency.map_or(options, |latency| options.max_latency(latency));
+    let location = locations::location(&args.store)?;
+    let sources = files::growing(&args.files, ui)?;
+    let end = FollowEnd::default();
+    #[cfg(unix)]
+    signals::end_input_first(end.clone());
+    let (mut out, mut failure) = (Out::stdout(), None);
+    let mut report = |event: &Followed| match event {
+        Followed::Stored { version, lines } if acknowledge && failure.is_none() => {
+            let line = format!("{{\"version\":{version},\"lines\":{lines}}}\n");
+            out.buffer.extend_from_slice(line.as_bytes());
+            if let Err(failed) = out.pause() {
+                // Nobody reads what is stored.
+                failure = Some(failed);
+                end.end();
+            }
+        }
+        Followed::Replaced(name) => ui.note(format_args!(
+            "{}: another file has taken this name, and is read from its start",
+            escaped(name)
+        )),
+        Followed::Shortened(name) => {
+            ui.note(format_args!("{}: has become shorter, and is read from its start", escaped(name)));
+        }
+        Followed::Overtaken => {
+            ui.note("another program has added lines of the same files; the lines after them are read");
+        }
+        _ => {}
+    };
+    let added = Store::follow(location, sources, options, &end, &mut report)?;
+    failure.map_or(Ok(added), Err)
 }
 
 fn info(args: &StoreInfoArgs) -> Result<ExitCode, Failure> {

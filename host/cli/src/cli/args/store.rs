@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::index::LevelsArgs;
 use super::options::{EngineArgs, FileArgs, OutputArgs, ProgressArgs, ReportArgs};
-use super::values::{expression, line_range, partition_size, time};
+use super::values::{expression, latency, line_range, partition_size, time};
 
 #[derive(Subcommand)]
 pub enum StoreCommand {
@@ -33,6 +33,7 @@ pub enum StoreCommand {
 Examples:
   warpath store add logs.wp 'logs/*.ndjson.zst'
   zcat old.gz | warpath store add logs.wp -
+  warpath store add logs.wp --follow app.log
   warpath query --count '$.user.lang' logs.wp")]
 pub struct StoreAddArgs {
     /// The folder of the store; it is made if it does not exist
@@ -47,7 +48,38 @@ pub struct StoreAddArgs {
     pub group_size: Option<usize>,
 
     #[command(flatten)]
+    pub follow: StoreFollowArgs,
+
+    #[command(flatten)]
     pub report: ReportArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Following")]
+pub struct StoreFollowArgs {
+    /// Add lines as they are written to the files, or come on standard input, until the program is
+    /// interrupted
+    ///
+    /// For plain files. Each begins where the store ends, so after any interruption the same command goes on:
+    /// no line of a file is lost, and none is added twice. A line waits for its end. Another file that takes
+    /// a name, and a file that becomes shorter, is read from its start, with a note. The first SIGINT
+    /// (Ctrl-C) or SIGTERM ends the inputs; all whole lines that have come are added, and the run ends as
+    /// usual. Each version has a part of its own: `store compact` merges small parts.
+    #[arg(long)]
+    pub follow: bool,
+
+    /// Longest time that a line waits for the next ones before it is added, such as 500ms or 1min
+    /// [default: 10s]
+    ///
+    /// Lines with the text of a row group are added at once.
+    #[arg(long, value_name = "TIME", value_parser = latency, requires = "follow")]
+    pub max_latency: Option<Duration>,
+
+    /// Print a line for each version of the store, such as {"version":7,"lines":1200}
+    ///
+    /// "lines" counts the lines that this run has added so far. They stay, whatever happens to the program.
+    #[arg(long, requires = "follow")]
+    pub acknowledge: bool,
 }
 
 /// Index files that stay where they are
