@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use warpath_core::error::{Error, InputError, StoreError};
 use warpath_core::temporary::OutputMode;
-use warpath_folder::{Folder, Millis};
+use warpath_folder::{Folder, Millis, Part};
 use warpath_part::file::{Encoding, Error as PartError};
 
 use crate::input::{PartText, Source, check_part, is_store};
@@ -26,6 +26,8 @@ pub use change::{Rewritten, Vacuumed};
 pub use follow::Followed;
 use location::StoreFile;
 pub use location::StoreLocation;
+#[doc(hidden)]
+pub use warpath_part::file::KEY;
 
 /// A store: a folder of parts, which are Parquet files, and a log of Delta Lake; or one part alone.
 ///
@@ -218,6 +220,15 @@ impl Store {
             }
         }
         Ok(all)
+    }
+
+    /// The parts as the log has them, in the order of their lines. None for one part alone.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn listed(&self) -> Vec<Part> {
+        let snapshot = self.folder.as_ref().map(Folder::snapshot);
+        snapshot.iter().flat_map(|snapshot| snapshot.parts().cloned()).collect()
     }
 
     /// The columns as the log has them, also those whose lines were removed. None for one part alone.

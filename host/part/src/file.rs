@@ -34,6 +34,7 @@ mod write;
 use warpath_core::pool;
 
 pub use bounds::{Bound, Bounds};
+pub use directory::KEY;
 pub use encode::Encoding;
 pub use error::Error;
 pub use read::{GroupSize, Reader, is_part};

@@ -16,7 +16,7 @@ use object_store::{
     PutPayload,
 };
 use warpath_core::error::Error;
-use warpath_folder::{Millis, Object, Storage};
+use warpath_folder::{LOG, Millis, Object, Storage};
 
 use crate::address::{ObjectsAddress, Scheme};
 use crate::fault::{Fault, is_about_range};
@@ -55,6 +55,48 @@ impl ObjectStorage {
         Self { store, url: prefix.clone(), prefix, only: None, settings: StoreSettings::default() }
     }
 
+    /// The same objects, whose folder has this URL in messages.
+    #[must_use]
+    pub fn with_url(self, url: &str) -> Self {
+        let slash = if url.ends_with('/') { "" } else { "/" };
+        Self { url: format!("{url}{slash}"), ..self }
+    }
+
+    /// The folder, if it has the log of a store. One list.
+    ///
+    /// # Errors
+    /// The errors of the list.
+    pub fn with_log(self) -> io::Result<Option<Self>> {
+        Ok((!self.list(LOG)?.is_empty()).then_some(self))
+    }
+
+    /// The folder, if the key that it was made of may be that of a store, and if it has the log of one.
+    ///
+    /// Only such keys are looked up, because each look-up is a request: those that end in `.wp` or a slash,
+    /// and those without an ending.
+    ///
+    /// # Errors
+    /// The errors of the list. With a key that objects of other kinds have, too, an error means that there is
+    /// no store: who may read an object need not be allowed to list.
+    pub fn look_up(self, key: &str) -> io::Result<Option<Self>> {
+        if !may_be_store(key) {
+            return Ok(None);
+        }
+        match self.with_log() {
+            Err(_) if !is_named_as_store(key) => Ok(None),
+            found => found,
+        }
+    }
+
+    /// The key of an object of the folder.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] for a name that no object has.
+    pub fn key(&self, name: &str) -> io::Result<Path> {
+        let key = Path::parse(format!("{}{name}", self.prefix));
+        key.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    }
+
     /// The folder of one object, and the name of the object in it.
     pub(crate) fn of_object(object: &reader::Object, settings: &StoreSettings) -> (Self, String) {
         let key = object.location.as_ref();
@@ -91,13 +133,19 @@ impl ObjectStorage {
         }
         let storage = Self::new(stores.store(address)?, address.path());
         let url = format!("{}{}", address.store(), storage.prefix);
-        Ok(Self { url, settings: stores.settings().clone(), ..storage })
+        Ok(Self { settings: stores.settings().clone(), ..storage.with_url(&url) })
     }
+}
 
-    fn key(&self, name: &str) -> io::Result<Path> {
-        let key = Path::parse(format!("{}{name}", self.prefix));
-        key.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
-    }
+/// True for the key of an object that only a store should have: it ends in `.wp` or a slash.
+fn is_named_as_store(key: &str) -> bool {
+    key.is_empty() || key.ends_with('/') || key.ends_with(".wp")
+}
+
+/// True for the key of an object that a store may have, among others: also one without an ending.
+fn may_be_store(key: &str) -> bool {
+    let last = key.rsplit('/').next().unwrap_or_default();
+    is_named_as_store(key) || !last.contains('.')
 }
 
 /// The result of a request that has begun.

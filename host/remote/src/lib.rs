@@ -94,39 +94,22 @@ pub fn location(address: &ObjectsAddress) -> Result<Location, Error> {
     Err(is_off(address))
 }
 
-/// The folder that a URL means, if it has the log of a store. One request.
+/// The store, or the file that may be a part, that a URL names; `None` if the URL means something else. Only
+/// names that a store or a part may have are looked up, because each look-up is a request.
 ///
 /// # Errors
 /// See [`location`].
 #[cfg(feature = "object-store")]
-pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
-    Stores::of_environment()?.stored(address)
+pub fn look_up(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
+    Stores::of_environment()?.look_up(address)
 }
 
-/// The folder that a URL means. This build has none.
+/// The store that a URL names. This build has none.
 ///
 /// # Errors
 /// Always [`Error::Usage`], which names the feature that is off.
 #[cfg(not(feature = "object-store"))]
-pub fn stored(address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
-    Err(is_off(address))
-}
-
-/// The object that a URL names, as the location of a part; `None` for a folder or a pattern. One request.
-///
-/// # Errors
-/// See [`location`].
-#[cfg(feature = "object-store")]
-pub fn object(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
-    Stores::of_environment()?.object(address)
-}
-
-/// The object that a URL names. This build has none.
-///
-/// # Errors
-/// Always [`Error::Usage`], which names the feature that is off.
-#[cfg(not(feature = "object-store"))]
-pub fn object(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
+pub fn look_up(address: &ObjectsAddress) -> Result<Option<Location>, Error> {
     Err(is_off(address))
 }
 

@@ -154,9 +154,30 @@ impl Stores {
     /// # Errors
     /// [`Error::Usage`] for a URL that is no location of a store. [`InputError::Io`] if a request fails.
     pub fn stored(&self, address: &ObjectsAddress) -> Result<Option<Arc<dyn Storage>>, Error> {
-        let storage = ObjectStorage::at(self, address)?;
-        let listed = storage.list(LOG).map_err(|source| InputError::Io { name: address.shown(), source })?;
-        Ok((!listed.is_empty()).then(|| Arc::new(storage) as _))
+        let found = ObjectStorage::at(self, address)?.with_log();
+        let found = found.map_err(|source| InputError::Io { name: address.shown(), source })?;
+        Ok(found.map(|storage| Arc::new(storage) as _))
+    }
+
+    /// The store, or the file that may be a part, that a URL names; `None` if the URL means something else.
+    /// A store is looked for as by [`ObjectStorage::look_up`], and a part has a name that ends in `.parquet`.
+    /// At most one request.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings that the store does not take. [`InputError::Io`] if a request fails.
+    pub fn look_up(&self, address: &ObjectsAddress) -> Result<Option<Location>, Error> {
+        if address.is_pattern() {
+            return Ok(None);
+        }
+        if address.path().ends_with(".parquet") {
+            return self.object(address);
+        }
+        if address.scheme() != Scheme::S3 {
+            return Ok(None);
+        }
+        let found = ObjectStorage::at(self, address)?.look_up(address.path());
+        let found = found.map_err(|source| InputError::Io { name: address.shown(), source })?;
+        Ok(found.map(|storage| Location::Folder(Arc::new(storage))))
     }
 
     /// The object that a URL names, as the location of a part. `None` for a folder or a pattern, if there is

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use warpath::Source;
 use warpath::store::{Store, StoreLocation};
-use warpath_remote::address::{ObjectsAddress, Scheme};
+use warpath_remote::address::ObjectsAddress;
 use warpath_remote::{Address, Location};
 
 use super::failure::Failure;
@@ -29,30 +29,16 @@ fn location_of(location: Location) -> StoreLocation {
 }
 
 /// Returns the parts of a store at a URL, or the part that it names. `None` if the URL means something else.
-/// Only names that a store or a part may have are looked up, because each look-up is a request.
 pub fn sources(address: &ObjectsAddress) -> Result<Option<Vec<Source>>, Failure> {
-    if address.is_pattern() {
+    let Some(found) = warpath_remote::look_up(address).map_err(files::refused)? else { return Ok(None) };
+    let is_store = matches!(found, Location::Folder(_));
+    let location = location_of(found);
+    if !is_store && !location.is_stored_part()? {
         return Ok(None);
     }
-    let last = address.path().rsplit('/').next().unwrap_or_default();
-    let (is_named, is_bare) = (last.ends_with(".wp") || last.is_empty(), !last.contains('.'));
-    if address.scheme() == Scheme::S3 && (is_named || is_bare) {
-        let stored = match warpath_remote::stored(address) {
-            // Who may read an object need not be allowed to list.
-            Err(_) if !is_named => None,
-            stored => stored.map_err(files::refused)?,
-        };
-        let Some(storage) = stored else { return Ok(None) };
-        let sources = Store::open(StoreLocation::of_storage(storage))?.sources();
-        return Ok(Some(match sources.is_empty() {
-            true => vec![Source::Bytes(address.shown(), Vec::new().into())],
-            false => sources,
-        }));
-    }
-    if !last.ends_with(".parquet") {
-        return Ok(None);
-    }
-    let object = warpath_remote::object(address).map_err(files::refused)?;
-    let Some(location) = object.map(location_of) else { return Ok(None) };
-    Ok(if location.is_stored_part()? { Some(Store::open(location)?.sources()) } else { None })
+    let sources = Store::open(location)?.sources();
+    Ok(Some(match sources.is_empty() {
+        true => vec![Source::Bytes(address.shown(), Vec::new().into())],
+        false => sources,
+    }))
 }

@@ -250,7 +250,14 @@ impl StoreLocation {
         match error {
             FolderError::Storage { source, name: within, .. } => of_io(&self.within(&within), source),
             _ if is_foreign() => {
-                let reason = why_foreign(Path::new(&name));
+                let reason = match &self.0 {
+                    Kind::Disk(path) => why_foreign(path),
+                    Kind::Folder(_) | Kind::Object(_) => {
+                        "is a Delta table of another program, and no store; `warpath sql` reads its Parquet \
+                         files: name each"
+                            .to_owned()
+                    }
+                };
                 StoreError::Refused { name, reason }.into()
             }
             error @ (FolderError::Malformed { .. }

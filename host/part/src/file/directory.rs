@@ -8,8 +8,8 @@ use super::encode::Encoding;
 use super::error::Error;
 use crate::group::{Layout, Node, Tree};
 
-/// The key in the footer's metadata.
-pub(super) const KEY: &str = "warpath";
+/// The key in the footer's metadata. Other Parquet files do not have it.
+pub const KEY: &str = "warpath";
 /// The program that the footer names as its writer, without the version.
 pub(super) const WRITER: &str = "warpath version ";
 /// The name of the directory in errors.
