@@ -1,13 +1,16 @@
 //! Tables of objects: the client lists them, and executors read them with their own credentials.
 
+use std::io::Cursor;
 use std::sync::Arc;
 
 use object_store::ObjectStoreExt;
+use warpath::Source;
+use warpath::store::{AddOptions, Store};
 use warpath_objects::{Proxy, S3Server};
 use warpath_sql::{Options, StoreSettings};
 
-use super::Session;
 use super::processes::Cluster;
+use super::{Session, quoted};
 
 fn options(server: std::net::SocketAddr) -> Options {
     let settings = StoreSettings::of_variables(S3Server::variables(server)).unwrap();
@@ -44,6 +47,39 @@ fn objects_give_the_rows_of_one_process() {
     }
     // The client has another endpoint.
     assert!(proxy.passed().iter().any(|it| it.request.target.contains("5.ndjson")));
+}
+
+/// The client reads the log, and executors read the parts.
+#[test]
+fn stores_give_the_rows_of_one_process() {
+    let server = S3Server::start();
+    let path = server.folder().join("a b%20.wp");
+    for part in 0..3 {
+        let text: String = (0..2_000)
+            .map(|n| format!("{{\"o\":{{\"n\":{n}}},\"k\":\"k{}\",\"part\":{part}}}\n", n % 7))
+            .collect();
+        let source = Source::Reader("lines".into(), Box::new(Cursor::new(text)));
+        Store::add(&path, vec![source], AddOptions::default().group_bytes(20_000), &mut |_| {}).unwrap();
+    }
+    let proxy = Proxy::before(server.address());
+    let cluster = Cluster::with_variables(2, &S3Server::variables(proxy.address()));
+    let one = Session::new(&options(server.address()), None);
+    let many = Session::new(&options(server.address()), Some(cluster.address()));
+    let part = Store::open(&path).unwrap().parts().unwrap().remove(1).name;
+    for name in ["a b%20.wp", &format!("a b%20.wp/{part}")] {
+        for query in [
+            "SELECT count(*), sum(o['n']), min(part) FROM TABLE",
+            "SELECT k, part, count(*), max(o['n']) FROM TABLE WHERE part > 0 GROUP BY k, part ORDER BY k, part",
+            "SELECT part, o['n'] AS n FROM TABLE WHERE o['n'] BETWEEN 700 AND 705 ORDER BY part, n",
+        ] {
+            let on = |session: &Session, table: &str| session.rows(&query.replace("TABLE", table));
+            let rows = on(&many, &format!("'s3://bucket/{name}'"));
+            assert_eq!(rows, on(&one, &quoted(&server.folder().join(name))), "{name}: {query}");
+            assert!(!rows.is_empty());
+        }
+    }
+    assert!(!proxy.ranges(&part).is_empty());
+    assert!(!proxy.passed().iter().any(|it| it.request.target.contains("_delta_log")));
 }
 
 #[test]

@@ -152,13 +152,16 @@ impl TableProvider for FilesTable {
         }
         let is_part = files.len() < all;
         let source = self.format.file_source(self.schema.clone());
-        let scan = FilesScan { files, is_part, schema: &self.schema, source };
+        let store = ObjectStoreUrl::local_filesystem();
+        let scan = FilesScan { store, files, is_part, schema: &self.schema, source };
         scan.plan(&*self.format, session, projection, limit).await
     }
 }
 
 /// A scan of files.
 pub struct FilesScan<'a> {
+    /// The store of the files.
+    pub store: ObjectStoreUrl,
     pub files: Vec<PartitionedFile>,
     /// True if the table has other rows.
     pub is_part: bool,
@@ -185,7 +188,7 @@ impl FilesScan<'_> {
         }
         let groups = FileGroup::new(self.files).split_files(session.config().target_partitions());
         let (groups, statistics) = compute_all_files_statistics(groups, schema.clone(), true, self.is_part)?;
-        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), self.source)
+        let config = FileScanConfigBuilder::new(self.store, self.source)
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_projection_indices(projection.cloned())?

@@ -33,15 +33,15 @@ use crate::paths::FieldPath;
 
 /// A condition on the columns of a table, and on members of its structs.
 pub struct GroupCondition {
-    predicate: Arc<PruningPredicate>,
+    pub predicate: Arc<PruningPredicate>,
     /// The columns of the predicate.
-    members: Vec<Member>,
+    pub members: Vec<Member>,
 }
 
 /// A column that a condition names, or a member of one.
-struct Member {
-    names: Vec<String>,
-    field: Field,
+pub struct Member {
+    pub names: Vec<String>,
+    pub field: Field,
 }
 
 impl GroupCondition {
@@ -66,9 +66,14 @@ impl GroupCondition {
     /// # Errors
     /// The errors of evaluating the condition over bounds.
     pub fn may_hold(&self, metadata: &ParquetMetaData) -> Result<Vec<bool>> {
-        let schema = metadata.file_metadata().schema_descr();
-        let positions = self.members.iter().map(|member| Position::of(&member.names, schema)).collect();
+        let positions = self.positions(metadata);
         self.predicate.prune(&GroupBounds { metadata, members: &self.members, positions })
+    }
+
+    /// The positions of the columns in a file.
+    pub fn positions(&self, metadata: &ParquetMetaData) -> Vec<Position> {
+        let schema = metadata.file_metadata().schema_descr();
+        self.members.iter().map(|member| Position::of(&member.names, schema)).collect()
     }
 }
 
@@ -95,7 +100,7 @@ fn flat(
 
 /// The position of a member in a file.
 #[derive(Clone, Copy)]
-enum Position {
+pub enum Position {
     /// A leaf with at most one value for each row.
     Leaf(usize),
     /// Nothing, so that its values are null.
@@ -105,6 +110,13 @@ enum Position {
 }
 
 impl Position {
+    pub fn leaf(&self) -> Option<usize> {
+        match self {
+            Self::Leaf(leaf) => Some(*leaf),
+            Self::Nothing | Self::Other => None,
+        }
+    }
+
     fn of(names: &[String], schema: &SchemaDescriptor) -> Self {
         let mut position = Self::Nothing;
         for (at, leaf) in schema.columns().iter().enumerate() {

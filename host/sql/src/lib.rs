@@ -27,7 +27,8 @@
 //! | `engines`, `stores` | the engines of a session; its object stores |
 //! | [`functions`], `arrows` | `json_path` and its typed variants; the operators `->` and `->>` |
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
-//! | `parts`, `groups` | tables of the parts of stores; row groups that conditions exclude |
+//! | `stored` | stores and parts after FROM, on a disk and in object stores |
+//! | `parts`, `groups`, `pages` | tables of the parts of stores; row groups and pages that conditions exclude |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema`, `schema_cache` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
@@ -48,6 +49,7 @@ mod engines;
 mod files;
 mod format;
 mod groups;
+mod pages;
 mod parts;
 mod paths;
 mod predicate;
@@ -57,6 +59,7 @@ mod schema_cache;
 mod semi;
 mod session;
 mod source;
+mod stored;
 mod stores;
 mod tables;
 

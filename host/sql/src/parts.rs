@@ -6,12 +6,11 @@
 //! |---|---|
 //! | numbers of rows, least and greatest values of columns | footers |
 //! | members of structs | their leaves |
-//! | rows for which a condition holds | row groups whose bounds do not exclude it ([`GroupCondition`]) |
+//! | rows for which a condition holds | row groups and pages whose bounds do not exclude it ([`GroupCondition`]) |
 //!
 //! A footer is decoded once, when the table is opened, and DataFusion's cache keeps it for the scan.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -32,10 +31,14 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectMeta;
+use object_store::{ObjectMeta, ObjectStore};
+use warpath::InputError;
+use warpath_exec::store::KEY;
 
-use crate::files::{FilesScan, enough, object};
+use crate::engines::external;
+use crate::files::{FilesScan, enough};
 use crate::groups::GroupCondition;
+use crate::stores::named;
 
 /// The bytes at the end of a file that are read first. Most footers have fewer.
 const LAST: usize = 64 << 10;
@@ -43,6 +46,8 @@ const LAST: usize = 64 << 10;
 /// A table of Parquet files.
 #[derive(Debug)]
 pub struct PartsTable {
+    /// The store of the files.
+    url: ObjectStoreUrl,
     parts: Vec<Part>,
     schema: TableSchema,
     format: ParquetFormat,
@@ -54,57 +59,110 @@ struct Part {
     metadata: Arc<ParquetMetaData>,
 }
 
+impl Part {
+    /// Reads the footer of a Parquet file. Returns also its columns.
+    async fn read(
+        store: &dyn ObjectStore,
+        object: ObjectMeta,
+        session: &dyn Session,
+    ) -> Result<(Self, Schema)> {
+        let cache = session.runtime_env().cache_manager.get_file_metadata_cache();
+        let reader = DFParquetMetadata::new(store, &object)
+            .with_metadata_size_hint(Some(LAST))
+            .with_file_metadata_cache(Some(cache))
+            // The indexes of all pages are long, and few queries need any.
+            .with_page_index_policy(Some(PageIndexPolicy::Skip));
+        let metadata = reader.fetch_metadata().await?;
+        let schema = reader.fetch_schema().await?;
+        // A part has its own metadata.
+        let fields = schema.fields().iter().map(|field| field.as_ref().clone());
+        let fields = fields.map(|field| field.with_metadata(HashMap::new()));
+        let schema = Schema::new(fields.collect::<Vec<_>>());
+        Ok((Self { object, metadata }, schema))
+    }
+
+    /// True for a part of a store. False for a file of another program.
+    fn is_of_store(&self) -> bool {
+        let keys = self.metadata.file_metadata().key_value_metadata();
+        keys.is_some_and(|keys| keys.iter().any(|it| it.key == KEY))
+    }
+}
+
 impl PartsTable {
-    /// The table of local files, with the columns of all of them. A file that lacks a column has nulls there.
+    /// The table of Parquet files in one object store, with the columns of all of them. A file that lacks a
+    /// column has nulls there.
     ///
     /// # Errors
     /// The errors of reading footers, and those of files whose columns have different types.
-    pub async fn open(paths: &[PathBuf], session: &dyn Session) -> Result<Self> {
-        let store = session.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
-        let cache = session.runtime_env().cache_manager.get_file_metadata_cache();
-        let read = |path: &PathBuf| {
-            let (object, store, cache) = (object(path), store.clone(), cache.clone());
+    pub async fn open(url: &ObjectStoreUrl, objects: Vec<ObjectMeta>, session: &dyn Session) -> Result<Self> {
+        let store = session.runtime_env().object_store(url)?;
+        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
+        let read = |object: ObjectMeta| {
+            let store = store.clone();
             async move {
-                let object = object?;
-                let reader = DFParquetMetadata::new(&store, &object)
-                    .with_metadata_size_hint(Some(LAST))
-                    .with_file_metadata_cache(Some(cache))
-                    // The indexes of all pages are long, and few queries need any.
-                    .with_page_index_policy(Some(PageIndexPolicy::Skip));
-                let metadata = reader.fetch_metadata().await?;
-                let schema = reader.fetch_schema().await?;
-                // A part has its own metadata.
-                let fields = schema.fields().iter().map(|field| field.as_ref().clone());
-                let fields = fields.map(|field| field.with_metadata(HashMap::new()));
-                let schema = Schema::new(fields.collect::<Vec<_>>());
-                Ok::<_, DataFusionError>((Part { object, metadata }, schema))
+                let name = shown(url, &object);
+                Part::read(&store, object, session).await.map_err(|error| of_file(&name, error))
             }
         };
-        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
-        let reads: Vec<_> = paths.iter().map(read).collect();
-        let read: Vec<_> = futures::stream::iter(reads).buffered(at_once).try_collect().await?;
+        let reads: Vec<_> = objects.into_iter().map(read).collect();
+        let read = futures::stream::iter(reads).buffered(at_once).try_collect().await?;
+        Self::of(url, read)
+    }
+
+    /// The table of one part of a store; `None` for another file.
+    ///
+    /// # Errors
+    /// The errors of reading the footer.
+    pub async fn of_part(
+        url: &ObjectStoreUrl,
+        object: ObjectMeta,
+        session: &dyn Session,
+    ) -> Result<Option<Self>> {
+        let store = session.runtime_env().object_store(url)?;
+        let name = shown(url, &object);
+        match Part::read(&store, object, session).await {
+            Ok((part, schema)) if part.is_of_store() => Self::of(url, vec![(part, schema)]).map(Some),
+            // A file without a footer is no part.
+            Ok(_) | Err(DataFusionError::ParquetError(_)) => Ok(None),
+            Err(error) => Err(of_file(&name, error)),
+        }
+    }
+
+    fn of(url: &ObjectStoreUrl, read: Vec<(Part, Schema)>) -> Result<Self> {
         let (parts, schemas): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let schema = transform_schema_to_view(&Schema::try_merge(schemas)?);
         let format = ParquetFormat::default().with_metadata_size_hint(Some(LAST));
-        Ok(Self { parts, schema: TableSchema::builder(Arc::new(schema)).build(), format })
+        Ok(Self { url: url.clone(), parts, schema: TableSchema::builder(Arc::new(schema)).build(), format })
     }
 
-    /// The files, without the row groups that a condition excludes. Returns also whether there are such.
-    fn files(&self, condition: Option<&GroupCondition>) -> Result<(Vec<PartitionedFile>, bool)> {
+    /// The files, without the rows that a condition excludes by bounds. Returns also whether there are such.
+    async fn files(
+        &self,
+        condition: Option<&GroupCondition>,
+        session: &dyn Session,
+    ) -> Result<(Vec<PartitionedFile>, bool)> {
+        let store = session.runtime_env().object_store(&self.url)?;
+        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
+        let access = |part| {
+            let store = store.clone();
+            async move {
+                match condition {
+                    None => Ok(Vec::new()),
+                    Some(condition) => self.access(part, condition, &store).await,
+                }
+            }
+        };
+        let accesses: Vec<_> = self.parts.iter().map(access).collect();
+        let accesses: Vec<_> = futures::stream::iter(accesses).buffered(at_once).try_collect().await?;
         let (mut files, mut is_part) = (Vec::new(), false);
-        for part in &self.parts {
+        for (part, access) in self.parts.iter().zip(accesses) {
             let mut file = PartitionedFile::from(part.object.clone());
-            let may_hold = condition.map(|it| it.may_hold(&part.metadata)).transpose()?.unwrap_or_default();
-            if may_hold.contains(&false) {
+            if access.iter().any(|group| !matches!(group, RowGroupAccess::Scan)) {
                 is_part = true;
-                if !may_hold.contains(&true) {
+                if !access.iter().any(RowGroupAccess::should_scan) {
                     continue;
                 }
-                let access = may_hold.iter().map(|may_hold| match may_hold {
-                    true => RowGroupAccess::Scan,
-                    false => RowGroupAccess::Skip,
-                });
-                file = file.with_extension(ParquetAccessPlan::new(access.collect()));
+                file = file.with_extension(ParquetAccessPlan::new(access));
             }
             let schema = self.schema.file_schema();
             let statistics = DFParquetMetadata::statistics_from_parquet_metadata(&part.metadata, schema)?;
@@ -112,6 +170,34 @@ impl PartsTable {
             files.push(file);
         }
         Ok((files, is_part))
+    }
+
+    /// The rows of each row group of a part that are scanned.
+    async fn access(
+        &self,
+        part: &Part,
+        condition: &GroupCondition,
+        store: &dyn ObjectStore,
+    ) -> Result<Vec<RowGroupAccess>> {
+        let may_hold = condition.may_hold(&part.metadata)?;
+        let access = condition.access(&part.metadata, &may_hold, store, &part.object).await;
+        access.map_err(|error| of_file(&shown(&self.url, &part.object), error))
+    }
+}
+
+/// The name of a file, for messages.
+fn shown(url: &ObjectStoreUrl, object: &ObjectMeta) -> String {
+    let name = format!("{url}{}", object.location);
+    name.strip_prefix("file://").map_or(name.clone(), str::to_owned)
+}
+
+/// The error of reading a file.
+fn of_file(name: &str, error: DataFusionError) -> DataFusionError {
+    match error {
+        DataFusionError::ParquetError(error) => {
+            external(InputError::Part { name: name.to_owned(), reason: error.to_string() }.into())
+        }
+        error => named(name, error),
     }
 }
 
@@ -137,14 +223,14 @@ impl TableProvider for PartsTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let condition = GroupCondition::of(filters, self.schema.file_schema(), session);
-        let (mut files, mut is_part) = self.files(condition.as_ref())?;
+        let (mut files, mut is_part) = self.files(condition.as_ref(), session).await?;
         if let (Some(limit), true) = (limit, filters.is_empty()) {
             let count = enough(&files, limit);
             is_part |= count < files.len();
             files.truncate(count);
         }
         let source = self.format.file_source(self.schema.clone());
-        let scan = FilesScan { files, is_part, schema: &self.schema, source };
+        let scan = FilesScan { store: self.url.clone(), files, is_part, schema: &self.schema, source };
         scan.plan(&self.format, session, projection, limit).await
     }
 }

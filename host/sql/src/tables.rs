@@ -11,7 +11,6 @@ use datafusion::catalog::{
 };
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
-use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::error::DataFusionError;
@@ -20,15 +19,14 @@ use datafusion::logical_expr::CreateExternalTable;
 use datafusion::prelude::SessionContext;
 use glob::Pattern;
 use url::Url;
-use warpath::store::Store;
-use warpath::{Error, Source};
+use warpath::Error;
 use warpath_remote::Address;
 use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 
 use crate::engines::{Engines, external};
 use crate::files::FilesTable;
 use crate::format::WarpathFormat;
-use crate::parts::PartsTable;
+use crate::stored;
 use crate::stores::named;
 
 /// Endings of files that DataFusion reads by itself.
@@ -60,6 +58,9 @@ impl Debug for Files {
 #[async_trait]
 impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if let Some(table) = stored::table(name, &self.state(name)?).await? {
+            return Ok(Some(table));
+        }
         if is_url(name) && self.is_registered(name) {
             return self.table(name, vec![ListingTableUrl::parse(name)?]).await.map(Some);
         }
@@ -68,12 +69,6 @@ impl UrlTableFactory for Files {
         {
             return Ok(Some(self.local(&path).await?));
         }
-        let path = match Address::parse(name) {
-            Ok(Address::File(path)) => path,
-            _ => PathBuf::from(name),
-        };
-        // A part that its store does not have any more is no table.
-        Source::exactly(&path).map_err(|error| external(error.into()))?;
         if is_url(name) {
             return self.at(name).await.map(Some).map_err(|error| named(name, error));
         }
@@ -85,8 +80,8 @@ impl UrlTableFactory for Files {
                 false => Ok(None),
             };
         }
-        if is_pattern && let Some(parts) = parts_of_stores(name)? {
-            return Ok(Some(Arc::new(PartsTable::open(&parts, &self.state(name)?).await?)));
+        if is_pattern && let Some(table) = stored::of_pattern(name, &self.state(name)?).await? {
+            return Ok(Some(table));
         }
         if OTHERS.contains(&ending(name)) {
             return self.others.try_new(name).await;
@@ -112,11 +107,8 @@ impl Files {
             && session.is_some_and(|it| it.read().runtime_env().object_store_registry.get_store(&url).is_ok())
     }
 
-    /// The table of local files, or of a store.
+    /// The table of local files.
     async fn local(&self, name: &Path) -> Result<Arc<dyn TableProvider>> {
-        if Store::is_at(name) {
-            return of_store(name, &self.state(&name.display().to_string())?).await;
-        }
         let format = WarpathFormat::new(self.engines.clone());
         let state = self.state(&name.display().to_string())?;
         Ok(Arc::new(FilesTable::open(name, format, None, &state).await?))
@@ -153,42 +145,6 @@ impl Files {
         let config = config.infer_schema(&state).await?;
         Ok(Arc::new(ListingTable::try_new(config)?))
     }
-}
-
-/// The table of a store. A store without lines has the columns that it had.
-async fn of_store(path: &Path, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
-    let store = Store::open(path).map_err(external)?;
-    let parts = paths(store.sources());
-    if !parts.is_empty() {
-        return Ok(Arc::new(PartsTable::open(&parts, state).await?));
-    }
-    let schema = store.schema();
-    match schema.fields().is_empty() {
-        true => plan_err!("{}: the store has had no lines yet, so that it has no columns", path.display()),
-        false => Ok(Arc::new(EmptyTable::new(Arc::new(schema)))),
-    }
-}
-
-/// The paths of inputs that are files.
-fn paths(sources: Vec<Source>) -> Vec<PathBuf> {
-    let path = |source| match source {
-        Source::File(path) => Some(path),
-        _ => None,
-    };
-    sources.into_iter().filter_map(path).collect()
-}
-
-/// The Parquet files that match a pattern, if some are in a store: of these, the parts of its last version.
-/// `None` for a pattern that names no store.
-fn parts_of_stores(pattern: &str) -> Result<Option<Vec<PathBuf>>> {
-    if ending(pattern) != "parquet" {
-        return Ok(None);
-    }
-    let (parts, has_store) = Source::tables(pattern).map_err(|error| external(error.into()))?;
-    if parts.is_empty() {
-        return plan_err!("{pattern}: the store has no lines; its columns are those of its folder");
-    }
-    Ok(has_store.then_some(parts))
 }
 
 /// The ending of a name, without its dot.
@@ -280,16 +236,19 @@ impl TableProviderFactory for Locations {
         // Text may lack any value, whatever a table declares.
         let declared = nullable(command.schema.as_arrow());
         if let [location] = &command.locations[..]
+            && let Some(session) = state.as_any().downcast_ref::<SessionState>()
+            && let Some(table) = stored::table(location, session).await?
+        {
+            return match is_plain(&command) && declared.fields().is_empty() && command.options.is_empty() {
+                true => Ok(table),
+                false => plan_err!("{location}: a store has columns; declare none, and set no options"),
+            };
+        }
+        if let [location] = &command.locations[..]
             && let Some(path) = local(location)
             && is_plain(&command)
             && let Some(session) = state.as_any().downcast_ref::<SessionState>()
         {
-            if Store::is_at(&path) {
-                return match declared.fields().is_empty() && command.options.is_empty() {
-                    true => of_store(&path, session).await,
-                    false => plan_err!("{location}: a store has columns; declare none, and set no options"),
-                };
-            }
             let format = WarpathFormat::of_options(self.engines.clone(), &command.options)?;
             let declared = (!declared.fields().is_empty()).then(|| Arc::new(declared));
             return Ok(Arc::new(FilesTable::open(&path, format, declared, session).await?));

@@ -5,6 +5,7 @@ mod functions;
 mod objects;
 mod parts;
 mod program;
+mod stored;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -69,6 +70,11 @@ impl Session {
 
     fn error(&self, query: &str) -> String {
         self.batches(query).expect_err(query).to_string()
+    }
+
+    /// The plan with the counts of a run, as text.
+    fn plan_as_run(&self, query: &str) -> String {
+        self.rows(&format!("EXPLAIN ANALYZE {query}")).join("\n")
     }
 
     /// The plan that runs, as text.

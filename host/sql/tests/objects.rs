@@ -16,7 +16,7 @@ fn session(settings: StoreSettings) -> Session {
     Session::with(Options { workers: 2, stores: Some(settings), ..Options::default() })
 }
 
-fn session_of(server: std::net::SocketAddr) -> Session {
+pub(super) fn session_of(server: std::net::SocketAddr) -> Session {
     session(StoreSettings::of_variables(S3Server::variables(server)).unwrap())
 }
 

@@ -87,20 +87,20 @@ impl ObjectStore for Counting {
     }
 }
 
-fn add(path: &FilePath, text: &str, group_bytes: usize) {
+pub(super) fn add(path: &FilePath, text: &str, group_bytes: usize) {
     let source = Source::Reader("lines".into(), Box::new(std::io::Cursor::new(text.to_owned())));
     let options = AddOptions::default().group_bytes(group_bytes);
     Store::add(path, vec![source], options, &mut |_| {}).unwrap();
 }
 
 /// The bytes of all parts of a store.
-fn size(path: &FilePath) -> u64 {
+pub(super) fn size(path: &FilePath) -> u64 {
     let parts = Store::open(path).unwrap().parts().unwrap();
     parts.iter().map(|part| part.file_bytes).sum()
 }
 
 /// Lines with a number that grows, in a struct, and with 16 members of random text.
-fn lines(count: u64) -> String {
+pub(super) fn lines(count: u64) -> String {
     let mut random = Rng::new(7);
     let mut text = String::new();
     for at in 0..count {
@@ -239,6 +239,97 @@ fn conditions_exclude_no_row_that_they_hold_for() {
         some += usize::from(expected != ["0"]);
     }
     assert!(some > 40, "{some}");
+}
+
+/// Lines of which a row group has several pages, that end at different rows for each member. Blocks of lines
+/// lack some members, or have other values there.
+fn paged_lines(random: &mut Rng) -> String {
+    let mut text = String::new();
+    for at in 0..40_000_u64 {
+        let block = at / 3_000;
+        let mut members = vec![format!("\"at\":{at}")];
+        if block % 4 != 1 {
+            let length = if block % 2 == 0 { 300 } else { 3 };
+            members.push(format!("\"s\":\"{block:02}{}\"", "x".repeat(length)));
+        }
+        if block % 3 != 0 || random.below(4) == 0 {
+            members.push(format!("\"d\":{:?}", block as f64 / 2.0 + [0.0, 0.25][random.below(2)]));
+        }
+        if block > 6 {
+            members.push(format!("\"b\":{}", block % 2 == 0));
+        }
+        match (block, random.below(100)) {
+            (5, _) => writeln!(text, "{{\"o\":null,\"id\":{at}}}").unwrap(),
+            (_, 0) => text.push_str("no json\n"),
+            _ => writeln!(text, "{{\"o\":{{{}}},\"id\":{at}}}", members.join(",")).unwrap(),
+        }
+    }
+    text
+}
+
+/// Pages are left out only if the condition is not true of their rows. They are left out.
+#[test]
+fn conditions_exclude_pages() {
+    let session = Session::new();
+    let path = session.path("paged.wp");
+    let mut random = Rng::new(43);
+    let text = paged_lines(&mut random);
+    add(&path, &text, 64 << 20);
+    let leaves = ["o['at']", "o['s']", "o['d']", "o['b']", "id"];
+    let columns: Vec<String> =
+        leaves.iter().enumerate().map(|(at, leaf)| format!("{leaf} AS c{at}")).collect();
+    let table = quoted(&path);
+    session.batches(&format!("CREATE TABLE copy AS SELECT {} FROM {table}", columns.join(", "))).unwrap();
+    let atom = |random: &mut Rng| {
+        let column = random.below(leaves.len());
+        let one = match column {
+            1 => format!("'{:02}'", random.below(15)),
+            2 => format!("{:?}", random.below(30) as f64 / 4.0),
+            3 => ["true", "false"][random.below(2)].to_owned(),
+            _ => random.below(41_000).to_string(),
+        };
+        match random.below(8) {
+            0 => format!("c{column} IS NULL"),
+            1 => format!("c{column} IS NOT NULL"),
+            at => format!("c{column} {} {one}", ["<", "<=", ">", ">=", "=", "<>"][at - 2]),
+        }
+    };
+    let mut some = 0;
+    for _ in 0..80 {
+        let [a, b, c] = [(); 3].map(|()| atom(&mut random));
+        let forms =
+            ["@A", "NOT (@A)", "@A AND @B", "@A OR @B", "@A AND (@B OR @C)", "(@A OR @B) AND NOT (@C)"];
+        let form = forms[random.below(forms.len())];
+        let copied = form.replace("@A", &a).replace("@B", &b).replace("@C", &c);
+        let mut stored = copied.clone();
+        for (at, leaf) in leaves.iter().enumerate() {
+            stored = stored.replace(&format!("c{at} "), &format!("{leaf} "));
+        }
+        let query = |table: &str, condition: &str, id: &str| {
+            session.rows(&format!("SELECT count(*), sum({id}), max({id}) FROM {table} WHERE {condition}"))
+        };
+        let expected = query("copy", &copied, "c4");
+        assert_eq!(query(&table, &stored, "id"), expected, "{stored}");
+        some += usize::from(expected[0] != "0 NULL NULL");
+    }
+    assert!(some > 40, "{some}");
+    for (condition, at_most) in [
+        ("o['at'] BETWEEN 20000 AND 20010", 8192),
+        ("o['at'] < 10 OR o['at'] > 39990", 2 * 8192),
+        ("o['s'] LIKE '02%'", 2 * 8192),
+        ("o['b'] IS NOT NULL AND o['at'] < 30000", 2 * 8192),
+        ("id > 39000 AND o['at'] > 100", 8192),
+    ] {
+        let plan = session.plan_as_run(&format!("SELECT length(o['s']) FROM {table} WHERE {condition}"));
+        let scan = plan.lines().find(|line| line.contains("DataSourceExec")).unwrap();
+        let (_, rows) = scan.split_once("output_rows=").unwrap();
+        let rows: String = rows.chars().take_while(|it| *it != ',').collect();
+        let rows: f64 = match rows.strip_suffix(" K") {
+            Some(thousands) => thousands.parse::<f64>().unwrap() * 1000.0,
+            None => rows.parse().unwrap(),
+        };
+        assert!(rows > 0.0 && rows <= f64::from(at_most) + 5.0, "{condition}: {scan}");
+    }
 }
 
 /// Numbers and bounds from footers are those of the rows.
