@@ -31,6 +31,8 @@ pub enum Projection {
 /// too. Then the value needs what is reached of it by each step. Each key is there once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inside {
+    /// True if it matters that the value is there, whatever it is.
+    pub present: bool,
     /// Members of an object, with what is reached of each.
     pub names: Vec<(Vec<u8>, Projection)>,
     /// The part that is reached of the elements of an array.
@@ -41,10 +43,24 @@ pub struct Inside {
     pub deep: Vec<(Vec<u8>, Projection)>,
 }
 
+impl Inside {
+    /// Returns true if nothing inside the value is reached.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { present: _, names, elements, each, deep } = self;
+        names.is_empty() && elements.is_none() && each.is_none() && deep.is_empty()
+    }
+}
+
 impl Projection {
     /// No member.
-    pub const NONE: Self =
-        Self::Inside(Inside { names: Vec::new(), elements: None, each: None, deep: Vec::new() });
+    pub const NONE: Self = Self::Inside(Inside {
+        present: false,
+        names: Vec::new(),
+        elements: None,
+        each: None,
+        deep: Vec::new(),
+    });
 
     /// The part of a projection that is below a step, added if it is not there yet. `None` if all of the
     /// value is reached.
@@ -83,6 +99,51 @@ impl Projection {
         *at = Self::All;
     }
 
+    /// Adds the values that another projection reaches.
+    pub fn merge(&mut self, other: &Self) {
+        let Self::Inside(other) = other else {
+            *self = Self::All;
+            return;
+        };
+        if let Self::Inside(inside) = self {
+            inside.present |= other.present;
+        }
+        let names = other.names.iter().map(|(key, below)| (Step::Name(key.clone()), below));
+        let deep = other.deep.iter().map(|(key, below)| (Step::Descendant(key.clone()), below));
+        let elements = other.elements.iter().map(|below| (Step::Element, &**below));
+        let each = other.each.iter().map(|below| (Step::Wildcard, &**below));
+        for (step, below) in names.chain(deep).chain(elements).chain(each) {
+            if let Some(own) = self.below(&step) {
+                own.merge(below);
+            }
+        }
+    }
+
+    /// Adds the presence of a value.
+    pub fn touch(&mut self) {
+        if let Self::Inside(inside) = self {
+            inside.present = true;
+        }
+    }
+
+    /// Returns true if the presence of the value matters, whatever it is.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        match self {
+            Self::All => true,
+            Self::Inside(inside) => inside.present,
+        }
+    }
+
+    /// The number of steps of all paths, of which common ones count once.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let Self::Inside(inside) = self else { return 0 };
+        let members = inside.names.iter().chain(&inside.deep).map(|(_, below)| below);
+        let others = [&inside.elements, &inside.each].into_iter().flatten().map(|below| &**below);
+        members.chain(others).map(|below| 1 + below.size()).sum()
+    }
+
     /// Returns true if the whole record is reached.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -92,6 +153,9 @@ impl Projection {
     /// Appends the paths of a projection to `paths`. `path` leads to it.
     fn write(&self, path: &str, paths: &mut Vec<String>) {
         let Self::Inside(inside) = self else { return paths.push(path.to_owned()) };
+        if inside.present {
+            paths.push(format!("presence of {path}"));
+        }
         for (dots, brackets, members) in [(".", "", &inside.names), ("..", "..", &inside.deep)] {
             for (key, below) in members {
                 let key = String::from_utf8_lossy(key);
@@ -110,7 +174,7 @@ impl Projection {
 }
 
 impl Display for Projection {
-    /// The paths, as in `$.id, $.user["a b"], $.tags[:], $..url`; `nothing` without a path.
+    /// The paths, as in `$.id, $.user["a b"], $.tags[:], presence of $..url`; `nothing` without a path.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let mut paths = Vec::new();
         self.write("$", &mut paths);
@@ -142,5 +206,24 @@ mod tests {
         projection.reach(&[]);
         assert!(projection.is_all());
         assert_eq!(projection.to_string(), "$");
+    }
+
+    #[test]
+    fn projections_are_merged() {
+        let (a, b, deep) = (Step::Name("a".into()), Step::Name("b".into()), Step::Descendant("c".into()));
+        let (mut one, mut other) = (Projection::NONE, Projection::NONE);
+        one.reach(&[a.clone(), b.clone()]);
+        other.below(&a).unwrap().touch();
+        other.reach(&[deep, Step::Wildcard]);
+        other.reach(&[b, Step::Element]);
+        one.merge(&other);
+        assert_eq!(one.to_string(), "presence of $.a, $.a.b, $.b[:], $..c.*");
+        // A value of which all is reached needs no more.
+        one.reach(&[a]);
+        one.merge(&other);
+        assert_eq!(one.to_string(), "$.a, $.b[:], $..c.*");
+        one.merge(&Projection::All);
+        one.merge(&other);
+        assert!(one.is_all() && one.is_end() && !other.is_end());
     }
 }

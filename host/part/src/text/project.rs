@@ -12,6 +12,7 @@
 //! | member from which no path can select a value, in any line of the group | nothing |
 //! | object or array around selected values | without white space; arrays have all elements |
 //! | another value in that position | a short value of its kind: `""`, `0`, `true`, `[]` or `{}` |
+//! | member whose presence matters, if nothing inside of it can be selected | `0` |
 //! | selected value | as it is |
 
 use std::borrow::Cow;
@@ -139,6 +140,8 @@ pub(super) struct Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemberValue {
     Null,
+    /// Some value, of which only the presence matters.
+    Present,
     /// The value of a repeated name, by the number of such values before it in the object.
     Repeat(u32),
     /// The value of a node or its siblings.
@@ -257,6 +260,9 @@ struct Marks<'t, 'a> {
     uses: Vec<Use>,
     /// Nodes of members that are written.
     written: Vec<bool>,
+    /// Nodes of members of which only the presence is written, if nothing else is. The shape has it, so no
+    /// column is read.
+    present: Vec<bool>,
     /// The members without nodes that are written, by object node.
     keys: HashMap<NodeIx, Keys>,
     /// Names of members that have no nodes of their own, by object node.
@@ -305,6 +311,7 @@ impl<'t, 'a> Marks<'t, 'a> {
             own_shapes,
             uses: vec![Use::Nothing; count],
             written: vec![false; count],
+            present: vec![false; count],
             keys: HashMap::default(),
             names: HashMap::default(),
             found: HashMap::default(),
@@ -344,6 +351,12 @@ impl<'t, 'a> Marks<'t, 'a> {
         self.keys.entry(object).or_default();
     }
 
+    /// Marks a member of an object, or several of one name, as present.
+    fn note(&mut self, object: NodeIx, kinds: &[NodeIx]) {
+        kinds.iter().for_each(|kind| self.present[*kind as usize] = true);
+        self.keys.entry(object).or_default();
+    }
+
     fn children(&self, parent: NodeIx, test: impl Fn(&Role) -> bool) -> Vec<NodeIx> {
         self.children.below(parent).filter(|node| test(&self.roles[*node as usize])).collect()
     }
@@ -362,14 +375,14 @@ impl<'t, 'a> Marks<'t, 'a> {
         members
     }
 
-    /// Marks the nodes of one position. Returns false if no path can select a value there.
+    /// Marks the nodes of one position. Returns false if no path can select a value in it.
     fn position(&mut self, kinds: &[NodeIx], projection: &Projection) -> Result<bool> {
         let Projection::Inside(inside) = projection else {
             self.mark_all(kinds, Use::Whole);
             return Ok(!kinds.is_empty());
         };
         let mut any = false;
-        for node in kinds {
+        for node in kinds.iter().filter(|_| !inside.is_empty()) {
             any |= self.node(*node, inside)?;
         }
         if any {
@@ -412,7 +425,7 @@ impl<'t, 'a> Marks<'t, 'a> {
     fn list(&mut self, node: NodeIx, inside: &Inside) -> Result<bool> {
         let elements = [&inside.elements, &inside.each].into_iter().flatten();
         // Elements that are null are selected, too.
-        if elements.clone().any(|projection| projection.is_all()) {
+        if elements.clone().any(|projection| projection.is_end()) {
             self.mark(node, Use::Whole);
             return Ok(true);
         }
@@ -439,11 +452,17 @@ impl<'t, 'a> Marks<'t, 'a> {
         let mut any = false;
         for (key, projection) in names {
             let kinds = self.children(node, |role| matches!(role, Role::Field(name) if is_key(name, key)));
+            let is_written = self.position(&kinds, projection)?;
             // Paths select null only where they end.
-            let is_written = self.position(&kinds, projection)?
-                || projection.is_all() && self.loose(node)?.nulls.iter().any(|name| is_key(name, key));
+            let is_end = projection.is_end();
+            let is_present = is_end && !kinds.is_empty();
+            let is_null = is_end && self.loose(node)?.nulls.iter().any(|name| is_key(name, key));
             if is_written {
                 self.write(node, &kinds);
+            } else if is_present {
+                self.note(node, &kinds);
+            }
+            if is_written || is_present || is_null {
                 self.keys.entry(node).or_default().some.push(key.clone());
                 any = true;
             }
@@ -458,9 +477,12 @@ impl<'t, 'a> Marks<'t, 'a> {
             if self.position(&kinds, projection)? {
                 self.write(node, &kinds);
                 any = true;
+            } else if projection.is_end() {
+                self.note(node, &kinds);
+                any = true;
             }
         }
-        if projection.is_all() {
+        if projection.is_end() {
             any |= !self.loose(node)?.nulls.is_empty();
             self.keys.entry(node).or_default().all = true;
         }
@@ -639,6 +661,7 @@ impl<'t, 'a> Marks<'t, 'a> {
             let value = match step.slot {
                 Slot::Close => break,
                 Slot::Node(node) if self.written.get(node as usize) == Some(&true) => MemberValue::Node(node),
+                Slot::Node(node) if self.present.get(node as usize) == Some(&true) => MemberValue::Present,
                 Slot::Node(_) => continue,
                 Slot::Null => MemberValue::Null,
                 Slot::Repeat => {
@@ -647,8 +670,7 @@ impl<'t, 'a> Marks<'t, 'a> {
                 }
             };
             let key = self.key(step)?;
-            let is_written = matches!(value, MemberValue::Node(_)) || keys.has(&key.name);
-            if !is_written {
+            if !matches!(step.slot, Slot::Node(_)) && !keys.has(&key.name) {
                 continue;
             }
             let is_first = plan.members.len() == from;

@@ -71,6 +71,7 @@ impl Plan {
             match member.value {
                 MemberValue::Node(lead) => self.position(lead, occurrence, writer)?,
                 MemberValue::Null => writer.out.extend_from_slice(b"null"),
+                MemberValue::Present => writer.out.push(b'0'),
                 MemberValue::Repeat(before) => {
                     let texts = node.odd.as_ref().map_or(&[][..], |odd| &odd.texts);
                     let first = texts.partition_point(|(other, _)| *other < occurrence);

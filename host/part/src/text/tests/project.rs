@@ -131,8 +131,22 @@ pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Checks partial lines against lines.
-fn check_paths(text: &[u8], partial: &[u8], paths: &[Vec<At>]) {
+/// The projection of some paths, and of the presence of the values of others.
+fn projection_with(paths: &[Vec<At>], present: &[Vec<At>]) -> Projection {
+    let (mut one, mut other) = (projection(paths), Projection::NONE);
+    for path in present {
+        let mut at = Some(&mut other);
+        for step in steps(path) {
+            at = at.and_then(|at| at.below(&step));
+        }
+        at.into_iter().for_each(Projection::touch);
+    }
+    one.merge(&other);
+    one
+}
+
+/// Checks partial lines against lines. Of the values of `present`, only the number is compared.
+fn check_paths(text: &[u8], partial: &[u8], paths: &[Vec<At>], present: &[Vec<At>]) {
     let (all, partial) = (lines(text), lines(partial));
     assert_eq!(all.len(), partial.len());
     for (line, short) in all.iter().zip(partial) {
@@ -147,6 +161,13 @@ fn check_paths(text: &[u8], partial: &[u8], paths: &[Vec<At>]) {
             selected(whole, path, &mut want);
             selected(part, path, &mut found);
             assert!(want == found, "{path:?}\n{}\n{}", line.escape_ascii(), short.escape_ascii());
+        }
+        for path in present {
+            let (mut want, mut found) = (Vec::new(), Vec::new());
+            selected(whole, path, &mut want);
+            selected(part, path, &mut found);
+            let is_same = want.len() == found.len();
+            assert!(is_same, "{path:?}\n{}\n{}", line.escape_ascii(), short.escape_ascii());
         }
     }
 }
@@ -212,20 +233,21 @@ fn random_paths_select_the_same() {
         let tree = shredder.tree();
         let file = Reader::open(written(tree, &groups)).unwrap();
         for _ in 0..8 {
-            let all = lines(&text);
-            let paths: Vec<_> = (0..rng.below(5)).map(|_| path(&mut rng, &all)).collect();
-            let projection = projection(&paths);
+            let (all, below) = (lines(&text), rng.below(20));
+            let mut random = |count| (0..count).map(|_| path(&mut rng, &all)).collect::<Vec<_>>();
+            let (paths, present) = (random(below % 5), random(below / 5));
+            let projection = projection_with(&paths, &present);
             let (mut out, mut read) = (Vec::new(), Vec::new());
             for (number, group) in groups.iter().enumerate() {
                 out.extend(projected(tree, group, &projection).unwrap());
                 partial(&file, number, &projection, &mut read).unwrap();
             }
             assert!(out == read);
-            check_paths(&text, &out, &paths);
+            check_paths(&text, &out, &paths, &present);
             (short, long) = (short + out.len(), long + text.len());
         }
     }
-    assert!(short < long * 3 / 5, "{short} of {long} bytes");
+    assert!(short < long * 2 / 3, "{short} of {long} bytes");
 }
 
 /// A path of keys, `*`, `[]` for an index, and keys after a second point for descendants.
@@ -249,10 +271,16 @@ pub(super) fn parsed(path: &str) -> Vec<At> {
 
 /// Partial lines of paths.
 fn of(text: &str, paths: &[&str]) -> String {
+    with_presence(text, paths, &[])
+}
+
+/// Partial lines of paths, and of the presence of others.
+fn with_presence(text: &str, paths: &[&str], present: &[&str]) -> String {
     let (shredder, group) = shredded(text);
-    let paths: Vec<Vec<At>> = paths.iter().map(|path| parsed(path)).collect();
-    let out = projected(shredder.tree(), &group, &projection(&paths)).unwrap();
-    check_paths(text.as_bytes(), &out, &paths);
+    let [paths, present] =
+        [paths, present].map(|paths| paths.iter().map(|path| parsed(path)).collect::<Vec<_>>());
+    let out = projected(shredder.tree(), &group, &projection_with(&paths, &present)).unwrap();
+    check_paths(text.as_bytes(), &out, &paths, &present);
     String::from_utf8(out).unwrap()
 }
 
@@ -299,6 +327,33 @@ fn only_wanted_members_are_written() {
     let out = projected(shredder.tree(), &groups[0], &Projection::NONE).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "{}\n[1]\nno\n \n{} \n");
     assert_eq!(projected(shredder.tree(), &groups[0], &Projection::All).unwrap(), text.as_bytes());
+}
+
+#[test]
+fn of_some_members_only_the_presence_is_written() {
+    for (text, paths, present, want) in [
+        ("{\"a\": \"x\",\"b\":1}\n{\"a\":null}\n{}\n", &[][..], &["a"][..], "{\"a\":0}\n{\"a\":0}\n{}\n"),
+        ("{\"a\":null,\"b\":1}\n{}\n", &[], &["a"], "{\"a\":null}\n{}\n"),
+        // Values of other kinds, and of members of members.
+        ("{\"a\":{\"b\":[1]}}\n{\"a\":[{\"b\":2}]}\n", &[], &["a.b"], "{\"a\":{\"b\":0}}\n{\"a\":[]}\n"),
+        ("{\"a\":[{\"b\":\"x\"},{\"c\":1},2]}\n", &[], &["a.*.b"], "{\"a\":[{\"b\":0},{},0]}\n"),
+        // The value, or something inside of it, is needed, too.
+        ("{\"a\":{\"b\":1},\"c\":2}\n", &["a"], &["a.b", "c"], "{\"a\":{\"b\":1},\"c\":0}\n"),
+        ("{\"a\":{\"b\":1,\"d\":3}}\n{\"a\":5}\n", &["a.b"], &["a"], "{\"a\":{\"b\":1}}\n{\"a\":0}\n"),
+        ("{\"a\":{\"d\":3}}\n{\"a\":5}\n", &["a.b"], &["a"], "{\"a\":0}\n{\"a\":0}\n"),
+        // All members, all elements, descendants.
+        ("{\"a\":{\"b\":1,\"c\":null}}\n", &[], &["a.*"], "{\"a\":{\"b\":0,\"c\":null}}\n"),
+        ("{\"a\":[null,null],\"b\":1}\n", &[], &["a.*"], "{\"a\":[null,null]}\n"),
+        ("{\"a\":{\"a\":[{\"a\":1}],\"x\":2}}\n", &[], &[".a"], "{\"a\":{\"a\":[{\"a\":0}]}}\n"),
+        // Repeated names.
+        ("{\"a\":1,\"b\":0,\"a\":[2]}\n", &[], &["a"], "{\"a\":0,\"a\":[2]}\n"),
+        ("{\"a\":1,\"a\":{\"b\":2}}\n", &[], &["*.b"], "{\"a\":1,\"a\":{\"b\":2}}\n"),
+        // A text in which there could be anything.
+        ("{\"a\":1e999,\"b\":2}\n", &[], &["a"], "{\"a\":0}\n"),
+        ("{\"a\":1e999,\"b\":2}\n", &[], &["a.c", "b"], "{\"a\":1e999,\"b\":0}\n"),
+    ] {
+        assert_eq!(with_presence(text, paths, present), want, "{text}{paths:?} {present:?}");
+    }
 }
 
 #[test]
