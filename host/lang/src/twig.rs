@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`xpath`], `jsonpath` | the parsers of subscriptions |
 //! | [`value`] | the tests of values |
+//! | `projection` | the members of JSON records that twigs name |
 
 mod jsonpath;
+mod projection;
 pub mod value;
 pub mod xpath;
 

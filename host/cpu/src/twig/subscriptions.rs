@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
+use warpath_core::projection::Projection;
 use warpath_lang::twig::Twig;
 use warpath_lang::twig::value::Value;
 use warpath_lang::twig::xpath::column;
@@ -18,6 +19,9 @@ use warpath_lang::twig::xpath::column;
 use super::layout::TooLarge;
 use super::set::{TwigIx, TwigSet};
 use super::{Events, Name, TwigMatcher};
+
+/// Steps that the members of records are at most found by. Parts of a store have about 1,900 columns.
+const MOST_STEPS: usize = 2048;
 
 /// Subscriptions, in the order in which they were added.
 ///
@@ -336,6 +340,25 @@ impl Subscriptions {
         self.all.iter().map(|subscription| subscription.id.as_str())
     }
 
+    /// The values of JSON records that decide which subscriptions match.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn projection(&self) -> Projection {
+        let mut twigs: Vec<(&Twig, Option<&u32>)> =
+            self.twigs.iter().map(|(twig, number)| (twig, self.numbers_of(*number).first())).collect();
+        twigs.sort_unstable_by_key(|(_, first)| *first);
+        let mut all = Projection::NONE;
+        for some in twigs.chunks(64) {
+            some.iter().for_each(|(twig, _)| twig.reach(&mut all));
+            // To find this many members in each group may take longer than to read all of them.
+            if all.size() > MOST_STEPS {
+                return Projection::All;
+            }
+        }
+        all
+    }
+
     /// A matcher that evaluates all subscriptions, one document after the other.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
@@ -385,5 +408,26 @@ impl Events for Matcher<'_> {
 
     fn close(&mut self, value: Value<'_>) {
         self.matcher.close(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projections_are_those_of_all_subscriptions() {
+        let mut subscriptions = Subscriptions::default();
+        let said = |subscriptions: &Subscriptions| subscriptions.projection().to_string();
+        assert_eq!(said(&subscriptions), "nothing");
+        subscriptions.add_file("z\t$.z\na\t$.a.b == 1\nsame\t/z\nxml\t/c[@d]\n");
+        assert_eq!(said(&subscriptions), "presence of $.z, $.a.b");
+        subscriptions.remove("z");
+        assert_eq!(said(&subscriptions), "$.a.b, presence of $.z");
+        subscriptions.update_file("new\t//b\n");
+        assert_eq!(said(&subscriptions), "presence of $..b");
+        let many: String = (0..=MOST_STEPS).map(|at| format!("{at}\t$.k{at}\n")).collect();
+        subscriptions.update_file(&many);
+        assert!(subscriptions.projection().is_all());
     }
 }
