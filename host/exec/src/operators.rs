@@ -15,7 +15,7 @@ use warpath_core::error::PlanError;
 use warpath_core::error::{Error, InputError};
 #[cfg(feature = "store")]
 use warpath_core::rows::RowSet;
-use warpath_cpu::twig::standing::{Documents, Standing};
+use warpath_cpu::twig::standing::{Documents, Snapshot, Standing};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 #[cfg(feature = "store")]
@@ -38,7 +38,10 @@ use crate::request::Request;
 use crate::resident::ResidentIndex;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
-use crate::stream::{Answers, Columns, Digest, Filtering, Hits, Indexes, Sampler, Schemas};
+use crate::stream::{
+    Answers, Columns, Digest, ExplainedTwigs, Filtering, Hits, Indexes, Matched, Sampler, Schemas,
+    explain_twigs,
+};
 use crate::trace::Operation;
 
 impl Engine {
@@ -461,7 +464,60 @@ impl<'a> Input<'a> {
     /// [`Standing`] has an example.
     #[must_use]
     pub fn filter(self, standing: &Standing, documents: Documents) -> Filtering<'a> {
-        Filtering::start(self.0, standing, documents)
+        Filtering::start(self.0, Matched::Standing(standing.clone()), documents)
+    }
+
+    /// Matches lines against the subscriptions of one point in time, as [`filter`](Self::filter) does. Of
+    /// parts of a store, only those members of records are read that the subscriptions and the predicate of
+    /// [`matching`](Self::matching) test, and only those records for which the predicate may be true. The
+    /// results are the same, and [`Filtered::text`](crate::stream::Filtered::text) has what was read.
+    ///
+    /// ```
+    /// use warpath::store::{AddOptions, Store};
+    /// use warpath::twig::{Standing, Subscriptions};
+    /// use warpath::{Engine, Source};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let store = folder.path().join("logs.wp");
+    /// let lines = "{\"level\":\"error\",\"text\":\"no\"}\n{\"level\":\"debug\",\"text\":\"yes\"}\n";
+    /// let source = Source::Bytes("lines".into(), lines.as_bytes().to_vec().into());
+    /// Store::add(&store, vec![source], AddOptions::default(), &mut |_| {})?;
+    /// let mut subscriptions = Subscriptions::default();
+    /// subscriptions.add("errors", "$.level == 'error'")?;
+    /// let subscriptions = Standing::new(subscriptions).current();
+    /// let input = Engine::builder().build()?.input(Store::open(&store)?.sources());
+    /// for filtered in input.filter_partial(&subscriptions) {
+    ///     let filtered = filtered?;
+    ///     assert_eq!(filtered.pairs(), [(0, 0)]);
+    ///     assert_eq!(filtered.text(), b"{\"level\":\"error\"}\n{\"level\":\"debug\"}\n");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn filter_partial(self, subscriptions: &Arc<Snapshot>) -> Filtering<'a> {
+        Filtering::start(self.0, Matched::Fixed(subscriptions.clone()), Documents::Ndjson)
+    }
+
+    /// The plan of [`filter`](Self::filter) with these documents, or, with `partial`, of
+    /// [`filter_partial`](Self::filter_partial), for `explain`.
+    ///
+    /// # Errors
+    /// The errors that the results would yield first.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn explain_filter(
+        self,
+        standing: &Standing,
+        documents: Documents,
+        partial: bool,
+    ) -> Result<ExplainedTwigs, Error> {
+        let matched = match partial {
+            true => Matched::Fixed(standing.current()),
+            false => Matched::Standing(standing.clone()),
+        };
+        explain_twigs(self.0, &matched, documents)
     }
 
     /// Reads and indexes all inputs, and keeps text and index in memory, where the backend reads them best,

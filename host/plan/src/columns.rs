@@ -1,7 +1,9 @@
 //! The columns by which parts of a store are read.
 
+use warpath_answer::answer::Want;
 use warpath_core::comparison::Condition;
 use warpath_core::projection::{Projection, Step};
+use warpath_lang::program::Program;
 
 use crate::plan::{Evaluated, Reading, Request};
 
@@ -19,10 +21,22 @@ pub struct PartColumns {
 impl PartColumns {
     /// The columns that a request needs; `None` if it needs all of the lines.
     pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
-        let Evaluated::Program { program, want, is_digested } = request.evaluated else { return None };
         // A record that is longer than the limit is an error, whatever is read of it.
-        if !(want.partial || want.sparse) || request.limits_records {
+        if request.limits_records {
             return None;
+        }
+        let this = match request.evaluated {
+            Evaluated::Program { program, want, is_digested } => Self::of_program(program, want, is_digested),
+            Evaluated::Subscriptions { tested: Some(tested), only, .. } => Self::of_twigs(tested, only),
+            _ => return None,
+        };
+        (this != Self::default()).then_some(this)
+    }
+
+    /// The columns that the results of a program need.
+    fn of_program(program: &Program, want: Want, is_digested: bool) -> Self {
+        if !(want.partial || want.sparse) {
+            return Self::default();
         }
         let has_values = want.matches
             || want.on_device
@@ -34,12 +48,22 @@ impl PartColumns {
             true => program.projection(),
             false => program.projection_of_counts(),
         };
-        let this = Self {
+        Self {
             members: Some(members).filter(|members| want.partial && !members.is_all()),
             condition: program.predicate().and_then(|predicate| predicate.condition()),
             counted: program.counted_paths().filter(|_| is_counted),
-        };
-        (this != Self::default()).then_some(this)
+        }
+    }
+
+    /// The columns that subscriptions and their condition need. `only` has the condition, and no path.
+    fn of_twigs(tested: &Projection, only: Option<&Program>) -> Self {
+        let mut members = tested.clone();
+        only.iter().for_each(|only| members.merge(&only.projection_of_counts()));
+        Self {
+            members: Some(members).filter(|members| !members.is_all()),
+            condition: only.and_then(Program::predicate).and_then(|predicate| predicate.condition()),
+            counted: None,
+        }
     }
 
     /// The step that reads, in a plan.

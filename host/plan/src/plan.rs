@@ -5,6 +5,7 @@ use std::time::Duration;
 use warpath_answer::answer::{Limit, Want};
 use warpath_answer::backend::Abilities;
 use warpath_core::error::PlanError;
+use warpath_core::projection::Projection;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
@@ -46,6 +47,11 @@ pub enum Evaluated<'a> {
         documents: bool,
         /// True if the documents are XML.
         xml: bool,
+        /// The values of records that the subscriptions test; `None` if the caller wants the text of the
+        /// inputs, or if subscriptions may change.
+        tested: Option<&'a Projection>,
+        /// A program that has the condition on records, if there is one.
+        only: Option<&'a Program>,
     },
     /// An index that stays in memory.
     Resident,
@@ -133,7 +139,7 @@ pub enum Reading {
     /// All lines.
     #[default]
     Lines,
-    /// All lines, and of parts of a store only what the program needs, by their columns.
+    /// All lines, and of parts of a store only what the program or the subscriptions need, by their columns.
     Members {
         /// The paths of the members of records that are read, joined by commas.
         paths: String,
@@ -528,6 +534,8 @@ fn threads(request: &Request<'_>, reading: &Reading, bytes: Bytes, partition_siz
 #[cfg(test)]
 mod tests {
     use warpath_answer::answer::RowForm;
+    use warpath_core::projection::Step;
+    use warpath_lang::predicate::Predicate;
     use warpath_lang::program::Query;
 
     use super::*;
@@ -624,6 +632,35 @@ mod tests {
     }
 
     #[test]
+    fn of_stores_subscriptions_read_what_they_test() {
+        let mut members = Projection::NONE;
+        members.reach(&[Step::Name(b"a".to_vec())]);
+        let only = program("$").matching(&Predicate::parse("$.b > 1 && $.c == 2").unwrap().into(), false);
+        let only = only.unwrap();
+        let read = |tested, only, documents, limits_records| {
+            let abilities = Abilities::default();
+            let backend = "test".to_owned();
+            let runs = Runs { backend, reason: None, abilities, workers: 2, partition_size: 1 };
+            let evaluated = Evaluated::Subscriptions { documents, xml: false, tested, only };
+            let (strict, has_condition, in_caller) = (false, false, false);
+            let request = Request { evaluated, strict, has_condition, in_caller, limits_records };
+            let format = if documents { Format::Json } else { Format::Ndjson };
+            plan(&request, Facts::new(Bytes::Stored(9), format), runs, Vec::new()).unwrap().reading
+        };
+        let by =
+            |paths: &str, conditions| Reading::Members { paths: paths.into(), conditions, counts: false };
+        assert_eq!(read(Some(&members), None, false, false), by("$.a", 0));
+        assert_eq!(read(Some(&members), Some(&only), false, false), by("$.a, $.b, $.c", 2));
+        // All members, of the records of which the condition may be true.
+        assert_eq!(read(Some(&Projection::All), Some(&only), false, false), by("all", 2));
+        assert_eq!(read(Some(&Projection::All), None, false, false), Reading::Lines);
+        for (tested, limits_records) in [(None, false), (Some(&members), true)] {
+            assert_eq!(read(tested, Some(&only), false, limits_records), Reading::Lines);
+        }
+        assert_eq!(read(Some(&members), None, true, false), Reading::Documents { parts: false });
+    }
+
+    #[test]
     fn the_caller_evaluates_what_is_short() {
         let threads = |bytes| planned("$.a", bytes, |_, _, _| {}).unwrap().threads;
         for (bytes, expected) in [
@@ -657,7 +694,7 @@ mod tests {
             let runs = Runs { backend, reason: None, abilities, workers: 2, partition_size: 1 };
             plan(&request, facts, runs, Vec::new()).err().map(|error| error.to_string()).unwrap_or_default()
         };
-        let twigs = |documents, xml| Evaluated::Subscriptions { documents, xml };
+        let twigs = |documents, xml| Evaluated::Subscriptions { documents, xml, tested: None, only: None };
         for (evaluated, format, has_condition, is_selected, expected) in [
             (Evaluated::Schema, Format::Ndjson, true, false, ""),
             (

@@ -1,5 +1,6 @@
 //! Columns of a store that is added to many times.
 
+mod filters;
 mod follow;
 mod stored;
 
@@ -8,6 +9,8 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use warpath_answer::answer::{Limit, TextForm, Want};
+use warpath_cpu::twig::standing::{Documents, Standing};
+use warpath_cpu::twig::subscriptions::Subscriptions;
 use warpath_folder::LocalStorage;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
@@ -333,6 +336,16 @@ fn records_whose_length_is_limited_are_read_whole() {
         assert_eq!(is_long, limit == 15, "{limit}");
         let reading = &input().explain(program.clone(), want).unwrap().plan.reading;
         assert_eq!(matches!(reading, warpath_plan::Reading::Lines), is_whole, "{limit}: {reading:?}");
+        // Those of subscriptions, too.
+        let mut subscriptions = Subscriptions::default();
+        subscriptions.add("a", "$.a").unwrap();
+        let standing = Standing::new(subscriptions);
+        let mut filtering = input().filter_partial(&standing.current());
+        assert_eq!(filtering.plan().part_columns().is_none(), is_whole, "{limit}");
+        let is_error = |error| matches!(error, Err(Error::Input(InputError::RecordTooLong { .. })));
+        assert_eq!(filtering.any(is_error), limit == 15, "{limit}");
+        let explained = input().explain_filter(&standing, Documents::Ndjson, false).unwrap();
+        assert!(explained.has_parts && explained.plan.part_columns().is_none() && !explained.reuses);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod reuse;
 
 use std::option;
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use warpath_core::pool::stream::Turn;
 use warpath_cpu::Cpu;
 use warpath_cpu::strict;
 use warpath_cpu::twig::standing::{
-    self, DocumentFault, DocumentMatches, Documents, Snapshot, Standing, TwigWorker, fault_of,
+    self, DocumentFault, DocumentMatches, Documents, Snapshot, Standing, TwigForm, TwigWorker, fault_of,
 };
 use warpath_lang::program::{Program, Query};
-use warpath_plan::{Evaluated, Format, Purpose};
+use warpath_plan::{Bytes, Evaluated, Format, Plan, Purpose};
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
 
@@ -24,19 +25,41 @@ use super::jobs::Framing;
 use super::operator::{Operator, Taken, TextResult};
 use super::task::Task;
 use super::{Ordered, Running, Stats};
-use crate::engine::OnError;
+use crate::engine::{Chosen, OnError};
 use crate::input::Extract;
 use crate::input::{Buffers, Text};
 use crate::request::Request;
 use crate::trace::Operation;
 
+use reuse::Reuse;
+
+/// The subscriptions of a run.
+#[derive(Clone)]
+pub(crate) enum Matched {
+    /// The subscriptions that are current when a text is evaluated.
+    Standing(Standing),
+    /// The same ones for all texts.
+    Fixed(Arc<Snapshot>),
+}
+
+impl Matched {
+    fn current(&self) -> Arc<Snapshot> {
+        match self {
+            Self::Standing(standing) => standing.current(),
+            Self::Fixed(snapshot) => snapshot.clone(),
+        }
+    }
+}
+
 /// Subscriptions that are matched against all texts of some inputs.
 pub struct TwigTask {
     buffers: Arc<Buffers>,
-    standing: Standing,
+    matched: Matched,
     documents: Documents,
     /// True if records are checked by all of RFC 8259 and for UTF-8.
     strict: bool,
+    /// True if equal lines are evaluated once.
+    reuses: bool,
     /// The predicate on documents, as a program whose matches are the documents for which it is true.
     only: Option<Program>,
 }
@@ -48,9 +71,15 @@ pub struct Matching {
     found: Result<DocumentMatches, DocumentFault>,
 }
 
+/// The state of one thread.
+pub struct TwigState<'a> {
+    worker: Box<dyn TwigWorker + 'a>,
+    reuse: Reuse,
+}
+
 impl Task for TwigTask {
     type Output = Matching;
-    type Worker<'a> = Box<dyn TwigWorker + 'a>;
+    type Worker<'a> = TwigState<'a>;
 
     fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
@@ -63,12 +92,18 @@ impl Task for TwigTask {
         text: &mut Text<'_>,
         _surveyed: bool,
     ) -> Result<Matching, Error> {
-        let subscriptions = self.standing.current();
-        let mut found = self.worker(turn, worker)?.lines(&subscriptions, text.bytes())?;
-        if self.strict {
-            check_strictly(text.bytes(), &mut found);
+        let subscriptions = self.matched.current();
+        if let Some(Extract::Counts(counts)) = text.extract() {
+            // No line can match, and none is malformed.
+            let found = DocumentMatches { lines: counts.lines, ..DocumentMatches::default() };
+            return Ok(Matching { subscriptions, found: Ok(found) });
         }
-        self.restrict(text.bytes(), &mut found)?;
+        let TwigState { worker, reuse } = self.worker(turn, worker)?;
+        let mut evaluate = |text: &[u8]| self.lines(&mut **worker, &subscriptions, text);
+        let found = match self.reuses {
+            true => reuse.lines(text.bytes(), evaluate)?,
+            false => evaluate(text.bytes())?,
+        };
         Ok(Matching { subscriptions, found: Ok(found) })
     }
 
@@ -87,11 +122,11 @@ impl Task for TwigTask {
             }
             return Ok(());
         }
-        let subscriptions = self.standing.current();
+        let subscriptions = self.matched.current();
         // A document that did not become one line is known to be faulty.
         let broken = |text: &Text<'_>| text.extract().and_then(Extract::fault);
         let good: Vec<&[u8]> = texts.iter().filter(|text| broken(text).is_none()).map(Text::bytes).collect();
-        let found = self.worker(turn, worker)?.documents(&subscriptions, &good, self.documents)?;
+        let found = self.worker(turn, worker)?.worker.documents(&subscriptions, &good, self.documents)?;
         let mut found = found.into_iter();
         for text in texts {
             let mut found = match broken(text) {
@@ -111,6 +146,21 @@ impl Task for TwigTask {
 }
 
 impl TwigTask {
+    /// Matches lines. The result for a line depends on its bytes alone.
+    fn lines(
+        &self,
+        worker: &mut dyn TwigWorker,
+        subscriptions: &Arc<Snapshot>,
+        text: &[u8],
+    ) -> Result<DocumentMatches, Error> {
+        let mut found = worker.lines(subscriptions, text)?;
+        if self.strict {
+            check_strictly(text, &mut found);
+        }
+        self.restrict(text, &mut found)?;
+        Ok(found)
+    }
+
     /// Removes the matches of documents for which the predicate is not true. The host evaluates it, on the
     /// documents that match any subscription. Such a document is malformed if the predicate needs a tree, and
     /// the document has none.
@@ -143,17 +193,20 @@ impl TwigTask {
         Ok(())
     }
 
-    /// The worker of a thread, made when it is first needed.
+    /// The state of a thread, made when it is first needed.
     fn worker<'a, 'b>(
         &'a self,
         turn: Turn,
-        worker: &'b mut Option<Box<dyn TwigWorker + 'a>>,
-    ) -> Result<&'b mut Box<dyn TwigWorker + 'a>, Error> {
-        let made = match worker.take() {
-            Some(worker) => worker,
-            None => standing::worker(&**self.buffers.backend(), turn.thread)?,
+        state: &'b mut Option<TwigState<'a>>,
+    ) -> Result<&'b mut TwigState<'a>, Error> {
+        let made = match state.take() {
+            Some(state) => state,
+            None => {
+                let worker = standing::worker(&**self.buffers.backend(), turn.thread)?;
+                TwigState { worker, reuse: Reuse::default() }
+            }
         };
-        Ok(worker.insert(made))
+        Ok(state.insert(made))
     }
 }
 
@@ -212,32 +265,83 @@ pub struct Subscriptions {
 }
 
 impl<'a> Filtering<'a> {
-    pub(crate) fn start(input: Request<'a>, standing: &Standing, documents: Documents) -> Self {
+    pub(crate) fn start(input: Request<'a>, matched: Matched, documents: Documents) -> Self {
         let operator = Subscriptions { documents, on_error: input.engine.on_error() };
-        Self::new(operator, start(input, standing, documents))
+        Self::new(operator, start(input, matched, documents))
     }
+}
+
+/// The plan of a run of subscriptions.
+struct Planned {
+    chosen: Chosen,
+    plan: Plan,
+    /// The predicate on documents, as a program.
+    only: Option<Program>,
+    /// True if equal lines are evaluated once.
+    reuses: bool,
+}
+
+/// Plans a run of subscriptions over the inputs of a request.
+fn planned(input: &mut Request<'_>, matched: &Matched, documents: Documents) -> Result<Planned, Error> {
+    let is_lines = documents == Documents::Ndjson;
+    let mut facts = input.facts();
+    facts.format = if is_lines { Format::Ndjson } else { Format::Json };
+    facts.has_parts |= input.inputs.may_have_parts();
+    let tested = match matched {
+        Matched::Fixed(snapshot) if facts.has_parts => Some(snapshot.projection()),
+        _ => None,
+    };
+    let only = input.predicate.as_ref().map(|predicate| {
+        let all = Program::new(&[Query::compile("$")?])?;
+        all.matching(predicate, false)
+    });
+    let evaluated = Evaluated::Subscriptions {
+        documents: !is_lines,
+        xml: documents == Documents::Xml,
+        tested: tested.as_ref(),
+        only: only.as_ref().and_then(|only| only.as_ref().ok()),
+    };
+    let (chosen, plan) = input.planned(Purpose::Other, evaluated, facts)?;
+    let is_partial = plan.part_columns().is_some_and(|columns| columns.members.is_some());
+    // A device gains nothing from fewer lines.
+    let reuses = is_partial && chosen.backend().forms().get::<dyn TwigForm>().is_none();
+    Ok(Planned { chosen, plan, only: only.transpose()?, reuses })
+}
+
+/// The plan of a run of subscriptions, for `explain`.
+pub struct ExplainedTwigs {
+    /// The plan.
+    pub plan: Plan,
+    /// The way in which the bytes come.
+    pub bytes: Bytes,
+    /// True if parts of a store are among the inputs.
+    pub has_parts: bool,
+    /// True if equal lines are evaluated once.
+    pub reuses: bool,
+}
+
+/// Explains a run of subscriptions over the inputs of a request.
+pub(crate) fn explain(
+    mut input: Request<'_>,
+    matched: &Matched,
+    documents: Documents,
+) -> Result<ExplainedTwigs, Error> {
+    let bytes = input.inputs.access();
+    let has_parts = input.facts().has_parts || input.inputs.may_have_parts();
+    let Planned { plan, reuses, .. } = planned(&mut input, matched, documents)?;
+    Ok(ExplainedTwigs { plan, bytes, has_parts, reuses })
 }
 
 fn start<'a>(
     mut input: Request<'a>,
-    standing: &Standing,
+    matched: Matched,
     documents: Documents,
 ) -> Result<Running<'a, TwigTask>, Error> {
-    let mut facts = input.facts();
-    facts.format = if documents == Documents::Ndjson { Format::Ndjson } else { Format::Json };
-    let evaluated = Evaluated::Subscriptions {
-        documents: documents != Documents::Ndjson,
-        xml: documents == Documents::Xml,
-    };
-    let (mut chosen, plan) = input.planned(Purpose::Other, evaluated, facts)?;
-    let Request { inputs, predicate, .. } = input;
-    let only = match predicate {
-        Some(predicate) => Some(Program::new(&[Query::compile("$")?])?.matching(&predicate, false)?),
-        None => None,
-    };
+    let Planned { mut chosen, plan, only, reuses } = planned(&mut input, &matched, documents)?;
+    let Request { inputs, .. } = input;
     chosen.begin(Operation::Filter, || inputs.names());
     let (buffers, strict) = (chosen.buffers.clone(), chosen.strict);
-    let task = TwigTask { buffers, standing: standing.clone(), documents, strict, only };
+    let task = TwigTask { buffers, matched, documents, strict, reuses, only };
     let flow = match documents {
         Documents::Ndjson => Flow::lines(task, inputs, &chosen, &plan)?,
         Documents::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, false)?,
@@ -255,15 +359,30 @@ impl<'a> Operator<'a> for Subscriptions {
     fn take(&mut self, part: TextResult<'a, Matching>) -> Taken<Self::Items> {
         let TextResult { text, result: Matching { subscriptions, found }, origin, first_line } = part;
         let source = origin.name;
+        let selected = match text.extract() {
+            Some(Extract::Lines(selected)) => Some(selected.clone()),
+            _ => None,
+        };
+        // Selected lines lie apart. Their numbers count from the same line as those of other texts.
+        let line_of = |line: u32| match &selected {
+            Some(selected) => (selected.line(line.into()) - first_line) as u32,
+            None => line,
+        };
         let (mut faults, mut faulty, mut fault_at) = (Vec::new(), Vec::new(), None);
         let (mut lines, mut pairs, mut is_blank) = (1, Vec::new(), false);
         match found {
             Err(fault) => faults.push(located(&source, &text, fault)),
             Ok(found) => {
-                (lines, pairs, is_blank) = (found.lines, found.pairs, found.is_blank);
-                let is_first = first_line == 0 && self.documents == Documents::Ndjson;
-                let of_line = |fault: LineFault| match fault_of(&source, first_line, fault.line, fault.fault)
-                {
+                (lines, pairs, is_blank) = (u64::from(found.lines), found.pairs, found.is_blank);
+                lines += selected.as_ref().map_or(0, |selected| selected.left_out);
+                pairs.iter_mut().for_each(|(line, _)| *line = line_of(*line));
+                let is_first = first_line == 0 && selected.is_none() && self.documents == Documents::Ndjson;
+                let of_line = |LineFault { line, fault, .. }: LineFault| match fault_of(
+                    &source,
+                    first_line,
+                    line_of(line),
+                    fault,
+                ) {
                     InputError::Record(error) if is_first => error.in_text(text.bytes()).into(),
                     error => error,
                 };
@@ -274,31 +393,30 @@ impl<'a> Operator<'a> for Subscriptions {
         }
         let mut error = None;
         if self.on_error == OnError::Fail && !faults.is_empty() {
-            lines = fault_at.map_or(0, |(line, _)| line);
-            pairs.truncate(pairs.partition_point(|(line, _)| *line < lines));
+            lines = fault_at.map_or(0, |(line, _)| line_of(line).into());
+            pairs.truncate(pairs.partition_point(|(line, _)| u64::from(*line) < lines));
             faulty.clear();
             error = faults.drain(..).next().map(Error::from);
         }
-        let counts = Stats {
-            lines: lines.into(),
-            matches: pairs.len() as u64,
-            skipped: faults.len() as u64,
-            ..Stats::default()
-        };
+        let counts =
+            Stats { lines, matches: pairs.len() as u64, skipped: faults.len() as u64, ..Stats::default() };
+        let faulty_lines = faulty.iter().map(|line| line_of(*line)).collect();
         let filtered = Filtered {
             text,
             source,
             first_line,
             is_lines: self.documents == Documents::Ndjson,
-            lines,
+            // A group of a part has fewer.
+            lines: lines as u32,
             pairs,
             faults,
             is_blank,
             faulty,
+            faulty_lines,
             fault_at,
             subscriptions,
         };
-        Taken { items: Some(filtered).into_iter(), lines: lines.into(), counts, error }
+        Taken { items: Some(filtered).into_iter(), lines, counts, error }
     }
 }
 
@@ -331,9 +449,11 @@ pub struct Filtered<'a> {
     /// The errors of the documents that were skipped.
     faults: Vec<InputError>,
     is_blank: bool,
-    /// The faulty lines.
+    /// The faulty lines of the text.
     faulty: Vec<u32>,
-    /// The first faulty line, and the byte in it at which the fault was found.
+    /// The same lines, as the input counts them.
+    faulty_lines: Vec<u32>,
+    /// The first faulty line of the text, and the byte in it at which the fault was found.
     fault_at: Option<(u32, usize)>,
     subscriptions: Arc<Snapshot>,
 }
@@ -345,7 +465,9 @@ impl Filtered<'_> {
         &self.source
     }
 
-    /// The text.
+    /// The text. Where [`Input::filter_partial`](crate::operators::Input::filter_partial) reads a part of a
+    /// store, it has the members of records that were read, of the lines that can match, and all of the
+    /// malformed lines.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         self.text.bytes()
@@ -391,7 +513,7 @@ impl Filtered<'_> {
     /// The lines, counted from 0, whose documents were malformed and skipped, ascending.
     #[must_use]
     pub fn faulty_lines(&self) -> &[u32] {
-        &self.faulty
+        &self.faulty_lines
     }
 
     /// True if the input should be one JSON document, and is only white space.
@@ -400,14 +522,6 @@ impl Filtered<'_> {
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.is_blank
-    }
-
-    /// True if the documents are lines.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn is_lines(&self) -> bool {
-        self.is_lines
     }
 
     /// The errors of malformed documents that were skipped.
@@ -422,6 +536,23 @@ impl Filtered<'_> {
         std::mem::take(&mut self.faults)
     }
 
+    /// The text of a malformed document that was skipped, by the number of its error among
+    /// [`skipped`](Self::skipped). Counts lines to find it.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn skipped_text(&self, number: usize) -> &[u8] {
+        match self.faulty.get(number) {
+            Some(line) if self.is_lines => self.line(*line).unwrap_or_default(),
+            _ => self.text(),
+        }
+    }
+
+    /// A line of the text, without its newline.
+    fn line(&self, line: u32) -> Option<&[u8]> {
+        self.text().split(|byte| *byte == b'\n').nth(line as usize)
+    }
+
     /// The first malformed line, without its newline, and the byte in it at which the fault was found. Under
     /// [`OnError::Fail`], that is the fault of the error that follows. Counts lines to find it.
     // Hidden: the program alone needs it.
@@ -429,7 +560,7 @@ impl Filtered<'_> {
     #[must_use]
     pub fn faulty_line(&self) -> Option<(&[u8], usize)> {
         let (line, at) = self.fault_at?;
-        Some((self.text().split(|byte| *byte == b'\n').nth(line as usize)?, at))
+        Some((self.line(line)?, at))
     }
 }
 
