@@ -39,8 +39,89 @@ fn explained() {
     folder.run(&["explain", "$.a", "-s", "subs"]).failed(
         2,
         "",
-        "error: the argument '[PATH|FILE]...' cannot be used",
+        "error: with `--subscriptions`, the arguments are inputs, and `$.a` is a path",
     );
+}
+
+/// The steps that read each input, of an explanation.
+fn read_steps(folder: &Folder, args: &[&str]) -> Vec<String> {
+    let ran = folder.run(&[&["explain", "--device=cpu", "-s", "subs"], args].concat());
+    assert_eq!(ran.code, 0, "{ran}");
+    let is_read = |line: &&str| line.contains("  read  ") || line.contains("  reuse  ");
+    ran.text().lines().filter(is_read).map(|line| line[18..].trim_start().to_owned()).collect()
+}
+
+#[test]
+fn of_stores_subscriptions_read_what_they_test() {
+    let folder = folder();
+    folder.write("subs", b"dutch\t$.u.lang == 'nl'\nlist\t$.v.*.id\n");
+    folder.run(&["store", "add", "store", "lines"]).ok();
+    let by = "(every worker, a group at a time)";
+    let members = "$.u.lang, presence of $.v.*.id";
+    let reuse = "lines that are equal to earlier ones have their results, where half of all lines are equal";
+    assert_eq!(read_steps(&folder, &["lines"]), ["partitions of whole lines (the thread of the caller)"]);
+    assert_eq!(
+        read_steps(&folder, &["store"]),
+        [format!("{members} of each record, as partitions of lines {by}"), reuse.to_owned()]
+    );
+    let read = format!(
+        "{members}, $.x of the records whose columns do not exclude the predicate, as partitions of lines {by}"
+    );
+    assert_eq!(read_steps(&folder, &["store", "--where=$.x > 1"])[0], read);
+    for (option, why) in [
+        ("--watch", "subscriptions may change"),
+        ("--max-record=1K", "the lengths of all records are checked"),
+    ] {
+        let read = format!("partitions of whole lines {by}; whole, because {why}");
+        assert_eq!(read_steps(&folder, &["store", option]), [read]);
+    }
+    folder.write("subs", b"any\t//*[. = 'nl']\n");
+    let read =
+        format!("partitions of whole lines {by}; whole, because subscriptions test values of any name");
+    assert_eq!(read_steps(&folder, &["store"]), [read]);
+    let documents = read_steps(&folder, &["new.xml"]);
+    assert_eq!(documents, ["whole inputs (plain files: every worker; others: one at a time)"]);
+}
+
+/// Documents that are skipped, and subscriptions that match nothing, are reported as over the text.
+#[test]
+fn reports_over_a_store_are_those_over_its_text() {
+    let folder = folder();
+    folder.write("subs", b"wrong\t$[?@.level == 'error']\nright\t$.level == 'error'\n");
+    let line = |at: usize| match at % 9 {
+        0 => "{\"level\":\"error\"".to_owned(),
+        4 => String::new(),
+        rest => {
+            format!("{{\"level\":\"{}\",\"n\":{at},\"list\":[{{\"id\":{rest}}}]}}", ["info", "error"][at % 2])
+        }
+    };
+    let lines: String = (0..300).map(|at| line(at) + "\n").collect();
+    folder.write("log", lines.as_bytes());
+    folder.run(&["store", "add", "store", "log", "--group-size=2K"]).ok();
+    let part = std::fs::read_dir(folder.path("store")).unwrap().map(|file| file.unwrap().file_name());
+    let part = part.map(|name| name.into_string().unwrap()).find(|name| name.ends_with(".parquet")).unwrap();
+    for options in [&[][..], &["--where=$.n > 290"], &["--where=$.n == 77", "--format=ndjson"]] {
+        let filter = |input: &str, name: &str| {
+            let args =
+                [&["filter", "-s", "subs", "--on-error=skip", "--rejects=bad", input][..], options].concat();
+            let ran = folder.run(&args);
+            let rejects = String::from_utf8(folder.read("bad")).unwrap();
+            let same = |text: &str| text.replace(name, "log");
+            (ran.code, same(&String::from_utf8(ran.stdout).unwrap()), same(&ran.stderr), same(&rejects))
+        };
+        let wanted = filter("log", "log");
+        assert!(wanted.2.contains("subscription `wrong`") && wanted.3.lines().count() == 34, "{wanted:?}");
+        assert_eq!(filter("store", &format!("store/{part}")), wanted, "{options:?}");
+        let failing = |input: &str, name: &str| {
+            let ran = folder.run(&[&["filter", "-s", "subs", input][..], options].concat());
+            (
+                ran.code,
+                String::from_utf8(ran.stdout).unwrap().replace(name, "log"),
+                ran.stderr.replace(name, "log"),
+            )
+        };
+        assert_eq!(failing("store", &format!("store/{part}")), failing("log", "log"), "{options:?}");
+    }
 }
 
 #[test]

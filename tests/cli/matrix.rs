@@ -17,7 +17,7 @@ const CONDITIONS: [&str; 8] = [
 ];
 
 /// Commands whose results depend on lines alone, and not on the names of inputs.
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 31] = [
     &["query", "$"],
     &["query", "$.id"],
     &["query", "$..t"],
@@ -45,6 +45,8 @@ const COMMANDS: [&[&str]; 29] = [
     &["schema", "--format=json-schema"],
     &["validate"],
     &["filter", "--count", "-s", "subs"],
+    &["filter", "--count", "-s", "names"],
+    &["filter", "--count", "-s", "values"],
     &["query", "--strict", "$.text"],
     &["query", "$.a.b[0:2]"],
 ];
@@ -110,7 +112,14 @@ fn every_form_has_the_results_of_the_text() {
     let mut rng = Rng::new(41);
     let lines: Vec<String> = (0..1500).map(|at| line(&mut rng, at)).collect();
     let text = format!("{}\n", lines.join("\n"));
-    let folder = Folder::new(&[("subs", b"dutch\t$[?@.lang == 'nl']\nt\t//t\nbig\t$.n > 500\n")]);
+    let folder = Folder::new(&[
+        ("subs", b"dutch\t$[?@.lang == 'nl']\nt\t//t\nbig\t$.n > 500\n"),
+        ("names", b"c\t$.a.c\nt\t$.a.b.*.t\nall\t$.*.*\ntext\t/text\nnone\t//none\n"),
+        (
+            "values",
+            b"c\t$.a.c == 1.1\nnull\t$.lang == null\nlang\t$.lang == 'nl' && $.a.b\nn\t/a/b/*[n > 5]/t\n",
+        ),
+    ]);
     let forms = forms(&folder, text.as_bytes());
     let compare = |args: &[&str]| {
         let of = |form: &str| folder.run(&[args, &[form]].concat());

@@ -6,10 +6,13 @@ use std::process::ExitCode;
 
 use indicatif::BinaryBytes;
 use warpath::plan::Reading;
-use warpath::twig::{Documents, Subscriptions};
-use warpath::{DeviceChoice, Engine, Limit, Predicate, Program, Query, RowForm, TextForm, Want};
+use warpath::twig::{Documents, Standing, Subscriptions};
+use warpath::{
+    DeviceChoice, Engine, FolderFiles, Limit, Predicate, Program, Query, RowForm, Source, TextForm, Want,
+};
 use warpath_answer::backend::Stage;
 use warpath_exec::planning::Explained;
+use warpath_exec::stream::ExplainedTwigs;
 use warpath_lang::jsonpath;
 use warpath_plan::Bytes;
 use warpath_remote::address::is_url;
@@ -25,9 +28,7 @@ use super::{files, filter, run};
 pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut out = Out::stdout();
     if let Some(file) = &args.subscriptions {
-        let (subscriptions, code) = filter::all_subscriptions(file, ui)?;
-        let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
-        let text = explain_twigs(&subscriptions, &engine, args);
+        let (text, code) = explain_filter(file, args, ui)?;
         out.buffer.extend_from_slice(escaped_lines(&text).as_bytes());
         out.finish()?;
         return Ok(code);
@@ -86,30 +87,91 @@ fn column(arg: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The explanation for subscriptions: their number and size, the backend, and the stages.
-fn explain_twigs(subscriptions: &Subscriptions, engine: &Engine, args: &ExplainArgs) -> String {
+/// The explanation of `warpath filter` with the subscriptions of a file.
+fn explain_filter(file: &Path, args: &ExplainArgs, ui: &Ui) -> Result<(String, ExitCode), Failure> {
+    if let Some(path) = args.paths.iter().find(|arg| arg.starts_with('$')) {
+        let message = format!("with `--subscriptions`, the arguments are inputs, and `{path}` is a path");
+        return Err(Failure::usage(message));
+    }
+    let (subscriptions, code) = filter::all_subscriptions(file, ui)?;
+    let engine = run::engine(&args.engine, &OnErrorArgs::default(), &args.strict)?;
+    let files = FileArgs { files: args.paths.iter().map(PathBuf::from).collect(), files_from: None };
+    let mut sources = Vec::new();
+    if !files.files.is_empty() {
+        let written = Written::default();
+        sources =
+            files::sources_or_followed(&files, FolderFiles::Documents, &args.follow, true, written, ui)?;
+    }
+    Ok((explain_twigs(subscriptions, &engine, args, sources)?, code))
+}
+
+/// The explanation for subscriptions: their number and size, the backend, and the stages. Without inputs, it
+/// has all formats.
+fn explain_twigs(
+    subscriptions: Subscriptions,
+    engine: &Engine,
+    args: &ExplainArgs,
+    mut sources: Vec<Source>,
+) -> Result<String, Failure> {
     let (set, mut text) = (subscriptions.set(), String::from("subscriptions\n"));
     let size = set.size();
     let count = subscriptions.len();
     line(&mut text, format_args!("  {count}, {} of them different", size.twigs));
     line(&mut text, format_args!("  {} bits, groups of 2048: {}", size.bits, size.groups));
     line(&mut text, format_args!("  {} names, {} rows of names and values", size.names, size.rows));
+    let condition = args.only.predicate()?;
+    if let Some(condition) = &condition {
+        let condition = condition.expr().to_string();
+        line(&mut text, format_args!("\nonly documents of which this is true\n  {}", escaped(&condition)));
+    }
     runs_on(&mut text, engine, args);
+    let (standing, is_any) = (Standing::new(subscriptions), sources.is_empty());
     for (kind, name) in [(Documents::Ndjson, "ndjson"), (Documents::Json, "json"), (Documents::Xml, "xml")] {
+        let own: Vec<Source> =
+            sources.extract_if(.., |source| filter::documents(None, source) == kind).collect();
+        if own.is_empty() && !is_any {
+            continue;
+        }
+        let mut input = engine.input(own);
+        if let Some(condition) = condition.as_ref().filter(|_| kind != Documents::Xml || !is_any) {
+            input = input.matching(condition);
+        }
+        let explained = input.explain_filter(&standing, kind, !args.watch)?;
         line(&mut text, format_args!("\n{name}"));
-        let read = match kind {
-            Documents::Ndjson => {
-                "partitions of whole lines (plain files: every worker; others: one at a time)"
-            }
-            _ => "whole inputs (plain files: every worker; others: one at a time)",
-        };
-        let first = Stage { place: "cpu", name: "read", what: read.into() };
-        let last = Stage { place: "cpu", name: "print", what: "ids in document order".into() };
-        for Stage { place, name, what } in [first].into_iter().chain(engine.twig_stages(kind)).chain([last]) {
+        let mut stages =
+            vec![Stage { place: "cpu", name: "read", what: read_of(kind, &explained, args).into() }];
+        if explained.reuses {
+            stages.push(Stage { place: "cpu", name: "reuse", what: REUSE.into() });
+        }
+        stages.extend(engine.twig_stages(kind));
+        stages.push(Stage { place: "cpu", name: "print", what: "ids in document order".into() });
+        for Stage { place, name, what } in stages {
             line(&mut text, format_args!("  {place:<6}  {name:<8}  {what}"));
         }
     }
-    text
+    Ok(text)
+}
+
+/// The step that takes the results of equal lines.
+const REUSE: &str =
+    "lines that are equal to earlier ones have their results, where half of all lines are equal";
+
+/// The step that reads documents, and the reason why lines of stores are read whole.
+fn read_of(kind: Documents, explained: &ExplainedTwigs, args: &ExplainArgs) -> String {
+    let ExplainedTwigs { plan, bytes, has_parts, .. } = explained;
+    if kind != Documents::Ndjson {
+        return "whole inputs (plain files: every worker; others: one at a time)".into();
+    }
+    let read = plan.what_is_read(*bytes);
+    if !has_parts || plan.part_columns().is_some() {
+        return read;
+    }
+    let why = match args.engine.backend.partitions.max_record {
+        _ if args.watch => "subscriptions may change",
+        Some(_) => "the lengths of all records are checked",
+        None => "subscriptions test values of any name",
+    };
+    format!("{read}; whole, because {why}")
 }
 
 /// The stage of the strict check with an index file. The index file has the faults of the basic check only.

@@ -4,7 +4,7 @@ mod answers;
 mod watch;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -45,7 +45,7 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let mut names = args.files.files.iter().cloned().map(Source::File);
-    let is_lines = names.all(|source| documents(args, &source) == Documents::Ndjson);
+    let is_lines = names.all(|source| documents(args.input, &source) == Documents::Ndjson);
     let folders = FolderFiles::Documents;
     let sources = files::sources_or_followed(&args.files, folders, &args.follow, is_lines, written, ui)?;
     written.refuse("the file of subscriptions", &args.subscriptions)?;
@@ -120,12 +120,12 @@ fn tell(path: &Path, errors: &[SubscriptionError], ui: &Ui) {
     }
 }
 
-/// The kind of documents in an input.
-fn documents(args: &FilterArgs, source: &Source) -> Documents {
+/// The kind of documents in an input. `input` is the format that the options name.
+pub fn documents(input: Option<DocumentsArg>, source: &Source) -> Documents {
     let name = source.name().to_ascii_lowercase();
     let ends = ["", ".gz", ".zst", ".bz2", ".xz", ".lz4"];
     let is_xml = ends.iter().any(|end| name.strip_suffix(end).is_some_and(|name| name.ends_with(".xml")));
-    match args.input {
+    match input {
         Some(DocumentsArg::Ndjson) => Documents::Ndjson,
         Some(DocumentsArg::Json) => Documents::Json,
         Some(DocumentsArg::Xml) => Documents::Xml,
@@ -156,11 +156,21 @@ struct Without {
     /// True for each subscription with a match.
     matched: Vec<bool>,
     documents: Records,
+    /// True if parts of documents are read, and lack members.
+    is_partial: bool,
 }
 
 impl Without {
     fn new(standing: &Standing) -> Self {
-        Self { matched: vec![false; standing.current().len()], documents: Records::default() }
+        let matched = vec![false; standing.current().len()];
+        Self { matched, documents: Records::default(), is_partial: false }
+    }
+
+    /// Takes the documents that are looked at from the first ones of a file, because parts of documents are
+    /// read. Without a file, there are none.
+    fn read_later(&mut self, file: Option<PathBuf>) {
+        self.is_partial = true;
+        file.into_iter().for_each(|file| self.documents.read_later(file));
     }
 
     fn add(&mut self, filtered: &Filtered) {
@@ -169,7 +179,9 @@ impl Without {
                 *matched = true;
             }
         }
-        self.documents.copy(filtered.text());
+        if !self.is_partial {
+            self.documents.copy(filtered.text());
+        }
     }
 
     fn report(&self, subscriptions: &Snapshot, ui: &Ui) {
@@ -243,16 +255,27 @@ impl Filter<'_> {
     ) -> Result<(), Failure> {
         let mut sources = sources.into_iter().peekable();
         while let Some(first) = sources.peek() {
-            let kind = documents(self.args, first);
+            let kind = documents(self.args.input, first);
             let mut same = Vec::new();
-            while let Some(source) = sources.next_if(|source| documents(self.args, source) == kind) {
+            while let Some(source) = sources.next_if(|source| documents(self.args.input, source) == kind) {
                 same.push(source);
             }
+            let first_file = same.iter().find_map(|source| match source {
+                Source::File(file) => Some(file.clone()),
+                _ => None,
+            });
             let mut input = self.engine.input(same);
             if let Some(only) = &self.only {
                 input = input.matching(only);
             }
-            let mut run = input.filter(&self.standing, kind);
+            let mut run = match kind {
+                // Parts are read by what the subscriptions test, so these must not change meanwhile.
+                Documents::Ndjson if !self.args.watch => input.filter_partial(&self.standing.current()),
+                _ => input.filter(&self.standing, kind),
+            };
+            if let (Some(without), Some(_)) = (&mut self.without, run.plan().part_columns()) {
+                without.read_later(first_file);
+            }
             let told = self.tell(&mut run, kind, answers, progress);
             self.done.add(&run);
             told?;
@@ -294,9 +317,8 @@ impl Filter<'_> {
                     answers.add(&filtered, &mut self.out)?;
                     shown = filtered.faulty_line().map(|(line, at)| excerpt(line, at));
                     let skipped = filtered.take_skipped();
-                    for error in &skipped {
-                        let (first, text) = (filtered.first_line(), filtered.text());
-                        let reject = rejects::of_document(error, text, first, filtered.is_lines());
+                    for (number, error) in skipped.iter().enumerate() {
+                        let reject = rejects::of_document(error, filtered.skipped_text(number));
                         self.rejects.add(filtered.source(), &reject)?;
                     }
                     self.skipped += skipped.len() as u64;

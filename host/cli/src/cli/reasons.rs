@@ -70,6 +70,11 @@ impl Records {
         }
     }
 
+    /// Takes the records from the first ones of a file, which are read when they are looked at.
+    pub fn read_later(&mut self, file: PathBuf) {
+        self.file.get_or_insert(file);
+    }
+
     /// The schema of the records; `None` if there is none, or if it cannot be made.
     fn schema(&self) -> Option<InputSchema> {
         let engine = Engine::builder().on_error(OnError::Skip).workers(1).build().ok()?;
@@ -112,7 +117,7 @@ impl Reasons {
 
     /// Takes the records from the first ones of a file, of which an index leaves most unread.
     pub fn of_file(mut self, file: PathBuf) -> Self {
-        self.records.file = Some(file);
+        self.records.read_later(file);
         self
     }
 
@@ -237,9 +242,13 @@ pub fn report_subscriptions<'s>(
     records: &Records,
     ui: &Ui,
 ) {
+    let mut filters = without.filter(|(_, text)| text.contains("[?")).take(MOST_SUBSCRIPTIONS).peekable();
+    // Records may have to be read.
+    if filters.peek().is_none() {
+        return;
+    }
     let Some(schema) = records.schema() else { return };
     let (lookup, scope) = (Lookup::new(schema.tree.root()), records.scope(&schema));
-    let filters = without.filter(|(_, text)| text.contains("[?")).take(MOST_SUBSCRIPTIONS);
     let found = filters.filter_map(|(id, text)| {
         let query = Query::compile(text).ok()?;
         let why = lookup.nowhere(&query)?;

@@ -137,17 +137,13 @@ pub fn malformed(batch: &Batch, flow: Flow) -> u64 {
     batch.pieces().enumerate().map(of_piece).sum()
 }
 
-/// A malformed document of `filter`.
-pub fn of_document(error: &InputError, text: &[u8], first_line: u64, is_lines: bool) -> Reject {
+/// A malformed document of `filter`, and its text.
+pub fn of_document(error: &InputError, record: &[u8]) -> Reject {
     let (line, byte, reason) = match error {
         InputError::Record(error) => (error.line, error.byte, error.kind.to_string()),
         other => (1, 1, other.to_string()),
     };
-    let record = match is_lines {
-        true => text.split(|byte| *byte == b'\n').nth((line - 1).saturating_sub(first_line) as usize),
-        false => Some(text),
-    };
-    Reject { line, byte, reason, column: None, record: record.unwrap_or_default().to_vec() }
+    Reject { line, byte, reason, column: None, record: record.to_vec() }
 }
 
 /// A record that was left out, as a line of JSON. A record that is not UTF-8 is in Base64 (RFC 4648), under

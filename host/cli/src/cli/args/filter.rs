@@ -81,7 +81,7 @@ pub struct FilterArgs {
     /// Read the file of subscriptions again whenever it changes
     ///
     /// New subscriptions are added, missing ones are removed, and the others stay. Documents that are read
-    /// from then on are matched with the new ones.
+    /// from then on are matched with the new ones. Lines of stores are read whole.
     #[arg(long, conflicts_with = "count")]
     pub watch: bool,
 

@@ -214,6 +214,7 @@ Examples:
   warpath explain '$.user.lang'
   warpath explain '$.id' tweets.ndjson --where '$.user.lang == \"nl\"'
   warpath explain id='$.id' lang='$.user.lang' tweets.ndjson
+  warpath explain --subscriptions subs.txt logs.wp
   warpath explain --input json '$.items[*].price'
   warpath explain --device cuda '$.entities.urls[*].url' '$.entities.urls[0]'"
 )]
@@ -222,9 +223,13 @@ pub struct ExplainArgs {
     #[arg(value_name = "PATH|FILE", required_unless_present = "subscriptions")]
     pub paths: Vec<String>,
 
-    /// Show the stages for the subscriptions of `warpath filter`, in place of queries
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["paths", "strict", "input", "only"])]
+    /// Show the plan of `warpath filter` with the subscriptions of this file, in place of queries
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["strict", "input"])]
     pub subscriptions: Option<PathBuf>,
+
+    /// Show what `filter --watch` changes
+    #[arg(long, requires = "subscriptions")]
+    pub watch: bool,
 
     #[command(flatten)]
     pub only: WhereArgs,
