@@ -72,7 +72,7 @@ fn whole_lines_are_added_as_they_come() {
     assert_eq!((added.parts, added.lines, added.text_bytes), (4, 8, whole.len() as u64));
     assert_eq!(
         added.file_bytes,
-        Store::open(&store).unwrap().parts().unwrap().iter().map(|p| p.file_bytes).sum()
+        Store::open(&store).unwrap().parts().unwrap().iter().map(|part| part.file_bytes).sum::<u64>()
     );
     // Started again, it goes on where the store ends.
     assert_eq!(catch_up(&store, &[&file]).unwrap(), 0);
