@@ -1,6 +1,8 @@
 //! Stores: every byte of the lines comes back, and queries over a part or a folder have the results of the
 //! text.
 
+mod filters;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
