@@ -179,7 +179,7 @@ fn equal_lines_have_their_own_numbers() -> Result<()> {
     let texts = [first.as_bytes(), text.as_bytes(), &text.as_bytes()[..9001], last.as_bytes()];
     let case = Case::new(&texts, 30_000);
     for subscriptions in [&["$.a", "$.b.c"][..], &["$.b.c == 3", "/a[. >= 1]"], &["$"]] {
-        let subscriptions: Vec<String> = subscriptions.iter().map(|query| query.to_string()).collect();
+        let subscriptions: Vec<String> = subscriptions.iter().map(ToString::to_string).collect();
         let filters = Filters::new(&subscriptions, None)?;
         for (strict, size) in [(false, 1 << 20), (true, 7000)] {
             for store in ["one", "parts"] {

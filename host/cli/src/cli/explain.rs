@@ -138,8 +138,7 @@ fn explain_twigs(
         }
         let explained = input.explain_filter(&standing, kind, !args.watch)?;
         line(&mut text, format_args!("\n{name}"));
-        let mut stages =
-            vec![Stage { place: "cpu", name: "read", what: read_of(kind, &explained, args).into() }];
+        let mut stages = vec![Stage { place: "cpu", name: "read", what: read_of(kind, &explained, args) }];
         if explained.reuses {
             stages.push(Stage { place: "cpu", name: "reuse", what: REUSE.into() });
         }
