@@ -15,6 +15,7 @@ use ballista_core::serde::protobuf::scheduler_grpc_server::SchedulerGrpcServer;
 use ballista_scheduler::cluster::{BallistaCluster, ClusterState};
 use ballista_scheduler::config::SchedulerConfig;
 use ballista_scheduler::scheduler_process::create_scheduler;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
@@ -44,14 +45,19 @@ pub async fn run(settings: &Settings) -> Result<(), Failure> {
     let named = |error: std::io::Error| Failure::usage(format!("{}: {error}", settings.listen));
     let listener = TcpListener::bind(&settings.listen).await.map_err(named)?;
     let address = listener.local_addr().map_err(named)?;
-    let codec = Codec::new(&Options::default()).map_err(|error| Failure::of_query(error, ""))?;
+    let failed = |error| Failure::of_query(error, "");
+    let codec = Codec::new(&Options::default()).map_err(failed)?;
+    // A plan names the stores of its Parquet files, and is decoded only where they can be made. Nothing is
+    // read here.
+    let runtime = RuntimeEnvBuilder::new().with_object_store_registry(codec.stores());
+    let runtime = runtime.build_arc().map_err(failed)?;
     let config = SchedulerConfig {
         scheduling_policy: TaskSchedulingPolicy::PullStaged,
         external_host: address.ip().to_string(),
         bind_host: address.ip().to_string(),
         bind_port: address.port(),
         override_physical_codec: Some(Arc::new(codec)),
-        override_session_builder: Some(Arc::new(session)),
+        override_session_builder: Some(Arc::new(move |config| session(config, runtime.clone()))),
         grpc_server_max_decoding_message_size: MESSAGE_BYTES as u32,
         grpc_server_max_encoding_message_size: MESSAGE_BYTES as u32,
         executor_timeout_seconds: settings.executor_timeout,
@@ -107,9 +113,9 @@ pub(crate) fn of_ballista(error: BallistaError) -> Failure {
 }
 
 /// A session, which decodes plans.
-fn session(config: SessionConfig) -> datafusion::common::Result<SessionState> {
-    let state = SessionStateBuilder::new().with_config(config).with_default_features();
-    let mut state = state.build();
+fn session(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> datafusion::common::Result<SessionState> {
+    let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime);
+    let mut state = state.with_default_features().build();
     register(&mut state)?;
     Ok(state)
 }
