@@ -7,18 +7,19 @@ use warpath_part::file::{Options, Reader, Writer};
 use warpath_part::group::{Group, Tree};
 use warpath_part::partial::partial;
 use warpath_part::text::{Shredder, restore};
+use warpath_store::schema::{SchemaTree, WalkOptions, Walker, rows};
 
 use crate::random::Rng;
 
-/// Takes bytes as a part, as lines, as lines whose sections or columns are altered under right checksums, or
-/// as the log of a folder. The first byte says which, and the next eight say what is altered.
+/// Takes bytes as a part, as lines, as lines whose sections, columns or schema are altered under right
+/// checksums, or as the log of a folder. The first byte says which, and the next eight say what is altered.
 ///
 /// # Panics
 /// If anything does not hold that has to.
 pub fn fuzz_one(bytes: &[u8]) {
     let Some((seed, rest)) = bytes.split_first_chunk::<9>() else { return };
     let mut rng = Rng::new(u64::from_le_bytes(std::array::from_fn(|at| seed[at + 1])));
-    match seed[0] % 4 {
+    match seed[0] % 5 {
         0 => read(rest),
         1 => {
             let part = part_of(rest);
@@ -26,6 +27,7 @@ pub fn fuzz_one(bytes: &[u8]) {
             read(&altered(&part, &mut rng));
         }
         2 => forged(rest, &mut rng),
+        3 => forged_schema(rest, &mut rng),
         _ => log(rest),
     }
 }
@@ -110,6 +112,21 @@ fn forged(lines: &[u8], rng: &mut Rng) {
     if let Some(part) = written(shredder.tree(), &group) {
         read(&part);
     }
+}
+
+/// Alters the bytes of the schema of lines. They are refused, or are a schema that can be merged and shown.
+fn forged_schema(lines: &[u8], rng: &mut Rng) {
+    let mut tree = SchemaTree::default();
+    let options = WalkOptions { text: 0, most_records: u64::MAX, skips: true, without: &[] };
+    Walker::default().walk(&mut tree, lines, options);
+    let Some(mut bytes) = tree.to_bytes() else { return };
+    for _ in 0..=rng.below(3) {
+        alter(&mut bytes, rng);
+    }
+    let Some(mut forged) = SchemaTree::of_bytes(&bytes) else { return };
+    forged.merge(&tree);
+    forged.fold_maps();
+    assert!(!rows(&forged, &|_| String::new()).is_empty());
 }
 
 fn forge(group: &mut Group, rng: &mut Rng) {

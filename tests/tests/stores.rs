@@ -2,6 +2,7 @@
 //! text.
 
 mod filters;
+mod schemas;
 
 use std::fs;
 use std::path::{Path, PathBuf};

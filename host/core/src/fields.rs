@@ -21,11 +21,16 @@ impl<'a> Fields<'a> {
         self.take().map(u64::from_le_bytes)
     }
 
-    /// The next text, of `len` bytes; `None` also if it is not UTF-8.
-    pub fn text(&mut self, len: u64) -> Option<&'a str> {
+    /// The next `len` bytes.
+    pub fn bytes(&mut self, len: u64) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(usize::try_from(len).ok()?)?;
         self.0 = rest;
-        std::str::from_utf8(bytes).ok()
+        Some(bytes)
+    }
+
+    /// The next text, of `len` bytes; `None` also if it is not UTF-8.
+    pub fn text(&mut self, len: u64) -> Option<&'a str> {
+        self.bytes(len).and_then(|bytes| std::str::from_utf8(bytes).ok())
     }
 
     /// Skips the zeros up to a multiple of eight bytes; `None` also if they are not zeros. `start` is the

@@ -87,4 +87,6 @@ pub use source::Source;
 pub(crate) use stored::LOG;
 #[cfg(feature = "store")]
 pub(crate) use stored::{check_part, is_store, why_foreign};
+#[cfg(feature = "store")]
+pub(crate) use text::KnownSchema;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};

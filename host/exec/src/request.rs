@@ -43,6 +43,7 @@ impl Request<'_> {
     pub fn facts(&self) -> Facts {
         let mut facts = Facts::new(self.inputs.access(), self.engine.format());
         facts.selected = self.selected.as_ref().map(|selected| selected.facts());
+        facts.has_parts |= self.inputs.may_have_parts();
         facts.structural = self.index.as_ref().map(|index| Structural { is_named: true, ..index.facts() });
         facts
     }

@@ -6,6 +6,7 @@ mod change;
 mod follow;
 mod known;
 mod location;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -26,6 +27,7 @@ pub use change::{Rewritten, Vacuumed};
 pub use follow::Followed;
 use location::StoreFile;
 pub use location::StoreLocation;
+pub(crate) use schema::{has_schema, schema_of};
 #[doc(hidden)]
 pub use warpath_part::file::KEY;
 
@@ -250,6 +252,7 @@ impl Store {
         for file in &self.files {
             let (reader, name) = (file.open()?, file.shown());
             reader.verify().map_err(|error| of_part(&name, error))?;
+            schema_of(&reader).map_err(|reason| StoreError::Damaged { name: name.clone(), reason })?;
             let mut text = PartText::of(reader, &name, warpath_core::pool::cores())?;
             std::io::copy(&mut text, &mut std::io::sink()).map_err(|source| of_io(&name, source))?;
         }

@@ -16,6 +16,8 @@ pub struct PartColumns {
     pub condition: Option<Condition>,
     /// The paths, if the results are numbers of their values that depend on names alone.
     pub counted: Option<Vec<Vec<Step>>>,
+    /// True if the result is the schema of all records, which a part may have as a section.
+    pub schema: bool,
 }
 
 impl PartColumns {
@@ -28,6 +30,7 @@ impl PartColumns {
         let this = match request.evaluated {
             Evaluated::Program { program, want, is_digested } => Self::of_program(program, want, is_digested),
             Evaluated::Subscriptions { tested: Some(tested), only, .. } => Self::of_twigs(tested, only),
+            Evaluated::Schema { whole } => Self { schema: whole, ..Self::default() },
             _ => return None,
         };
         (this != Self::default()).then_some(this)
@@ -52,6 +55,7 @@ impl PartColumns {
             members: Some(members).filter(|members| want.partial && !members.is_all()),
             condition: program.predicate().and_then(|predicate| predicate.condition()),
             counted: program.counted_paths().filter(|_| is_counted),
+            schema: false,
         }
     }
 
@@ -63,11 +67,15 @@ impl PartColumns {
             members: Some(members).filter(|members| !members.is_all()),
             condition: only.and_then(Program::predicate).and_then(|predicate| predicate.condition()),
             counted: None,
+            schema: false,
         }
     }
 
     /// The step that reads, in a plan.
     pub(crate) fn reading(&self) -> Reading {
+        if self.schema {
+            return Reading::Schemas;
+        }
         Reading::Members {
             paths: self.members.as_ref().map_or_else(|| "all".into(), Projection::to_string),
             conditions: self.condition.as_ref().map_or(0, Condition::comparisons),

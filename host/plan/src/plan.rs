@@ -39,8 +39,11 @@ pub enum Evaluated<'a> {
         /// True if workers digest the results.
         is_digested: bool,
     },
-    /// The schema of all records.
-    Schema,
+    /// The schema of records.
+    Schema {
+        /// True for all records of the inputs.
+        whole: bool,
+    },
     /// Subscriptions, over JSON lines (`false`), or over whole inputs.
     Subscriptions {
         /// True if each input is one document.
@@ -64,7 +67,9 @@ impl Evaluated<'_> {
     fn requires(self) -> (&'static str, &'static str) {
         match self {
             Self::Program { .. } => ("results require all lines", "results require NDJSON input"),
-            Self::Schema => ("a schema requires all lines of an input", "a schema requires NDJSON input"),
+            Self::Schema { .. } => {
+                ("a schema requires all lines of an input", "a schema requires NDJSON input")
+            }
             Self::Subscriptions { .. } => {
                 ("subscriptions require all lines of an input", "subscriptions require NDJSON input")
             }
@@ -148,6 +153,8 @@ pub enum Reading {
         /// True if numbers of values are known without the values, where records have their own columns.
         counts: bool,
     },
+    /// The schemas that parts of a store have, and all lines of other inputs and parts.
+    Schemas,
     /// Some lines of a file.
     Selected(Selected),
     /// All lines, with levels of a structural index.
@@ -299,7 +306,7 @@ impl Plan {
                 "{index}: {} of {} lines, in {} of {} blocks",
                 lines.0, lines.1, blocks.0, blocks.1
             )),
-            Reading::Lines | Reading::Members { .. } | Reading::Documents { .. } => None,
+            Reading::Lines | Reading::Members { .. } | Reading::Schemas | Reading::Documents { .. } => None,
         }
     }
 
@@ -328,6 +335,10 @@ impl Plan {
                 };
                 let whom = by_whom(bytes, self.threads);
                 format!("{numbers}{paths} of {records}, as partitions of lines ({whom})")
+            }
+            Reading::Schemas => {
+                let whom = by_whom(bytes, self.threads);
+                format!("the schemas of parts of a store, else partitions of whole lines ({whom})")
             }
             Reading::Levels { levels: (read, of), text: (covered, all), trees, .. } => {
                 let mut said = match trees {
@@ -449,14 +460,14 @@ fn refuse(request: &Request<'_>, facts: &Facts, runs: &Runs) -> Result<(), PlanE
                 format!("the backend is `{}`; choose one, such as `cuda:0`", runs.backend),
             ))
         }
-        Evaluated::Program { .. } | Evaluated::Schema
+        Evaluated::Program { .. } | Evaluated::Schema { .. }
             if facts.format == Format::Json && matches!(facts.bytes, Bytes::Part(_)) =>
         {
             Err(PlanError::new("a part of a file is read as lines", "this input is one JSON document"))
         }
         Evaluated::Program { .. } => Ok(()),
         _ if selected => Err(PlanError::new(all_lines, "some lines are selected here")),
-        Evaluated::Schema => Ok(()),
+        Evaluated::Schema { .. } => Ok(()),
         Evaluated::Subscriptions { xml: true, .. } if request.has_condition => {
             Err(PlanError::new("a predicate is about JSON records", "these inputs are XML"))
         }
@@ -517,7 +528,11 @@ fn by_elements(request: &Request<'_>) -> bool {
 /// The threads that evaluate.
 fn threads(request: &Request<'_>, reading: &Reading, bytes: Bytes, partition_size: u64) -> Threads {
     let by_caller = match (reading, bytes) {
-        (Reading::Lines | Reading::Members { .. } | Reading::Selected(_), _) if request.in_caller => true,
+        (Reading::Lines | Reading::Members { .. } | Reading::Schemas | Reading::Selected(_), _)
+            if request.in_caller =>
+        {
+            true
+        }
         (Reading::Lines, Bytes::Borrowed(_)) => true,
         (Reading::Lines | Reading::Documents { .. }, Bytes::Memory(len) | Bytes::Borrowed(len)) => {
             len <= partition_size
@@ -661,6 +676,21 @@ mod tests {
     }
 
     #[test]
+    fn the_schema_of_all_records_is_that_of_parts() {
+        let read = |whole, limits_records| {
+            let (backend, abilities) = ("test".to_owned(), Abilities::default());
+            let runs = Runs { backend, reason: None, abilities, workers: 2, partition_size: 1 };
+            let (strict, has_condition, in_caller) = (false, false, false);
+            let evaluated = Evaluated::Schema { whole };
+            let request = Request { evaluated, strict, has_condition, in_caller, limits_records };
+            plan(&request, Facts::new(Bytes::Stored(9), Format::Ndjson), runs, Vec::new()).unwrap().reading
+        };
+        assert_eq!(read(true, false), Reading::Schemas);
+        // Of some records, and of records whose lengths are checked.
+        assert_eq!([read(false, false), read(true, true)], [Reading::Lines, Reading::Lines]);
+    }
+
+    #[test]
     fn the_caller_evaluates_what_is_short() {
         let threads = |bytes| planned("$.a", bytes, |_, _, _| {}).unwrap().threads;
         for (bytes, expected) in [
@@ -696,9 +726,9 @@ mod tests {
         };
         let twigs = |documents, xml| Evaluated::Subscriptions { documents, xml, tested: None, only: None };
         for (evaluated, format, has_condition, is_selected, expected) in [
-            (Evaluated::Schema, Format::Ndjson, true, false, ""),
+            (Evaluated::Schema { whole: true }, Format::Ndjson, true, false, ""),
             (
-                Evaluated::Schema,
+                Evaluated::Schema { whole: true },
                 Format::Ndjson,
                 false,
                 true,

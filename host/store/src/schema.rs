@@ -15,12 +15,14 @@
 //! | `walk` | the walk over text that fills a tree |
 //! | `rows` | a tree as rows, one for each path |
 //! | `saved` | the tree of rows that were saved |
+//! | `bytes` | a tree as bytes, and back |
 //! | `diff` | the differences between two schemas |
 //! | `json_schema` | JSON Schema |
 //! | `arrow`, `sql` | the Arrow type of a node; Arrow schemas as text and as SQL (feature `arrow`) |
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
+mod bytes;
 mod diff;
 mod distinct;
 mod json_schema;

@@ -133,22 +133,6 @@ pub fn refused(error: Error) -> Failure {
     }
 }
 
-/// Returns the one input that a name means: a file, standard input or an object.
-///
-/// # Errors
-/// If the name is a URL of several objects.
-pub fn one(name: &Path) -> Result<Source, Failure> {
-    if name == Path::new("-") {
-        return stdin();
-    }
-    let Some(address) = url(name)? else { return exactly(name) };
-    let mut sources = at(address, FolderFiles::Json)?;
-    match sources.pop() {
-        Some(source) if sources.is_empty() => Ok(source),
-        _ => Err(Failure::usage(format!("{}: means several inputs; this command reads one", name.display()))),
-    }
-}
-
 /// Returns the path of the one file that a command reads at any offset, if a URL names it.
 ///
 /// # Errors

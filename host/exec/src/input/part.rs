@@ -26,7 +26,8 @@ use super::plain::Cut;
 use super::ranged::StoredFile;
 use super::selection::Selected;
 use super::sequence::Sequence;
-use super::text::{Counts, Extract, Text};
+use super::text::{Counts, Extract, KnownSchema, Text};
+use crate::store::{has_schema, schema_of};
 
 /// Whole lines of selected rows are built alone if at most one row in `FEW_ROWS` is selected. Otherwise the
 /// text of the group is built and compared with its checksum.
@@ -210,7 +211,9 @@ impl StoredPart {
     /// The number of rows at the beginning of a group whose lines have about `bytes` bytes; at least one.
     /// `None` if these are all rows, or the part is not read line by line.
     pub fn first_rows(&self, group: usize, bytes: usize) -> Option<u32> {
-        let by_lines = |columns: &PartColumns| columns.condition.is_none() && columns.counted.is_none();
+        let by_lines = |columns: &PartColumns| {
+            columns.condition.is_none() && columns.counted.is_none() && !columns.schema
+        };
         let size = self.reader.size(group).filter(|_| self.columns.as_deref().is_none_or(by_lines))?;
         let rows = (bytes as u64).saturating_mul(size.rows.into()) / size.text_len.max(1);
         u32::try_from(rows.max(1)).ok().filter(|rows| *rows < size.rows)
@@ -219,7 +222,9 @@ impl StoredPart {
     /// The wanted contents of a group: lines as texts of about `size` bytes, or numbers.
     pub fn read(&self, group: usize, slice: Slice, size: usize, buffers: &Buffers) -> Cut<'static> {
         let all = || text_of(&self.reader, group).map(Rows::All);
+        let wants_schema = self.columns.as_deref().is_some_and(|columns| columns.schema);
         let rows = match (slice, self.columns.as_deref()) {
+            _ if wants_schema && has_schema(&self.reader) => self.schema(group),
             (Slice::First(count), columns) => self.first(group, count, columns),
             (_, Some(columns)) => self.by(columns, group).and_then(|rows| rows.map_or_else(all, Ok)),
             (_, None) => all(),
@@ -234,6 +239,10 @@ impl StoredPart {
                 let lines = self.reader.size(group).map_or(0, |size| size.rows);
                 let counts = Counts { lines, matches };
                 Cut { texts: vec![Text::counted(counts, self.offset(group))], ..Cut::default() }
+            }
+            Ok(Rows::Schema(known)) => {
+                let text = Text::kept(Arc::new([]), self.offset(group));
+                Cut { texts: vec![text.with_extract(Extract::Schema(Arc::new(known)))], ..Cut::default() }
             }
             Err(reason) => {
                 let error = InputError::Part { name: self.name.to_string(), reason };
@@ -250,10 +259,17 @@ impl StoredPart {
         Ok(Rows::All(text))
     }
 
+    /// The schema of the part, with its first group.
+    fn schema(&self, group: usize) -> Result<Rows, String> {
+        let lines = self.reader.size(group).map_or(0, |size| size.rows);
+        let tree = if group == 0 { schema_of(&self.reader)? } else { None };
+        Ok(Rows::Schema(KnownSchema { lines, tree }))
+    }
+
     /// The wanted contents of a group, by its columns; `None` for its whole text.
     fn by(&self, columns: &PartColumns, group: usize) -> Result<Option<Rows>, String> {
         let failed = |error: PartialError| error.to_string();
-        let PartColumns { members, condition, counted } = columns;
+        let PartColumns { members, condition, counted, schema: _ } = columns;
         if let Some(paths) = counted
             && let Some(matches) = count(&self.reader, group, paths).map_err(failed)?
         {
@@ -341,6 +357,7 @@ enum Rows {
     Some(Vec<u8>, RowSet),
     /// The number of values of each path; empty if there are none.
     Counted(Vec<u64>),
+    Schema(KnownSchema),
 }
 
 /// Texts whose lines are these rows, with their numbers in the part. The first row of the group has the

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use warpath_core::error::Error;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
+#[cfg(feature = "store")]
+use warpath_store::schema::SchemaTree;
 
 use super::buffers::{Buffers, Lent};
 use super::bytes::InputBytes;
@@ -146,6 +148,19 @@ pub enum Extract {
     Lines(Arc<Selected>),
     /// No text: the numbers of lines and of matches are known without it.
     Counts(Arc<Counts>),
+    /// No text: the schema of the lines is known without it.
+    #[cfg(feature = "store")]
+    Schema(Arc<KnownSchema>),
+}
+
+/// The schema of lines that are not read.
+#[cfg(feature = "store")]
+#[derive(Debug)]
+pub struct KnownSchema {
+    /// The number of lines.
+    pub lines: u32,
+    /// The schema of all lines of the part, if these lines are the first ones.
+    pub tree: Option<SchemaTree>,
 }
 
 /// The results for lines that are not read.
@@ -162,7 +177,7 @@ impl Extract {
     pub fn fault(&self) -> Option<Fault> {
         match self {
             Self::Whole(whole) => whole.broken,
-            Self::Elements(_) | Self::Lines(_) | Self::Counts(_) => None,
+            _ => None,
         }
     }
 }

@@ -18,7 +18,8 @@ use warpath_part::text::{Names, Reserved, Shredder};
 use super::change::{GROUP_BYTES, Without};
 use super::known::{Inputs, find_open_lines, identified};
 use super::location::{NewPart, StoreFile, StoreLocation, new_name};
-use super::texts::{Lines, Texts};
+use super::schema::{self, PartSchema};
+use super::texts::{Lines, NextText, Texts};
 use super::{Store, now, of_io, of_part};
 use crate::input::{Source, WITHIN, begins_within};
 
@@ -340,8 +341,8 @@ pub(super) struct PartsWriter<'a> {
 /// A step of the thread that writes parts.
 enum Step {
     Group(Arc<Tree>, Box<Group>),
-    /// The part is complete.
-    End(Arc<Tree>, Facts),
+    /// The part is complete, but for the section with its schema.
+    End(Arc<Tree>, Facts, Option<Vec<u8>>),
 }
 
 /// The facts of a part.
@@ -438,20 +439,20 @@ impl<'a> PartsWriter<'a> {
         send: &mut dyn FnMut(Step) -> bool,
     ) -> Result<(), Error> {
         let (mut part_bytes, mut all_bytes, mut facts) = (0, 0, Facts::new());
+        let mut schema = PartSchema::default();
         while let Some(text) = texts.next()? {
             let len = text.bytes.len() as u64;
             if part_bytes > 0 && (text.begins_part || part_bytes + len > PART_BYTES) {
                 part_bytes = 0;
                 self.shredder.begin_part();
-                if !send(Step::End(self.tree.clone(), mem::take(&mut facts))) {
+                if !send(Step::End(self.tree.clone(), mem::take(&mut facts), schema.end())) {
                     return Ok(());
                 }
             }
             if part_bytes == 0 && text.begins_within {
                 facts.push((WITHIN.0.to_owned(), WITHIN.1.to_owned()));
             }
-            let group =
-                self.shredder.shred(&text.bytes).map_err(|error| Error::Internal(error.to_string()))?;
+            let group = self.group(&text, &mut schema)?;
             if self.tree.nodes.len() != self.shredder.tree().nodes.len() {
                 self.tree = Arc::new(self.shredder.tree().clone());
             }
@@ -464,9 +465,23 @@ impl<'a> PartsWriter<'a> {
         }
         if part_bytes > 0 {
             self.shredder.begin_part();
-            send(Step::End(self.tree.clone(), facts));
+            send(Step::End(self.tree.clone(), facts, schema.end()));
         }
         Ok(())
+    }
+
+    /// Makes a group of a text. Another thread adds the lines to the schema of the part.
+    fn group(&mut self, text: &NextText, schema: &mut PartSchema) -> Result<Group, Error> {
+        thread::scope(|scope| {
+            let walk = thread::Builder::new()
+                .name("warpath schema".into())
+                .spawn_scoped(scope, || schema.add(&text.bytes, !text.begins_within))
+                .map_err(Error::Thread)?;
+            let group = self.shredder.shred(&text.bytes);
+            let group = group.map_err(|error| Error::Internal(error.to_string()));
+            walk.join().map_err(|_| Error::Internal("the thread of the schema panicked".into()))?;
+            group
+        })
     }
 }
 
@@ -534,9 +549,11 @@ fn write_parts(
                 };
                 writer.write(&tree, &group).map_err(|error| of_part(&part.shown, error))?;
             }
-            Step::End(tree, facts) => {
-                let Some((part, writer)) = open.take() else { continue };
-                let summary = writer.finish(&tree, &facts).map_err(|error| of_part(&part.shown, error))?;
+            Step::End(tree, facts, section) => {
+                let Some((part, mut writer)) = open.take() else { continue };
+                let section = section.map_or(Ok(()), |bytes| writer.add_section(schema::SECTION, &bytes));
+                let summary = section.and_then(|()| writer.finish(&tree, &facts));
+                let summary = summary.map_err(|error| of_part(&part.shown, error))?;
                 let name = part.name.clone();
                 let hash = location.end(part)?;
                 parts.push(Part {

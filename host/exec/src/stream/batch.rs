@@ -267,7 +267,7 @@ impl<'a> Batch<'a> {
         let paths = Paths::new(self.text());
         match self.text.extract() {
             Some(Extract::Elements(array)) => paths.of_elements(array, self.first_line),
-            Some(Extract::Whole(_) | Extract::Lines(_) | Extract::Counts(_)) | None => paths,
+            _ => paths,
         }
     }
 
@@ -276,7 +276,7 @@ impl<'a> Batch<'a> {
     pub(super) fn record(&self, line: u64) -> u64 {
         match self.text.extract() {
             Some(Extract::Whole(_) | Extract::Elements(_)) => 1,
-            Some(Extract::Lines(_) | Extract::Counts(_)) | None => self.line(line) + 1,
+            _ => self.line(line) + 1,
         }
     }
 
@@ -312,7 +312,7 @@ pub(super) fn located(error: RecordError, extract: Option<&Extract>) -> RecordEr
             RecordError { line, byte: before as u64 + 1, ..error }
         }
         Some(Extract::Lines(selected)) => RecordError { line: selected.line(error.line - 1) + 1, ..error },
-        Some(Extract::Elements(_) | Extract::Counts(_)) | None => error,
+        _ => error,
     }
 }
 

@@ -28,6 +28,8 @@ use super::task::{self, Task};
 use super::{Ordered, Running, Stats};
 use crate::document::Format;
 use crate::engine::OnError;
+#[cfg(feature = "store")]
+use crate::input::KnownSchema;
 use crate::input::{Buffers, Extract, Text};
 use crate::request::Request;
 use crate::trace::Operation;
@@ -166,7 +168,14 @@ impl SchemaTask {
         } else {
             let taken = self.trees.lock().unwrap_or_else(PoisonError::into_inner).remove(&thread);
             let (mut tree, mut walker) = taken.unwrap_or_default();
-            let done = self.walk(&mut tree, &mut walker, text, &mut added);
+            let done = match text.extract() {
+                #[cfg(feature = "store")]
+                Some(Extract::Schema(known)) => {
+                    take_known(&mut tree, known, &mut added);
+                    Ok(())
+                }
+                _ => self.walk(&mut tree, &mut walker, text, &mut added),
+            };
             self.trees.lock().unwrap_or_else(PoisonError::into_inner).insert(thread, (tree, walker));
             done?;
         }
@@ -263,6 +272,18 @@ impl SchemaTask {
             });
         }
         Ok(())
+    }
+}
+
+/// Adds a schema that is known without its lines.
+#[cfg(feature = "store")]
+fn take_known(tree: &mut SchemaTree, known: &KnownSchema, added: &mut Added) {
+    added.lines = known.lines.into();
+    if let Some(known) = &known.tree {
+        let mut known = known.clone();
+        known.relocate(|position| Position { text: added.number, ..position });
+        added.records = known.records();
+        tree.merge(&known);
     }
 }
 
@@ -383,7 +404,8 @@ fn start<'a>(
 ) -> Result<Running<'a, SchemaTask>, Error> {
     let chosen_records = input.predicate.take().map(|predicate| marking(&predicate)).transpose()?;
     let facts = input.facts();
-    let (mut chosen, plan) = input.planned(Purpose::Schema, Evaluated::Schema, facts)?;
+    let whole = limit.is_none() && chosen_records.is_none();
+    let (mut chosen, plan) = input.planned(Purpose::Schema, Evaluated::Schema { whole }, facts)?;
     let Request { engine, inputs, .. } = input;
     chosen.begin(Operation::Schema, || inputs.names());
     if limit.is_some() {

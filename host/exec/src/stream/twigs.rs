@@ -286,7 +286,6 @@ fn planned(input: &mut Request<'_>, matched: &Matched, documents: Documents) -> 
     let is_lines = documents == Documents::Ndjson;
     let mut facts = input.facts();
     facts.format = if is_lines { Format::Ndjson } else { Format::Json };
-    facts.has_parts |= input.inputs.may_have_parts();
     let tested = match matched {
         Matched::Fixed(snapshot) if facts.has_parts => Some(snapshot.projection()),
         _ => None,
@@ -327,7 +326,7 @@ pub(crate) fn explain(
     documents: Documents,
 ) -> Result<ExplainedTwigs, Error> {
     let bytes = input.inputs.access();
-    let has_parts = input.facts().has_parts || input.inputs.may_have_parts();
+    let has_parts = input.facts().has_parts;
     let Planned { plan, reuses, .. } = planned(&mut input, matched, documents)?;
     Ok(ExplainedTwigs { plan, bytes, has_parts, reuses })
 }

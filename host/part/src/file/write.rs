@@ -119,6 +119,15 @@ impl<W: Write> Writer<W> {
         self.part.write(&mut self.out, tree, group)
     }
 
+    /// Adds a section to the group that was written last.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`] if there is no group, or the section is too long; [`Error::Io`] if the output
+    /// fails.
+    pub fn add_section(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.part.add_section(&mut self.out, name, bytes)
+    }
+
     /// Writes the directory and the footer, for a tree that begins with the nodes of all groups. The facts
     /// are strings that [`super::Reader::facts`] gives back.
     ///
@@ -160,13 +169,24 @@ impl Part {
         self.align(out)?;
         let entry = &mut written.entry;
         for ((name, compressed), (_, bytes)) in sections.into_iter().zip(&group.sections) {
-            let stored = self.put(out, compressed.as_ref().unwrap_or(bytes))?;
-            let (is_compressed, full_len) = (compressed.is_some(), bytes.len() as u64);
-            entry.sections.push(Section { name, is_compressed, stored, full_len });
+            entry.sections.push(self.put_section(out, name, compressed, bytes)?);
         }
         (entry.rows, entry.nodes) = (group.rows, group.nodes);
         (entry.text_len, entry.text_hash) = (group.text_len, group.text_hash);
         self.groups.push(written);
+        self.is_broken = false;
+        Ok(())
+    }
+
+    fn add_section(&mut self, out: &mut dyn Write, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let Some(group) = self.groups.len().checked_sub(1) else {
+            return Err(Error::unwritable("a section", "there is no group that it belongs to"));
+        };
+        check_section(group, bytes)?;
+        let compressed = self.compressed(bytes)?;
+        self.begin()?;
+        let section = self.put_section(out, name.to_owned(), compressed, bytes)?;
+        self.groups[group].entry.sections.push(section);
         self.is_broken = false;
         Ok(())
     }
@@ -235,6 +255,25 @@ impl Part {
         Ok(checked)
     }
 
+    fn put_section(
+        &mut self,
+        out: &mut dyn Write,
+        name: String,
+        compressed: Option<Vec<u8>>,
+        bytes: &[u8],
+    ) -> Result<Section, Error> {
+        let stored = self.put(out, compressed.as_deref().unwrap_or(bytes))?;
+        let (is_compressed, full_len) = (compressed.is_some(), bytes.len() as u64);
+        Ok(Section { name, is_compressed, stored, full_len })
+    }
+
+    /// The bytes of a section after compression, if they are fewer.
+    fn compressed(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let compress = |level| zstd::bulk::compress(bytes, level);
+        let compressed = self.options.section_level.map(compress).transpose()?;
+        Ok(compressed.filter(|compressed| compressed.len() < bytes.len()))
+    }
+
     fn put_chunk(&mut self, out: &mut dyn Write, leaf: NodeIx, chunk: Chunk) -> Result<Stored, Error> {
         let Chunk { bytes, close, .. } = chunk;
         let table = PageTable::of(&bytes, &close);
@@ -279,9 +318,7 @@ impl Part {
             return invalid("a part has at most 32,767 groups with rows");
         }
         self.check_children(group.nodes)?;
-        if group.sections.iter().any(|(_, bytes)| bytes.len() as u64 > MAX_SECTION) {
-            return invalid("a section has 4 GiB or more");
-        }
+        group.sections.iter().try_for_each(|(_, bytes)| check_section(self.groups.len(), bytes))?;
         if !self.tree.leaves(group.nodes).eq(group.columns.iter().map(|column| column.node)) {
             return invalid("its columns are not the leaves among its nodes");
         }
@@ -319,11 +356,7 @@ impl Part {
         Ok(match job {
             Job::Column(column) => Made::Column(column.node, Box::new(self.encode_column(column)?)),
             Job::Levels(node, column) => Made::Levels(node, Kept::of(column, self.tree.levels(node))?),
-            Job::Section(name, bytes) => {
-                let compress = |level| zstd::bulk::compress(bytes, level);
-                let compressed = self.options.section_level.map(compress).transpose()?;
-                Made::Section(name.into(), compressed.filter(|compressed| compressed.len() < bytes.len()))
-            }
+            Job::Section(name, bytes) => Made::Section(name.into(), self.compressed(bytes)?),
         })
     }
 
@@ -392,6 +425,14 @@ impl Part {
         }
         self.groups = groups;
         Ok(())
+    }
+}
+
+/// Refuses a section that is too long.
+fn check_section(group: usize, bytes: &[u8]) -> Result<(), Error> {
+    match bytes.len() as u64 > MAX_SECTION {
+        true => Err(Error::unwritable(format!("group {group}"), "a section has 4 GiB or more")),
+        false => Ok(()),
     }
 }
 

@@ -137,6 +137,16 @@ impl Distinct {
         }
     }
 
+    /// The hashes; none of a sketch.
+    #[must_use]
+    pub fn hashes(&self) -> Vec<u64> {
+        match self {
+            Self::None | Self::Many(_) => Vec::new(),
+            Self::One(hash) => vec![*hash],
+            Self::Few(few) => few.hashes().collect(),
+        }
+    }
+
     /// True if [`count`](Self::count) is exact, apart from collisions of hashes.
     #[must_use]
     pub fn is_exact(&self) -> bool {

@@ -147,7 +147,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    fn of(text: &[u8], value: f64) -> Self {
+    pub fn of(text: &[u8], value: f64) -> Self {
         Self { value, text: Excerpt { bytes: text.into(), cut: false } }
     }
 

@@ -326,6 +326,20 @@ fn value(rng: &mut Rng, depth: usize, out: &mut String) {
 }
 
 #[test]
+fn lines_are_counted_as_elsewhere() {
+    // A line of white space that ends a text is one, with or without tokens before it.
+    for lines in
+        [&["1\n", "\n", " \t\n", " \r"][..], &["  "], &["{}\n", " "], &["\n", "[]\n", "\n"], &["{}"], &[]]
+    {
+        for before in [0, 1, 3000] {
+            let text = "{\"a\":1}\n".repeat(before) + &lines.concat();
+            let walked = walk_part(&mut SchemaTree::default(), &text, 0);
+            assert_eq!(walked.lines, (before + lines.len()) as u64, "{before} lines before {lines:?}");
+        }
+    }
+}
+
+#[test]
 fn trees_do_not_depend_on_how_a_text_is_split() {
     let mut rng = Rng::new(6);
     for round in 0..60 {
@@ -371,5 +385,76 @@ fn trees_do_not_depend_on_how_a_text_is_split() {
         });
         assert_eq!(relocated(left), shown(&all));
         assert_eq!(relocated(right), shown(&all));
+    }
+}
+
+/// Lines of random values.
+fn lines(rng: &mut Rng, count: usize) -> String {
+    let mut lines = String::new();
+    for _ in 0..count {
+        value(rng, 0, &mut lines);
+        lines.push('\n');
+    }
+    lines
+}
+
+#[test]
+fn trees_come_back_from_their_bytes() {
+    let mut rng = Rng::new(7);
+    for _ in 0..60 {
+        let count = [0, 1, 30, 400][rng.below(4)];
+        let (text, more) = (lines(&mut rng, count), lines(&mut rng, 40));
+        let mut tree = tree_of(&text);
+        let mut again = SchemaTree::of_bytes(&tree.to_bytes().unwrap()).unwrap();
+        assert_eq!(shown(&again), shown(&tree));
+        // What is not shown decides what a tree becomes with more records.
+        let other = tree_of(&more);
+        again.merge(&other);
+        tree.merge(&other);
+        assert_eq!(shown(&again), shown(&tree));
+        tree.fold_maps();
+        again.fold_maps();
+        assert_eq!(shown(&again), shown(&tree));
+    }
+    // An object of more members than are kept is a map.
+    let names: Vec<String> = (0..=MOST_MEMBERS).map(|name| format!("\"{name}\":1")).collect();
+    let map = tree_of(&format!("{{{}}}", names.join(",")));
+    assert_eq!(shown(&SchemaTree::of_bytes(&map.to_bytes().unwrap()).unwrap()), shown(&map));
+    // A tree whose bounds were lowered is not written.
+    let deep: String =
+        (0..70_000).map(|name| format!("{{\"a{}\":{{\"b{name}\":1}}}}\n", name % 90)).collect();
+    let deep = tree_of(&deep);
+    assert_eq!((deep.lowered_members().is_some(), deep.to_bytes()), (true, None));
+}
+
+#[test]
+fn altered_bytes_of_trees_are_refused_or_are_a_tree() {
+    let mut rng = Rng::new(8);
+    let text = lines(&mut rng, 80);
+    let bytes = tree_of(&text).to_bytes().unwrap();
+    for len in 0..bytes.len() {
+        // Whole nodes alone are a smaller tree.
+        SchemaTree::of_bytes(&bytes[..len]).iter().for_each(|tree| drop(shown(tree)));
+    }
+    let (mut refused, mut read) = (0, 0);
+    for at in 0..bytes.len() {
+        let mut altered = bytes.clone();
+        altered[at] ^= [1, 0x10, 0x80, 0xff][rng.below(4)];
+        let Some(mut tree) = SchemaTree::of_bytes(&altered) else {
+            refused += 1;
+            continue;
+        };
+        tree.merge(&tree_of(&text));
+        tree.fold_maps();
+        shown(&tree);
+        assert!(!rows(&tree, &|_| String::new()).is_empty());
+        read += 1;
+    }
+    assert!(refused > 0 && read > 0);
+    // Counts that no text has, and a node below itself.
+    for (at, number) in [(4, 1_u64 << 60), (4, u64::MAX)] {
+        let mut forged = bytes.clone();
+        forged[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        assert!(SchemaTree::of_bytes(&forged).is_none());
     }
 }

@@ -154,6 +154,8 @@ impl Records<'_> {
     fn lines<S: Simd>(&mut self, simd: S, tokens: &[u32]) {
         let mut at = 0;
         let mut begin = tokens[0] as usize;
+        // A last line of white space has no token.
+        self.walked.lines += u64::from(begin == self.text.len());
         while begin < self.text.len() && !self.ended {
             // `begin` is the first token of a line.
             let is_blank = self.text[begin] == b'\n';
@@ -195,6 +197,7 @@ impl Records<'_> {
             begin = tokens[at] as usize;
             if begin >= self.text.len() || at + 1 < tokens.len() && tokens[at + 1] as usize == begin {
                 // The ends after the last token are all equal.
+                self.walked.lines += u64::from(begin == self.text.len() && end + 1 < begin);
                 return;
             }
         }

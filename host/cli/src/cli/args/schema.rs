@@ -97,8 +97,9 @@ pub enum SchemaCommand {
 
 /// Compare two schemas: what appeared, vanished, changed its type or became nullable
 ///
-/// A and B are inputs, or schemas that `warpath schema --format ndjson` has written. Exits with 0 if the
-/// schemas are the same, and with 1 if they differ. Values and their numbers are not compared.
+/// A and B are files, folders, patterns, URLs or stores, or schemas that `warpath schema --format ndjson` has
+/// written. Exits with 0 if the schemas are the same, and with 1 if they differ. Values and their numbers are
+/// not compared.
 #[derive(Args)]
 #[command(after_long_help = "\
 Each line begins with `+` for a path that appeared, `-` for one that vanished, or `~` for one that changed.
@@ -107,11 +108,11 @@ Examples:
   warpath schema diff monday.ndjson tuesday.ndjson
   warpath schema diff expected.schema today.ndjson || echo changed")]
 pub struct SchemaDiffArgs {
-    /// First input, or saved schema
+    /// First file, store or saved schema
     #[arg(value_name = "A")]
     pub before: PathBuf,
 
-    /// Second input, or saved schema
+    /// Second file, store or saved schema
     #[arg(value_name = "B")]
     pub after: PathBuf,
 

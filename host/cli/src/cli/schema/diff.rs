@@ -10,9 +10,10 @@ use warpath_exec::saved_schema;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
-use super::super::args::{ReportArgs, SchemaDiffArgs};
+use super::super::args::{FileArgs, ReportArgs, SchemaDiffArgs};
 use super::super::failure::Failure;
 use super::super::out::Out;
+use super::super::written::Written;
 use super::super::{files, run};
 use super::{Reading, is_saved, read, rows};
 
@@ -40,7 +41,7 @@ pub fn run(args: &SchemaDiffArgs, ui: &Ui, started: Instant) -> Result<ExitCode,
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
 }
 
-/// The rows of an input or a saved schema.
+/// The rows of an input, of several that one name means, or of a saved schema.
 fn rows_of(
     path: &Path,
     keeps_names: bool,
@@ -51,7 +52,8 @@ fn rows_of(
     if is_saved(path) {
         return saved(path);
     }
-    let source = files::one(path)?;
+    let files = FileArgs { files: vec![path.to_owned()], ..FileArgs::default() };
+    let sources = files::sources(&files, Written::default(), ui)?;
     let ReportArgs { progress, stats } = ReportArgs::default();
     let options = Reading {
         limit: None,
@@ -61,7 +63,7 @@ fn rows_of(
         stats: stats.stats,
         is_first_pass: false,
     };
-    Ok(rows(&read(engine, vec![source], options, ui, started)?))
+    Ok(rows(&read(engine, sources, options, ui, started)?))
 }
 
 /// A difference as a line.

@@ -1,0 +1,70 @@
+//! The schema of the lines of a part, as one of its sections.
+
+use warpath_cpu::strict;
+use warpath_part::file::{Error as PartError, Reader};
+use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
+
+use crate::input::BYTE_ORDER_MARK;
+
+/// The section of the last group that has the schema of all lines of the part.
+pub(super) const SECTION: &str = "schema";
+
+/// The schema of the lines of a part while it is made.
+#[derive(Default)]
+pub(super) struct PartSchema {
+    tree: SchemaTree,
+    walker: Walker,
+    /// The number of lines before each group.
+    before: Vec<u64>,
+    lines: u64,
+    /// True if a line is malformed. A schema of the part then needs its lines: they have the errors.
+    is_faulty: bool,
+}
+
+impl PartSchema {
+    /// Adds the lines of the next group. With `is_begin`, a byte order mark before them is no part of a line.
+    pub fn add(&mut self, text: &[u8], is_begin: bool) {
+        let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_begin).unwrap_or(text);
+        self.is_faulty = self.is_faulty || !strict::faults(text).is_empty();
+        if self.is_faulty {
+            return;
+        }
+        let number = self.before.len() as u64;
+        let options = WalkOptions { text: number, most_records: u64::MAX, skips: false, without: &[] };
+        let walked = self.walker.walk(&mut self.tree, text, options);
+        self.before.push(self.lines);
+        self.lines += walked.lines;
+        self.is_faulty = !walked.suspects.is_empty();
+    }
+
+    /// The section for the groups so far; `None` if a line is malformed, or the schema has too many nodes.
+    /// The next group begins another part.
+    pub fn end(&mut self) -> Option<Vec<u8>> {
+        let Self { mut tree, before, is_faulty, .. } = std::mem::take(self);
+        let line = |position: Position| before[position.text as usize] + position.line;
+        tree.relocate(|position| Position { text: 0, line: line(position), ..position });
+        tree.to_bytes().filter(|_| !is_faulty)
+    }
+}
+
+/// True if a part has the schema of its lines.
+pub(crate) fn has_schema(part: &Reader) -> bool {
+    last(part).is_some_and(|last| part.sections(last).any(|(name, _)| name == SECTION))
+}
+
+/// The schema of the lines of a part, with the text 0 in all positions; `None` if the part has none.
+///
+/// # Errors
+/// The reason why the section cannot be read.
+pub(crate) fn schema_of(part: &Reader) -> Result<Option<SchemaTree>, String> {
+    let section = last(part).map(|last| part.section(last, SECTION)).transpose();
+    let bytes = section.map_err(|error: PartError| error.to_string())?.flatten();
+    let tree = |bytes: Vec<u8>| {
+        SchemaTree::of_bytes(&bytes).ok_or_else(|| format!("section `{SECTION}` is not as Warpath writes it"))
+    };
+    bytes.map(tree).transpose()
+}
+
+fn last(part: &Reader) -> Option<usize> {
+    part.groups().checked_sub(1)
+}

@@ -1,0 +1,218 @@
+//! A tree as bytes: the section `schema` of a part.
+
+use warpath_core::fields::Fields;
+use warpath_core::number;
+
+use super::distinct::{Distinct, MOST_EXACT, REGISTERS};
+use super::json_type::{JsonType, StringForm};
+use super::node::{Excerpt, First, MOST_TEXT, Node, Number, Position, ROOT, Range, SINK, Step, prefix_of};
+use super::tree::SchemaTree;
+
+/// The first number: the version of the layout.
+const VERSION: u32 = 1;
+
+/// Numbers of values above this one are refused. No text has more, and sums of less stay within 64 bits.
+const MOST_VALUES: u64 = 1 << 48;
+
+/// The number in place of that of exact hashes, if a sketch follows.
+const SKETCH: u32 = MOST_EXACT as u32 + 1;
+
+impl SchemaTree {
+    /// The tree as bytes. Positions lose the texts that they are in. `None` if the tree had too many nodes,
+    /// because such a tree depends on the order in which records were added.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        if self.lowered_members().is_some() || self.lowered_depth().is_some() {
+            return None;
+        }
+        let mut out = Out(Vec::new());
+        out.u32(VERSION);
+        out.values(&self.nodes[ROOT as usize]);
+        for node in &self.nodes[SINK as usize + 1..] {
+            out.u32(node.parent);
+            let (step, name): (u32, &[u8]) = match &node.rare.step {
+                Step::Root => continue,
+                Step::Name(name) => (1, name),
+                Step::Elements => (2, &[]),
+                Step::Values => (3, &[]),
+            };
+            out.u32(step);
+            out.bytes(name);
+            out.values(node);
+        }
+        Some(out.0)
+    }
+
+    /// The tree that [`to_bytes`](Self::to_bytes) wrote, with all positions in the text 0. `None` for bytes
+    /// that it does not write.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let fields = &mut fields;
+        let mut tree = Self::default();
+        (fields.u32()? == VERSION).then_some(())?;
+        values(fields, &mut tree.nodes[ROOT as usize])?;
+        while !fields.is_empty() {
+            let (parent, step, next) = (fields.u32()?, fields.u32()?, tree.nodes.len());
+            let name = sized(fields)?;
+            // The sink and nodes that come later have no children.
+            ((parent as usize) < next && parent != SINK).then_some(())?;
+            let (id, step) = match (step, name) {
+                (1, name) => (tree.member(parent, name), Step::Name(name.into())),
+                (2, b"") => (tree.elements(parent), Step::Elements),
+                (3, b"") => (tree.values(parent), Step::Values),
+                _ => return None,
+            };
+            // A second node of one name or kind, or one beyond a bound, is none that was written.
+            let node = tree.nodes.get_mut(id as usize).filter(|_| id as usize == next)?;
+            (node.rare.step == step).then_some(())?;
+            values(fields, node)?;
+        }
+        (!tree.is_overfull()).then_some(tree)
+    }
+}
+
+/// Bytes that are written.
+struct Out(Vec<u8>);
+
+impl Out {
+    fn u32(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn u64(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// The length of some bytes, and the bytes.
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.u64(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn excerpt(&mut self, excerpt: &Excerpt) {
+        self.u32(excerpt.cut.into());
+        self.bytes(&excerpt.bytes);
+    }
+
+    fn range<T>(&mut self, range: &Range<T>, text: impl Fn(&T) -> &Excerpt) {
+        self.u32(range.is_some().into());
+        if let Some((least, greatest)) = range {
+            self.excerpt(text(least));
+            self.excerpt(text(greatest));
+        }
+    }
+
+    /// The facts that a node has about its values.
+    fn values(&mut self, node: &Node) {
+        let Node { counts, trues, repeated, integers, lengths, form, distinct, rare, .. } = node;
+        counts.iter().chain([trues, repeated]).for_each(|count| self.u64(*count));
+        [integers.0, integers.1].into_iter().for_each(|integer| self.u64(integer as u64));
+        [lengths.0, lengths.1, rare.big_digits as u64].into_iter().for_each(|number| self.u64(number));
+        self.u32(*form as u32);
+        for (kind, First { position, example }) in &rare.firsts {
+            self.u32(*kind as u32);
+            self.u64(position.line);
+            self.u64(position.offset);
+            self.excerpt(example);
+        }
+        self.range(&rare.strings, |text| text);
+        self.range(&rare.floats, |number| &number.text);
+        self.range(&rare.bigs, |number| &number.text);
+        match distinct {
+            Distinct::Many(registers) => {
+                self.u32(SKETCH);
+                self.0.extend_from_slice(&registers[..]);
+            }
+            exact => {
+                let hashes = exact.hashes();
+                self.u32(hashes.len() as u32);
+                hashes.into_iter().for_each(|hash| self.u64(hash));
+            }
+        }
+    }
+}
+
+/// Bytes after their length.
+fn sized<'a>(fields: &mut Fields<'a>) -> Option<&'a [u8]> {
+    let len = fields.u64()?;
+    fields.bytes(len)
+}
+
+fn flag(fields: &mut Fields<'_>) -> Option<bool> {
+    match fields.u32()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+/// A text of at most [`MOST_TEXT`] bytes, or a whole number.
+fn excerpt(fields: &mut Fields<'_>) -> Option<Excerpt> {
+    Some(Excerpt { cut: flag(fields)?, bytes: sized(fields)?.into() })
+}
+
+fn short(fields: &mut Fields<'_>) -> Option<Excerpt> {
+    excerpt(fields).filter(|excerpt| excerpt.bytes.len() <= MOST_TEXT)
+}
+
+fn whole_number(fields: &mut Fields<'_>) -> Option<Number> {
+    let text = excerpt(fields).filter(|text| !text.cut)?.bytes;
+    number::nearest(&text).map(|value| Number::of(&text, value))
+}
+
+/// A range; the outer `None` for bytes that are none.
+#[expect(clippy::option_option, reason = "a node without values has no range")]
+fn range<T>(fields: &mut Fields<'_>, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Option<Range<T>> {
+    if !flag(fields)? {
+        return Some(None);
+    }
+    let least = read(fields)?;
+    Some(Some((least, read(fields)?)))
+}
+
+/// Reads the facts that a node has about its values.
+fn values(fields: &mut Fields<'_>, node: &mut Node) -> Option<()> {
+    for count in node.counts.iter_mut().chain([&mut node.trues, &mut node.repeated]) {
+        *count = fields.u64().filter(|count| *count <= MOST_VALUES)?;
+    }
+    node.integers = (fields.u64()? as i64, fields.u64()? as i64);
+    node.lengths = (fields.u64()?, fields.u64()?);
+    node.rare.big_digits = usize::try_from(fields.u64()?).ok()?;
+    let forms = [StringForm::None, StringForm::Time, StringForm::Date, StringForm::Any];
+    node.form = *forms.get(fields.u32()? as usize)?;
+    for _ in node.counts.iter().filter(|count| **count > 0) {
+        let kind = JsonType::ALL[..JsonType::OF_VALUES].get(fields.u32()? as usize)?;
+        let position = Position { text: 0, line: fields.u64()?, offset: fields.u64()? };
+        let is_known = node.rare.firsts.iter().any(|(known, _)| known == kind);
+        (!is_known && node.counts[*kind as usize] > 0).then_some(())?;
+        node.rare.firsts.push((*kind, First { position, example: short(fields)? }));
+    }
+    node.rare.strings = range(fields, short)?;
+    if let Some((least, greatest)) = &node.rare.strings {
+        node.prefixes = (prefix_of(&least.bytes), prefix_of(&greatest.bytes));
+    }
+    node.rare.floats = range(fields, whole_number)?;
+    node.rare.bigs = range(fields, whole_number)?;
+    node.distinct = match fields.u32()? {
+        SKETCH => {
+            let registers = fields.bytes(REGISTERS as u64)?;
+            Distinct::Many(Box::new(registers.try_into().ok()?))
+        }
+        // No more hashes than are counted exactly.
+        count if count < SKETCH => {
+            let mut exact = Distinct::default();
+            for _ in 0..count {
+                exact.insert(fields.u64()?);
+            }
+            exact
+        }
+        _ => return None,
+    };
+    let is_possible = node.trues <= node.counts[JsonType::Bool as usize] && node.repeated <= node.total();
+    is_possible.then_some(())
+}
