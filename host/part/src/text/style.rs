@@ -87,6 +87,11 @@ impl Style {
 
     fn keeps_rare(self, inside: &[u8]) -> bool {
         let mut rest = inside;
+        while let Some(piece) = rest.first_chunk()
+            && !self.stops_rarely(piece)
+        {
+            rest = &rest[piece::LONG..];
+        }
         while !rest.is_empty() {
             if self.rare(piece::word(rest)) != 0 {
                 break;
@@ -180,8 +185,18 @@ impl Style {
     pub(super) fn print_first(self, text: &[u8], len: usize, out: &mut Vec<u8>) {
         let (rare, no_high, no_slash) = (self.has(RARE), mask(self.has(NON_ASCII)), mask(self.has(SLASH)));
         let mut at = 0;
-        out.reserve(len + 8);
+        out.reserve(len + piece::LONG);
         while at < len {
+            // Bytes after the end of the string may stop a piece, too. Then words are looked at.
+            if let Some(piece) = text[at..].first_chunk()
+                && !self.stops_piece(piece)
+            {
+                let end = out.len() + piece::LONG.min(len - at);
+                out.extend_from_slice(piece);
+                out.truncate(end);
+                at += piece::LONG;
+                continue;
+            }
             let word = piece::word(&text[at..]);
             let mut found = special(word) | high(word) & no_high | equal(word, b'/') & no_slash;
             if rare {
@@ -198,17 +213,34 @@ impl Style {
                 while no_high != 0 && at < len && text[at] >= 0x80 {
                     at += self.escape(&text[at..len], out);
                 }
-                continue;
-            }
-            while !rare && let Some(piece) = text[at..len].first_chunk() {
-                let classes = piece::classes(piece);
-                if classes.special | classes.high & (no_high != 0) | classes.slash & (no_slash != 0) {
-                    break;
-                }
-                out.extend_from_slice(piece);
-                at += piece::LONG;
             }
         }
+    }
+
+    /// True if a byte of a piece may have to be escaped.
+    #[inline(always)]
+    fn stops_piece(self, piece: &[u8; piece::LONG]) -> bool {
+        let classes = piece::classes(piece);
+        if classes.special || classes.high && self.has(NON_ASCII) || classes.slash && self.has(SLASH) {
+            return true;
+        }
+        self.has(RARE) && self.stops_rarely(piece)
+    }
+
+    /// [`Self::rare`] for a piece: true if there is such a byte.
+    #[inline(always)]
+    fn stops_rarely(self, piece: &[u8; piece::LONG]) -> bool {
+        let bits = |on: bool| if on { u8::MAX } else { 0 };
+        let (html, separators) = (bits(self.has(HTML)), bits(self.has(SEPARATORS)));
+        let (delete, apostrophe) = (bits(self.has(DELETE)), bits(self.has(APOSTROPHE)));
+        let is = |byte: u8, other: u8| bits(byte == other);
+        let stops = |byte: u8| {
+            (is(byte, b'<') | is(byte, b'>') | is(byte, b'&')) & html
+                | is(byte, 0xe2) & separators
+                | is(byte, 0x7f) & delete
+                | is(byte, b'\'') & apostrophe
+        };
+        piece.iter().fold(0, |any, byte| any | stops(*byte)) != 0
     }
 
     fn stops(self, byte: u8) -> bool {
