@@ -341,9 +341,9 @@ The five queries of [JSONBench](https://github.com/ClickHouse/JSONBench) over re
 `benches/jsonbench.py`, whose head says what each tool reads. Not to be edited.
 
 Warpath reads the lines of the file, or their store, and a run is a whole process: start, plan, and text of
-the rows. `warpath-first` is query 1 where no schema is kept, so that all records are read twice. The peers run in a
-process that stays, and those with a table have loaded it before. A time is the least of the runs after the
-first. All tools returned the same rows{differences}.
+the rows. `warpath-first` is query 1 where no schema is kept, so that all records are read twice. The peers
+run in a process that stays, and those with a table have loaded it before. A time is the least of the runs
+after the first. All tools returned the same rows{differences}.
 """
 
 

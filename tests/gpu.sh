@@ -4,7 +4,8 @@
 #   tests/gpu.sh build [FOLDER]    here: builds the programs, stripped, and the Python package into FOLDER
 #                                  (default: .gpu-programs)
 #   tests/gpu.sh run [FOLDER]      there: generates data and runs the checks, on the CPU and on cuda:0
-#   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files
+#   tests/gpu.sh sanitize [FOLDER] there: the kernels under compute-sanitizer, over small files. It runs the
+#                                  tools of WARPATH_SANITIZERS, or all four.
 #
 # Rivals are checked too if `benches/gpu.sh rivals` has built them into FOLDER.
 #
@@ -74,7 +75,7 @@ sanitize)
     trap 'rm -rf "$data"' EXIT
     "$bin/generate" --shape twitter --size 3MiB -o "$data/twitter.ndjson"
     cat tests/data/edge.ndjson tests/data/bad.ndjson tests/data/maps.ndjson >>"$data/twitter.ndjson"
-    for tool in memcheck racecheck initcheck synccheck; do
+    for tool in ${WARPATH_SANITIZERS:-memcheck racecheck initcheck synccheck}; do
         echo "== $tool"
         for query in '--count $.user.lang' '$.entities.urls[*].url' '-r $.text' '--count $[*][*][?@==1]' \
             '$..id_str' '$..[?@.id_str].name' '$[?@.a>1||@.b]' '--count --strict $.id'; do

@@ -1,4 +1,4 @@
-//! Fields of binary files, read one after the other.
+//! Fields of binary files, read and written one after the other.
 
 /// The bytes whose fields are still to be read. Numbers are little-endian. Each method returns `None` if too
 /// few bytes are left.
@@ -28,6 +28,12 @@ impl<'a> Fields<'a> {
         Some(bytes)
     }
 
+    /// The next length of 64 bits, and this many bytes.
+    pub fn sized(&mut self) -> Option<&'a [u8]> {
+        let len = self.u64()?;
+        self.bytes(len)
+    }
+
     /// The next text, of `len` bytes; `None` also if it is not UTF-8.
     pub fn text(&mut self, len: u64) -> Option<&'a str> {
         self.bytes(len).and_then(|bytes| std::str::from_utf8(bytes).ok())
@@ -45,5 +51,27 @@ impl<'a> Fields<'a> {
     /// True if no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// The bytes of the fields that were written, for [`Fields`].
+#[derive(Default)]
+pub struct Out(pub Vec<u8>);
+
+impl Out {
+    /// Writes a number of 32 bits.
+    pub fn u32(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Writes a number of 64 bits.
+    pub fn u64(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Writes the length of some bytes, and the bytes.
+    pub fn sized(&mut self, bytes: &[u8]) {
+        self.u64(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
     }
 }

@@ -1,7 +1,7 @@
 //! The directory of a part, and the footer's key that says where it is.
 
 use memchr::memmem;
-use warpath_core::fields::Fields;
+use warpath_core::fields::{Fields, Out};
 use warpath_core::stamp::hash;
 
 use super::encode::Encoding;
@@ -74,32 +74,14 @@ pub(super) struct Directory {
     pub facts: Vec<(String, String)>,
 }
 
-struct Out(Vec<u8>);
-
-impl Out {
-    fn u32(&mut self, number: u32) {
-        self.0.extend_from_slice(&number.to_le_bytes());
-    }
-
-    fn u64(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
-    }
-
-    fn text(&mut self, text: &str) {
-        self.u64(text.len() as u64);
-        self.0.extend_from_slice(text.as_bytes());
-    }
-
-    fn checked(&mut self, range: &Checked) {
-        self.u64(range.offset);
-        self.u64(range.len);
-        self.u64(range.hash);
-    }
+fn put_range(out: &mut Out, range: &Checked) {
+    out.u64(range.offset);
+    out.u64(range.len);
+    out.u64(range.hash);
 }
 
 fn text(fields: &mut Fields<'_>) -> Option<String> {
-    let len = fields.u64()?;
-    fields.text(len).map(str::to_owned)
+    std::str::from_utf8(fields.sized()?).ok().map(str::to_owned)
 }
 
 fn checked(fields: &mut Fields<'_>) -> Option<Checked> {
@@ -121,12 +103,12 @@ fn several<T>(
 
 impl Directory {
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Out(Vec::new());
+        let mut out = Out::default();
         out.u64(self.tree.nodes.len() as u64);
         for node in &self.tree.nodes {
             out.u32(node.parent);
             out.u32(u32::from(node.layout.number()));
-            out.text(&node.name);
+            out.sized(node.name.as_bytes());
         }
         out.u64(self.encodings.len() as u64);
         for encoding in &self.encodings {
@@ -140,22 +122,22 @@ impl Directory {
             out.u64(group.text_hash);
             out.u64(group.sections.len() as u64);
             for section in &group.sections {
-                out.text(&section.name);
+                out.sized(section.name.as_bytes());
                 out.u32(section.is_compressed.into());
-                out.checked(&section.stored);
+                put_range(&mut out, &section.stored);
                 out.u64(section.full_len);
             }
             out.u64(group.chunks.len() as u64);
             for hash in &group.chunks {
                 out.u64(*hash);
             }
-            out.checked(&group.pages);
+            put_range(&mut out, &group.pages);
         }
-        out.checked(&self.indexes);
+        put_range(&mut out, &self.indexes);
         out.u64(self.facts.len() as u64);
         for (key, value) in &self.facts {
-            out.text(key);
-            out.text(value);
+            out.sized(key.as_bytes());
+            out.sized(value.as_bytes());
         }
         out.0
     }

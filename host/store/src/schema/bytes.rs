@@ -1,6 +1,6 @@
 //! A tree as bytes: the section `schema` of a part.
 
-use warpath_core::fields::Fields;
+use warpath_core::fields::{Fields, Out};
 use warpath_core::number;
 
 use super::distinct::{Distinct, MOST_EXACT, REGISTERS};
@@ -27,9 +27,9 @@ impl SchemaTree {
         if self.lowered_members().is_some() || self.lowered_depth().is_some() {
             return None;
         }
-        let mut out = Out(Vec::new());
+        let mut out = Out::default();
         out.u32(VERSION);
-        out.values(&self.nodes[ROOT as usize]);
+        put_values(&mut out, &self.nodes[ROOT as usize]);
         for node in &self.nodes[SINK as usize + 1..] {
             out.u32(node.parent);
             let (step, name): (u32, &[u8]) = match &node.rare.step {
@@ -39,8 +39,8 @@ impl SchemaTree {
                 Step::Values => (3, &[]),
             };
             out.u32(step);
-            out.bytes(name);
-            out.values(node);
+            out.sized(name);
+            put_values(&mut out, node);
         }
         Some(out.0)
     }
@@ -58,7 +58,7 @@ impl SchemaTree {
         values(fields, &mut tree.nodes[ROOT as usize])?;
         while !fields.is_empty() {
             let (parent, step, next) = (fields.u32()?, fields.u32()?, tree.nodes.len());
-            let name = sized(fields)?;
+            let name = fields.sized()?;
             // The sink and nodes that come later have no children.
             ((parent as usize) < next && parent != SINK).then_some(())?;
             let (id, step) = match (step, name) {
@@ -76,71 +76,46 @@ impl SchemaTree {
     }
 }
 
-/// Bytes that are written.
-struct Out(Vec<u8>);
+fn put_excerpt(out: &mut Out, excerpt: &Excerpt) {
+    out.u32(excerpt.cut.into());
+    out.sized(&excerpt.bytes);
+}
 
-impl Out {
-    fn u32(&mut self, number: u32) {
-        self.0.extend_from_slice(&number.to_le_bytes());
-    }
-
-    fn u64(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
-    }
-
-    /// The length of some bytes, and the bytes.
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.u64(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
-    }
-
-    fn excerpt(&mut self, excerpt: &Excerpt) {
-        self.u32(excerpt.cut.into());
-        self.bytes(&excerpt.bytes);
-    }
-
-    fn range<T>(&mut self, range: &Range<T>, text: impl Fn(&T) -> &Excerpt) {
-        self.u32(range.is_some().into());
-        if let Some((least, greatest)) = range {
-            self.excerpt(text(least));
-            self.excerpt(text(greatest));
-        }
-    }
-
-    /// The facts that a node has about its values.
-    fn values(&mut self, node: &Node) {
-        let Node { counts, trues, repeated, integers, lengths, form, distinct, rare, .. } = node;
-        counts.iter().chain([trues, repeated]).for_each(|count| self.u64(*count));
-        [integers.0, integers.1].into_iter().for_each(|integer| self.u64(integer as u64));
-        [lengths.0, lengths.1, rare.big_digits as u64].into_iter().for_each(|number| self.u64(number));
-        self.u32(*form as u32);
-        for (kind, First { position, example }) in &rare.firsts {
-            self.u32(*kind as u32);
-            self.u64(position.line);
-            self.u64(position.offset);
-            self.excerpt(example);
-        }
-        self.range(&rare.strings, |text| text);
-        self.range(&rare.floats, |number| &number.text);
-        self.range(&rare.bigs, |number| &number.text);
-        match distinct {
-            Distinct::Many(registers) => {
-                self.u32(SKETCH);
-                self.0.extend_from_slice(&registers[..]);
-            }
-            exact => {
-                let hashes = exact.hashes();
-                self.u32(hashes.len() as u32);
-                hashes.into_iter().for_each(|hash| self.u64(hash));
-            }
-        }
+fn put_range<T>(out: &mut Out, range: &Range<T>, text: impl Fn(&T) -> &Excerpt) {
+    out.u32(range.is_some().into());
+    if let Some((least, greatest)) = range {
+        put_excerpt(out, text(least));
+        put_excerpt(out, text(greatest));
     }
 }
 
-/// Bytes after their length.
-fn sized<'a>(fields: &mut Fields<'a>) -> Option<&'a [u8]> {
-    let len = fields.u64()?;
-    fields.bytes(len)
+/// Writes the facts that a node has about its values.
+fn put_values(out: &mut Out, node: &Node) {
+    let Node { counts, trues, repeated, integers, lengths, form, distinct, rare, .. } = node;
+    counts.iter().chain([trues, repeated]).for_each(|count| out.u64(*count));
+    [integers.0, integers.1].into_iter().for_each(|integer| out.u64(integer as u64));
+    [lengths.0, lengths.1, rare.big_digits as u64].into_iter().for_each(|number| out.u64(number));
+    out.u32(*form as u32);
+    for (kind, First { position, example }) in &rare.firsts {
+        out.u32(*kind as u32);
+        out.u64(position.line);
+        out.u64(position.offset);
+        put_excerpt(out, example);
+    }
+    put_range(out, &rare.strings, |text| text);
+    put_range(out, &rare.floats, |number| &number.text);
+    put_range(out, &rare.bigs, |number| &number.text);
+    match distinct {
+        Distinct::Many(registers) => {
+            out.u32(SKETCH);
+            out.0.extend_from_slice(&registers[..]);
+        }
+        exact => {
+            let hashes = exact.hashes();
+            out.u32(hashes.len() as u32);
+            hashes.into_iter().for_each(|hash| out.u64(hash));
+        }
+    }
 }
 
 fn flag(fields: &mut Fields<'_>) -> Option<bool> {
@@ -153,7 +128,7 @@ fn flag(fields: &mut Fields<'_>) -> Option<bool> {
 
 /// A text of at most [`MOST_TEXT`] bytes, or a whole number.
 fn excerpt(fields: &mut Fields<'_>) -> Option<Excerpt> {
-    Some(Excerpt { cut: flag(fields)?, bytes: sized(fields)?.into() })
+    Some(Excerpt { cut: flag(fields)?, bytes: fields.sized()?.into() })
 }
 
 fn short(fields: &mut Fields<'_>) -> Option<Excerpt> {
