@@ -3,7 +3,7 @@
 
 use warpath_core::projection::{Projection, Step};
 use warpath_folder::{Folder, LocalStorage};
-use warpath_part::file::{Options, Reader, Writer};
+use warpath_part::file::{Filters, Options, Reader, Writer};
 use warpath_part::group::{Group, Tree};
 use warpath_part::partial::partial;
 use warpath_part::text::{Shredder, restore};
@@ -47,7 +47,8 @@ fn part_of(lines: &[u8]) -> Vec<u8> {
 }
 
 fn options() -> Options {
-    Options { page_rows: 8, sample: 64, workers: 1, ..Options::default() }
+    let filters = Filters { values: 2, chunk: 0, group: 0 };
+    Options { page_rows: 8, sample: 64, filters, workers: 1, ..Options::default() }
 }
 
 /// The lines of a part; `None` if it is refused.

@@ -19,6 +19,7 @@ use warpath_core::error::{Error, InputError, StoreError};
 use warpath_core::temporary::OutputMode;
 use warpath_folder::{Folder, Millis, Part};
 use warpath_part::file::{Encoding, Error as PartError};
+use warpath_store::schema::SchemaTree;
 
 use crate::input::{PartText, Source, check_part, is_store};
 
@@ -242,6 +243,18 @@ impl Store {
         arrow_schema::Schema::new(
             fields.unwrap_or_default().iter().map(text::arrow_field).collect::<Vec<_>>(),
         )
+    }
+
+    /// The schema of all lines, if each part has its own, without the parts that positions are in.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn known_schema(&self) -> Option<SchemaTree> {
+        let mut all = SchemaTree::default();
+        for file in &self.files {
+            all.merge(&schema_of(&*file.open().ok()?).ok()??);
+        }
+        Some(all)
     }
 
     /// Checks every byte: the log, the checksums of all parts, and the text that their columns give.

@@ -375,6 +375,10 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
             }
             // A batch keeps its buffer while there are items of it.
             self.items = None;
+            if self.error.is_none() && self.operator.is_done() {
+                self.stop();
+                break;
+            }
             if let Some(reason) = self.running.interrupt.reason() {
                 return Poll::Ready(Some(Err(self.end(reason))));
             }
@@ -426,8 +430,14 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
 
     /// Ends the results with an error.
     fn end(&mut self, error: Error) -> Error {
-        self.finished = true;
         self.running.span.failed(&error);
+        self.stop();
+        error
+    }
+
+    /// Ends the results.
+    fn stop(&mut self) {
+        self.finished = true;
         self.running.span.end(self.stats.totals());
         self.items = None;
         self.texts.clear();
@@ -436,7 +446,6 @@ impl<'a, O: Operator<'a>> Ordered<'a, O> {
             Some(Flow::Inline(inline)) => inline.stop(),
             None => {}
         }
-        error
     }
 }
 

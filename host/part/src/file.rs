@@ -11,11 +11,13 @@
 //! | `encode`, `decode` | how does a column become a chunk, and a chunk a column? |
 //! | `pages`, `thrift` | do the pages of a chunk, and the footer, claim more than they have? |
 //! | `index` | which bounds do the pages of a column have? |
+//! | `bloom` | which columns have Bloom filters, and what do these exclude? |
 //! | `table` | which pages have some rows? |
 //! | `directory` | where is everything, and is it unchanged? |
 //! | `write`, `read` | in which order do the ranges lie, and which are read for what? |
 //! | `source` | how are few reads made of many ranges? |
 
+mod bloom;
 mod bounds;
 mod decode;
 mod directory;
@@ -33,6 +35,7 @@ mod write;
 
 use warpath_core::pool;
 
+pub use bloom::BloomFilter;
 pub use bounds::{Bound, Bounds};
 pub use directory::KEY;
 pub use encode::Encoding;
@@ -60,6 +63,8 @@ pub struct Options {
     pub page_bytes: usize,
     /// Entries of a leaf on which the encodings are tried.
     pub sample: usize,
+    /// The column chunks that get a Bloom filter.
+    pub filters: Filters,
     /// Threads that encode the columns of a group.
     pub workers: usize,
 }
@@ -74,8 +79,26 @@ impl Default for Options {
             page_rows: 8192,
             page_bytes: 1 << 20,
             sample: 128 << 10,
+            filters: Filters::default(),
             workers: pool::threads(),
         }
+    }
+}
+
+/// The column chunks that get a Bloom filter, if their values are of the right kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Filters {
+    /// The fewest values of a chunk.
+    pub values: usize,
+    /// The fewest bytes of a chunk for each byte of its filter.
+    pub chunk: usize,
+    /// The fewest bytes of a group's chunks for each byte of its filters.
+    pub group: usize,
+}
+
+impl Default for Filters {
+    fn default() -> Self {
+        Self { values: 1024, chunk: 4, group: 32 }
     }
 }
 

@@ -130,6 +130,16 @@ pub struct Strings {
     pub ends: Vec<u32>,
 }
 
+impl Strings {
+    /// Each string. An end that is none of the bytes gives an empty string.
+    pub fn each(&self) -> impl Iterator<Item = &[u8]> {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins
+            .zip(&self.ends)
+            .map(|(begin, end)| self.bytes.get(begin as usize..*end as usize).unwrap_or_default())
+    }
+}
+
 impl Layout {
     /// The number that files have for the layout.
     pub(crate) fn number(self) -> u8 {

@@ -23,7 +23,7 @@ use warpath_core::number::nearest;
 use warpath_core::rows::RowSet;
 
 use crate::file::{Bound, Bounds, Reader};
-use crate::group::{Column, Group, Layout, NodeIx, Strings, Tree, Values};
+use crate::group::{Column, Group, Layout, NodeIx, Tree, Values};
 use crate::partial::{Error, sections};
 use crate::text::{EXCEPTIONS, Outline, Position, SHAPE_IDS, values_of};
 
@@ -150,7 +150,7 @@ impl Finder<'_> {
         let mut leaves = position.texts.clone();
         let (wants_null, wants_key) = nulls(&condition.test);
         for kind in &position.kinds {
-            if self.is_opaque(*kind) || self.may_pass(&condition.test, *kind) || !self.odd(*kind)?.is_empty()
+            if self.is_opaque(*kind) || self.may_pass(&condition.test, *kind)? || !self.odd(*kind)?.is_empty()
             {
                 leaves.push(*kind);
             }
@@ -166,13 +166,30 @@ impl Finder<'_> {
         matches!(self.layout(node), Some(Layout::Json | Layout::Bytes))
     }
 
-    /// Returns false if no value of a leaf passes a test, by its statistics.
-    fn may_pass(&self, test: &Test, leaf: NodeIx) -> bool {
-        match self.reader.leaf(self.number, leaf).and_then(|leaf| leaf.bounds) {
+    /// Returns false if no value of a leaf passes a test, by its statistics and its Bloom filter.
+    fn may_pass(&self, test: &Test, leaf: NodeIx) -> Result<bool, Error> {
+        let by_bounds = match self.reader.leaf(self.number, leaf).and_then(|leaf| leaf.bounds) {
             Some(bounds) => test.may_pass(&bounds),
             // Leaves without values have no statistics.
             None => !matches!(self.layout(leaf), Some(Layout::Struct | Layout::List) | None),
-        }
+        };
+        Ok(by_bounds && self.may_equal(test, leaf)?)
+    }
+
+    /// Returns false if a test is for values that are equal to constants, and the Bloom filter of a leaf
+    /// excludes these.
+    fn may_equal(&self, test: &Test, leaf: NodeIx) -> Result<bool, Error> {
+        let Test::Equal(constants) = test else { return Ok(true) };
+        let Some(filter) = self.reader.filter(self.number, leaf)? else { return Ok(true) };
+        let may_have = |constant: &Constant| match (self.layout(leaf), constant) {
+            (Some(Layout::String), Constant::String(text)) => filter.may_have(text.as_bytes()),
+            (Some(Layout::Int), Constant::Number(number)) => match Decimal::read(number.as_bytes()) {
+                Some(decimal) => decimal.integer().is_some_and(|value| filter.may_have_integer(value)),
+                None => true,
+            },
+            _ => false,
+        };
+        Ok(constants.iter().any(may_have))
     }
 
     /// The nodes whose values show that a test is true, if it is true of any of them.
@@ -187,7 +204,7 @@ impl Finder<'_> {
                 // Numbers that differ may have the same double.
                 _ => false,
             };
-            if is_sure && (*test == Test::Exists || self.may_pass(test, *kind)) {
+            if is_sure && (*test == Test::Exists || self.may_pass(test, *kind)?) {
                 leaves.push(*kind);
             }
         }
@@ -413,13 +430,13 @@ impl Passes for Test {
         let (constants, wanted) = self.constants();
         let mut passes = vec![false; values.len()];
         if let (Self::Matches(pattern), Values::Bytes(strings)) = (self, values) {
-            mark(&mut passes, each(strings).map(|value| (pattern.holds)(value)));
+            mark(&mut passes, strings.each().map(|value| (pattern.holds)(value)));
         }
         if let (Self::Equal(all), Values::Bytes(strings)) = (self, values)
             && all.len() > FEW
         {
             let texts: HashSet<&[u8]> = all.iter().filter_map(text_of).collect();
-            mark(&mut passes, each(strings).map(|value| texts.contains(value)));
+            mark(&mut passes, strings.each().map(|value| texts.contains(value)));
             return passes;
         }
         if let (Self::Equal(all), Values::Int(values)) = (self, values)
@@ -441,7 +458,7 @@ impl Passes for Test {
                     mark(&mut passes, values.iter().map(|value| value.is_nan() || range.contains(value)));
                 }
                 (Values::Bytes(strings), Constant::String(text)) => {
-                    mark(&mut passes, each(strings).map(|value| wanted(value.cmp(text.as_bytes()))));
+                    mark(&mut passes, strings.each().map(|value| wanted(value.cmp(text.as_bytes()))));
                 }
                 // Truth values have no order, but they are equal to themselves.
                 (Values::Boolean(values), Constant::Bool(constant)) => {
@@ -466,16 +483,6 @@ fn text_of(constant: &Constant) -> Option<&[u8]> {
 
 fn integer_of(constant: &Constant) -> Option<i64> {
     if let Constant::Number(number) = constant { Decimal::read(number.as_bytes())?.integer() } else { None }
-}
-
-/// Each of some strings.
-fn each(strings: &Strings) -> impl Iterator<Item = &[u8]> {
-    let mut begin = 0;
-    strings.ends.iter().map(move |end| {
-        let value = strings.bytes.get(begin as usize..*end as usize).unwrap_or_default();
-        begin = *end;
-        value
-    })
 }
 
 fn mark(passes: &mut [bool], more: impl Iterator<Item = bool>) {

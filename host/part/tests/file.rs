@@ -15,15 +15,19 @@ use parquet::file::metadata::{
     ParquetMetaDataWriter, RowGroupMetaData,
 };
 use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::properties::ReaderProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::{ReadOptionsBuilder, SerializedFileReader};
 use records::{add, group, grow_anywhere, no_values, record, tree};
-use warpath_part::file::{Bound, Encoding, Error, Options, ReadAt, Reader, Writer, is_part};
+use warpath_part::file::{Bound, Encoding, Error, Filters, Options, ReadAt, Reader, Writer, is_part};
 use warpath_part::group::{Column, Group, Layout, Strings, Tree, Values};
 use warpath_random::{Rng, cases};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Small pages, so that a column has several.
+/// Small pages, so that a column has several. Short columns have Bloom filters, too.
 fn options() -> Options {
-    Options { page_rows: 16, sample: 64, workers: 2, ..Options::default() }
+    let filters = Filters { values: 2, chunk: 0, group: 0 };
+    Options { page_rows: 16, sample: 64, filters, workers: 2, ..Options::default() }
 }
 
 fn facts() -> Vec<(String, String)> {
@@ -723,5 +727,86 @@ fn groups_of_sections_alone_come_back_in_one_read() {
         let group = usize::from(stored > 0);
         let error = reader.first_sections(group, 2, &mut scratch).unwrap_err().to_string();
         assert!(error.contains(&format!("section `lines` of group {group}")), "{error}");
+    }
+}
+
+/// Identifiers in no order, which repeat little: strings, and integers that are often missing.
+fn identifiers(rng: &mut Rng, rows: u32) -> (Tree, Group) {
+    let mut tree = tree();
+    let text = add(&mut tree, 0, "text", Layout::String);
+    let number = add(&mut tree, 0, "number", Layout::Int);
+    let ordered = add(&mut tree, 0, "ordered", Layout::Int);
+    let texts: Vec<String> = (0..rows).map(|_| format!("{:016x}", rng.next_u64())).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let present: Vec<i16> = (0..rows).map(|_| rng.below(2) as i16).collect();
+    let numbers = present.iter().filter(|level| **level == 1).map(|_| rng.next_u64() as i64).collect();
+    let column = |node, values, definitions| Column { node, values, definitions, ..Column::default() };
+    let columns = vec![
+        column(text, strings(&texts), vec![1; rows as usize]),
+        column(number, Values::Int(numbers), present),
+        column(ordered, Values::Int((0..i64::from(rows)).collect()), vec![1; rows as usize]),
+    ];
+    (tree.clone(), Group { rows, nodes: tree.nodes.len() as u32, columns, ..Group::default() })
+}
+
+#[test]
+fn filters_have_all_values_and_few_others() {
+    let mut rng = Rng::new(20);
+    let (tree, group) = identifiers(&mut rng, 5000);
+    let file = write(&tree, &[group.clone(), group.clone()]);
+    let reader = open(&file);
+    reader.verify().unwrap();
+    assert!(reader.group(1).unwrap() == group);
+    let Values::Int(numbers) = &group.columns[1].values else { panic!() };
+    let Values::Bytes(texts) = &group.columns[0].values else { panic!() };
+    let others: Vec<u64> = (0..2000).map(|_| rng.next_u64()).collect();
+    let hex = |number: u64| format!("{number:016x}");
+    // What other programs find by the footer.
+    let read = ReaderProperties::builder().set_read_bloom_filter(true).build();
+    let read = ReadOptionsBuilder::new().with_reader_properties(read).build();
+    let parquet = SerializedFileReader::new_with_options(Bytes::from(file), read).unwrap();
+    for number in 0..2 {
+        let [text, integer] = [1, 2].map(|leaf| reader.filter(number, leaf).unwrap().unwrap());
+        assert!(texts.each().all(|value| text.may_have(value)));
+        assert!(numbers.iter().all(|value| integer.may_have_integer(*value)));
+        let wrong = others.iter().filter(|other| text.may_have(hex(**other).as_bytes())).count()
+            + others.iter().filter(|other| integer.may_have_integer(**other as i64)).count();
+        // 8 to 16 bits for each value: fewer than 4 in 100.
+        assert!(wrong < 160, "{wrong} of 4000");
+        let group = parquet.get_row_group(number).unwrap();
+        let theirs = [0, 1].map(|column| group.get_column_bloom_filter(column).unwrap());
+        assert!(texts.each().all(|value| theirs[0].check(value)));
+        assert!(numbers.iter().all(|value| theirs[1].check(value)));
+        for other in &others {
+            let other = hex(*other);
+            assert_eq!(theirs[0].check(other.as_bytes()), text.may_have(other.as_bytes()));
+        }
+        // Bounds serve values that ascend.
+        assert!(reader.filter(number, 3).unwrap().is_none() && group.get_column_bloom_filter(2).is_none());
+    }
+}
+
+#[test]
+fn filters_without_a_value_are_found() {
+    let (tree, group) = identifiers(&mut Rng::new(21), 500);
+    let other = identifiers(&mut Rng::new(22), 500).1;
+    let file = write(&tree, std::slice::from_ref(&group));
+    let section = open(&file).section(0, "bloom-1").unwrap().unwrap();
+    let theirs = open(&write(&tree, &[other])).section(0, "bloom-1").unwrap().unwrap();
+    assert_eq!(section.len(), theirs.len());
+    // The filter of other values, and filters of no bits, under right checksums.
+    let none = |len: usize| [&section[..section.len() - len], &vec![0; len][..]].concat();
+    for (forged, what) in
+        [(theirs, "excludes a value"), (none(512), "excludes a value"), (vec![0; 9], "no Bloom")]
+    {
+        let mut out = Vec::new();
+        let quiet = Filters { values: usize::MAX, ..Filters::default() };
+        let mut writer =
+            Writer::new(&mut out, Options { section_level: None, filters: quiet, ..options() }).unwrap();
+        writer.write(&tree, &group).unwrap();
+        writer.add_section("bloom-1", &forged).unwrap();
+        writer.finish(&tree, &facts()).unwrap();
+        let error = open(&out).verify().unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
     }
 }

@@ -107,3 +107,29 @@ fn the_cpu_stops_where_there_is_enough() -> Result<()> {
     }
     Ok(())
 }
+
+/// Lines without end.
+struct Endless;
+
+impl Read for Endless {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        const LINE: &[u8] = b"{\"a\":1}\n";
+        let len = room.len() / LINE.len() * LINE.len();
+        room[..len].chunks_mut(LINE.len()).for_each(|line| line.copy_from_slice(LINE));
+        Ok(len)
+    }
+}
+
+#[test]
+fn the_schema_of_some_records_needs_no_end() -> Result<()> {
+    for (workers, size) in [(0, 1 << 10), (1, 1 << 20), (3, 200)] {
+        let engine = engine(&(Arc::new(Cpu) as _), size, workers, OnError::Fail);
+        for limit in [0, 1, 5000] {
+            let source = Source::Reader("endless".into(), Box::new(Endless));
+            let mut parts = engine.input(vec![source]).schema(Some(limit));
+            let records = parts.by_ref().map(|part| Ok(part?.records)).sum::<Result<u64>>()?;
+            ensure!(records == limit && parts.finish().tree.records() == limit, "{records} of {limit}");
+        }
+    }
+    Ok(())
+}

@@ -166,11 +166,11 @@ impl Without {
         Self { matched, documents: Records::default(), is_partial: false }
     }
 
-    /// Takes the documents that are looked at from the first ones of a file, because parts of documents are
-    /// read. Without a file, there are none.
-    fn read_later(&mut self, file: Option<PathBuf>) {
+    /// Takes the documents that are looked at from files, because parts of documents are read. Without a file,
+    /// there are none.
+    fn read_later(&mut self, files: Vec<PathBuf>) {
         self.is_partial = true;
-        file.into_iter().for_each(|file| self.documents.read_later(file));
+        self.documents.read_later(files);
     }
 
     fn add(&mut self, filtered: &Filtered) {
@@ -260,10 +260,7 @@ impl Filter<'_> {
             while let Some(source) = sources.next_if(|source| documents(self.args.input, source) == kind) {
                 same.push(source);
             }
-            let first_file = same.iter().find_map(|source| match source {
-                Source::File(file) => Some(file.clone()),
-                _ => None,
-            });
+            let files = reasons::files_of(&same);
             let mut input = self.engine.input(same);
             if let Some(only) = &self.only {
                 input = input.matching(only);
@@ -274,7 +271,7 @@ impl Filter<'_> {
                 _ => input.filter(&self.standing, kind),
             };
             if let (Some(without), Some(_)) = (&mut self.without, run.plan().part_columns()) {
-                without.read_later(first_file);
+                without.read_later(files);
             }
             let told = self.tell(&mut run, kind, answers, progress);
             self.done.add(&run);

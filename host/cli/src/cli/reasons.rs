@@ -15,8 +15,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use warpath::schema::InputSchema;
-use warpath::{Batch, Engine, OnError, Predicate, Program, Query};
+use warpath::schema::SchemaTree;
+use warpath::store::Store;
+use warpath::{Batch, Engine, OnError, Predicate, Program, Query, Source};
 use warpath_core::diagnostic::QueryError;
 use warpath_exec::stream::Sampler;
 use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
@@ -31,7 +32,7 @@ use why::Scope;
 /// The most bytes of records that are looked at.
 const MOST_BYTES: usize = 512 << 10;
 
-/// The most records of a file with an index that are looked at.
+/// The most records of files that are looked at.
 const MOST_RECORDS: u64 = 1000;
 
 /// The most notes about paths of one command.
@@ -45,13 +46,14 @@ pub struct Records {
     sampler: Arc<Sampler>,
     /// Whole lines each.
     texts: Vec<Vec<u8>>,
-    /// The file whose first records are read after the run, in place of the copied ones.
-    file: Option<PathBuf>,
+    /// The files whose records are looked at after the run, in place of the copied ones: all records of
+    /// stores, which know their schema, or the first ones.
+    files: Vec<PathBuf>,
 }
 
 impl Default for Records {
     fn default() -> Self {
-        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), texts: Vec::new(), file: None }
+        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), texts: Vec::new(), files: Vec::new() }
     }
 }
 
@@ -70,29 +72,54 @@ impl Records {
         }
     }
 
-    /// Takes the records from the first ones of a file, which are read when they are looked at.
-    pub fn read_later(&mut self, file: PathBuf) {
-        self.file.get_or_insert(file);
+    /// Takes the records from files, which are read when they are looked at.
+    pub fn read_later(&mut self, files: Vec<PathBuf>) {
+        self.files.extend(files);
     }
 
-    /// The schema of the records; `None` if there is none, or if it cannot be made.
-    fn schema(&self) -> Option<InputSchema> {
+    /// The schema of the records, or of all records of a store; `None` if there is none, or if it cannot
+    /// be made.
+    fn schema(&self) -> Option<(SchemaTree, Scope)> {
+        let known = self.known();
+        let is_known = known.is_some();
+        let tree = known.or_else(|| self.read())?;
+        let records = tree.records();
+        let is_all = match self.files.is_empty() {
+            true => self.sampler.has_all(),
+            false => is_known || records < MOST_RECORDS,
+        };
+        (records > 0).then_some((tree, Scope { records, is_all }))
+    }
+
+    /// The schema of all records, if each file is a part of a store and has its own.
+    fn known(&self) -> Option<SchemaTree> {
+        let mut parts = self.files.iter().map(|file| Store::open(file).ok()?.known_schema());
+        let mut tree = parts.next()??;
+        for part in parts {
+            tree.merge(&part?);
+        }
+        Some(tree)
+    }
+
+    fn read(&self) -> Option<SchemaTree> {
         let engine = Engine::builder().on_error(OnError::Skip).workers(1).build().ok()?;
-        let mut parts = match &self.file {
-            Some(file) => engine.open(file).ok()?.schema(Some(MOST_RECORDS)),
-            None => engine.bytes(self.texts.join(&b'\n')).schema(None),
+        let mut parts = match self.files.is_empty() {
+            true => engine.bytes(self.texts.join(&b'\n')).schema(None),
+            false => {
+                let files = self.files.iter().cloned().map(Source::File);
+                engine.input(files.collect()).schema(Some(MOST_RECORDS))
+            }
         };
         parts = parts.keeping_names(true);
         parts.by_ref().try_for_each(|part| part.map(drop)).ok()?;
-        let schema = parts.finish();
-        (!schema.tree.is_empty()).then_some(schema)
+        Some(parts.finish().tree)
     }
+}
 
-    fn scope(&self, schema: &InputSchema) -> Scope {
-        let records = schema.tree.records();
-        let is_all = if self.file.is_some() { records < MOST_RECORDS } else { self.sampler.has_all() };
-        Scope { records, is_all }
-    }
+/// The files that some inputs are; none if one of them is no file.
+pub fn files_of(sources: &[Source]) -> Vec<PathBuf> {
+    let path = |source: &Source| if let Source::File(path) = source { Some(path.clone()) } else { None };
+    sources.iter().map(path).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The paths of a run, the number of matches of each path, and some records.
@@ -115,15 +142,15 @@ impl Reasons {
         Self { queries, counts, defaults, records: Records::default(), is_stopped: false }
     }
 
-    /// Takes the records from the first ones of a file, of which an index leaves most unread.
-    pub fn of_file(mut self, file: PathBuf) -> Self {
-        self.records.read_later(file);
+    /// Takes the records from files, of which most was left unread.
+    pub fn of_files(mut self, files: Vec<PathBuf>) -> Self {
+        self.records.read_later(files);
         self
     }
 
     /// The bound on the records that workers copy; `None` if the records are those of a file.
     pub fn sampler(&self) -> Option<Arc<Sampler>> {
-        self.records.file.is_none().then(|| self.records.sampler.clone())
+        self.records.files.is_empty().then(|| self.records.sampler.clone())
     }
 
     /// Adds the counts and the copied records of a batch.
@@ -142,8 +169,8 @@ impl Reasons {
         if self.counts.iter().all(|count| *count > 0) {
             return;
         }
-        let Some(schema) = self.records.schema() else { return };
-        let (lookup, scope) = (Lookup::new(schema.tree.root()), self.records.scope(&schema));
+        let Some((schema, scope)) = self.records.schema() else { return };
+        let lookup = Lookup::new(schema.root());
         if let Some(predicate) = predicate
             && self.counts.iter().all(|count| *count == 0)
             && let Some(why) = lookup.never(predicate.expr())
@@ -247,8 +274,8 @@ pub fn report_subscriptions<'s>(
     if filters.peek().is_none() {
         return;
     }
-    let Some(schema) = records.schema() else { return };
-    let (lookup, scope) = (Lookup::new(schema.tree.root()), records.scope(&schema));
+    let Some((schema, scope)) = records.schema() else { return };
+    let lookup = Lookup::new(schema.root());
     let found = filters.filter_map(|(id, text)| {
         let query = Query::compile(text).ok()?;
         let why = lookup.nowhere(&query)?;

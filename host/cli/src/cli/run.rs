@@ -179,10 +179,7 @@ pub fn consume(
     let is_shown = out.is_terminal() && needs.prints_meanwhile;
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
-    let file = match &sources[..] {
-        [Source::File(file)] => Some(file.clone()),
-        _ => None,
-    };
+    let files = reasons::files_of(&sources);
     reasons::report_patterns(&program, predicate.as_ref(), ui);
     let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs);
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
@@ -198,7 +195,7 @@ pub fn consume(
     // store.
     let is_partial = answers.plan().index().is_some() || answers.plan().part_columns().is_some();
     if is_partial {
-        reasons = reasons.zip(file).map(|(reasons, file)| reasons.of_file(file));
+        reasons = reasons.filter(|_| !files.is_empty()).map(|reasons| reasons.of_files(files));
     }
     let early = answers.early();
     let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };

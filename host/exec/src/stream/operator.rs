@@ -17,6 +17,11 @@ pub trait Operator<'a> {
 
     /// Takes the result for the next text.
     fn take(&mut self, part: TextResult<'a, <Self::Task as Task>::Output>) -> Taken<Self::Items>;
+
+    /// True if no more results are wanted. The run ends after the items that were taken.
+    fn is_done(&self) -> bool {
+        false
+    }
 }
 
 /// The result for one text.

@@ -68,6 +68,8 @@ pub struct SchemaTask {
     skips: bool,
     /// The program that marks the records of the schema; `None` for all records.
     chosen: Option<Program>,
+    /// True if the records that may be added are limited.
+    is_limited: bool,
     /// The records that may still be added.
     left: Mutex<u64>,
 }
@@ -90,6 +92,8 @@ pub struct SchemaOperator {
     keeps_names: bool,
     on_error: OnError,
     trees: Trees,
+    /// The records that are still wanted; `None` for all.
+    left: Option<u64>,
     /// For each text that has records: its number, its input, and the number of its first line.
     texts: Vec<(u64, u64, u64)>,
     sources: Vec<Arc<str>>,
@@ -241,16 +245,9 @@ impl SchemaTask {
         } else {
             without.extend(added.faults.iter().map(|fault| u64::from(fault.line)));
         }
-        let mut left = None;
-        let mut most_records = u64::MAX;
-        {
-            let guard = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-            if *guard < u64::MAX {
-                // Only one worker reads if there is a limit.
-                most_records = *guard;
-                left = Some(guard);
-            }
-        }
+        // Only one worker reads if there is a limit.
+        let left = self.is_limited.then(|| self.left.lock().unwrap_or_else(PoisonError::into_inner));
+        let most_records = left.as_ref().map_or(u64::MAX, |left| **left);
         let options = WalkOptions { text: added.number, most_records, skips: self.skips, without: &without };
         let walked = walker.walk(tree, bytes, options);
         if let Some(mut left) = left {
@@ -300,6 +297,10 @@ impl Task for SchemaTask {
         &self.buffers
     }
 
+    fn starts_slowly(&self) -> bool {
+        self.is_limited
+    }
+
     fn evaluate(&self, turn: Turn, _: &mut Option<()>, text: &mut Text<'_>, _: bool) -> Result<Added, Error> {
         self.add(turn.thread, turn.number << TEXT_BITS, text)
     }
@@ -334,6 +335,7 @@ impl<'a> Operator<'a> for SchemaOperator {
             let first_line = if is_document { 0 } else { first_line };
             self.texts.push((number, self.sources.len() as u64 - 1, first_line));
         }
+        self.left = self.left.map(|left| left.saturating_sub(records));
         let format = format.filter(|_| first_line == 0);
         let errors = faults.iter().map(|fault| {
             let error = located(record_error(&origin.name, first_line, fault), text.extract());
@@ -349,6 +351,10 @@ impl<'a> Operator<'a> for SchemaOperator {
         let part = SchemaPart { records, skipped, faulty: around };
         Taken { items: Some(part).into_iter(), lines, counts, error }
     }
+
+    fn is_done(&self) -> bool {
+        self.left == Some(0)
+    }
 }
 
 impl<'a> Schemas<'a> {
@@ -358,6 +364,7 @@ impl<'a> Schemas<'a> {
             keeps_names: false,
             on_error: input.engine.on_error(),
             trees: trees.clone(),
+            left: limit,
             texts: Vec::new(),
             sources: Vec::new(),
         };
@@ -413,8 +420,8 @@ fn start<'a>(
     }
     let (buffers, strict) = (chosen.buffers.clone(), chosen.strict);
     let skips = engine.on_error() == OnError::Skip;
-    let left = Mutex::new(limit.unwrap_or(u64::MAX));
-    let task = SchemaTask { buffers, trees, strict, skips, chosen: chosen_records, left };
+    let (is_limited, left) = (limit.is_some(), Mutex::new(limit.unwrap_or(u64::MAX)));
+    let task = SchemaTask { buffers, trees, strict, skips, chosen: chosen_records, is_limited, left };
     let flow = match engine.format() {
         Format::Json => Flow::documents(task, inputs, &chosen, &plan, Framing::Line, strict)?,
         _ => Flow::lines(task, inputs, &chosen, &plan)?,

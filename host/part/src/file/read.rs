@@ -15,6 +15,7 @@ use parquet::file::statistics::Statistics;
 use warpath_core::pool;
 use warpath_core::stamp::hash;
 
+use super::bloom::{self, BloomFilter};
 use super::bounds::Bounds;
 use super::directory::{
     Checked, DIRECTORY, Directory, FOOTER, GroupEntry, MAGIC, MAX_SECTION, Place, Section, TAIL, footer_hash,
@@ -296,6 +297,19 @@ impl Reader {
         unpack(group, section, &bytes).map(Some)
     }
 
+    /// The Bloom filter of a leaf in a group, if it has one.
+    ///
+    /// # Errors
+    /// See [`Reader::column`].
+    pub fn filter(&self, group: usize, leaf: NodeIx) -> Result<Option<BloomFilter>, Error> {
+        let name = bloom::section(leaf);
+        let Some(bytes) = self.section(group, &name)? else { return Ok(None) };
+        let filter = BloomFilter::decode(&bytes);
+        let invalid =
+            || Error::invalid(format!("section `{name}` of group {group}"), "it is no Bloom filter");
+        filter.map(Some).ok_or_else(invalid)
+    }
+
     /// The range of the file that is a section of a group; `None` if the group has none of this name, or it
     /// is compressed. Its bytes are not compared with their checksum.
     #[must_use]
@@ -305,7 +319,7 @@ impl Reader {
         (!is_compressed).then(|| stored.offset..stored.offset + stored.len)
     }
 
-    /// A group, equal to the one that was written.
+    /// A group, equal to the one that was written, with the sections that were added to it.
     ///
     /// # Errors
     /// See [`Reader::column`].
@@ -314,13 +328,15 @@ impl Reader {
         let leaves: Vec<NodeIx> = self.directory.tree.leaves(entry.nodes).collect();
         let chunks = self.chunks(group, &leaves)?;
         let mut ranges: Vec<Range<u64>> = chunks.iter().map(|located| located.range.clone()).collect();
-        let stored = entry.sections.iter().map(|section| section.stored);
+        let kept: Vec<&Section> =
+            entry.sections.iter().filter(|section| bloom::leaf(&section.name).is_none()).collect();
+        let stored = kept.iter().map(|section| section.stored);
         ranges.extend(stored.map(|stored| stored.offset..stored.offset + stored.len));
         let mut bytes = fetch(&*self.source, &ranges)?;
         let stored = bytes.split_off(chunks.len());
         let columns = self.decode_all(group, &leaves, chunks, bytes)?;
-        let mut sections = Vec::with_capacity(entry.sections.len());
-        for (section, bytes) in entry.sections.iter().zip(stored) {
+        let mut sections = Vec::with_capacity(kept.len());
+        for (section, bytes) in kept.into_iter().zip(stored) {
             sections.push((section.name.clone(), unpack(group, section, &bytes)?));
         }
         let &GroupEntry { rows, nodes, text_len, text_hash, .. } = entry;
@@ -346,7 +362,21 @@ impl Reader {
             }
             self.columns(group, &self.schema.leaves)?;
             self.group(group)?;
+            self.verify_filters(group)?;
             end = self.verify_padding(group, end)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the filters of a group with its values.
+    fn verify_filters(&self, group: usize) -> Result<(), Error> {
+        let sections = &self.entry(group)?.sections;
+        for leaf in sections.iter().filter_map(|section| bloom::leaf(&section.name)) {
+            let (column, filter) = (self.column(group, leaf)?, self.filter(group, leaf)?);
+            if !filter.is_some_and(|filter| filter.has_all(&column.values)) {
+                let what = format!("section `{}` of group {group}", bloom::section(leaf));
+                return Err(Error::invalid(what, "it excludes a value that the column has"));
+            }
         }
         Ok(())
     }

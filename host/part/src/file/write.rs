@@ -9,6 +9,7 @@ use parquet::schema::types::ColumnDescPtr;
 use warpath_core::pool;
 use warpath_core::stamp::hash;
 
+use super::bloom::{self, BloomFilter};
 use super::directory::{Checked, Directory, GroupEntry, MAGIC, MAX_SECTION, Place, Section, set_footer_hash};
 use super::encode::{Chunk, Encoding, Leaf};
 use super::error::Error;
@@ -160,6 +161,9 @@ impl Part {
         }
         columns.sort_unstable_by_key(|(column, ..)| *column);
         written.kept.sort_unstable_by_key(|(node, _)| *node);
+        let column = |leaf| &group.columns[self.index(group, leaf)];
+        let with_chunks = columns.iter().map(|(_, leaf, chunk)| (column(*leaf), &**chunk));
+        let filtered = bloom::chosen(&self.tree, with_chunks, self.options.filters);
         for (_, leaf, chunk) in columns {
             if levels::count(&group.columns[self.index(group, leaf)].values) > 0 {
                 self.encodings[leaf as usize] = Some(chunk.encoding);
@@ -170,6 +174,10 @@ impl Part {
         let entry = &mut written.entry;
         for ((name, compressed), (_, bytes)) in sections.into_iter().zip(&group.sections) {
             entry.sections.push(self.put_section(out, name, compressed, bytes)?);
+        }
+        for column in filtered {
+            let bytes = BloomFilter::of(&column.values).encode()?;
+            entry.sections.push(self.put_section(out, bloom::section(column.node), None, &bytes)?);
         }
         (entry.rows, entry.nodes) = (group.rows, group.nodes);
         (entry.text_len, entry.text_hash) = (group.text_len, group.text_hash);

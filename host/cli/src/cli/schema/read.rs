@@ -44,14 +44,10 @@ pub fn read(
     }
     let mut parts = input.schema(limit).keeping_names(options.keeps_names);
     let setup = started.elapsed();
-    let (mut records, mut skipped, mut first) = (0, 0, None::<RecordError>);
-    let mut faulty = None;
-    while limit.is_none_or(|limit| records < limit)
-        && let Some(part) = parts.next()
-    {
+    let (mut skipped, mut first, mut faulty) = (0, None::<RecordError>, None);
+    while let Some(part) = parts.next() {
         match part {
             Ok(part) => {
-                records += part.records;
                 skipped += part.skipped.len() as u64;
                 first = first.or(part.skipped.into_iter().next());
                 faulty = part.faulty;

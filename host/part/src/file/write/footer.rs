@@ -6,8 +6,9 @@ use parquet::file::metadata::{
 use parquet::file::statistics::Statistics;
 
 use super::super::LeafSummary;
+use super::super::bloom;
 use super::super::bounds::Bounds;
-use super::super::directory::{KEY, Place, WRITER};
+use super::super::directory::{GroupEntry, KEY, Place, WRITER};
 use super::super::encode::Encoding;
 use super::super::error::Error;
 use super::{Part, Stored};
@@ -19,7 +20,7 @@ impl Part {
         for group in self.groups.iter().filter(|group| group.entry.rows > 0) {
             let mut columns = Vec::with_capacity(group.chunks.len());
             for chunk in &group.chunks {
-                columns.push(self.moved(chunk)?);
+                columns.push(self.moved(chunk, &group.entry)?);
             }
             let size = columns.iter().map(ColumnChunkMetaData::uncompressed_size).sum();
             let builder = RowGroupMetaData::builder(self.schema.descriptor.clone())
@@ -34,11 +35,12 @@ impl Part {
     }
 
     /// The metadata of a chunk for its offset in the file and for the schema of the whole part.
-    fn moved(&self, chunk: &Stored) -> Result<ColumnChunkMetaData, Error> {
+    fn moved(&self, chunk: &Stored, entry: &GroupEntry) -> Result<ColumnChunkMetaData, Error> {
         let from = &chunk.metadata;
         let [columns, offsets] = &chunk.indexes;
         let has_columns = columns.len > 0;
         let offset = |offset: i64| offset + chunk.offset as i64;
+        let filter = entry.sections.iter().find(|section| bloom::leaf(&section.name) == Some(chunk.leaf));
         let mut builder = ColumnChunkMetaData::builder(self.descriptor(chunk.leaf)?.clone())
             .set_compression(from.compression())
             .set_encodings(from.encodings().collect())
@@ -51,6 +53,8 @@ impl Part {
             .set_column_index_length(has_columns.then_some(columns.len))
             .set_offset_index_offset(Some(offsets.offset as i64))
             .set_offset_index_length(Some(offsets.len))
+            .set_bloom_filter_offset(filter.map(|filter| filter.stored.offset as i64))
+            .set_bloom_filter_length(filter.map(|filter| filter.stored.len as i32))
             .set_unencoded_byte_array_data_bytes(from.unencoded_byte_array_data_bytes())
             .set_repetition_level_histogram(from.repetition_level_histogram().cloned())
             .set_definition_level_histogram(from.definition_level_histogram().cloned());

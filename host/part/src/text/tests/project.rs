@@ -7,7 +7,7 @@ use warpath_core::json::{Cursor, Malformed};
 use warpath_core::projection::{Projection, Step as PathStep};
 
 use super::*;
-use crate::file::{Options, ReadAt, Reader, Writer};
+use crate::file::{Filters, Options, ReadAt, Reader, Writer};
 use crate::partial::partial;
 
 /// A step of a path with indices.
@@ -212,8 +212,10 @@ pub(super) fn written(tree: &Tree, groups: &[Group]) -> Counted {
 /// A file whose pages have at most some rows.
 pub(super) fn written_in(tree: &Tree, groups: &[Group], page_rows: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
+    // Short columns have Bloom filters, too.
+    let filters = Filters { values: 1, chunk: 0, group: 0 };
     let mut writer =
-        Writer::new(&mut bytes, Options { page_rows, workers: 1, ..Options::default() }).unwrap();
+        Writer::new(&mut bytes, Options { page_rows, filters, workers: 1, ..Options::default() }).unwrap();
     groups.iter().for_each(|group| writer.write(tree, group).unwrap());
     writer.finish(tree, &[]).unwrap();
     bytes

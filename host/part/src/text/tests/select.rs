@@ -275,11 +275,16 @@ fn rows_are_left_out() {
     assert_eq!(found("{\"a\":1,\"b\":0,\"a\":7}\n{\"a\":1}\n", "a", number()), Candidates::All);
 }
 
-/// Statistics decide without a column: its bytes may be anything.
+/// Statistics and Bloom filters decide without a column: its bytes may be anything.
 #[test]
-fn statistics_exclude_groups() {
+fn statistics_and_filters_exclude_groups() {
     let mut text = String::new();
-    (0..300).for_each(|at| text.push_str(&format!("{{\"n\":{at},\"s\":\"k{at:03}\",\"d\":{at}.25}}\n")));
+    let id = |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (0..300).for_each(|at| {
+        let (id, number) = (id(at), id(at) as i64);
+        text.push_str(&format!("{{\"n\":{at},\"s\":\"k{at:03}\",\"d\":{at}.25,"));
+        text.push_str(&format!("\"id\":\"{id:016x}\",\"i\":{number}}}\n"));
+    });
     let (shredder, groups) = check(text.as_bytes(), 1 << 30);
     let bytes = written_in(shredder.tree(), &groups, 8192);
     let reader = Reader::open(bytes.clone()).unwrap();
@@ -289,6 +294,8 @@ fn statistics_exclude_groups() {
         shredder.tree().leaves(groups[0].nodes).map(|leaf| reader.leaf(0, leaf).unwrap().compressed).sum();
     broken[4..4 + chunks as usize].fill(0xff);
     let broken = Reader::open(broken).unwrap();
+    let text_of = |id: u64| Constant::String(format!("{id:016x}"));
+    let number_of = |id: u64| Constant::Number((id as i64).to_string());
     for (name, test, is_none) in [
         ("n", Test::Greater(Constant::Number("299".into())), true),
         ("n", Test::Greater(Constant::Number("298.5".into())), false),
@@ -298,6 +305,13 @@ fn statistics_exclude_groups() {
         ("d", Test::AtMost(Constant::Number("0.2".into())), true),
         ("d", Test::Equal(vec![Constant::Number("299.25".into())]), false),
         ("none", Test::Exists, true),
+        ("id", Test::Equal(vec![text_of(id(7))]), false),
+        ("id", Test::Equal(vec![text_of(id(7) ^ 1)]), true),
+        ("id", Test::Equal(vec![text_of(id(7) ^ 1), text_of(id(8) ^ 1), Constant::Bool(true)]), true),
+        ("id", Test::Equal(vec![text_of(id(7) ^ 1), text_of(id(8))]), false),
+        ("i", Test::Equal(vec![number_of(id(7))]), false),
+        ("i", Test::Equal(vec![number_of(id(7) ^ 1)]), true),
+        ("i", Test::Equal(vec![Constant::Number("0.5".into())]), true),
     ] {
         let condition = Condition::Is(Comparison { path: vec![name.as_bytes().to_vec()], test });
         match candidates(&broken, 0, &condition) {
