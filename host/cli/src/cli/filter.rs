@@ -166,8 +166,8 @@ impl Without {
         Self { matched, documents: Records::default(), is_partial: false }
     }
 
-    /// Takes the documents that are looked at from files, because parts of documents are read. Without a file,
-    /// there are none.
+    /// Takes the documents that are looked at from files, because parts of documents are read. Without a
+    /// file, there are none.
     fn read_later(&mut self, files: Vec<PathBuf>) {
         self.is_partial = true;
         self.documents.read_later(files);
