@@ -141,7 +141,6 @@ fn whole_number(fields: &mut Fields<'_>) -> Option<Number> {
 }
 
 /// A range; the outer `None` for bytes that are none.
-#[expect(clippy::option_option, reason = "a node without values has no range")]
 fn range<T>(fields: &mut Fields<'_>, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Option<Range<T>> {
     if !flag(fields)? {
         return Some(None);
