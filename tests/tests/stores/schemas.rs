@@ -106,3 +106,12 @@ fn parts_have_the_schema_of_their_lines_if_none_is_malformed() -> Result<()> {
     parts.by_ref().try_for_each(|part| part.map(drop))?;
     Ok(())
 }
+
+/// Names that are data make too many paths.
+#[test]
+fn parts_with_many_paths_have_no_schema() -> Result<()> {
+    let lines: Vec<String> = (0..2500).map(|name| format!("{{\"k{name}\":{{\"a\":1}}}}\n")).collect();
+    let case = Case::new(&[lines[..2000].concat().as_bytes(), lines.concat().as_bytes()], 20_000);
+    assert_eq!(sections(&case, "parts")?, [true, false]);
+    compare_schemas(&case, "parts")
+}

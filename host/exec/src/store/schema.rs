@@ -9,6 +9,10 @@ use crate::input::BYTE_ORDER_MARK;
 /// The section of the last group that has the schema of all lines of the part.
 pub(super) const SECTION: &str = "schema";
 
+/// The most nodes of a schema that a part has. A node with many different values has more than 2 KiB, and a
+/// schema with more nodes has names that are data.
+const MOST_NODES: usize = 4096;
+
 /// The schema of the lines of a part while it is made.
 #[derive(Default)]
 pub(super) struct PartSchema {
@@ -17,16 +21,17 @@ pub(super) struct PartSchema {
     /// The number of lines before each group.
     before: Vec<u64>,
     lines: u64,
-    /// True if a line is malformed. A schema of the part then needs its lines: they have the errors.
-    is_faulty: bool,
+    /// True if the part gets no schema: a line is malformed, and who reads it has to get the error; or there
+    /// are too many nodes.
+    is_without: bool,
 }
 
 impl PartSchema {
     /// Adds the lines of the next group. With `is_begin`, a byte order mark before them is no part of a line.
     pub fn add(&mut self, text: &[u8], is_begin: bool) {
         let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_begin).unwrap_or(text);
-        self.is_faulty = self.is_faulty || !strict::faults(text).is_empty();
-        if self.is_faulty {
+        self.is_without = self.is_without || !strict::faults(text).is_empty();
+        if self.is_without {
             return;
         }
         let number = self.before.len() as u64;
@@ -34,16 +39,18 @@ impl PartSchema {
         let walked = self.walker.walk(&mut self.tree, text, options);
         self.before.push(self.lines);
         self.lines += walked.lines;
-        self.is_faulty = !walked.suspects.is_empty();
+        self.is_without = !walked.suspects.is_empty() || self.tree.len() > MOST_NODES;
     }
 
-    /// The section for the groups so far; `None` if a line is malformed, or the schema has too many nodes.
-    /// The next group begins another part.
+    /// The section for the groups so far; `None` if the part gets none. The next group begins another part.
     pub fn end(&mut self) -> Option<Vec<u8>> {
-        let Self { mut tree, before, is_faulty, .. } = std::mem::take(self);
+        let Self { mut tree, before, is_without, .. } = std::mem::take(self);
+        if is_without {
+            return None;
+        }
         let line = |position: Position| before[position.text as usize] + position.line;
         tree.relocate(|position| Position { text: 0, line: line(position), ..position });
-        tree.to_bytes().filter(|_| !is_faulty)
+        tree.to_bytes()
     }
 }
 
