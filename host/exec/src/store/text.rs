@@ -1,6 +1,8 @@
 //! The lines of a store, and its columns.
 
+use std::mem;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_schema::DataType;
 use memchr::memchr_iter;
@@ -33,26 +35,27 @@ impl Store {
         let (mut ends_line, mut is_first) = (true, true);
         for file in &self.files {
             let reader = file.open()?;
-            let rows = |group| reader.size(group).map_or(0, |size| u64::from(size.rows));
-            let starts: Vec<u64> = (0..reader.groups())
-                .scan(first, |at, group| {
-                    let start = *at;
-                    *at += rows(group);
-                    Some(start)
-                })
-                .collect();
-            first = starts.last().map_or(first, |start| start + rows(starts.len() - 1));
+            let groups = 0..reader.groups();
+            let rows: Vec<u64> =
+                groups.map(|group| reader.size(group).map_or(0, |size| size.rows.into())).collect();
+            let starts: Vec<u64> =
+                rows.iter().scan(first, |at, rows| Some(mem::replace(at, *at + rows))).collect();
+            first += rows.iter().sum::<u64>();
             let wanted: Vec<usize> = (0..starts.len())
-                .filter(|&group| starts[group] < lines.end && starts[group] + rows(group) > lines.start)
+                .filter(|&group| starts[group] < lines.end && starts[group] + rows[group] > lines.start)
                 .collect();
+            // Threads that have no group decode columns of the others.
+            let workers = cores() / wanted.len().max(1);
+            let reader = Arc::try_unwrap(reader)
+                .map_or_else(|shared| shared, |reader| Arc::new(reader.with_workers(workers)));
             let limits =
                 Limits { threads: cores().min(wanted.len().max(1)), jobs: cores(), slow_start: None };
             let name = file.shown();
             let mut is_wanted = true;
             let make = |(): &mut (), group: usize| {
                 let start = starts[group];
-                let inside = lines.start.max(start) - start..lines.end.min(start + rows(group)) - start;
-                (group, part_of(&reader, group, rows(group), inside))
+                let inside = lines.start.max(start) - start..lines.end.min(start + rows[group]) - start;
+                (group, part_of(&reader, group, rows[group], inside))
             };
             warpath_core::pool::stream::each(limits, wanted.into_iter(), make, |(group, text)| {
                 let damaged = |reason| StoreError::Damaged { name: name.clone(), reason };
