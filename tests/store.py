@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import datafusion
 import deltalake
 import duckdb
 import polars
@@ -64,6 +65,12 @@ def duckdb_rows(relation: duckdb.DuckDBPyRelation) -> list:
     return [dict(zip(relation.columns, row)) for row in relation.fetchall()]
 
 
+def datafusion_rows(part: Path) -> list:
+    # One partition, so that rows keep their order.
+    config = datafusion.SessionConfig().with_target_partitions(1)
+    return datafusion.SessionContext(config).read_parquet(str(part)).to_pylist()
+
+
 def main() -> int:
     program, store = sys.argv[1], Path(sys.argv[2])
     subprocess.run([program, store, *(DATA / name for name in FILES)], check=True, stdout=subprocess.DEVNULL)
@@ -74,6 +81,7 @@ def main() -> int:
     for part, records in zip(parts, expected):
         found += [
             (f"pyarrow, {part.name}", pyarrow.parquet.read_table(part).to_pylist(), records),
+            (f"DataFusion, {part.name}", datafusion_rows(part), records),
             (f"Polars, {part.name}", polars.read_parquet(part).to_dicts(), records),
             (f"DuckDB, {part.name}", duckdb_rows(duckdb.read_parquet(str(part))), records),
         ]

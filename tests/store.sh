@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Reads stores by programs that do not know Warpath: pyarrow, DuckDB, Polars and deltalake.
+# Reads stores by programs that do not know Warpath: pyarrow, DataFusion, DuckDB, Polars and deltalake.
 #
 #   tests/store.sh
-#   WARPATH_READERS='deltalake duckdb==1.4.2 polars pyarrow' tests/store.sh    other versions of the readers
+#   WARPATH_READERS='datafusion deltalake duckdb==1.4.2 polars pyarrow' tests/store.sh    other versions
 #
 # It needs Rust, a C compiler, and Python 3.10 or newer with venv; pip gets the readers.
 set -euo pipefail
@@ -16,7 +16,7 @@ examples=${CARGO_TARGET_DIR:-target}/debug/examples
 python3 -m venv "$folder/venv"
 export PATH="$folder/venv/bin:$PATH" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 # shellcheck disable=SC2086  # words, as in a shell
-if ! pip install ${WARPATH_READERS:-deltalake duckdb polars pyarrow}; then
+if ! pip install ${WARPATH_READERS:-datafusion deltalake duckdb polars pyarrow}; then
     echo "store.sh: pip did not get the readers. Without a network, name a folder with their wheels:" >&2
     echo "    PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER tests/store.sh" >&2
     exit 1

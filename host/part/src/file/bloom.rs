@@ -28,6 +28,7 @@ const PREFIX: &str = "bloom-";
 const MOST_MEAN: usize = 64;
 /// Values of which one must be less than the value before it.
 const DESCENT: usize = 16;
+
 /// The name of the section that is the filter of a leaf.
 pub(super) fn section(leaf: NodeIx) -> String {
     format!("{PREFIX}{leaf}")
@@ -64,19 +65,19 @@ impl BloomFilter {
         (filter.num_blocks() > 0).then_some(Self(filter))
     }
 
-    /// False if no string is this one.
+    /// Returns false if no string is equal to a value.
     #[must_use]
     pub fn may_have(&self, value: &[u8]) -> bool {
         self.0.check(value)
     }
 
-    /// False if no integer is this one.
+    /// Returns false if no integer is equal to a value.
     #[must_use]
     pub fn may_have_integer(&self, value: i64) -> bool {
         self.0.check(&value)
     }
 
-    /// True if it may have all of some values.
+    /// Returns true if the filter excludes none of some values.
     pub(super) fn has_all(&self, values: &Values) -> bool {
         match values {
             Values::Int(values) => values.iter().all(|value| self.may_have_integer(*value)),

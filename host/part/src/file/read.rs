@@ -319,7 +319,8 @@ impl Reader {
         (!is_compressed).then(|| stored.offset..stored.offset + stored.len)
     }
 
-    /// A group, equal to the one that was written, with the sections that were added to it.
+    /// A group, equal to the one that was written. It also has the sections that were added, but not the
+    /// Bloom filters.
     ///
     /// # Errors
     /// See [`Reader::column`].

@@ -88,7 +88,7 @@ impl Style {
     fn keeps_rare(self, inside: &[u8]) -> bool {
         let mut rest = inside;
         while let Some(piece) = rest.first_chunk()
-            && !self.stops_rarely(piece)
+            && !self.has_rare(piece)
         {
             rest = &rest[piece::LONG..];
         }
@@ -217,19 +217,19 @@ impl Style {
         }
     }
 
-    /// True if a byte of a piece may have to be escaped.
+    /// Returns true if a byte of a piece may have to be escaped.
     #[inline(always)]
     fn stops_piece(self, piece: &[u8; piece::LONG]) -> bool {
         let classes = piece::classes(piece);
         if classes.special || classes.high && self.has(NON_ASCII) || classes.slash && self.has(SLASH) {
             return true;
         }
-        self.has(RARE) && self.stops_rarely(piece)
+        self.has(RARE) && self.has_rare(piece)
     }
 
-    /// [`Self::rare`] for a piece: true if there is such a byte.
+    /// Returns true if a byte of a piece is one that [`Self::rare`] marks.
     #[inline(always)]
-    fn stops_rarely(self, piece: &[u8; piece::LONG]) -> bool {
+    fn has_rare(self, piece: &[u8; piece::LONG]) -> bool {
         let bits = |on: bool| if on { u8::MAX } else { 0 };
         let (html, separators) = (bits(self.has(HTML)), bits(self.has(SEPARATORS)));
         let (delete, apostrophe) = (bits(self.has(DELETE)), bits(self.has(APOSTROPHE)));

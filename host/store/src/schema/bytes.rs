@@ -11,10 +11,11 @@ use super::tree::SchemaTree;
 /// The first number: the version of the layout.
 const VERSION: u32 = 1;
 
-/// Numbers of values above this one are refused. No text has more, and sums of less stay within 64 bits.
-const MOST_VALUES: u64 = 1 << 48;
+/// The greatest number of values, lines or bytes. No text has more, and sums of such numbers stay within 64
+/// bits.
+const MOST: u64 = 1 << 48;
 
-/// The number in place of that of exact hashes, if a sketch follows.
+/// The number of hashes that says that a sketch follows instead.
 const SKETCH: u32 = MOST_EXACT as u32 + 1;
 
 impl SchemaTree {
@@ -45,8 +46,8 @@ impl SchemaTree {
         Some(out.0)
     }
 
-    /// The tree that [`to_bytes`](Self::to_bytes) wrote, with all positions in the text 0. `None` for bytes
-    /// that it does not write.
+    /// The tree of the bytes of [`to_bytes`](Self::to_bytes), with all positions in the text 0. `None` for
+    /// other bytes.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]
@@ -126,6 +127,11 @@ fn flag(fields: &mut Fields<'_>) -> Option<bool> {
     }
 }
 
+/// A number of values, lines or bytes.
+fn number_of(fields: &mut Fields<'_>) -> Option<u64> {
+    fields.u64().filter(|number| *number <= MOST)
+}
+
 /// A text of at most [`MOST_TEXT`] bytes, or a whole number.
 fn excerpt(fields: &mut Fields<'_>) -> Option<Excerpt> {
     Some(Excerpt { cut: flag(fields)?, bytes: fields.sized()?.into() })
@@ -152,7 +158,7 @@ fn range<T>(fields: &mut Fields<'_>, read: impl Fn(&mut Fields<'_>) -> Option<T>
 /// Reads the facts that a node has about its values.
 fn values(fields: &mut Fields<'_>, node: &mut Node) -> Option<()> {
     for count in node.counts.iter_mut().chain([&mut node.trues, &mut node.repeated]) {
-        *count = fields.u64().filter(|count| *count <= MOST_VALUES)?;
+        *count = number_of(fields)?;
     }
     node.integers = (fields.u64()? as i64, fields.u64()? as i64);
     node.lengths = (fields.u64()?, fields.u64()?);
@@ -161,7 +167,7 @@ fn values(fields: &mut Fields<'_>, node: &mut Node) -> Option<()> {
     node.form = *forms.get(fields.u32()? as usize)?;
     for _ in node.counts.iter().filter(|count| **count > 0) {
         let kind = JsonType::ALL[..JsonType::OF_VALUES].get(fields.u32()? as usize)?;
-        let position = Position { text: 0, line: fields.u64()?, offset: fields.u64()? };
+        let position = Position { text: 0, line: number_of(fields)?, offset: number_of(fields)? };
         let is_known = node.rare.firsts.iter().any(|(known, _)| known == kind);
         (!is_known && node.counts[*kind as usize] > 0).then_some(())?;
         node.rare.firsts.push((*kind, First { position, example: short(fields)? }));

@@ -451,10 +451,23 @@ fn altered_bytes_of_trees_are_refused_or_are_a_tree() {
         read += 1;
     }
     assert!(refused > 0 && read > 0);
-    // Counts that no text has, and a node below itself.
+    // A number of values, and a line, that no text has.
     for (at, number) in [(4, 1_u64 << 60), (4, u64::MAX)] {
         let mut forged = bytes.clone();
         forged[at..at + 8].copy_from_slice(&number.to_le_bytes());
         assert!(SchemaTree::of_bytes(&forged).is_none());
+    }
+    let bytes = tree_of("{}\n{}").to_bytes().unwrap();
+    for (line, is_read) in [(1_u64, true), (u64::MAX, false)] {
+        let mut forged = bytes.clone();
+        // After the version, 15 numbers, the form and the kind comes the line of the first object.
+        let at = 4 + 15 * 8 + 4 + 4;
+        assert_eq!(forged[at..at + 8], [0; 8]);
+        forged[at..at + 8].copy_from_slice(&line.to_le_bytes());
+        let tree = SchemaTree::of_bytes(&forged);
+        assert_eq!(tree.is_some(), is_read);
+        tree.iter().for_each(|tree| {
+            assert_eq!(tree.root().first(JsonType::Object).unwrap().position.line, line);
+        });
     }
 }
