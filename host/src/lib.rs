@@ -67,7 +67,8 @@ pub mod aggregate {
     pub use warpath_exec::aggregate::DEFAULT_MEMORY;
     pub use warpath_exec::aggregate::count::{Counter, Counts};
     pub use warpath_exec::aggregate::fraction::Fraction;
-    pub use warpath_exec::aggregate::stats::{Kinds, Statistics, Summary};
+    pub use warpath_exec::aggregate::grouping::Grouping;
+    pub use warpath_exec::aggregate::stats::{Kinds, Statistics, StatisticsGroup, Summary};
 }
 
 /// Bitmap indexes: which rows have which values, a compressed bitmap a bin.
@@ -135,7 +136,7 @@ pub mod schema {
 
 /// Instants, and formats of times in text and numbers.
 pub mod time {
-    pub use warpath_core::time::{Format, Instant, Unit};
+    pub use warpath_core::time::{Every, Format, Instant, Unit, Zone};
 }
 
 /// The plan of a run: what is read, which indexes serve it, and why.

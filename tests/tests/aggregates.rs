@@ -355,3 +355,181 @@ fn keys_agree_with_filters() {
         }
     }
 }
+
+/// A record whose statistics are known from how it was made.
+struct Event {
+    host: Option<&'static str>,
+    /// The start of its hour in UTC, as text; `None` for a time that is none.
+    hour: Option<String>,
+    /// The value of `ms`, times a million, and its text; `None` for a value that is not a number.
+    ms: Vec<(Option<i128>, String)>,
+}
+
+const HOSTS: [&str; 5] = ["\"a\"", "\"\\u0062\"", "\"web-01\"", "7", "null"];
+
+/// An instant of a few days of March 2026, in one of several notations, and its hour.
+fn time(rng: &mut Rng) -> (String, Option<String>) {
+    let (day, hour, minute, second) = (1 + rng.below(3), rng.below(24), rng.below(60), rng.below(60));
+    let whole = Some(format!("\"2026-03-{day:02}T{hour:02}:00:00Z\""));
+    // 2026-03-01T00:00:00Z.
+    let seconds = 1_772_323_200 + 86_400 * (day as u64 - 1) + (3600 * hour + 60 * minute + second) as u64;
+    let text = format!("2026-03-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    match rng.below(8) {
+        0 => (format!("{seconds}"), whole),
+        1 => (format!("{}", seconds * 1000 + 7), whole),
+        2 => (format!("{seconds}.5"), whole),
+        3 => (format!("\"{text}.123Z\""), whole),
+        4 => (format!("\"{text}+00:00\""), whole),
+        5 => ([" \"yesterday\"", "true", "[]", "\"2026-13-01\""][rng.below(4)].to_owned(), None),
+        _ => (format!("\"{text}Z\""), whole),
+    }
+}
+
+/// A value of `ms`, with its millionths if it is a number.
+fn number(rng: &mut Rng) -> (Option<i128>, String) {
+    let n = rng.below(2000) as i128 - 300;
+    match rng.below(12) {
+        0 => (Some(n * 250_000), format!("{}", n as f64 / 4.0)),
+        1 => (Some(n * 1_000_000), format!("{n}e0")),
+        2 => (Some(n * 10_000_000), format!("{n}.00E+1")),
+        // Integers that no double holds.
+        3 => ((Some((n + 90_071_992_547_409_931) * 1_000_000)), format!("{}", n + 90_071_992_547_409_931)),
+        4 => (None, "\"12\"".to_owned()),
+        5 => (None, "null".to_owned()),
+        6 => (Some(n * 100_000), format!("{}{}.{}", if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10)),
+        _ => (Some(n * 1_000_000), format!("{n}")),
+    }
+}
+
+fn events(seed: u64, count: usize) -> (Vec<Event>, String) {
+    let (mut rng, mut text) = (Rng::new(seed), String::new());
+    let mut events = Vec::new();
+    for _ in 0..count {
+        let mut members = Vec::new();
+        let host = (rng.below(7) > 0).then(|| HOSTS[rng.below(HOSTS.len())]);
+        members.extend(host.map(|host| format!("\"host\":{host}")));
+        let mut hour = None;
+        if rng.below(9) > 0 {
+            let (time, of) = time(&mut rng);
+            members.push(format!("\"at\":{time}"));
+            hour = of;
+        }
+        let ms: Vec<_> = (0..[0, 1, 1, 1, 2][rng.below(5)]).map(|_| number(&mut rng)).collect();
+        let texts: Vec<&str> = ms.iter().map(|(_, text)| text.as_str()).collect();
+        members.push(format!("\"ms\":[{}]", texts.join(",")));
+        text.push_str(&format!("{{{}}}\n", members.join(",")));
+        events.push(Event { host, hour, ms });
+    }
+    (events, text)
+}
+
+/// A number of millionths as text: without zeros at its ends.
+fn millionths(number: i128) -> String {
+    let digits = format!("{:07}", number.abs());
+    let (whole, fraction) = digits.split_at(digits.len() - 6);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{whole}{point}{fraction}", if number < 0 { "-" } else { "" })
+}
+
+/// The statistics of a group: records, missing, numbers, distinct values, sum, least, greatest, quantiles.
+type Row = (u64, u64, u64, u64, Option<[String; 3]>, Vec<f64>);
+
+fn row(events: &[&Event], percents: &[usize]) -> Row {
+    let values = || events.iter().flat_map(|event| &event.ms);
+    let numbers: Vec<i128> = values().filter_map(|(number, _)| *number).collect();
+    let others = values().filter(|(number, text)| number.is_none() && text != "null");
+    let mut distinct = numbers.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let strings = others.map(|(_, text)| text).collect::<std::collections::BTreeSet<_>>().len();
+    let mut doubles: Vec<f64> = numbers.iter().map(|number| millionths(*number).parse().unwrap()).collect();
+    doubles.sort_by(f64::total_cmp);
+    let quantile = |percent: &usize| doubles.get((percent * doubles.len()).div_ceil(100).max(1) - 1).copied();
+    let exact = || {
+        let ends = [numbers.iter().sum::<i128>(), *distinct.first()?, *distinct.last()?];
+        Some(ends.map(millionths))
+    };
+    (
+        events.len() as u64,
+        events.iter().filter(|event| event.ms.is_empty()).count() as u64,
+        numbers.len() as u64,
+        (distinct.len() + strings) as u64,
+        exact(),
+        percents.iter().filter_map(quantile).collect(),
+    )
+}
+
+/// Statistics by values and by buckets are those of an evaluator that knows the records otherwise.
+#[test]
+fn groups_are_those_of_records_that_are_known() {
+    use warpath::aggregate::Grouping;
+    use warpath::time::Zone;
+
+    let percents = [0, 50, 90, 99, 100];
+    let fractions: Vec<Fraction> =
+        percents.iter().map(|p| format!("{}.{:02}", p / 100, p % 100).parse().unwrap()).collect();
+    let query = |path: &str| Query::compile(path).unwrap();
+    for (count, memory, sizes) in [
+        (100_000, DEFAULT_MEMORY, &[(1 << 16, 1), (1 << 20, 8)][..]),
+        (20_000, 200_000, &[(1 << 14, 3)]),
+        (2_000, 1, &[(1000, 2), (1 << 20, 1)]),
+        (0, DEFAULT_MEMORY, &[(1 << 20, 1)]),
+    ] {
+        let (events, text) = events(count as u64 + 1, count);
+        for (with_host, with_hour) in [(true, true), (true, false), (false, true), (false, false)] {
+            let mut want: BTreeMap<Vec<Option<String>>, Vec<&Event>> = BTreeMap::new();
+            for event in &events {
+                let host = event.host.map(|host| host.replace("\\u0062", "b"));
+                let key = [(with_hour, event.hour.clone()), (with_host, host)];
+                let key = key.into_iter().filter(|(is_used, _)| *is_used).map(|(_, value)| value).collect();
+                want.entry(key).or_default().push(event);
+            }
+            let want: BTreeMap<_, Row> =
+                want.into_iter().map(|(key, events)| (key, row(&events, &percents))).collect();
+            for (size, workers) in sizes {
+                let mut grouping = Grouping::default();
+                if with_hour {
+                    let every: warpath::time::Every = "1h".parse().unwrap();
+                    grouping = grouping.with_time(query("$.at"), every.in_zone(Zone::default()), None);
+                }
+                if with_host {
+                    grouping = grouping.with_value(query("$.host"));
+                }
+                let engine = Engine::builder().partition_size(*size).workers(*workers).build().unwrap();
+                let input = engine.reader("events", Cursor::new(text.clone().into_bytes()));
+                let statistics = input.statistics_of(&[query("$.ms[*]")], grouping, true, memory).unwrap();
+                assert_eq!(statistics.has_spilled(), memory < DEFAULT_MEMORY && !(memory > 1 && count == 0));
+                let mut got = BTreeMap::new();
+                statistics
+                    .groups(&fractions, |group| -> Result<(), warpath::Error> {
+                        let (summary, quantiles) = &group.paths[0];
+                        assert_eq!(summary.records, group.records);
+                        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+                        let exact = summary
+                            .numbers()
+                            .map(|(least, greatest)| [summary.exact_sum(), least, greatest].map(text));
+                        let row = (
+                            group.records,
+                            summary.missing,
+                            summary.kinds.numbers,
+                            summary.distinct.unwrap(),
+                            exact,
+                            quantiles.clone(),
+                        );
+                        assert!(got.insert(group.values(), row).is_none());
+                        Ok(())
+                    })
+                    .unwrap();
+                if count == 0 {
+                    assert!(got.is_empty());
+                    continue;
+                }
+                assert_eq!(got.len(), want.len());
+                for (key, row) in &want {
+                    assert_eq!(got.get(key), Some(row), "{key:?} {size} {workers} {memory}");
+                }
+            }
+        }
+    }
+}

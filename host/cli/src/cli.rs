@@ -10,10 +10,11 @@
 //! | [`rejects`] | records that a run leaves out |
 //! | [`written`] | the files that a run writes, none of which it may read |
 //! | [`query`], [`select`], [`count`], [`describe`], [`sample`], [`validate`], [`schema`], [`index`], [`tree`], [`explain`], [`devices`] | the subcommands and their output |
+//! | [`groups`], [`paths`] | groups of records; paths without their `$.` |
 //! | [`reasons`] | the reasons why a run found nothing |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
-//! | [`out`] | results on standard output or in a file |
+//! | [`out`], [`screen`] | results on standard output or in a file; a table that is drawn again |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
@@ -30,6 +31,7 @@ mod files;
 mod filter;
 mod formats;
 mod grid;
+mod groups;
 mod index;
 mod inherited;
 mod install;
@@ -37,6 +39,7 @@ mod install;
 mod locations;
 mod meant;
 mod out;
+mod paths;
 mod query;
 mod reasons;
 mod rejects;
@@ -44,6 +47,7 @@ mod rows;
 mod run;
 mod sample;
 mod schema;
+mod screen;
 mod select;
 mod shell;
 #[cfg(unix)]

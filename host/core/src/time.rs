@@ -8,6 +8,10 @@
 //! | [`Format::read`], [`read`] | RFC 3339 with or without an offset, dates, or a format of `strftime` |
 //! | [`Format::of_number`], [`of_number`] | numbers of seconds, milliseconds, microseconds or nanoseconds since 1970 |
 //! | [`date`] | the full-date of RFC 3339, as a number of days |
+//!
+//! [`Every`] cuts time into buckets, in the days of a [`Zone`].
+
+mod every;
 
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -16,6 +20,8 @@ use chrono::format::{Fixed, Item, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 
 use crate::decimal::Decimal;
+
+pub use every::{Every, Zone};
 
 /// Nanoseconds of a second.
 const SECOND: i128 = 1_000_000_000;

@@ -9,13 +9,17 @@
 //! |---|---|
 //! | [`tally`] | the values of a partition with their counts |
 //! | [`count`]; `values` | counts of values, and distinct values; values in memory |
+//! | [`first`] | the first record of each group |
+//! | [`grouping`] | groups of records: by values, and by buckets of time |
 //! | [`stats`], [`sum`], [`fraction`] | kinds, extremes, mean and quantiles of values; exact sums; fractions |
 //! | [`sample`] | random samples |
 //! | [`order`] | rows in the order of their columns' values |
 //! | [`sorter`] | more items than memory holds, sorted |
 
 pub mod count;
+pub mod first;
 pub mod fraction;
+pub mod grouping;
 pub mod order;
 pub mod sample;
 pub mod sorter;
@@ -33,6 +37,7 @@ use crate::operators::Input;
 use crate::stream::Digest;
 use crate::trace::Operation;
 use count::Counter;
+use grouping::Grouping;
 use stats::{Describe, Described, Statistics};
 use tally::{Tallied, Tally};
 
@@ -79,7 +84,7 @@ impl Input<'_> {
     /// [`Error::Usage`] for several paths of which one can match several values of a record; the errors of
     /// the queries, of the input and of temporary files.
     pub fn count_by(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
-        let tally = Tally::new(paths)?.with_missing();
+        let tally = Tally::new(Grouping::of_values(paths))?.with_missing();
         self.doing(Operation::CountBy).tally(paths, tally, memory)
     }
 
@@ -89,7 +94,7 @@ impl Input<'_> {
     /// # Errors
     /// The errors of [`count_by`](Self::count_by).
     pub fn distinct(self, paths: &[Query], memory: usize) -> Result<Counter, Error> {
-        self.doing(Operation::Distinct).tally(paths, Tally::new(paths)?, memory)
+        self.doing(Operation::Distinct).tally(paths, Tally::new(Grouping::of_values(paths))?, memory)
     }
 
     /// Describes the values of paths: how many of each kind, least, greatest, mean and quantiles.
@@ -112,16 +117,46 @@ impl Input<'_> {
     /// # Errors
     /// The errors of the queries, of the input and of temporary files.
     pub fn statistics(self, paths: &[Query], memory: usize) -> Result<Statistics, Error> {
+        self.statistics_by(paths, Grouping::default(), memory)
+    }
+
+    /// Counts the different values, too: as [`statistics_by`](Self::statistics_by) with `distinct`.
+    // Hidden: an option of its own may become a builder.
+    #[doc(hidden)]
+    pub fn statistics_of(
+        self,
+        paths: &[Query],
+        groups: Grouping,
+        distinct: bool,
+        memory: usize,
+    ) -> Result<Statistics, Error> {
         let memory = self.memory_of(memory);
-        let (describe, mut statistics) = (Describe::new(paths.len()), Statistics::new(paths.len(), memory));
+        let program = Program::new(&[paths, groups.paths()].concat())?;
+        let describe = Describe::new(paths.len(), groups)?.with_distinct(distinct);
+        let mut statistics = Statistics::new(paths.len(), memory).with_distinct(distinct);
         let want = describe.want();
         let input = self.doing(Operation::Statistics).digesting(Arc::new(describe));
-        for batch in input.answers(Program::new(paths)?, want) {
+        for batch in input.answers(program, want) {
             if let Some(described) = batch?.take_digest::<Described>() {
-                statistics.add(&described)?;
+                statistics.add(&described, &[])?;
             }
         }
         Ok(statistics)
+    }
+
+    /// Describes the values of paths, as [`statistics`](Self::statistics) does, for each group of records.
+    /// [`Grouping`] has an example.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a path of groups that can match several values of a record; the errors of the
+    /// queries, of the input and of temporary files.
+    pub fn statistics_by(
+        self,
+        paths: &[Query],
+        groups: Grouping,
+        memory: usize,
+    ) -> Result<Statistics, Error> {
+        self.statistics_of(paths, groups, false, memory)
     }
 
     fn tally(self, paths: &[Query], tally: Tally, memory: usize) -> Result<Counter, Error> {

@@ -17,7 +17,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use aggregate::{CountByArgs, DescribeArgs, DistinctArgs, HeadArgs, RowsFormat, SampleArgs, SortArgs};
+pub use aggregate::{
+    CountByArgs, DescribeArgs, DistinctArgs, GroupArgs, HeadArgs, RowsFormat, SampleArgs, SortArgs,
+};
 pub use endings::{Ending, compressor};
 pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{DumpArgs, IndexCommand};

@@ -4,21 +4,27 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::aggregate::{Counter, Counts};
-use warpath::{Batch, Program};
-use warpath_exec::aggregate::count::append_values;
+use warpath::aggregate::{Counter, Counts, Grouping};
+use warpath::{Batch, Program, Query, Want};
+use warpath_exec::aggregate::count::values as texts;
+use warpath_exec::aggregate::first::{FindFirst, FirstRecord, FirstRecords, Firsts};
 use warpath_exec::aggregate::tally::{Tallied, Tally};
 use warpath_exec::stream::Digest;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
-use super::args::{CountByArgs, DistinctArgs, WhereArgs};
+use super::args::{CountByArgs, DistinctArgs, RowsFormat, WhereArgs};
 use super::failure::Failure;
 use super::files;
 use super::formats;
+use super::grid::{Cell, Grid};
+use super::groups::{self, Cells, Groups};
 use super::out::Out;
-use super::rows::{Cell, RowWriter};
+use super::paths;
+use super::rows::RowWriter;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::screen::Screen;
+use super::shell::quoted;
 use super::written::Written;
 
 /// The program of paths, with the format of instants that `only` has.
@@ -30,24 +36,39 @@ pub fn program(paths: &[String], only: &WhereArgs) -> Result<Program, Failure> {
 }
 
 /// Prints how often each value occurs.
-pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let (paths, files) = args.words.split()?;
-    let program = program(&paths, &args.run.only)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+pub fn count_by(mut args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    args.run.on_error.skip_if_followed(&args.follow);
+    let has_groups = args.groups.every.is_some() || args.groups.by_file;
+    let (paths, files) = if has_groups { args.words.split_any()? } else { args.words.split()? };
+    let mut sources =
+        files::inputs(&files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let groups = Groups::new(&paths, &args.groups, &args.run.only, &mut sources, ui)?;
+    // Only inputs are counted: every record has a value of `$`.
+    let counts_records = groups.grouping.is_empty();
+    let program = match counts_records {
+        true => Program::new(&[Query::compile("$")?])?,
+        false => Program::new(groups.grouping.paths())?,
+    };
+    if args.groups.every.is_none() {
+        run::check_times(&args.run.only, Some(&program))?;
+    }
     let engine = run::engine_of(&args.engine, &args.run)?;
     let format = args.rows.of(&args.run.output)?;
-    let names = std::iter::once("count".to_owned()).chain(paths).collect();
+    let tally = match counts_records {
+        true => None,
+        false => Some(Arc::new(Tally::new(groups.grouping.clone())?.with_missing())),
+    };
+    let look = Look::of(ui.when(), args.run.output.is_file(), false);
     let mut count = CountBy {
-        tally: Arc::new(Tally::new(program.queries())?.with_missing()),
+        tally,
         counter: Some(Counter::new(args.memory.memory)),
         top: args.top,
-        rows: RowWriter::new(
-            format,
-            args.rows.raw_output,
-            Look::of(ui.when(), args.run.output.is_file(), false),
-            names,
-        ),
+        layout: if args.bars { Layout::Bars } else { Layout::Rows(format, args.rows.raw_output) },
+        screen: Screen::of(&args.follow, look),
+        look,
+        groups,
         is_empty: true,
+        left_out: 0,
     };
     run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && count.is_empty)))
@@ -55,6 +76,9 @@ pub fn count_by(args: CountByArgs, ui: &Ui, started: Instant) -> Result<ExitCode
 
 /// Prints each value once.
 pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if !args.by.is_empty() {
+        return first_records(args, ui, started);
+    }
     let (paths, files) = args.words.split()?;
     let program = program(&paths, &args.run.only)?;
     let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
@@ -65,7 +89,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
         formats::check_text(&args.run.output)?;
     }
     let mut distinct = Distinct {
-        tally: Arc::new(Tally::new(program.queries())?),
+        tally: Arc::new(Tally::new(Grouping::of_values(program.queries()))?),
         counter: Some(Counter::new(args.memory.memory)),
         rows: format.map(|format| RowWriter::new(format, args.rows.raw_output, look, paths)),
         limit: args.limit.limit,
@@ -75,65 +99,253 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && distinct.found == 0)))
 }
 
-/// The values of a key as cells of a row, in buffers that are used again.
-#[derive(Default)]
-struct Cells {
-    text: Vec<u8>,
-    /// The end of each value, and false for a missing value.
-    ends: Vec<(usize, bool)>,
-}
-
-impl Cells {
-    fn of(&mut self, key: &[u8]) -> impl Iterator<Item = Cell<'_>> {
-        self.text.clear();
-        self.ends.clear();
-        append_values(key, &mut self.text, &mut self.ends);
-        let (text, mut begin) = (&self.text, 0);
-        self.ends.iter().map(move |(end, is_there)| {
-            let value = &text[begin..*end];
-            begin = *end;
-            is_there.then_some(value)
-        })
+/// Prints the first record for each combination of values.
+fn first_records(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let (paths, files) = args.words.split_any()?;
+    if let Some(path) = paths.first() {
+        return Err(Failure::usage(format!(
+            "with `--by`, `distinct` prints whole records, and takes no `{path}`"
+        ))
+        .with_help(format!(
+            "the different values for each group: `warpath distinct {} '{path}'`",
+            quoted(&args.by[0])
+        )));
     }
+    formats::check_records(&args.run.output)?;
+    let by =
+        args.by.iter().map(|path| args.run.only.query(&paths::full(path))).collect::<Result<Vec<_>, _>>()?;
+    let program = Program::new(&[&by[..], &[Query::compile("$")?]].concat())?;
+    run::check_times(&args.run.only, Some(&program))?;
+    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
+    let mut records = FirstOnes {
+        find: Arc::new(FindFirst::new(Grouping::of_values(&by))?),
+        firsts: Some(Firsts::new(args.memory.memory)),
+        look: Look::of(ui.when(), args.run.output.is_file(), false),
+        limit: args.limit.limit.unwrap_or(u64::MAX),
+        found: 0,
+    };
+    run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.found == 0)))
 }
 
-/// A sink that prints the counts of values at the end.
-struct CountBy {
-    tally: Arc<Tally>,
+/// A sink that prints the first record of each group.
+struct FirstOnes {
+    find: Arc<FindFirst>,
     /// `None` at the end.
-    counter: Option<Counter>,
-    top: Option<usize>,
-    rows: RowWriter,
-    is_empty: bool,
+    firsts: Option<Firsts>,
+    look: Look,
+    limit: u64,
+    found: u64,
 }
 
-impl Sink for CountBy {
+impl FirstOnes {
+    fn print(&mut self, record: &[u8], out: &mut Out) -> Result<(), Failure> {
+        self.look.append(record, &mut out.buffer);
+        out.buffer.push(b'\n');
+        self.found += 1;
+        out.line_end()
+    }
+}
+
+impl Sink for FirstOnes {
     fn needs(&self) -> Needs {
-        Needs { digest: Some(self.tally.clone()), ..Needs::about_all(self.tally.want()) }
+        let needs = Needs::new(self.find.want());
+        Needs { digest: Some(self.find.clone()), is_done: self.found >= self.limit, ..needs }
     }
 
-    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
-        if let (Some(counter), Some(tallied)) = (&mut self.counter, batch.take_digest::<Tallied>()) {
-            for found in tallied.iter() {
-                counter.add(found.key, found.count)?;
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
+        let Some(records) = batch.take_digest::<FirstRecords>() else { return Ok(Flow::Continue) };
+        for FirstRecord { key, record, piece, line } in records.iter() {
+            let Some(firsts) = &mut self.firsts else { break };
+            if firsts.add(key, record)? {
+                self.print(record, out)?;
+                if self.found >= self.limit {
+                    return Ok(Flow::Stop { piece, line });
+                }
             }
         }
         Ok(Flow::Continue)
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        self.rows.header(&mut out.buffer);
-        let Some(counter) = self.counter.take() else { return Ok(()) };
-        let mut cells = Cells::default();
-        for counted in counter.by_count(self.top)? {
-            let (key, count) = counted?;
-            self.is_empty = false;
-            let count = count.to_string();
-            self.rows.row(std::iter::once(Some(count.as_bytes())).chain(cells.of(&key)), &mut out.buffer);
-            out.line_end()?;
+        let Some(firsts) = self.firsts.take() else { return Ok(()) };
+        for record in firsts.rest()? {
+            if self.found >= self.limit {
+                break;
+            }
+            self.print(&record?, out)?;
         }
-        self.rows.end(&mut out.buffer);
         Ok(())
+    }
+}
+
+/// The layout of counts.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// Rows in a format, with strings as text.
+    Rows(RowsFormat, bool),
+    /// A table with a bar for each count.
+    Bars,
+}
+
+/// The most rows of buckets that no record is in.
+const EMPTY_BUCKETS: u64 = 10_000;
+
+/// A sink that prints the counts of values at the end.
+struct CountBy {
+    /// `None` if only records are counted.
+    tally: Option<Arc<Tally>>,
+    /// `None` at the end.
+    counter: Option<Counter>,
+    groups: Groups,
+    top: Option<usize>,
+    layout: Layout,
+    look: Look,
+    /// The terminal on which counts are shown while they change.
+    screen: Option<Screen>,
+    is_empty: bool,
+    /// Buckets that have no row.
+    left_out: u64,
+}
+
+impl CountBy {
+    /// Prints counts.
+    fn print(&mut self, counts: Counts, out: &mut Out) -> Result<(), Failure> {
+        let most = counts.most();
+        let names = || std::iter::once("count".to_owned()).chain(self.groups.names.iter().cloned());
+        let mut cells = Cells::of_groups(&self.groups);
+        match self.layout {
+            Layout::Rows(format, is_raw) => {
+                let mut rows = RowWriter::new(format, is_raw, self.look, names().collect());
+                rows.header(&mut out.buffer);
+                for counted in counts {
+                    let (key, count) = counted?;
+                    self.is_empty = false;
+                    let count = count.to_string();
+                    rows.row(std::iter::once(Some(count.as_bytes())).chain(cells.of(&key)), &mut out.buffer);
+                    out.line_end()?;
+                }
+                rows.end(&mut out.buffer);
+            }
+            Layout::Bars => {
+                let names: Vec<String> = names().chain([String::new()]).collect();
+                let mut grid = Grid::new(&names, self.look);
+                let every = self.groups.only_every();
+                let (mut next, mut empty) = (None, 0);
+                for counted in counts {
+                    let (key, count) = counted?;
+                    self.is_empty = false;
+                    let mut row: Vec<Cell> = Vec::new();
+                    let values: Vec<Option<Vec<u8>>> =
+                        cells.of(&key).map(|cell| cell.map(<[u8]>::to_vec)).collect();
+                    if let (Some(every), Some(Some(value))) = (every, texts(&key).first()) {
+                        let start = groups::instant(value.trim_matches('"'));
+                        while let (Some(at), Some(start)) = (next, start)
+                            && at < start
+                        {
+                            if empty < EMPTY_BUCKETS {
+                                let shown = every.zone().show(at).unwrap_or_default();
+                                let cells = [
+                                    Cell::number("0".to_owned()),
+                                    Cell::text(shown),
+                                    Cell::text(String::new()),
+                                ];
+                                grid.cells(cells.into(), &mut out.buffer);
+                                empty += 1;
+                            } else {
+                                self.left_out += 1;
+                                // The rest is counted by its length alone.
+                                break;
+                            }
+                            next = every.bucket(at).map(|(_, end)| end);
+                        }
+                        next = start.and_then(|start| every.bucket(start)).map(|(_, end)| end);
+                    }
+                    row.push(Cell::number(count.to_string()));
+                    row.extend(values.iter().map(|value| match value {
+                        None => Cell::text("missing".to_owned()),
+                        Some(value) => Cell::new(value),
+                    }));
+                    row.push(Cell::text(bar(count, most, self.look)));
+                    grid.cells(row, &mut out.buffer);
+                    out.line_end()?;
+                }
+                grid.end(&mut out.buffer);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A bar whose length is to that of the longest one as `count` is to `most`.
+///
+/// The last character of a bar has an eighth to eight eighths of its width.
+fn bar(count: u64, most: u64, look: Look) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let width = look.columns.map_or(40, |columns| (columns / 3).clamp(8, 40)) as u64;
+    let eighths = (u128::from(count) * u128::from(8 * width)).div_ceil(u128::from(most.max(1))) as usize;
+    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
+}
+
+impl Sink for CountBy {
+    fn needs(&self) -> Needs {
+        let want = self.tally.as_ref().map_or(Want::default().partial(true), |tally| tally.want());
+        let digest = self.tally.clone().map(|tally| tally as Arc<dyn Digest>);
+        Needs { digest, prints_meanwhile: self.screen.is_some(), ..Needs::about_all(want) }
+    }
+
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
+        let Some(counter) = &mut self.counter else { return Ok(Flow::Continue) };
+        let prefix = self.groups.prefix(batch);
+        if self.tally.is_none() {
+            if batch.count(0) > 0 {
+                counter.add(prefix, batch.count(0))?;
+            }
+        } else if let Some(tallied) = batch.take_digest::<Tallied>() {
+            let mut whole = prefix.to_vec();
+            let len = whole.len();
+            for found in tallied.iter() {
+                if len == 0 {
+                    counter.add(found.key, found.count)?;
+                } else {
+                    whole.truncate(len);
+                    whole.extend_from_slice(found.key);
+                    counter.add(&whole, found.count)?;
+                }
+            }
+            self.groups.count_no_times(batch, &tallied.no_times);
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let (Some(mut screen), Some(counter)) = (self.screen.take(), &self.counter) else { return Ok(()) };
+        let top = Some(self.top.unwrap_or(usize::MAX).min(screen.rows()));
+        if let Some(counts) = counter.now(self.groups.leading(), top) {
+            screen.draw(out, |out| self.print(counts, out))?;
+        }
+        self.screen = Some(screen);
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let Some(counter) = self.counter.take() else { return Ok(()) };
+        if let Some(screen) = &mut self.screen {
+            screen.clear(out);
+        }
+        self.print(counter.within(self.groups.leading(), self.top)?, out)
+    }
+
+    fn report(&self, ui: &Ui) {
+        self.groups.report(ui);
+        if self.left_out > 0 {
+            ui.note(format_args!(
+                "{} gaps between buckets are longer than what is shown: at most {EMPTY_BUCKETS} empty buckets \
+                 have a row",
+                self.left_out
+            ));
+        }
     }
 }
 

@@ -189,7 +189,7 @@ impl Cell {
     }
 
     /// The printed form of a JSON value.
-    fn new(json: &[u8]) -> Self {
+    pub fn new(json: &[u8]) -> Self {
         if json == b"null" {
             return Self { text: String::new(), is_number: false };
         }

@@ -17,6 +17,7 @@ use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
+use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
@@ -26,7 +27,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     }
     args.run.on_error.skip_if_followed(&args.follow);
     formats::check_text(&args.run.output)?;
-    let mut query = args.run.only.query(&args.path)?;
+    let mut query = args.run.only.query(&paths::full(&args.path))?;
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
     }
@@ -38,7 +39,8 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     let look = Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let found = if args.count {
-        let mut count = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0 };
+        let files = args.with_filename.then(|| sources.iter().map(|source| (source.name(), 0)).collect());
+        let mut count = Count { limit: args.limit.limit, skip: args.skip.skip, found: 0, files };
         run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
         count.after_skipped()
     } else if args.offsets
@@ -47,10 +49,12 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
         || args.skip.skip > 0
         || args.print0
         || args.with_filename
+        || args.line_number
         || !look.is_plain()
     {
         let fields = Fields {
             name: args.with_filename || args.offsets && sources.len() > 1,
+            line: args.line_number,
             offsets: args.offsets,
             path: args.with_path,
         };
@@ -116,7 +120,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
     let mut lines = Lines {
         form: TextForm::Json,
         look: Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty),
-        fields: Fields { name: false, offsets: false, path: false },
+        fields: Fields::default(),
         end: b'\n',
         limit,
         skip,
@@ -143,9 +147,22 @@ struct Count {
     skip: u64,
     /// The number of matches, including those that are left out.
     found: u64,
+    /// The number of matches of each input, in order, if it is printed.
+    files: Option<Vec<(String, u64)>>,
 }
 
 impl Count {
+    /// Adds matches of an input.
+    fn add(&mut self, source: &str, count: u64) {
+        self.found += count;
+        let Some(files) = &mut self.files else { return };
+        // Batches come in the order of the inputs, except from files that are followed together.
+        match files.iter_mut().rev().find(|(name, _)| name == source) {
+            Some((_, found)) => *found += count,
+            None => files.push((source.to_owned(), count)),
+        }
+    }
+
     fn after_skipped(&self) -> u64 {
         self.found.saturating_sub(self.skip)
     }
@@ -167,16 +184,24 @@ impl Sink for Count {
                 && left <= count
                 && let Some(last) = piece.matches.first().and_then(|list| list.get(left as usize - 1))
             {
-                self.found += left;
-                return Ok(Flow::Stop { piece: at, line: last.line });
+                let stop = Flow::Stop { piece: at, line: last.line };
+                self.add(batch.source(), left);
+                return Ok(stop);
             }
-            self.found += count;
+            self.add(batch.source(), count);
         }
         Ok(Flow::Continue)
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        out.buffer.extend_from_slice(format!("{}\n", self.after_skipped()).as_bytes());
+        let Some(files) = &self.files else {
+            out.buffer.extend_from_slice(format!("{}\n", self.after_skipped()).as_bytes());
+            return Ok(());
+        };
+        for (name, found) in files {
+            out.buffer.extend_from_slice(format!("{}:{found}\n", escaped(name)).as_bytes());
+            out.line_end()?;
+        }
         Ok(())
     }
 }
@@ -202,10 +227,12 @@ impl Sink for Texts {
 }
 
 /// The fields that are printed before each match.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Fields {
     /// The name of its file.
     name: bool,
+    /// Its line.
+    line: bool,
     /// Its first and last offset.
     offsets: bool,
     /// Its normalised path.
@@ -239,12 +266,12 @@ impl Sink for Lines {
     }
 
     fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
-        let Fields { name, offsets, path: with_path } = self.fields;
+        let Fields { name, line: with_line, offsets, path: with_path } = self.fields;
         let source = name.then(|| escaped(batch.source()).into_owned());
         // With a file name alone, lines are as those of grep.
         let after_name = if offsets || with_path { b'\t' } else { b':' };
         let (mut paths, mut path) = (batch.paths(), String::new());
-        for (at, (_, piece)) in batch.pieces().enumerate() {
+        for (at, (first, piece)) in batch.pieces().enumerate() {
             let found = piece.matches.first().map_or(&[][..], Vec::as_slice);
             let skipped = found.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
             self.skip -= skipped as u64;
@@ -252,6 +279,11 @@ impl Sink for Lines {
                 if let Some(name) = &source {
                     out.buffer.extend_from_slice(name.as_bytes());
                     out.buffer.push(after_name);
+                }
+                if with_line {
+                    let line = batch.line_at(piece, first, found.line, found.start);
+                    // Writing to a vector cannot fail.
+                    let _ = write!(out.buffer, "{line}{}", char::from(after_name));
                 }
                 if offsets {
                     let start = batch.offset_of(u64::from(piece.base) + u64::from(found.start));

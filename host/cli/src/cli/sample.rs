@@ -1,11 +1,15 @@
 //! `warpath sample`.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use warpath::aggregate::Grouping;
 use warpath::{Batch, Program, Query, Want};
+use warpath_core::key;
 use warpath_exec::aggregate::sample::Sample;
+use warpath_exec::aggregate::tally::Tally;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
@@ -14,6 +18,7 @@ use super::failure::Failure;
 use super::files;
 use super::formats;
 use super::out::Out;
+use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::written::Written;
 
@@ -25,13 +30,19 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         &args.files,
         "`warpath sample` prints whole records; `warpath query PATH` prints values",
     )?;
-    let program = Program::new(&[Query::compile("$")?])?;
+    let by =
+        args.by.iter().map(|path| args.run.only.query(&paths::full(path))).collect::<Result<Vec<_>, _>>()?;
+    // Refuses paths that find several values.
+    Tally::new(Grouping::of_values(&[&by[..], &by[..]].concat()))?;
+    let program = Program::new(&[&[Query::compile("$")?], &by[..]].concat())?;
     let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {
         size: args.size,
-        sample: Sample::new(args.size, seed),
+        seed,
+        groups: HashMap::new(),
+        offered: 0,
         memory: args.memory.memory,
         bytes: 0,
         is_empty: true,
@@ -44,15 +55,25 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
 /// A sink that prints a sample of the records at the end.
 struct Records {
     size: usize,
-    sample: Sample<Box<[u8]>>,
+    seed: u64,
+    /// The sample of each group, by its key.
+    groups: HashMap<Vec<u8>, Sample<Record>>,
+    /// The number of records so far.
+    offered: u64,
     memory: usize,
     bytes: usize,
     is_empty: bool,
     look: Look,
 }
 
+/// A record of a sample: its number in the input, and its text.
+struct Record(u64, Box<[u8]>);
+
 /// The memory of a record of the sample, beside its text.
-const RECORD_BYTES: usize = 48;
+const RECORD_BYTES: usize = 56;
+
+/// The memory of a group, beside its key.
+const GROUP_BYTES: usize = 160;
 
 impl Sink for Records {
     fn needs(&self) -> Needs {
@@ -60,18 +81,42 @@ impl Sink for Records {
     }
 
     fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
-        let Self { sample, bytes, .. } = self;
+        let Self { groups, bytes, offered, .. } = self;
+        let mut key = Vec::new();
         for (_, piece) in batch.pieces() {
-            for found in piece.matches.first().into_iter().flatten() {
+            let Some((records, by)) = piece.matches.split_first() else { continue };
+            let mut next = vec![0; by.len()];
+            for found in records {
+                key.clear();
+                for (list, next) in by.iter().zip(&mut next) {
+                    match list.get(*next).filter(|value| value.line == found.line) {
+                        None => key::encode_missing(&mut key),
+                        Some(value) => {
+                            *next += 1;
+                            key::encode(batch.match_text(piece, value), &mut key);
+                        }
+                    }
+                }
+                if !groups.contains_key(&key) {
+                    *bytes += key.len() + GROUP_BYTES;
+                    groups.insert(key.clone(), Sample::of_group(self.size, self.seed, &key));
+                }
+                let Some(sample) = groups.get_mut(&key) else { continue };
+                *offered += 1;
                 let replaced = sample.offer(|| {
                     let record = batch.match_text(piece, found);
                     *bytes += record.len() + RECORD_BYTES;
-                    record.into()
+                    Record(*offered, record.into())
                 });
-                *bytes -= replaced.map_or(0, |record| record.len() + RECORD_BYTES);
+                *bytes -= replaced.map_or(0, |Record(_, record)| record.len() + RECORD_BYTES);
                 if *bytes > self.memory {
+                    let of = if by.is_empty() {
+                        String::new()
+                    } else {
+                        format!(" of each of {} groups", groups.len())
+                    };
                     return Err(Failure::usage(format!(
-                        "a sample of {} records does not fit in {} bytes of memory",
+                        "a sample of {} records{of} does not fit in {} bytes of memory",
                         self.size, self.memory
                     ))
                     .with_help("set `--memory`, or draw fewer records"));
@@ -82,8 +127,10 @@ impl Sink for Records {
     }
 
     fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
-        let sample = std::mem::replace(&mut self.sample, Sample::new(0, 0));
-        for record in sample.finish() {
+        let groups = std::mem::take(&mut self.groups);
+        let mut records: Vec<Record> = groups.into_values().flat_map(Sample::finish).collect();
+        records.sort_unstable_by_key(|Record(number, _)| *number);
+        for Record(_, record) in records {
             self.is_empty = false;
             self.look.append(&record, &mut out.buffer);
             out.buffer.push(b'\n');

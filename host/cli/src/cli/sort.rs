@@ -19,24 +19,29 @@ use super::statistics::Statistics;
 /// The columns by which rows are sorted, as the options name them.
 pub fn columns(args: &SortArgs, program: &Program) -> Result<Vec<SortBy>, Failure> {
     let column = |text: &String| {
-        let (name, descending) = match text.rsplit_once(':') {
-            Some((name, "desc")) => (name, true),
-            Some((name, "asc")) => (name, false),
-            _ => (text.as_str(), false),
-        };
-        let at = |name: &str| program.columns().iter().position(|column| column.name == name);
-        match at(name) {
+        let (name, descending) = direction(text);
+        match program.columns().iter().position(|column| column.name == name) {
             Some(column) => Ok(SortBy { column, descending }),
-            None => {
-                let names: Vec<_> =
-                    program.columns().iter().map(|column| format!("`{}`", column.name)).collect();
-                Err(Failure::usage(format!("`--sort {text}`: there is no column `{name}`")).with_help(
-                    format!("the columns are {}; greater values first: `--sort NAME:desc`", names.join(", ")),
-                ))
-            }
+            None => Err(no_column(text, name, program.columns().iter().map(|column| column.name.as_str()))),
         }
     };
     args.sort.iter().map(column).collect()
+}
+
+/// The column that a value of `--sort` names, and true if greater values come first.
+pub fn direction(text: &str) -> (&str, bool) {
+    match text.rsplit_once(':') {
+        Some((name, "desc")) => (name, true),
+        Some((name, "asc")) => (name, false),
+        _ => (text, false),
+    }
+}
+
+/// The failure for a column that does not exist.
+pub fn no_column<'a>(text: &str, name: &str, columns: impl Iterator<Item = &'a str>) -> Failure {
+    let names: Vec<String> = columns.map(|column| format!("`{column}`")).collect();
+    Failure::usage(format!("`--sort {text}`: there is no column `{name}`"))
+        .with_help(format!("the columns are {}; greater values first: `--sort NAME:desc`", names.join(", ")))
 }
 
 /// The inputs of sorted rows, and the locations of the rows that are read next.

@@ -180,27 +180,88 @@ impl Counter {
     /// # Errors
     /// The errors of temporary files.
     pub fn by_count(self, top: Option<usize>) -> Result<Counts, Error> {
+        self.within(0, top)
+    }
+
+    /// The combinations of values in the order of their first `leading` values, and those with the same first
+    /// values by their counts, as [`by_count`](Self::by_count) does. At most `top` combinations for each of
+    /// these first values, if it is set.
+    ///
+    /// ```
+    /// use warpath::aggregate::DEFAULT_MEMORY;
+    /// use warpath::{Engine, Query};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let text = "{\"d\":2,\"k\":1}\n{\"d\":1,\"k\":1}\n{\"d\":1,\"k\":7}\n{\"d\":1,\"k\":7}\n";
+    /// let paths = [Query::compile("$.d")?, Query::compile("$.k")?];
+    /// let counter = Engine::builder().build()?.bytes(text).count_by(&paths, DEFAULT_MEMORY)?;
+    /// let counts = counter.within(1, Some(1))?.values().collect::<Result<Vec<_>, _>>()?;
+    /// let value = |text: &str| Some(text.to_owned());
+    /// assert_eq!(counts, [(vec![value("1"), value("7")], 2), (vec![value("2"), value("1")], 1)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of temporary files.
+    pub fn within(self, leading: usize, top: Option<usize>) -> Result<Counts, Error> {
         let top = top.unwrap_or(usize::MAX);
         if self.spilled.is_some() {
             let (mut sorter, mut sort_key) = (Sorter::new(self.memory), Vec::new());
+            let (mut text, mut most) = (Vec::new(), 0);
             self.each(|key, entry| {
+                most = most.max(entry.count);
+                let (first, rest) = key.split_at(first_values(key, leading, &mut text));
                 sort_key.clear();
+                sort_key.extend_from_slice(first);
                 sort_key.extend((!entry.count).to_be_bytes());
-                sort_key.extend_from_slice(key);
-                sorter.push(&sort_key, &entry.count.to_le_bytes())
+                sort_key.extend_from_slice(rest);
+                let payload = [entry.count.to_le_bytes(), (first.len() as u64).to_le_bytes()];
+                sorter.push(&sort_key, payload.as_flattened())
             })?;
-            return Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: top });
+            let from = From::Sorted(sorter.finish()?);
+            return Ok(Counts { top, left: top, leading, most, ..Counts::all(from) });
         }
-        let ValueTable { bytes, mut entries, .. } = self.values;
+        let (entries, most) = (self.ordered(leading, top), self.values.most());
+        let from = From::Memory(self.values.bytes, entries.into_iter());
+        Ok(Counts { top, left: top, leading, most, ..Counts::all(from) })
+    }
+
+    /// The values that are counted so far, as [`within`](Self::within) has them. `None` if values were
+    /// written to temporary files.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn now(&self, leading: usize, top: Option<usize>) -> Option<Counts> {
+        if self.spilled.is_some() {
+            return None;
+        }
+        let top = top.unwrap_or(usize::MAX);
+        let from = From::Memory(self.values.bytes.clone(), self.ordered(leading, top).into_iter());
+        Some(Counts { top, left: top, leading, most: self.values.most(), ..Counts::all(from) })
+    }
+
+    /// The values in memory, in the order of [`within`](Self::within).
+    fn ordered(&self, leading: usize, top: usize) -> Vec<ValueCount> {
+        let (bytes, mut entries) = (&self.values.bytes, self.values.entries.clone());
         let order = |a: &ValueCount, b: &ValueCount| {
-            b.count.cmp(&a.count).then_with(|| a.key(&bytes).cmp(b.key(&bytes)))
+            b.count.cmp(&a.count).then_with(|| a.key(bytes).cmp(b.key(bytes)))
         };
-        if top < entries.len() {
-            entries.select_nth_unstable_by(top, order);
-            entries.truncate(top);
+        if leading == 0 {
+            if top < entries.len() {
+                entries.select_nth_unstable_by(top, order);
+                entries.truncate(top);
+            }
+            entries.sort_unstable_by(order);
+            return entries;
         }
-        entries.sort_unstable_by(order);
-        Ok(Counts { from: From::Memory(bytes, entries.into_iter()), left: top })
+        let mut text = Vec::new();
+        let first = |entry: ValueCount| (first_values(entry.key(bytes), leading, &mut text), entry);
+        let mut entries: Vec<(usize, ValueCount)> = entries.into_iter().map(first).collect();
+        entries.sort_unstable_by(|(a_len, a), (b_len, b)| {
+            a.key(bytes)[..*a_len].cmp(&b.key(bytes)[..*b_len]).then_with(|| order(a, b))
+        });
+        entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
     /// The values in the order in which they were first added, without those that [`add`](Self::add)
@@ -213,7 +274,7 @@ impl Counter {
             // All of them were reported.
             let ValueTable { bytes, entries, .. } = self.values;
             let entries = if all { entries } else { Vec::new() };
-            return Ok(Counts { from: From::Memory(bytes, entries.into_iter()), left: usize::MAX });
+            return Ok(Counts::all(From::Memory(bytes, entries.into_iter())));
         }
         let (mut sorter, mut sort_key) = (Sorter::new(self.memory), Vec::new());
         self.each(|key, entry| {
@@ -223,10 +284,22 @@ impl Counter {
             sort_key.clear();
             sort_key.extend(entry.first.to_be_bytes());
             sort_key.extend_from_slice(key);
-            sorter.push(&sort_key, &entry.count.to_le_bytes())
+            sorter.push(&sort_key, [entry.count, 0].map(u64::to_le_bytes).as_flattened())
         })?;
-        Ok(Counts { from: From::Sorted(sorter.finish()?, 8), left: usize::MAX })
+        Ok(Counts::all(From::Sorted(sorter.finish()?)))
     }
+}
+
+/// The bytes of the first values of a key. `text` is a buffer.
+fn first_values(key: &[u8], count: usize, text: &mut Vec<u8>) -> usize {
+    let mut rest = key;
+    for _ in 0..count {
+        text.clear();
+        if key::decode(&mut rest, text).is_none() {
+            break;
+        }
+    }
+    key.len() - rest.len()
 }
 
 /// Iterates over keys and their counts.
@@ -247,17 +320,65 @@ impl Counter {
 /// ```
 pub struct Counts {
     from: From,
+    /// The most values with the same first values, of which so many more are wanted.
+    top: usize,
     left: usize,
+    /// The number of first values, and the bytes of the last ones.
+    leading: usize,
+    last: Vec<u8>,
+    text: Vec<u8>,
+    most: u64,
 }
 
 enum From {
     /// Entries, with the bytes of all keys.
     Memory(Vec<u8>, vec::IntoIter<ValueCount>),
-    /// Sorted items, whose keys follow this number of bytes.
-    Sorted(Sorted, usize),
+    /// Sorted items. A key has eight bytes more, after as many bytes as the payload says: the count precedes
+    /// that number.
+    Sorted(Sorted),
+}
+
+impl From {
+    fn next(&mut self) -> Option<Result<(Vec<u8>, u64), Error>> {
+        match self {
+            Self::Memory(bytes, entries) => {
+                entries.next().map(|entry| Ok((entry.key(bytes).to_vec(), entry.count)))
+            }
+            Self::Sorted(sorted) => {
+                let (mut key, mut payload) = (Vec::new(), Vec::new());
+                match sorted.next(&mut key, &mut payload) {
+                    Ok(false) => None,
+                    Ok(true) => {
+                        let number = |at: usize| {
+                            let mut number = [0; 8];
+                            number.copy_from_slice(&payload[at..at + 8]);
+                            u64::from_le_bytes(number)
+                        };
+                        let first = number(8) as usize;
+                        key.drain(first..first + 8);
+                        Some(Ok((key, number(0))))
+                    }
+                    Err(error) => Some(Err(error)),
+                }
+            }
+        }
+    }
 }
 
 impl Counts {
+    fn all(from: From) -> Self {
+        let (top, left, leading) = (usize::MAX, usize::MAX, 0);
+        Self { from, top, left, leading, last: Vec::new(), text: Vec::new(), most: 0 }
+    }
+
+    /// The greatest of all counts; 0 of values in the order in which they were added.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
     /// The values with their counts: one value for each path, as JSON text. A record without a value has
     /// `None`.
     pub fn values(self) -> impl Iterator<Item = Result<(Vec<Option<String>>, u64), Error>> {
@@ -269,22 +390,22 @@ impl Iterator for Counts {
     type Item = Result<(Vec<u8>, u64), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        match &mut self.from {
-            From::Memory(bytes, entries) => {
-                entries.next().map(|entry| Ok((entry.key(bytes).to_vec(), entry.count)))
+        loop {
+            if self.leading == 0 && self.left == 0 {
+                return None;
             }
-            From::Sorted(sorted, before) => {
-                let (mut key, mut payload) = (Vec::new(), Vec::new());
-                match sorted.next(&mut key, &mut payload) {
-                    Ok(false) => None,
-                    Ok(true) => {
-                        let mut count = [0; 8];
-                        count.copy_from_slice(&payload);
-                        Some(Ok((key.split_off(*before), u64::from_le_bytes(count))))
-                    }
-                    Err(error) => Some(Err(error)),
+            let counted = self.from.next()?;
+            if let (1.., Ok((key, _))) = (self.leading, &counted) {
+                let first = &key[..first_values(key, self.leading, &mut self.text)];
+                if self.last != first {
+                    self.last.clear();
+                    self.last.extend_from_slice(first);
+                    self.left = self.top;
                 }
+            }
+            if let Some(left) = self.left.checked_sub(1) {
+                self.left = left;
+                return Some(counted);
             }
         }
     }

@@ -79,19 +79,23 @@ impl SortRows {
         }
         for SortBy { column, descending } in &self.by {
             let cell = cells.get(*column).map_or(&b""[..], |(begin, end)| &row[*begin..*end]);
-            let cell = if cell.is_empty() { &b"null"[..] } else { cell };
-            let begin = out.len();
-            out.push(0);
-            key::encode(cell, out);
-            match KeyType::of(&out[begin + 1..]) {
-                Some(KeyType::Null) | None => {
-                    out.truncate(begin);
-                    out.push(1);
-                }
-                Some(_) if *descending => out[begin + 1..].iter_mut().for_each(|byte| *byte = !*byte),
-                Some(_) => {}
-            }
+            append_key((!cell.is_empty()).then_some(cell), *descending, out);
         }
+    }
+}
+
+/// Appends the sort key of a value. Null and missing values come last in both directions.
+pub fn append_key(value: Option<&[u8]>, descending: bool, out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.push(0);
+    key::encode(value.unwrap_or(b"null"), out);
+    match KeyType::of(&out[begin + 1..]) {
+        Some(KeyType::Null) | None => {
+            out.truncate(begin);
+            out.push(1);
+        }
+        Some(_) if descending => out[begin + 1..].iter_mut().for_each(|byte| *byte = !*byte),
+        Some(_) => {}
     }
 }
 

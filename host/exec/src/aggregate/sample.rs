@@ -65,6 +65,17 @@ impl<T> Sample<T> {
         Self { size, seed: mix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)), next: 0, kept: BinaryHeap::new() }
     }
 
+    /// An empty sample of a group. Samples of groups with different keys are independent of each other.
+    #[must_use]
+    pub fn of_group(size: usize, seed: u64, key: &[u8]) -> Self {
+        let add = |seed: u64, bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            mix(seed ^ u64::from_le_bytes(word)).wrapping_add(bytes.len() as u64)
+        };
+        Self::new(size, key.chunks(8).fold(seed, add))
+    }
+
     /// Offers the next record. It is made only if the sample has it so far. Returns the record that it
     /// replaces.
     pub fn offer(&mut self, record: impl FnOnce() -> T) -> Option<T> {

@@ -163,6 +163,11 @@ impl Sorter {
         for (key, payload) in items {
             run.push(key, payload.as_ref())?;
         }
+        self.add_run(run)
+    }
+
+    /// Adds a run of items that are sorted by their keys.
+    pub(super) fn add_run(&mut self, run: RunWriter) -> Result<(), Error> {
         self.runs.add(run.finish()?)
     }
 
@@ -240,14 +245,16 @@ impl Runs {
     }
 }
 
-struct RunWriter(BufWriter<File>);
+/// A writer of a run.
+pub(super) struct RunWriter(BufWriter<File>);
 
 impl RunWriter {
-    fn new() -> Result<Self, Error> {
+    pub fn new() -> Result<Self, Error> {
         Ok(Self(BufWriter::with_capacity(BUFFER, temporary::scratch().map_err(failed)?)))
     }
 
-    fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<(), Error> {
+    /// Adds an item, whose key is not less than the ones before.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<(), Error> {
         let lens = [(key.len() as u32).to_le_bytes(), (payload.len() as u32).to_le_bytes()];
         let mut write = |bytes: &[u8]| self.0.write_all(bytes).map_err(failed);
         write(lens.as_flattened())?;

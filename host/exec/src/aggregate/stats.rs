@@ -1,130 +1,24 @@
-//! Statistics of the values of paths: how many of each kind, least and greatest, mean and quantiles.
+//! Statistics of the values of paths: how many of each kind, sums, least and greatest, mean and quantiles, for
+//! all records or for each group of records.
+//!
+//! Numbers are kept as doubles, 8 bytes each. If they and the groups do not fit in memory, two sorted runs are
+//! written: of the groups with their summaries, and of their values with counts. At the end both are merged
+//! side by side, because both are in the order of the groups' keys.
 
-use std::any::Any;
+mod describe;
+mod values;
 
-use warpath_answer::answer::Want;
 use warpath_core::error::Error;
-use warpath_core::json::{self, Malformed};
 use warpath_core::key;
-use warpath_shared::column::{self, Float};
-use warpath_shared::units::PartOffset;
 
+use super::count::values as texts;
 use super::fraction::Fraction;
 use super::sorter::Sorter;
-use super::sum::ExactSum;
-use super::tally::lines;
-use crate::stream::{Digest, PieceResults};
+use super::sum::{ExactSum, take};
+use super::values::ValueTable;
+use values::{Distinct, Numbers, ValueStream, write_values};
 
-/// Describes the values of some paths, path by path.
-pub struct Describe {
-    paths: usize,
-}
-
-impl Describe {
-    /// Describes the values of this many paths.
-    #[must_use]
-    pub fn new(paths: usize) -> Self {
-        Self { paths }
-    }
-}
-
-impl Digest for Describe {
-    fn want(&self) -> Want {
-        Want::default().matches(true).records(true).partial(true)
-    }
-
-    /// Makes a [`Described`].
-    fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
-        let mut described: Vec<PathValues> = (0..self.paths).map(|_| PathValues::default()).collect();
-        for piece in found {
-            for (part, matches) in described.iter_mut().zip(&piece.matches) {
-                part.summary.records += piece.records.len() as u64;
-                part.summary.missing += (piece.records.len() - lines(matches)) as u64;
-                for found in *matches {
-                    part.add(piece.bytes(found));
-                }
-            }
-        }
-        Box::new(Described(described))
-    }
-}
-
-/// The values of a partition, described path by path.
-pub struct Described(Vec<PathValues>);
-
-/// The values of one path in a partition.
-#[derive(Default)]
-struct PathValues {
-    summary: Summary,
-    numbers: Vec<f64>,
-    /// A buffer that is used again.
-    buffer: Vec<u8>,
-}
-
-impl PathValues {
-    fn add(&mut self, value: &[u8]) {
-        let kinds = &mut self.summary.kinds;
-        match value.first() {
-            Some(b'"') => {
-                kinds.strings += 1;
-                self.add_string(value);
-            }
-            Some(b'n') => kinds.nulls += 1,
-            Some(b't' | b'f') => kinds.booleans += 1,
-            Some(b'[') => kinds.arrays += 1,
-            Some(b'{') => kinds.objects += 1,
-            _ => match number_of(value) {
-                Some(number) => {
-                    kinds.numbers += 1;
-                    self.add_number(value, number);
-                }
-                None => kinds.others += 1,
-            },
-        }
-    }
-
-    fn add_string(&mut self, value: &[u8]) {
-        let inside = json::inside(value).unwrap_or_default();
-        let strings = &mut self.summary.strings;
-        if memchr::memchr(b'\\', inside).is_none() {
-            strings.add(inside);
-        } else {
-            self.buffer.clear();
-            json::decode(inside, Malformed::Order, &mut self.buffer);
-            strings.add(&self.buffer);
-        }
-    }
-
-    fn add_number(&mut self, value: &[u8], number: f64) {
-        self.numbers.push(number);
-        self.summary.sum.add(number);
-        let (least, greatest) = self.summary.around;
-        // Different numbers may be one double.
-        if self.numbers.len() == 1 || number <= least || number >= greatest {
-            self.summary.around = if self.numbers.len() == 1 {
-                (number, number)
-            } else {
-                (least.min(number), greatest.max(number))
-            };
-            self.buffer.clear();
-            key::encode(value, &mut self.buffer);
-            self.summary.numbers.add(&self.buffer);
-        }
-    }
-}
-
-/// Returns the double that is nearest to a JSON number; `None` for any other text, such as `Infinity`.
-fn number_of(value: &[u8]) -> Option<f64> {
-    if value.is_empty() {
-        return None;
-    }
-    let number = match column::float64(0, value.len() as PartOffset, |at| value[at as usize]) {
-        Float::Exact(number) => number,
-        Float::Unfinished => std::str::from_utf8(value).ok()?.parse().ok()?,
-        Float::None => return None,
-    };
-    Some(number.clamp(f64::MIN, f64::MAX))
-}
+pub use describe::{Describe, Described};
 
 /// The least and the greatest of some byte strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,6 +45,29 @@ impl Extremes {
             self.add(least);
             self.add(greatest);
         }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |(least, greatest)| least.capacity() + greatest.capacity())
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(self.0.is_some().into());
+        for bytes in self.0.iter().flat_map(|(least, greatest)| [least, greatest]) {
+            out.extend((bytes.len() as u64).to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let [is_some] = *take(bytes)?;
+        let mut next = || {
+            let len = u64::from_le_bytes(*take(bytes)?);
+            let (first, rest) = bytes.split_at_checked(usize::try_from(len).ok()?)?;
+            *bytes = rest;
+            Some(first.to_vec())
+        };
+        Some(Self(if is_some == 1 { Some((next()?, next()?)) } else { None }))
     }
 }
 
@@ -210,6 +127,7 @@ impl Kinds {
 /// let (summary, _) = &statistics.finish(&[])?[0];
 /// assert_eq!((summary.records, summary.missing, summary.mean()), (4, 1, Some(20.0)));
 /// assert_eq!(summary.numbers(), Some((b"10".to_vec(), b"30".to_vec())));
+/// assert_eq!(summary.exact_sum(), b"40");
 /// # Ok(())
 /// # }
 /// ```
@@ -222,12 +140,13 @@ pub struct Summary {
     pub missing: u64,
     /// The values by kind.
     pub kinds: Kinds,
-    /// The keys of the least and the greatest number.
+    /// The number of different values; `null` is none. `None` if they were not collected.
+    pub distinct: Option<u64>,
+    /// The keys of the least and the greatest number. While values are collected, those of numbers that are
+    /// rounded as doubles; at the end, those of all numbers.
     numbers: Extremes,
     /// The least and the greatest string, without quotes and escapes.
     strings: Extremes,
-    /// The least and the greatest number of a partition, as doubles.
-    around: (f64, f64),
     sum: ExactSum,
 }
 
@@ -255,7 +174,14 @@ impl Summary {
         Some((text(least), text(greatest)))
     }
 
-    /// The sum of the numbers as doubles, rounded once.
+    /// The JSON text of the sum of the numbers, with all its digits. Numbers beyond the doubles count as the
+    /// greatest double, and numbers of more than 400 digits as their nearest double.
+    #[must_use]
+    pub fn exact_sum(&self) -> Vec<u8> {
+        self.sum.text()
+    }
+
+    /// The sum of the numbers, rounded once.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.sum.value()
@@ -281,7 +207,90 @@ impl Summary {
         all.others += kinds.others;
         self.numbers.join(&other.numbers);
         self.strings.join(&other.strings);
-        self.sum.join(other.sum.clone());
+        self.sum.join(&other.sum);
+    }
+
+    /// The bytes of memory beside the summary itself.
+    fn bytes(&self) -> usize {
+        self.numbers.bytes() + self.strings.bytes() + self.sum.bytes()
+    }
+
+    /// Appends the summary for [`read`](Self::read).
+    fn write(&self, out: &mut Vec<u8>) {
+        let Kinds { nulls, booleans, numbers, strings, arrays, objects, others } = self.kinds;
+        for count in [self.records, self.missing, nulls, booleans, numbers, strings, arrays, objects, others]
+        {
+            out.extend(count.to_le_bytes());
+        }
+        self.numbers.write(out);
+        self.strings.write(out);
+        self.sum.write(out);
+    }
+
+    /// Reads a summary that [`write`](Self::write) wrote.
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let mut count = || Some(u64::from_le_bytes(*take(bytes)?));
+        let (records, missing) = (count()?, count()?);
+        let kinds = Kinds {
+            nulls: count()?,
+            booleans: count()?,
+            numbers: count()?,
+            strings: count()?,
+            arrays: count()?,
+            objects: count()?,
+            others: count()?,
+        };
+        let (numbers, strings) = (Extremes::read(bytes)?, Extremes::read(bytes)?);
+        Some(Self { records, missing, kinds, distinct: None, numbers, strings, sum: ExactSum::read(bytes)? })
+    }
+
+    /// Adds the least and the greatest of the numbers that doubles hold.
+    fn add_range(&mut self, range: Option<(f64, f64)>) {
+        let mut key = Vec::new();
+        for number in range.into_iter().flat_map(|(least, greatest)| [least, greatest]) {
+            key.clear();
+            key::encode(format!("{number:e}").as_bytes(), &mut key);
+            self.numbers.add(&key);
+        }
+    }
+}
+
+/// A group of records, with the statistics of each path: a summary and the quantiles of the numbers.
+///
+/// ```
+/// use warpath::aggregate::{DEFAULT_MEMORY, Grouping};
+/// use warpath::{Engine, Query};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let text = "{\"host\":\"a\",\"ms\":7}\n{\"host\":\"a\",\"ms\":9}\n";
+/// let hosts = Grouping::default().with_value(Query::compile("$.host")?);
+/// let input = Engine::builder().build()?.bytes(text);
+/// let statistics = input.statistics_by(&[Query::compile("$.ms")?], hosts, DEFAULT_MEMORY)?;
+/// statistics.groups(&["0.5".parse()?], |group| -> Result<(), warpath::Error> {
+///     assert_eq!((group.values(), group.records), (vec![Some("\"a\"".to_owned())], 2));
+///     assert_eq!(group.paths[0].1, [7.0]);
+///     Ok(())
+/// })?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct StatisticsGroup<'a> {
+    /// The key of the group's values.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    pub key: &'a [u8],
+    /// The number of its records.
+    pub records: u64,
+    /// The statistics of each path.
+    pub paths: Vec<(Summary, Vec<f64>)>,
+}
+
+impl StatisticsGroup<'_> {
+    /// The values that the records of the group have in common, as JSON texts. `None` for a missing value.
+    #[must_use]
+    pub fn values(&self) -> Vec<Option<String>> {
+        texts(self.key)
     }
 }
 
@@ -301,185 +310,251 @@ impl Summary {
 /// # }
 /// ```
 pub struct Statistics {
-    paths: Vec<(Summary, Numbers)>,
+    paths: usize,
+    memory: usize,
+    /// The bytes of memory that are in use, about.
+    bytes: usize,
+    /// The groups, each with the number of its records.
+    groups: ValueTable,
+    /// The values of each path of each group.
+    values: Vec<State>,
+    /// Different values that are not among the numbers, if they are wanted: the number of their path and
+    /// group, and their keys.
+    distinct: Option<Distinct>,
+    spilled: Option<Spilled>,
+    buffer: Vec<u8>,
+}
+
+/// The values of a path of a group.
+#[derive(Default)]
+struct State {
+    summary: Summary,
+    numbers: Numbers,
+}
+
+/// Runs in temporary files.
+struct Spilled {
+    /// Keys of groups, with the summaries of their paths.
+    groups: Sorter,
+    /// Keys of groups and paths with values, and the counts of the values.
+    values: Sorter,
 }
 
 impl Statistics {
-    /// Statistics of this many paths, which keep about `memory` bytes in memory.
+    /// Statistics of this many paths, which keep about `memory` bytes in memory. If there are no groups, all
+    /// records are one.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     #[must_use]
     pub fn new(paths: usize, memory: usize) -> Self {
-        let memory = memory / paths.max(1);
-        Self { paths: (0..paths).map(|_| (Summary::default(), Numbers::new(memory))).collect() }
+        Self {
+            paths,
+            memory,
+            bytes: 0,
+            groups: ValueTable::default(),
+            values: Vec::new(),
+            distinct: None,
+            spilled: None,
+            buffer: Vec::new(),
+        }
     }
 
-    /// Adds the values of a partition.
+    /// Counts the different values, too.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_distinct(self, distinct: bool) -> Self {
+        Self { distinct: distinct.then(Distinct::default), ..self }
+    }
+
+    /// True if values were written to temporary files.
+    #[must_use]
+    pub fn has_spilled(&self) -> bool {
+        self.spilled.is_some()
+    }
+
+    /// Adds the values of a partition. The keys of its groups begin with `prefix`.
     ///
     /// # Errors
     /// The errors of temporary files.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
-    pub fn add(&mut self, described: &Described) -> Result<(), Error> {
-        for ((summary, numbers), part) in self.paths.iter_mut().zip(&described.0) {
-            summary.join(&part.summary);
-            numbers.add(&part.numbers)?;
+    pub fn add(&mut self, described: &Described, prefix: &[u8]) -> Result<(), Error> {
+        let mut key = std::mem::take(&mut self.buffer);
+        let mut states = Vec::with_capacity(described.values.len());
+        for (group, records, first) in described.groups() {
+            key.clear();
+            key.extend_from_slice(prefix);
+            key.extend_from_slice(group);
+            let number = self.group(&key, records)?;
+            for (path, part) in described.values[first..][..self.paths].iter().enumerate() {
+                let state = &mut self.values[number * self.paths + path];
+                self.bytes -= state.summary.bytes();
+                state.summary.join(&part.summary);
+                state.numbers.add(&part.numbers, &part.rounded);
+                self.bytes +=
+                    state.summary.bytes() + Numbers::bytes_of(part.numbers.len() + part.rounded.len());
+                states.push((number * self.paths + path) as u32);
+            }
         }
+        self.buffer = key;
+        if let (Some(distinct), Some(others)) = (&mut self.distinct, &described.others) {
+            for (state, key) in others.iter() {
+                self.bytes += distinct.add(states[state as usize], key)?;
+            }
+        }
+        if self.bytes > self.memory { self.spill() } else { Ok(()) }
+    }
+
+    /// Finds the number of a group, or adds the group.
+    fn group(&mut self, key: &[u8], records: u64) -> Result<usize, Error> {
+        let hash = match self.groups.find(key) {
+            Ok(entry) => {
+                entry.count += records;
+                return Ok(entry.first as usize);
+            }
+            Err(hash) => hash,
+        };
+        let number = self.groups.entries.len();
+        self.groups.add(key, hash, (records, number as u64, false))?;
+        self.values.extend((0..self.paths).map(|_| State::default()));
+        self.bytes += ValueTable::bytes_of(key) + self.paths * size_of::<State>();
+        Ok(number)
+    }
+
+    /// Writes all groups and values to temporary files.
+    fn spill(&mut self) -> Result<(), Error> {
+        let spilled = self.spilled.get_or_insert_with(|| Spilled {
+            // The sorters merge runs, and keep no items.
+            groups: Sorter::new(0),
+            values: Sorter::new(0),
+        });
+        self.groups.sort();
+        let (bytes, paths) = (&self.groups.bytes, self.paths);
+        let states = |entry: &super::values::ValueCount| entry.first as usize * paths;
+        let values = &self.values;
+        spilled.groups.push_sorted(self.groups.entries.iter().map(|entry| {
+            let mut payload = Vec::new();
+            values[states(entry)..][..paths].iter().for_each(|state| state.summary.write(&mut payload));
+            (entry.key(bytes), payload)
+        }))?;
+        let distinct = self.distinct.take().map(Distinct::sorted);
+        let groups = self.groups.entries.iter().map(|entry| (entry.key(bytes), states(entry)));
+        let values = &mut self.values;
+        write_values(
+            &mut spilled.values,
+            groups,
+            paths,
+            |state| std::mem::take(&mut values[state].numbers),
+            distinct.as_ref(),
+        )?;
+        self.distinct = distinct.map(|_| Distinct::default());
+        self.groups.clear();
+        self.values.clear();
+        self.bytes = 0;
         Ok(())
     }
 
-    /// Path by path, what is known of the values, and the quantiles of the numbers. The quantile of a
+    /// Path by path, the summary of the values, and the quantiles of the numbers. The quantile of a
     /// fraction *q* is the least number that at least *q* of all numbers do not exceed. The numbers are
-    /// doubles, and their quantiles exact. Without numbers, there are no quantiles.
+    /// doubles, and their quantiles exact. Without numbers, there are no quantiles. All groups are one.
     ///
     /// # Errors
     /// The errors of temporary files.
     pub fn finish(self, fractions: &[Fraction]) -> Result<Vec<(Summary, Vec<f64>)>, Error> {
-        let of_path = |(summary, numbers): (Summary, Numbers)| Ok((summary, numbers.quantiles(fractions)?));
-        self.paths.into_iter().map(of_path).collect()
-    }
-}
-
-/// Numbers, in memory as far as they fit, and in sorted runs beyond.
-struct Numbers {
-    memory: usize,
-    values: Vec<f64>,
-    spilled: Option<Sorter>,
-    count: u64,
-}
-
-/// A number as bytes that are in the order of numbers.
-fn ordered(number: f64) -> [u8; 8] {
-    let bits = number.to_bits();
-    let bits = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
-    bits.to_be_bytes()
-}
-
-/// The number of [`ordered`] bytes.
-fn number(bytes: &[u8]) -> f64 {
-    let bits = bytes.iter().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
-    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
-}
-
-impl Numbers {
-    fn new(memory: usize) -> Self {
-        Self { memory, values: Vec::new(), spilled: None, count: 0 }
+        let distinct = self.distinct.as_ref().map(|_| 0);
+        let none = || (Summary { distinct, ..Summary::default() }, Vec::new());
+        let mut all = (0..self.paths).map(|_| none()).collect();
+        self.groups(fractions, |group| -> Result<(), Error> {
+            all = group.paths;
+            Ok(())
+        })?;
+        Ok(all)
     }
 
-    fn add(&mut self, numbers: &[f64]) -> Result<(), Error> {
-        self.count += numbers.len() as u64;
-        // The vector may double.
-        if 2 * size_of::<f64>() * (self.values.len() + numbers.len()) > self.memory {
-            self.values.extend_from_slice(numbers);
-            return self.spill();
-        }
-        self.values.extend_from_slice(numbers);
-        Ok(())
-    }
-
-    /// Writes the numbers as a run, each with its count.
-    fn spill(&mut self) -> Result<(), Error> {
-        self.values.sort_unstable_by(f64::total_cmp);
-        let counted: Vec<([u8; 8], [u8; 8])> = self
-            .values
-            .chunk_by(|a, b| a == b)
-            .map(|same| (ordered(same[0] + 0.0), (same.len() as u64).to_le_bytes()))
-            .collect();
-        let sorter = self.spilled.get_or_insert_with(|| Sorter::new(1 << 20));
-        sorter.push_sorted(counted.iter().map(|(number, count)| (&number[..], count)))?;
-        self.values.clear();
-        Ok(())
-    }
-
-    fn quantiles(mut self, fractions: &[Fraction]) -> Result<Vec<f64>, Error> {
-        if self.count == 0 {
-            return Ok(Vec::new());
-        }
-        let rank = |fraction: &Fraction| fraction.of(self.count).max(1) - 1;
-        let ranks: Vec<u64> = fractions.iter().map(rank).collect();
-        if self.spilled.is_none() {
-            let at = |rank: &u64| *self.values.select_nth_unstable_by(*rank as usize, f64::total_cmp).1 + 0.0;
-            return Ok(ranks.iter().map(at).collect());
-        }
-        if !self.values.is_empty() {
+    /// Calls `each` with every group, in any order.
+    ///
+    /// # Errors
+    /// The errors of temporary files, and of `each`.
+    pub fn groups<E: From<Error>>(
+        mut self,
+        fractions: &[Fraction],
+        mut each: impl FnMut(StatisticsGroup<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.spilled.is_some() && !self.groups.entries.is_empty() {
             self.spill()?;
         }
-        let Some(spilled) = self.spilled else { return Ok(Vec::new()) };
-        let mut wanted: Vec<(u64, usize)> = ranks.iter().copied().zip(0..).collect();
-        wanted.sort_unstable();
-        let (mut found, mut next, mut before) = (vec![0.0; ranks.len()], 0, 0);
-        let (mut sorted, mut key, mut payload) = (spilled.finish()?, Vec::new(), Vec::new());
-        while next < wanted.len() && sorted.next(&mut key, &mut payload)? {
-            before += payload.iter().rev().fold(0, |count: u64, byte| count << 8 | u64::from(*byte));
-            while let Some((_, at)) = wanted.get(next).filter(|(rank, _)| *rank < before) {
-                found[*at] = number(&key);
-                next += 1;
-            }
+        match self.spilled.take() {
+            None => self.now(fractions, each),
+            Some(spilled) => merged(spilled, self.paths, self.distinct.is_some(), fractions, &mut each),
         }
-        Ok(found)
+    }
+
+    /// Calls `each` with every group that is in memory, in any order: all groups, unless values were written
+    /// to temporary files.
+    ///
+    /// # Errors
+    /// The errors of `each`.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn now<E: From<Error>>(
+        &mut self,
+        fractions: &[Fraction],
+        mut each: impl FnMut(StatisticsGroup<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let others = self.distinct.as_ref().map(|distinct| distinct.counts(self.values.len()));
+        for entry in &self.groups.entries {
+            let first = entry.first as usize * self.paths;
+            let described = |(at, state): (usize, &mut State)| {
+                let mut summary = state.summary.clone();
+                summary.add_range(state.numbers.range());
+                let quantiles = state.numbers.quantiles(fractions);
+                summary.distinct =
+                    others.as_ref().map(|others| others[first + at] + state.numbers.distinct());
+                (summary, quantiles)
+            };
+            let paths = self.values[first..][..self.paths].iter_mut().enumerate().map(described).collect();
+            each(StatisticsGroup { key: entry.key(&self.groups.bytes), records: entry.count, paths })?;
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use warpath_random::Rng;
-
-    use super::*;
-
-    #[test]
-    fn quantiles_are_those_of_the_sorted_numbers() {
-        let mut rng = Rng::new(5);
-        let mut thousandths = vec![990, 0, 500, 250, 1000, 900, 70, 140, 280, 550, 560, 570];
-        thousandths.extend((0..30).map(|_| rng.below(1001)));
-        let fractions: Vec<Fraction> =
-            thousandths.iter().map(|q| format!("{}.{:03}", q / 1000, q % 1000).parse().unwrap()).collect();
-        for count in [1, 2, 3, 10, 100, 999, 5000] {
-            let all: Vec<f64> = (0..count).map(|_| rng.below(700) as f64 / 8.0 - 40.0).collect();
-            let mut sorted = all.clone();
-            sorted.sort_by(f64::total_cmp);
-            // The least number that at least q of all numbers do not exceed.
-            let at_least = |q: usize| {
-                let is_enough = |v: &&f64| 1000 * sorted.partition_point(|other| other <= *v) >= q * count;
-                *sorted.iter().find(is_enough).unwrap()
-            };
-            let want: Vec<f64> = thousandths.iter().map(|q| at_least(*q)).collect();
-            for memory in [64, 4096, 1 << 30] {
-                let mut numbers = Numbers::new(memory);
-                for part in all.chunks(37) {
-                    numbers.add(part).unwrap();
+/// Merges the runs of groups and of values.
+fn merged<E: From<Error>>(
+    spilled: Spilled,
+    paths: usize,
+    distinct: bool,
+    fractions: &[Fraction],
+    each: &mut impl FnMut(StatisticsGroup<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut values = ValueStream::new(spilled.values.finish()?)?;
+    let (mut groups, mut key, mut payload) = (spilled.groups.finish()?, Vec::new(), Vec::new());
+    let mut describe = |key: &[u8], summaries: Vec<Summary>| {
+        let records = summaries.first().map_or(0, |summary| summary.records);
+        let described = |(path, mut summary): (usize, Summary)| {
+            let found = values.take(key, path, summary.kinds.numbers, fractions)?;
+            summary.add_range(found.range);
+            summary.distinct = distinct.then_some(found.distinct);
+            Ok((summary, found.quantiles))
+        };
+        let paths = summaries.into_iter().enumerate().map(described).collect::<Result<Vec<_>, Error>>()?;
+        each(StatisticsGroup { key, records, paths })
+    };
+    let mut last: Option<(Vec<u8>, Vec<Summary>)> = None;
+    while groups.next(&mut key, &mut payload)? {
+        let mut rest = &payload[..];
+        let summaries: Vec<Summary> = (0..paths).map_while(|_| Summary::read(&mut rest)).collect();
+        match &mut last {
+            Some((of, known)) if *of == key => {
+                known.iter_mut().zip(&summaries).for_each(|(known, summary)| known.join(summary));
+            }
+            _ => {
+                if let Some((of, known)) = last.replace((std::mem::take(&mut key), summaries)) {
+                    describe(&of, known)?;
                 }
-                assert_eq!(numbers.quantiles(&fractions).unwrap(), want, "{count} {memory}");
             }
         }
-        assert!(Numbers::new(64).quantiles(&fractions).unwrap().is_empty());
     }
-
-    #[test]
-    fn only_numbers_of_json_are_numbers() {
-        for (value, number) in [
-            ("0", 0.0),
-            ("-1.5e2", -150.0),
-            ("1e999", f64::MAX),
-            ("-1e999", f64::MIN),
-            ("123456789012345678901234567890", 123_456_789_012_345_678_901_234_567_890.0),
-        ] {
-            assert_eq!(number_of(value.as_bytes()), Some(number), "{value}");
-        }
-        for value in
-            ["", "Infinity", "-Infinity", "inf", "NaN", "+1", ".5", "1.", "-", "01", "1e", "0x1", "x"]
-        {
-            assert_eq!(number_of(value.as_bytes()), None, "{value}");
-        }
-    }
-
-    #[test]
-    fn bytes_are_in_the_order_of_numbers() {
-        let numbers = [f64::MIN, -1.5, -5e-324, 0.0, 5e-324, 1.0, f64::MAX];
-        for pair in numbers.windows(2) {
-            assert!(ordered(pair[0]) < ordered(pair[1]));
-        }
-        for value in numbers {
-            assert_eq!(number(&ordered(value)), value);
-        }
-    }
+    last.map_or(Ok(()), |(of, known)| describe(&of, known))
 }

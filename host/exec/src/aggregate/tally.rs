@@ -7,21 +7,19 @@ use foldhash::fast::FixedState;
 use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::key;
-use warpath_lang::program::Query;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
+use super::grouping::{Grouping, NoTimes};
 use crate::stream::{Digest, PieceResults};
-
-/// Ends each value of a combination. Neither values nor records contain it.
-const END: u8 = b'\n';
 
 /// Counts the values of one path, or the combinations of values of several paths, of each partition.
 ///
 /// Each value that one path matches counts. Several paths match one value of a record at most, and each
 /// record counts once; a record that lacks all values counts if missing values do.
 pub struct Tally {
-    paths: usize,
+    /// The paths; `None` for one path, each value of which counts.
+    grouping: Option<Grouping>,
     missing: bool,
 }
 
@@ -30,14 +28,10 @@ impl Tally {
     ///
     /// # Errors
     /// [`Error::Usage`] for several paths of which one can match several values of a record.
-    pub fn new(paths: &[Query]) -> Result<Self, Error> {
-        if let (2.., Some(path)) = (paths.len(), paths.iter().find(|path| !path.is_singular())) {
-            return Err(Error::Usage(format!(
-                "`{}` can match several values of a record; with several paths, each must match at most one",
-                path.text()
-            )));
-        }
-        Ok(Self { paths: paths.len(), missing: false })
+    pub fn new(grouping: Grouping) -> Result<Self, Error> {
+        let grouping = (!grouping.is_value()).then_some(grouping);
+        grouping.as_ref().map_or(Ok(()), Grouping::check)?;
+        Ok(Self { grouping, missing: false })
     }
 
     /// Counts records that lack all values, too, as a missing value.
@@ -58,7 +52,10 @@ impl Tally {
                 missing += (piece.records.len() - lines(matches)) as u64;
             }
         }
-        let mut tallied = counts.tallied(key::encode);
+        let mut tallied = Tallied::default();
+        for (text, count, first) in &counts.counts {
+            tallied.push(*count, *first, |keys| key::encode(text, keys));
+        }
         if missing > 0 {
             // Only counts of all records have missing values, and no line.
             tallied.push(missing, (0, 0), key::encode_missing);
@@ -66,37 +63,14 @@ impl Tally {
         tallied
     }
 
-    /// Counts the combinations of values of several paths.
-    fn of_paths(&self, found: &[PieceResults<'_>]) -> Tallied {
-        let (mut text, mut ends) = (Vec::new(), Vec::new());
-        for (number, piece) in found.iter().enumerate() {
-            let mut next = vec![0; self.paths];
-            for line in piece.records {
-                let begin = text.len();
-                for (list, next) in piece.matches.iter().zip(&mut next) {
-                    if let Some(found) = list.get(*next).filter(|found| found.line == *line) {
-                        text.extend_from_slice(piece.bytes(found));
-                        *next += 1;
-                    }
-                    text.push(END);
-                }
-                if text.len() - begin == self.paths && !self.missing {
-                    text.truncate(begin);
-                } else {
-                    ends.push((text.len(), (number as u32, *line)));
-                }
-            }
+    /// Counts the records of groups.
+    fn of_groups(&self, grouping: &Grouping, found: &[PieceResults<'_>]) -> Tallied {
+        let grouped = grouping.records(found, 0, self.missing);
+        let mut tallied = Tallied::default();
+        for group in &grouped.groups {
+            tallied.push(group.count, group.first, |keys| grouped.key(group, keys));
         }
-        let (mut counts, mut begin) = (Counts::default(), 0);
-        for (end, first) in ends {
-            counts.add(&text[begin..end], first);
-            begin = end;
-        }
-        counts.tallied(|values, keys| {
-            for value in values[..values.len() - 1].split(|byte| *byte == END) {
-                if value.is_empty() { key::encode_missing(keys) } else { key::encode(value, keys) }
-            }
-        })
+        Tallied { no_times: grouped.no_times, ..tallied }
     }
 }
 
@@ -109,12 +83,15 @@ pub(crate) fn lines(matches: &[Match]) -> usize {
 impl Digest for Tally {
     fn want(&self) -> Want {
         // Records are needed only to know which ones lack a value.
-        Want::default().matches(true).records(self.missing || self.paths > 1).partial(true)
+        Want::default().matches(true).records(self.missing || self.grouping.is_some()).partial(true)
     }
 
     /// Makes a [`Tallied`].
     fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync> {
-        Box::new(if self.paths == 1 { self.of_path(found) } else { self.of_paths(found) })
+        Box::new(match &self.grouping {
+            None => self.of_path(found),
+            Some(grouping) => self.of_groups(grouping, found),
+        })
     }
 }
 
@@ -137,14 +114,6 @@ impl<'a> Counts<'a> {
             None => self.counts.push((text, 1, line)),
         }
     }
-
-    fn tallied(&self, encode: impl Fn(&[u8], &mut Vec<u8>)) -> Tallied {
-        let mut tallied = Tallied::default();
-        for (text, count, first) in &self.counts {
-            tallied.push(*count, *first, |keys| encode(text, keys));
-        }
-        tallied
-    }
 }
 
 /// The keys of a partition's values in the order in which they are first seen, with their counts. A key may
@@ -154,6 +123,8 @@ pub struct Tallied {
     keys: Vec<u8>,
     /// The end of each key, its count, and where it is first seen.
     counts: Vec<(usize, u64, PieceLine)>,
+    /// Values that are no instants, although they should be.
+    pub no_times: NoTimes,
 }
 
 /// A value of a partition.

@@ -79,9 +79,19 @@ impl ValueTable {
             + (self.slots.len() + grown) * size_of::<u64>()
     }
 
+    /// The bytes of memory that a value takes, about.
+    pub fn bytes_of(key: &[u8]) -> usize {
+        key.len() + size_of::<ValueCount>() + 3 * size_of::<u64>()
+    }
+
     /// Returns true if one more value requires more slots. At least a third of them is free.
     fn is_full(&self) -> bool {
         3 * (self.entries.len() + 1) > 2 * self.slots.len()
+    }
+
+    /// The greatest count.
+    pub fn most(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.count).max().unwrap_or(0)
     }
 
     /// Returns true if there is a number for one more value.

@@ -30,7 +30,9 @@ use super::stored::{Kind, LOG, foreign, kind_of};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderFiles {
-    /// `.json`, `.ndjson`, `.jsonl` and `.log`, also before the ending of a compressed file such as `.gz`.
+    /// `.json`, `.ndjson`, `.jsonl`, `.jsonlines`, `.geojson`, `.geojsonl`, `.ndgeojson` and `.log`, also with
+    /// the number or date of a rotated log (`.log.1`, `.log-20260131`), and before the ending of a compressed
+    /// file such as `.gz`.
     #[default]
     Json,
     /// The files of [`Json`](Self::Json), and `.xml`.
@@ -39,6 +41,20 @@ pub enum FolderFiles {
     Parquet,
     /// `.arrow`, `.arrows`, `.feather` and `.ipc`.
     Arrow,
+}
+
+/// The endings of files of JSON.
+const JSON: [&str; 8] = ["json", "ndjson", "jsonl", "jsonlines", "geojson", "geojsonl", "ndgeojson", "log"];
+
+/// True for the name of a log that was rotated: `.log`, then `.` or `-`, then digits, perhaps of a date.
+fn is_rotated_log(name: &str) -> bool {
+    let is_number = |rest: &str| {
+        rest.strip_prefix(['.', '-']).is_some_and(|number| {
+            number.starts_with(|first: char| first.is_ascii_digit())
+                && number.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.'))
+        })
+    };
+    name.rsplit_once(".log").is_some_and(|(_, rest)| is_number(rest))
 }
 
 impl FolderFiles {
@@ -56,7 +72,8 @@ impl FolderFiles {
         }
         let inner =
             if ends(&name, &COMPRESSED) { name.rsplit_once('.').map(|(inner, _)| inner) } else { None };
-        ends(inner.unwrap_or(&name), &["json", "ndjson", "jsonl", "log"])
+        ends(inner.unwrap_or(&name), &JSON)
+            || is_rotated_log(inner.unwrap_or(&name))
             || self == Self::Documents && ends(inner.unwrap_or(&name), &["xml"])
     }
 }
@@ -137,6 +154,16 @@ mod tests {
             ("a.NDJSON.GZ", true, true),
             ("a.jsonl.lz4", true, true),
             ("a.log.xz", true, true),
+            ("a.geojsonl", true, true),
+            ("a.jsonlines", true, true),
+            ("a.log.1", true, true),
+            ("a.log.12.gz", true, true),
+            ("a.log-20260131", true, true),
+            ("a.log.2026-01-31.zst", true, true),
+            ("a.log.old", false, false),
+            ("a.log.", false, false),
+            ("a.log-", false, false),
+            ("a.1", false, false),
             ("a.xml", false, true),
             ("a.xml.bz2", false, true),
             ("a.gz", false, false),

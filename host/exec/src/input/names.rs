@@ -122,6 +122,17 @@ impl Source {
     }
 }
 
+impl Source {
+    /// True if the name of a file ends as the names of some inputs do.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_ending(path: &Path) -> bool {
+        let kinds = [FolderFiles::Documents, FolderFiles::Parquet, FolderFiles::Arrow];
+        path.file_name().is_some_and(|name| kinds.into_iter().any(|kind| kind.has(name)))
+    }
+}
+
 fn no_files(name: &str, why: &'static str) -> InputError {
     InputError::NoFiles { name: name.to_owned(), why }
 }
@@ -148,10 +159,10 @@ fn folder(path: &Path, files: FolderFiles) -> Result<(Vec<PathBuf>, bool), Input
         }
         let why = match files {
             FolderFiles::Json => {
-                "no file in this folder ends in .json, .ndjson, .jsonl or .log, compressed or not"
+                "no file in this folder ends as files of JSON do (.json, .ndjson, .jsonl, .log and others)"
             }
             FolderFiles::Documents => {
-                "no file in this folder ends in .json, .ndjson, .jsonl, .log or .xml, compressed or not"
+                "no file in this folder ends as documents do (.json, .ndjson, .jsonl, .log, .xml and others)"
             }
             FolderFiles::Parquet => "no file in this folder ends in .parquet",
             FolderFiles::Arrow => "no file in this folder ends in .arrow, .arrows, .feather or .ipc",

@@ -57,7 +57,7 @@ pub struct QueryArgs {
     #[arg(short, long)]
     pub raw_output: bool,
 
-    /// Print only the number of matches, one for all files together
+    /// Print only the number of matches, one for all files together; with `-H`, of each file
     #[arg(short, long, conflicts_with_all = ["raw_output", "offsets", "with_path", "pretty"])]
     pub count: bool,
 
@@ -83,9 +83,13 @@ pub struct QueryArgs {
 
     /// Print the file of each match before it: FILE:TEXT
     ///
-    /// With --offsets and --with-path: FILE<TAB>.
-    #[arg(short = 'H', long, conflicts_with = "count")]
+    /// With --offsets and --with-path: FILE<TAB>. With --count: FILE:COUNT for each file.
+    #[arg(short = 'H', long)]
     pub with_filename: bool,
+
+    /// Print the line of each match before it, counted from 1: LINE:TEXT, or with `-H` FILE:LINE:TEXT
+    #[arg(short = 'L', long, conflicts_with = "count")]
+    pub line_number: bool,
 
     #[command(flatten)]
     pub limit: LimitArgs,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use warpath::DeviceChoice;
-use warpath::time::Format as TimeFormat;
+use warpath::time::{Every, Format as TimeFormat, Zone};
 use warpath_shared::units::MAX_PARTITION_BYTES;
 use warpath_terminal::options::size;
 
@@ -55,6 +55,16 @@ pub fn expression(text: &str) -> Result<String, String> {
 /// Parses a format of instants.
 pub fn time_format(text: &str) -> Result<TimeFormat, String> {
     TimeFormat::new(text)
+}
+
+/// Parses the length of a bucket of time.
+pub fn every(text: &str) -> Result<Every, String> {
+    text.parse()
+}
+
+/// Parses a time zone.
+pub fn zone(text: &str) -> Result<Zone, String> {
+    text.parse()
 }
 
 pub fn device(text: &str) -> Result<DeviceChoice, String> {

@@ -1,0 +1,61 @@
+//! Paths as people write them: `$.` may be left out where only a path can be meant.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use warpath::Source;
+use warpath_remote::address::is_url;
+
+/// The whole path of a text that may lack its `$.`: `user.lang`, `.user.lang` and `['user']`.
+pub fn full(text: &str) -> Cow<'_, str> {
+    match text.as_bytes().first() {
+        None | Some(b'$') => text.into(),
+        Some(b'.' | b'[') => format!("${text}").into(),
+        Some(_) => format!("$.{text}").into(),
+    }
+}
+
+/// Returns true for a word that names a file and not a path without its `$.`: the file exists, or the word is
+/// a pattern or a URL, has a slash, or ends as files of records do.
+pub fn is_file(word: &OsStr) -> bool {
+    let Some(text) = word.to_str() else { return true };
+    let path = Path::new(word);
+    let is_named = || {
+        text == "-"
+            || is_url(text)
+            || text.contains(['/', '*', '?', '{', '\\', ' '])
+            || Source::has_ending(path)
+    };
+    !text.starts_with('$') && (text.is_empty() || is_named() || path.symlink_metadata().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_completed() {
+        for (text, path) in [
+            ("$.a", "$.a"),
+            ("a", "$.a"),
+            (".a.b", "$.a.b"),
+            ("['a b']", "$['a b']"),
+            ("[0]", "$[0]"),
+            ("*", "$.*"),
+            ("..a", "$..a"),
+        ] {
+            assert_eq!(full(text), path);
+        }
+    }
+
+    #[test]
+    fn words_that_can_be_files_are() {
+        for file in ["-", "a/b", "*.log", "x.ndjson", "x.json.gz", "s3://b/k", "/", "Cargo.toml"] {
+            assert!(is_file(OsStr::new(file)), "{file}");
+        }
+        for path in ["lang", "user.lang", ".user", "tags[0]", "$.a"] {
+            assert!(!is_file(OsStr::new(path)), "{path}");
+        }
+    }
+}
