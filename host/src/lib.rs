@@ -50,8 +50,10 @@ pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 pub use warpath_exec::index_file::{IndexFile, IndexInfo, IndexSpec};
 pub use warpath_exec::input::{
     FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
+    ValueLayout,
 };
 pub use warpath_exec::operators::Input;
+pub use warpath_exec::records::{RecordLines, Records, SkippedRecords};
 pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;

@@ -396,7 +396,9 @@ fn number(rng: &mut Rng) -> (Option<i128>, String) {
         3 => ((Some((n + 90_071_992_547_409_931) * 1_000_000)), format!("{}", n + 90_071_992_547_409_931)),
         4 => (None, "\"12\"".to_owned()),
         5 => (None, "null".to_owned()),
-        6 => (Some(n * 100_000), format!("{}{}.{}", if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10)),
+        6 => {
+            (Some(n * 100_000), format!("{}{}.{}", if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10))
+        }
         _ => (Some(n * 1_000_000), format!("{n}")),
     }
 }

@@ -45,12 +45,14 @@ mod part;
 mod plain;
 #[cfg(feature = "store")]
 mod ranged;
+mod recognise;
 mod selected;
 mod selection;
 mod sequence;
 mod source;
 mod stored;
 mod text;
+mod values;
 mod watch;
 #[cfg(feature = "zstd")]
 mod zstd;
@@ -90,3 +92,4 @@ pub(crate) use stored::{check_part, is_store, why_foreign};
 #[cfg(feature = "store")]
 pub(crate) use text::KnownSchema;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};
+pub use values::ValueLayout;

@@ -45,6 +45,7 @@ pub mod operators;
 pub mod planning;
 #[cfg(feature = "arrow")]
 pub mod record_batches;
+pub mod records;
 mod request;
 pub mod resident;
 #[cfg(feature = "arrow")]

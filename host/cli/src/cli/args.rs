@@ -25,8 +25,8 @@ pub use filter::{DocumentsArg, FilterArgs, IdsFormatArg};
 pub use index::{DumpArgs, IndexCommand};
 pub use options::{
     BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArg,
-    OnErrorArgs, OnMismatchArg, OutputArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs, RunArgs,
-    StatsFormat, StrictArgs, WhereArgs,
+    OnErrorArgs, OnMismatchArg, OutputArgs, RecordsArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
+    RunArgs, StatsFormat, StrictArgs, WhereArgs,
 };
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};

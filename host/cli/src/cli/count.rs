@@ -15,7 +15,7 @@ use warpath_terminal::messages::Ui;
 
 use super::args::{CountByArgs, DistinctArgs, RowsFormat, WhereArgs};
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Reading};
 use super::formats;
 use super::grid::{Cell, Grid};
 use super::groups::{self, Cells, Groups};
@@ -25,7 +25,6 @@ use super::rows::RowWriter;
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::screen::Screen;
 use super::shell::quoted;
-use super::written::Written;
 
 /// The program of paths, with the format of instants that `only` has.
 pub fn program(paths: &[String], only: &WhereArgs) -> Result<Program, Failure> {
@@ -40,8 +39,11 @@ pub fn count_by(mut args: CountByArgs, ui: &Ui, started: Instant) -> Result<Exit
     args.run.on_error.skip_if_followed(&args.follow);
     let has_groups = args.groups.every.is_some() || args.groups.by_file;
     let (paths, files) = if has_groups { args.words.split_any()? } else { args.words.split()? };
-    let mut sources =
-        files::inputs(&files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let mut sources = files::inputs(
+        &files,
+        Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow),
+        ui,
+    )?;
     let groups = Groups::new(&paths, &args.groups, &args.run.only, &mut sources, ui)?;
     // Only inputs are counted: every record has a value of `$`.
     let counts_records = groups.grouping.is_empty();
@@ -81,7 +83,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     }
     let (paths, files) = args.words.split()?;
     let program = program(&paths, &args.run.only)?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(&files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let format = if args.count { None } else { Some(args.rows.of(&args.run.output)?) };
     let look = Look::of(ui.when(), args.run.output.is_file(), false);
@@ -116,7 +118,7 @@ fn first_records(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCo
         args.by.iter().map(|path| args.run.only.query(&paths::full(path))).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&[&by[..], &[Query::compile("$")?]].concat())?;
     run::check_times(&args.run.only, Some(&program))?;
-    let sources = files::tables_too(&files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(&files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let mut records = FirstOnes {
         find: Arc::new(FindFirst::new(Grouping::of_values(&by))?),

@@ -16,7 +16,7 @@ use warpath_terminal::messages::Ui;
 
 use super::args::{DescribeArgs, RowsFormat};
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Reading};
 use super::formats;
 use super::groups::{Cells, Groups};
 use super::out::Out;
@@ -26,15 +26,17 @@ use super::run::{self, Flow, Needs, Refused, Sink};
 use super::screen::Screen;
 use super::sort;
 use super::statistics::named;
-use super::written::Written;
 
 /// Prints statistics of the values of paths.
 pub fn run(mut args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.run.on_error.skip_if_followed(&args.follow);
     let (paths, files) = args.words.split()?;
     let by: Vec<String> = args.by.iter().map(|path| paths::full(path).into_owned()).collect();
-    let mut sources =
-        files::inputs(&files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let mut sources = files::inputs(
+        &files,
+        Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow),
+        ui,
+    )?;
     let groups = Groups::new(&by, &args.groups, &args.run.only, &mut sources, ui)?;
     let queries = paths.iter().map(|path| args.run.only.query(path)).collect::<Result<Vec<_>, _>>()?;
     let program = Program::new(&[&queries[..], groups.grouping.paths()].concat())?;

@@ -53,13 +53,21 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     }
     let engine = run::builder(&args.engine.backend, &OnErrorArgs::default())
         .strict(args.strict.strict)
-        .format(args.engine.input.into())
+        .format(args.engine.format())
         .find_indexes(!args.index.no_index)
         .build()?;
     let mut sources = Vec::new();
     if !files.is_empty() {
         let files = FileArgs { files: files.iter().map(PathBuf::from).collect(), files_from: None };
-        sources = files::inputs(&files, &args.follow, &args.column, &args.engine, Written::default(), ui)?;
+        let reading = files::Reading {
+            follow: Some(&args.follow),
+            column: &args.column,
+            engine: &args.engine,
+            on_error: &OnErrorArgs::default(),
+            strict: &args.strict,
+            written: Written::default(),
+        };
+        sources = files::inputs(&files, reading, ui)?;
     }
     let mut input = engine.input(sources);
     if let Some(condition) = &condition {

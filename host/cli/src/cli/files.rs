@@ -6,17 +6,24 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use warpath::{Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Source, TableFormat, TextColumn};
+use warpath::{
+    Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, SkippedRecords, Source,
+    TableFormat, TextColumn,
+};
 use warpath_remote::address::is_url;
 use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
-use super::args::{ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat};
+use super::args::{
+    ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArgs, RecordsArgs, RunArgs, StrictArgs,
+};
 use super::failure::{Failure, reason};
 use super::inherited;
 #[cfg(feature = "parquet")]
 use super::locations;
+use super::paths;
+use super::run::builder;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -146,50 +153,122 @@ pub fn local(path: &Path, what: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the inputs of lines, documents or rows of tables, as the options of the engine name their format;
-/// followed, if the options include this.
-pub fn inputs(
-    args: &FileArgs,
-    follow: &FollowArgs,
-    column: &ColumnArgs,
-    engine: &EngineArgs,
-    written: Written<'_>,
-    ui: &Ui,
-) -> Result<Vec<Source>, Failure> {
-    let (format, files) = match (engine.input, &column.column) {
-        (InputFormat::Ndjson | InputFormat::Json, Some(_)) => {
-            return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
+/// How a command reads its inputs, beside their names.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    pub follow: Option<&'a FollowArgs>,
+    pub column: &'a ColumnArgs,
+    pub engine: &'a EngineArgs,
+    pub on_error: &'a OnErrorArgs,
+    pub strict: &'a StrictArgs,
+    pub written: Written<'a>,
+}
+
+impl<'a> Reading<'a> {
+    /// The inputs of a run.
+    pub fn of_run(column: &'a ColumnArgs, engine: &'a EngineArgs, run: &'a RunArgs) -> Self {
+        let written = Written::of_run(run);
+        Self { follow: None, column, engine, on_error: &run.on_error, strict: &run.strict, written }
+    }
+
+    /// Follows the inputs, if the options include this.
+    pub fn following(self, follow: &'a FollowArgs) -> Self {
+        Self { follow: Some(follow), ..self }
+    }
+
+    /// The records within records that the options name.
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let RecordsArgs { records: Some(path), with } = &self.engine.records else { return Ok(None) };
+        let mut records = Records::new(Query::compile(&paths::full(path))?);
+        for with in with {
+            let Some((name, path)) = named(with) else {
+                return Err(Failure::usage(format!("`--with {with}`: a name and a path are expected"))
+                    .with_help("such as `--with host='$.host'`"));
+            };
+            records = records.with(name, Query::compile(&paths::full(path))?)?;
         }
-        (InputFormat::Ndjson | InputFormat::Json, None) => {
+        Ok(Some(records))
+    }
+}
+
+/// The name and the path of `NAME=PATH` or `PATH AS NAME`.
+fn named(text: &str) -> Option<(&str, &str)> {
+    let at = text.to_ascii_lowercase().rfind(" as ");
+    let (name, path) = match at.filter(|_| text.starts_with(['$', '.'])) {
+        Some(at) => (&text[at + 4..], &text[..at]),
+        None => text.split_once('=')?,
+    };
+    Some((name.trim(), path.trim())).filter(|(name, path)| !name.is_empty() && !path.is_empty())
+}
+
+/// Returns the inputs of lines, documents or rows of tables, as the options of the engine name their format;
+/// followed, and as their records, if the options include this.
+pub fn inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    let sources = whole_inputs(args, reading, ui)?;
+    let Some(records) = reading.records()? else { return Ok(sources) };
+    let engine = builder(&reading.engine.backend, reading.on_error).strict(reading.strict.strict);
+    let engine = engine.format(reading.engine.input.into()).build()?;
+    Ok(sources.into_iter().map(|source| records.of(&engine, source)).collect())
+}
+
+/// What inputs are, beside their names. It is taken before they are read.
+pub struct Recognised {
+    records: Option<Records>,
+    /// The name and the layout of each input that has no lines.
+    pub layouts: Vec<(String, &'static str)>,
+}
+
+impl Recognised {
+    pub fn of(sources: &[Source]) -> Self {
+        let layout = |source: &Source| Some((source.name(), source.layout()?));
+        Self {
+            records: sources.iter().find_map(Source::records).cloned(),
+            layouts: sources.iter().filter_map(layout).collect(),
+        }
+    }
+
+    /// Reports the malformed records that were skipped while records were looked for in them.
+    pub fn report_skipped(&self, ui: &Ui) {
+        if let Some(records) = &self.records {
+            let SkippedRecords { count, first } = records.skipped();
+            ui.skipped("record", count, first);
+        }
+    }
+}
+
+fn whole_inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    let Reading { follow, column, engine, written, .. } = reading;
+    let none = FollowArgs::default();
+    let follow = follow.unwrap_or(&none);
+    let is_text = matches!(engine.input, InputFormat::Auto | InputFormat::Ndjson | InputFormat::Json);
+    if is_text && column.column.is_some() {
+        return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
+    }
+    let (format, files) = match engine.input {
+        InputFormat::Json | InputFormat::Ndjson => {
             let is_lines = engine.input == InputFormat::Ndjson;
             return sources_or_followed(args, FolderFiles::Json, follow, is_lines, written, ui);
         }
-        (InputFormat::Parquet, _) => (TableFormat::Parquet, FolderFiles::Parquet),
-        (InputFormat::Arrow, _) => (TableFormat::Arrow, FolderFiles::Arrow),
+        InputFormat::Auto => {
+            let sources = sources_or_followed(args, FolderFiles::Json, follow, true, written, ui)?;
+            let recognised = sources.into_iter().map(Source::recognised);
+            return Ok(recognised.collect::<Result<_, _>>().map_err(Error::from)?);
+        }
+        InputFormat::Parquet => (TableFormat::Parquet, FolderFiles::Parquet),
+        InputFormat::Arrow => (TableFormat::Arrow, FolderFiles::Arrow),
     };
-    let Some(name) = &column.column else {
-        return Err(Failure::usage("a table requires the name of a column of JSON text: `--column NAME`"));
+    let column = match &column.column {
+        Some(name) => TextColumn::new(format, name.clone()),
+        None => TextColumn::rows(format),
     };
     let tables = sources_or_followed(args, files, follow, false, written, ui)?;
-    let column = TextColumn::new(format, name.clone());
     Ok(tables.into_iter().map(|table| Source::Column(Box::new(table), column.clone())).collect())
-}
-
-/// Returns the inputs of a command that follows no file.
-pub fn tables_too(
-    args: &FileArgs,
-    column: &ColumnArgs,
-    engine: &EngineArgs,
-    written: Written<'_>,
-    ui: &Ui,
-) -> Result<Vec<Source>, Failure> {
-    inputs(args, &FollowArgs::default(), column, engine, written, ui)
 }
 
 /// Refuses `--input parquet` and `--input arrow` in a command that reads no columns of tables.
 pub fn refuse_tables(engine: &EngineArgs) -> Result<(), Failure> {
     match engine.input {
-        InputFormat::Ndjson | InputFormat::Json => Ok(()),
+        InputFormat::Auto | InputFormat::Ndjson | InputFormat::Json => Ok(()),
         InputFormat::Parquet | InputFormat::Arrow => Err(Failure::usage(
             "this command reads no columns of tables; `--input` is `ndjson` or `json` here",
         )),

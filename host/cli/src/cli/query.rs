@@ -14,12 +14,11 @@ use warpath_terminal::messages::Ui;
 
 use super::args::{HeadArgs, QueryArgs};
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Reading};
 use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
-use super::written::Written;
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if is_file(&args.path) {
@@ -33,8 +32,11 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     }
     let program = Program::new(&[query])?;
     run::check_times(&args.run.only, Some(&program))?;
-    let sources =
-        files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(
+        &args.files,
+        Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow),
+        ui,
+    )?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let look = Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty);
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
@@ -114,7 +116,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
             .with_help(format!("`-n {number}` prints {number} records")));
     }
     let program = Program::new(&[Query::compile("$")?])?;
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let (limit, skip) = (args.limit.limit, args.skip.skip);
     let mut lines = Lines {

@@ -19,7 +19,7 @@ use warpath_terminal::progress::Progress;
 
 use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
 use super::failure::Failure;
-use super::files::text_bytes;
+use super::files::{Recognised, text_bytes};
 use super::out::Out;
 use super::reasons::{self, Reasons};
 use super::rejects::{self, Reject, Rejects};
@@ -119,7 +119,7 @@ pub enum Flow {
 
 /// Returns the engine for the given options.
 pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) -> Result<Engine, Failure> {
-    Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.input.into()).build()?)
+    Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.format()).build()?)
 }
 
 /// Returns the engine for a run.
@@ -129,7 +129,7 @@ pub fn engine_of(args: &EngineArgs, run: &RunArgs) -> Result<Engine, Failure> {
 
 /// Returns the engine for a run, with strict checks or without.
 pub fn engine_with(args: &EngineArgs, run: &RunArgs, strict: bool) -> Result<Engine, Failure> {
-    let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.input.into());
+    let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.format());
     Ok(builder.find_indexes(!run.index.no_index).build()?)
 }
 
@@ -180,6 +180,7 @@ pub fn consume(
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
     let files = reasons::files_of(&sources);
+    let recognised = Recognised::of(&sources);
     reasons::report_patterns(&program, predicate.as_ref(), ui);
     let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs);
     if let Some(sampler) = reasons.as_ref().and_then(Reasons::sampler) {
@@ -207,6 +208,7 @@ pub fn consume(
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
     }
+    recognised.report_skipped(ui);
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !needs.shows_faults));
     sink.report(ui);
     if let (Some(reasons), Ok(())) = (&reasons, &done) {
@@ -214,7 +216,9 @@ pub fn consume(
     }
     if let Some(format) = args.report.stats.stats {
         let times = [started_reading, started.elapsed()];
-        let table = statistics(&answers, predicate.as_ref(), started, times);
+        let layout = |(name, layout): &(String, &str)| ("input", format!("{name}: {layout}"));
+        let layouts = recognised.layouts.iter().map(layout).collect();
+        let table = statistics(&answers, predicate.as_ref(), started, times).and(layouts);
         statistics::show(ui, &sink.statistics(table), format);
     }
     done

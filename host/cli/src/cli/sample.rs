@@ -15,12 +15,11 @@ use warpath_terminal::messages::Ui;
 
 use super::args::SampleArgs;
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Reading};
 use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
-use super::written::Written;
 
 /// Prints random records.
 pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -35,7 +34,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     // Refuses paths that find several values.
     Tally::new(Grouping::of_values(&[&by[..], &by[..]].concat()))?;
     let program = Program::new(&[&[Query::compile("$")?], &by[..]].concat())?;
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {

@@ -38,7 +38,15 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
         &args.files,
         "`warpath schema` describes all paths; `warpath stats PATH` describes one",
     )?;
-    let sources = files::tables_too(&args.files, &args.column, &args.engine, Written::of(&args.output), ui)?;
+    let reading = files::Reading {
+        follow: None,
+        column: &args.column,
+        engine: &args.engine,
+        on_error: &args.on_error,
+        strict: &args.strict,
+        written: Written::of(&args.output),
+    };
+    let sources = files::inputs(&args.files, reading, ui)?;
     let mode = Source::output_mode(&sources);
     let name = table_name(&sources);
     let engine = run::engine(&args.engine, &args.on_error, &args.strict)?;

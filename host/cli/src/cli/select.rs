@@ -28,7 +28,6 @@ use super::grid::Grid;
 use super::run::{self, Sink};
 use super::sort::{self, Sorting};
 use super::table::TableWriter;
-use super::written::Written;
 use super::{files, formats};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -86,7 +85,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     formats::check(format, &run.output, look)?;
     let sources = match again {
         Some(again) => again,
-        None => files::inputs(&files, &follow, &column, &engine, Written::of_run(&run), ui)?,
+        None => files::inputs(&files, files::Reading::of_run(&column, &engine, &run).following(&follow), ui)?,
     };
     let engine = run::engine_of(&engine, &run)?;
     // Rows are not records if a record may give any number of rows.

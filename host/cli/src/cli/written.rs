@@ -109,7 +109,9 @@ fn refuse_source(written: &[Destination], source: &Source) -> Result<(), Failure
         Source::File(path) | Source::Part(path, _) | Source::Followed(path, ..) => named(path),
         Source::Stdin => refuse(Path::new(STDIN), &source.name()),
         Source::FollowedAll(all) => all.all_files().unwrap_or_default().iter().try_for_each(named),
-        Source::Column(table, _) => refuse_source(written, table),
+        Source::Column(inner, _) | Source::Values(inner, _) | Source::Records(inner, _) => {
+            refuse_source(written, inner)
+        }
         // Others are no files.
         _ => Ok(()),
     }

@@ -35,7 +35,7 @@ pub enum TableFormat {
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let column = TextColumn::new(TableFormat::Parquet, "payload");
-/// assert_eq!(column.name, "payload");
+/// assert_eq!(column.name.as_deref(), Some("payload"));
 /// let source = Source::Column(Box::new("events.parquet".into()), column);
 /// let events = Engine::builder().build()?.input(vec![source]);
 /// # drop(events);
@@ -50,8 +50,9 @@ pub enum TableFormat {
 pub struct TextColumn {
     /// The format of the table.
     pub format: TableFormat,
-    /// The name of the column.
-    pub name: String,
+    /// The name of the column; `None` for all columns: each row is a record, an object with a member for each
+    /// value that is not null.
+    pub name: Option<String>,
 }
 
 impl TableFormat {
@@ -71,7 +72,32 @@ impl TextColumn {
     /// The column `name` of tables in a format.
     #[must_use]
     pub fn new(format: TableFormat, name: impl Into<String>) -> Self {
-        Self { format, name: name.into() }
+        Self { format, name: Some(name.into()) }
+    }
+
+    /// All columns of tables in a format: each row is a record.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_array::{Int64Array, RecordBatch};
+    /// use warpath::{Engine, Query, Source, TableFormat, TextColumn};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let path = tempfile::NamedTempFile::new()?.into_temp_path();
+    /// let batch = RecordBatch::try_from_iter([("id", Arc::new(Int64Array::from(vec![7, 8])) as _)])?;
+    /// let mut writer = arrow_ipc::writer::FileWriter::try_new(std::fs::File::create(&path)?, &batch.schema())?;
+    /// writer.write(&batch)?;
+    /// writer.finish()?;
+    /// let rows = Source::Column(Box::new(path.to_path_buf().into()), TextColumn::rows(TableFormat::Arrow));
+    /// let mut hits = Engine::builder().build()?.input(vec![rows]).query(&Query::compile("$.id")?)?;
+    /// assert_eq!(hits.next().unwrap()?.text(), "7");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn rows(format: TableFormat) -> Self {
+        Self { format, name: None }
     }
 
     /// Opens the lines of the column in a table.
@@ -95,7 +121,12 @@ impl TextColumn {
             Source::Stored(_) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
-            Source::Followed(..) | Source::FollowedAll(_) | Source::Part(..) | Source::Column(..) => {
+            Source::Followed(..)
+            | Source::FollowedAll(_)
+            | Source::Part(..)
+            | Source::Column(..)
+            | Source::Values(..)
+            | Source::Records(..) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
         };
@@ -154,6 +185,7 @@ mod lines {
 
     use arrow_array::cast::AsArray;
     use arrow_array::{Array, ArrayRef, new_empty_array};
+    use arrow_json::LineDelimitedWriter;
     use arrow_schema::{DataType, Schema};
     use warpath_core::error::{Error, InputError};
     use warpath_cpu::cut::flatten;
@@ -175,7 +207,10 @@ mod lines {
             file: File,
             form: TableForm,
         ) -> Result<Decoded, InputError> {
-            let wanted = |schema: &Schema| schema.index_of(&self.name).into_iter().collect();
+            let wanted = |schema: &Schema| match &self.name {
+                Some(name) => schema.index_of(name).into_iter().collect(),
+                None => (0..schema.fields().len()).collect(),
+            };
             let batches = table::of_file(file, form, &name, BATCH_ROWS, &wanted)
                 .map_err(|error| input_error(&name, error))?;
             self.lines(name, batches)
@@ -191,15 +226,18 @@ mod lines {
         }
 
         fn lines(self, name: String, batches: Batches) -> Result<Decoded, InputError> {
+            let Some(wanted) = self.name else {
+                let lines = RowLines { name: name.clone(), batches, lines: Vec::new(), given: 0 };
+                return Ok(Decoded::plain(name, lines));
+            };
             let schema = batches.schema();
-            let Ok(column) = schema.index_of(&self.name) else {
-                return Err(table_error(&name, &format!("there is no column `{}`", self.name)));
+            let Ok(column) = schema.index_of(&wanted) else {
+                return Err(table_error(&name, &format!("there is no column `{wanted}`")));
             };
             let found = schema.field(column).data_type();
             if !is_text(found) {
                 let what = format!(
-                    "the column `{}` has the type {found}; only strings and binary values are read as lines",
-                    self.name
+                    "the column `{wanted}` has the type {found}; only strings and binary values are read as lines"
                 );
                 return Err(table_error(&name, &what));
             }
@@ -275,6 +313,32 @@ mod lines {
                     }
                 }
                 self.add()?;
+            }
+            let count = room.len().min(self.lines.len() - self.given);
+            room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);
+            self.given += count;
+            Ok(count)
+        }
+    }
+
+    /// The rows of a table as lines, each an object.
+    struct RowLines {
+        name: String,
+        batches: Batches,
+        /// Lines that have not been given out, except for the first `given` bytes.
+        lines: Vec<u8>,
+        given: usize,
+    }
+
+    impl Read for RowLines {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            while self.given == self.lines.len() {
+                self.lines.clear();
+                self.given = 0;
+                let failed = |error| table::table_error(&self.name, error);
+                let Some(batch) = self.batches.next().transpose().map_err(failed)? else { return Ok(0) };
+                let mut writer = LineDelimitedWriter::new(&mut self.lines);
+                writer.write(&batch).and_then(|()| writer.finish()).map_err(failed)?;
             }
             let count = room.len().min(self.lines.len() - self.given);
             room[..count].copy_from_slice(&self.lines[self.given..self.given + count]);

@@ -25,6 +25,8 @@ use super::plain::PlainFile;
 #[cfg(feature = "store")]
 use super::ranged::StoredFile;
 use super::sequence::Sequence;
+use super::values::{ValueLayout, ValueLines};
+use crate::records::RecordLines;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4; the
 /// first bytes show it.
@@ -76,6 +78,27 @@ pub enum Source {
     /// spaces, so that a value is one line; a newline in a string makes the record malformed. Line numbers
     /// are the numbers of rows, from 1 on. Offsets are those of the lines, and not of the file.
     Column(Box<Source>, TextColumn),
+    /// JSON values of another layout than lines, which are read as lines: values one after the other on any
+    /// number of lines, or the elements of arrays.
+    ///
+    /// Line numbers are those of the lines on which values begin, except after a line with several values.
+    /// Offsets are those of the lines, and not of the file.
+    ///
+    /// ```
+    /// use warpath::{Engine, Query, Source, ValueLayout};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let text = "[\n  {\"id\": 1},\n  {\n    \"id\": 2\n  }\n]\n".as_bytes();
+    /// let array = Source::Bytes("array".into(), text.to_vec().into());
+    /// let input = Engine::builder().build()?.input(vec![Source::Values(Box::new(array), ValueLayout::of(text, true))]);
+    /// let hits = input.query(&Query::compile("$.id")?)?.collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(hits.iter().map(|hit| (hit.text(), hit.line())).collect::<Vec<_>>(), [("1".into(), 2), ("2".into(), 3)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    Values(Box<Source>, ValueLayout),
+    /// The matches of a path in an input ([`Records`](crate::records::Records)), each a record.
+    Records(Box<Source>, RecordLines),
     /// A part of a store in another storage than a disk, such as an object, of which ranges are read.
     #[cfg(feature = "store")]
     Stored(StoredFile),
@@ -118,7 +141,7 @@ impl Source {
             Self::Stdin => "<stdin>".into(),
             Self::FollowedAll(_) => "<followed files>".into(),
             Self::Reader(name, _) | Self::Bytes(name, _) => name.clone(),
-            Self::Column(table, _) => table.name(),
+            Self::Column(inner, _) | Self::Values(inner, _) | Self::Records(inner, _) => inner.name(),
             #[cfg(feature = "store")]
             Self::Stored(part) => part.name().to_owned(),
         }
@@ -182,6 +205,7 @@ impl Source {
             Self::File(_) | Self::Reader(..) => Access::Stream,
             Self::Followed(..) | Self::FollowedAll(_) => Access::Followed,
             Self::Column(..) => Access::Table,
+            Self::Values(..) | Self::Records(..) => Access::Stream,
             #[cfg(feature = "store")]
             Self::Stored(part) => Access::Stored(part.open().map_or(0, |reader| text_bytes(&reader))),
         }
@@ -223,7 +247,9 @@ impl Source {
                 let files = all.all_files().unwrap_or_default();
                 files.iter().fold(mode, OutputMode::and_file)
             }
-            Self::Column(table, _) => Self::mode_after(mode, table),
+            Self::Column(inner, _) | Self::Values(inner, _) | Self::Records(inner, _) => {
+                Self::mode_after(mode, inner)
+            }
         }
     }
 
@@ -321,6 +347,10 @@ impl Source {
             Self::Followed(path, from, end) => followed(name, &path, from, end),
             Self::FollowedAll(_) | Self::Part(..) => Err(whole(name)),
             Self::Column(table, column) => column.open(*table),
+            Self::Values(inner, layout) => {
+                Ok(Decoded::plain(name, ValueLines::new(inner.decoded(decoders)?.checked()?, layout)))
+            }
+            Self::Records(inner, lines) => Ok(Decoded::plain(name, lines.read(*inner))),
             #[cfg(feature = "store")]
             Self::Stored(part) => StoredPart::of_stored(&part)?.into_decoded(decoders),
         }
@@ -378,6 +408,7 @@ impl Source {
                     Self::Reader(_, reader) => Decoded::new(to_open, reader)?.checked(),
                     Self::Followed(path, from, end) => followed(to_open, &path, from, end),
                     Self::Column(table, column) => column.open(*table),
+                    other @ (Self::Values(..) | Self::Records(..)) => other.decoded(decoders),
                     #[cfg(feature = "store")]
                     Self::Stored(_) => Err(whole(to_open)),
                     // Several followed files, bytes and parts are opened above.

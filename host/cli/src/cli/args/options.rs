@@ -33,7 +33,7 @@ pub struct FileArgs {
 
 #[derive(Args, Default)]
 pub struct ColumnArgs {
-    /// The column of JSON text that is read, with `--input parquet` or `--input arrow`
+    /// The column of JSON text that is read of tables, with `--input parquet` or `--input arrow`
     #[arg(long, value_name = "NAME")]
     pub column: Option<String>,
 }
@@ -372,15 +372,49 @@ pub struct EngineArgs {
 
     /// Format of the input
     ///
+    /// `auto` looks at the first bytes. A value on each line is a record. Pretty-printed and concatenated
+    /// JSON, and JSON text sequences, are read value by value; the elements of an array of objects are
+    /// records, and so are the rows of Parquet and Arrow files. `--stats` says what was found.
+    ///
     /// With `json` each file, or standard input, is one document and one record; a malformed one has no
     /// results. Offsets, also of faults, are those of the file. Newlines in printed text are spaces.
     /// Large files are evaluated in parts if all queries go through the elements of one array, such as
-    /// '$[*].id'. `warpath explain --input json` says if they do. Indexes require `ndjson`.
+    /// '$[*].id'. `warpath explain --input json` says if they do. Indexes require lines.
     ///
-    /// With `parquet` and `arrow` each value of a column of text (`--column`) is one record, and rows are
-    /// lines; a null is a blank line.
+    /// With `parquet` and `arrow` each row is a record, or, with `--column`, each value of a column of text;
+    /// a null is then a blank line.
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     pub input: InputFormat,
+
+    #[command(flatten)]
+    pub records: RecordsArgs,
+}
+
+impl EngineArgs {
+    /// The format of what commands evaluate: matches of `--records` are lines.
+    pub fn format(&self) -> Format {
+        if self.records.records.is_some() { Format::Ndjson } else { self.input.into() }
+    }
+}
+
+/// Records within the records of the input.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Input and output")]
+pub struct RecordsArgs {
+    /// The matches of PATH are the records, such as '$.Records[*]' or '$.spans[*]'
+    ///
+    /// In all other paths and conditions `$` is such a record. In place of a line, messages have the number
+    /// of the record in its file. With `--input json`, PATH is evaluated on the whole document.
+    #[arg(long, value_name = "PATH")]
+    pub records: Option<String>,
+
+    /// Add a member to each record of `--records`: a value of the record around it
+    ///
+    /// Such as host='$.host'. PATH may go through the same arrays as that of `--records`: the value is then of
+    /// the same elements. A member of that name in the record itself is hidden. A record that is no object
+    /// becomes the member `value`.
+    #[arg(long, value_name = "NAME=PATH", requires = "records")]
+    pub with: Vec<String>,
 }
 
 /// Formats of statistics.
@@ -394,21 +428,25 @@ pub enum StatsFormat {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum InputFormat {
-    /// One JSON value per line
+    /// The format that the first bytes show
     #[default]
+    Auto,
+    /// One JSON value per line
     Ndjson,
     /// One JSON document per input, on one line or many
     Json,
-    /// A column of JSON text in Parquet files
+    /// Parquet files: their rows, or a column of JSON text
     Parquet,
-    /// A column of JSON text in Arrow IPC files (Feather) or streams
+    /// Arrow IPC files (Feather) or streams: their rows, or a column of JSON text
     Arrow,
 }
 
 impl From<InputFormat> for Format {
     fn from(format: InputFormat) -> Self {
         match format {
-            InputFormat::Ndjson | InputFormat::Parquet | InputFormat::Arrow => Self::Ndjson,
+            InputFormat::Auto | InputFormat::Ndjson | InputFormat::Parquet | InputFormat::Arrow => {
+                Self::Ndjson
+            }
             InputFormat::Json => Self::Json,
         }
     }

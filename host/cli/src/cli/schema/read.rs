@@ -10,7 +10,7 @@ use warpath_terminal::progress::Progress;
 
 use super::super::args::StatsFormat;
 use super::super::failure::Failure;
-use super::super::files::text_bytes;
+use super::super::files::{Recognised, text_bytes};
 use super::super::run;
 use super::super::statistics;
 
@@ -38,6 +38,7 @@ pub fn read(
 ) -> Result<InputSchema, Failure> {
     let Reading { limit, predicate, .. } = options;
     let mut progress = Progress::new(options.progress, text_bytes(&sources), false);
+    let recognised = Recognised::of(&sources);
     let mut input = engine.input(sources);
     if let Some(predicate) = &predicate {
         input = input.matching(predicate);
@@ -63,6 +64,7 @@ pub fn read(
     }
     progress.finish(parts.bytes_read());
     if !options.is_first_pass {
+        recognised.report_skipped(ui);
         ui.skipped("record", skipped, first);
     }
     if let Some(format) = options.stats {

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::SchemaTree;
-use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, Want};
+use warpath::{Batch, Error, InputError, Program, Query, RecordLines, Source, TextColumn, ValueLayout, Want};
 #[cfg(feature = "parquet")]
 use warpath_exec::input::StoredFile;
 use warpath_terminal::escape::escaped;
@@ -58,8 +58,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         &args.run.output,
         Look::of(ui.when(), args.run.output.is_file(), args.format.pretty.pretty),
     )?;
-    let sources =
-        files::inputs(&args.files, &args.follow, &args.column, &args.engine, Written::of_run(&args.run), ui)?;
+    let sources = files::inputs(&args.files, reading(&args), ui)?;
     let (schema, sources) = match &args.schema {
         Some(file) => {
             Written::of_run(&args.run).refuse("the schema", file)?;
@@ -89,6 +88,11 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let program = Program::new(&[Query::compile("$")?])?;
     run::consume(&engine, sources, program, &mut table, &args.run, ui, started)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the inputs are read.
+fn reading(args: &SelectArgs) -> files::Reading<'_> {
+    files::Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow)
 }
 
 /// The types that columns have from the schema.
@@ -123,14 +127,7 @@ pub fn types(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<Types, Fail
     let (schema, again) = match &args.schema {
         Some(file) => (saved(file)?, None),
         None => {
-            let inputs = files::inputs(
-                &args.files,
-                &args.follow,
-                &args.column,
-                &args.engine,
-                Written::of_run(&args.run),
-                ui,
-            )?;
+            let inputs = files::inputs(&args.files, reading(args), ui)?;
             let (first, again) = twice(inputs)?;
             let schema = of_all(args, None, first, ui, started)?;
             (schema, Some(again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
@@ -186,6 +183,10 @@ enum Again {
     Stored(StoredFile),
     /// A column of a table.
     Column(Box<Again>, TextColumn),
+    /// Values of another layout than lines.
+    Values(Box<Again>, ValueLayout),
+    /// Records within records.
+    Records(Box<Again>, RecordLines),
 }
 
 impl Again {
@@ -195,6 +196,8 @@ impl Again {
             #[cfg(feature = "parquet")]
             Self::Stored(part) => Ok(Source::Stored(part)),
             Self::Column(table, column) => Ok(Source::Column(Box::new(table.source()?), column)),
+            Self::Values(inner, layout) => Ok(Source::Values(Box::new(inner.source()?), layout)),
+            Self::Records(inner, lines) => Ok(Source::Records(Box::new(inner.source()?), lines)),
             Self::Copy(name, mut file) => {
                 file.rewind().map_err(|source| Error::from(InputError::Io { name: name.clone(), source }))?;
                 Ok(Source::Reader(name, Box::new(file)))
@@ -229,6 +232,16 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
                 Source::Column(Box::new(first), column.clone()),
                 Again::Column(Box::new(again), column),
             ));
+        }
+        Source::Values(inner, layout) => {
+            let (first, again) = both(*inner)?;
+            let first = Source::Values(Box::new(first), layout);
+            return Ok((first, Again::Values(Box::new(again), layout)));
+        }
+        Source::Records(inner, lines) => {
+            let (first, again) = both(*inner)?;
+            let first = Source::Records(Box::new(first), lines.clone());
+            return Ok((first, Again::Records(Box::new(again), lines)));
         }
         Source::Followed(..) | Source::FollowedAll(_) => {
             return Err(Failure::usage("`--auto` reads its input twice, and a followed file does not end"));
