@@ -16,6 +16,8 @@ mod filter;
 mod follow;
 mod formats;
 mod index;
+#[cfg(feature = "json-schema")]
+mod json_schema;
 mod matrix;
 #[cfg(target_os = "linux")]
 mod memory;

@@ -42,7 +42,10 @@ transcripts! {
     help index_dump manners memory messages names other_formats outputs
     #[cfg(target_os = "linux")]
     permissions
-    predicates query reasons rejects rows schema select sql store strict tree typed written
+    predicates query reasons rejects rows schema select sql store strict tree typed
+    #[cfg(feature = "json-schema")]
+    validate_schema
+    written
 }
 
 fn page(name: &str) -> PathBuf {

@@ -65,7 +65,7 @@ Exit codes:
   0  done
   1  no match (with --exit-status), or different schemas (schema diff)
   2  wrong usage, or a file that cannot be read or written
-  3  bad query
+  3  bad query, or a file that is no JSON Schema
   4  bad input
   5  device failure
   129, 130, 143

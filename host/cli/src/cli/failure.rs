@@ -21,6 +21,18 @@ pub enum Failure {
         /// A way to correct the error.
         help: Option<String>,
     },
+    /// The schema of `--schema` is no JSON Schema.
+    #[cfg(feature = "json-schema")]
+    Schema {
+        /// The error, with its position.
+        message: String,
+        /// The file of the schema, and the line and the byte in it.
+        place: Option<(String, u64, u64)>,
+        /// The text around the position in the schema.
+        excerpt: Option<String>,
+        /// A way to correct the error.
+        help: Option<String>,
+    },
     /// The records are not as the options require.
     Data {
         /// The error, with its position.
@@ -65,12 +77,14 @@ impl Failure {
         }
     }
 
-    /// The exit code. 2: usage, file or permission. 3: query. 4: input. 5: device, or a fault of the program
-    /// itself.
+    /// The exit code. 2: usage, file or permission. 3: query or schema. 4: input. 5: device, or a fault of
+    /// the program itself.
     pub fn exit_code(&self) -> ExitCode {
         let code = match self {
             Self::BrokenPipe => 0,
             Self::Usage { .. } | Self::Output { .. } => 2,
+            #[cfg(feature = "json-schema")]
+            Self::Schema { .. } => 3,
             Self::Data { .. } => 4,
             Self::Library(error, _) => match &**error {
                 Error::Usage(_)
@@ -103,6 +117,13 @@ impl Failure {
                 let message = Message { text: message.clone(), help: help.clone(), ..Message::default() };
                 ui.report(&message);
             }
+            #[cfg(feature = "json-schema")]
+            Self::Schema { message, place, excerpt, help } => ui.report(&Message {
+                text: message.clone(),
+                place: place.clone().map(|(file, line, byte)| Location::at(file, line, byte)),
+                excerpt: excerpt.clone(),
+                help: help.clone(),
+            }),
             Self::Data { message, place, excerpt, help } => ui.report(&Message {
                 text: message.clone(),
                 place: place.clone().map(|(file, line, byte)| Location::at(file, line, byte)),

@@ -80,6 +80,24 @@ impl<'a> Written<'a> {
         refuse_file(&self.identities(), what, path, &path.display().to_string())
     }
 
+    /// Refuses another file that is read, if it is an input, too. `what` says what the file is: `the schema`.
+    ///
+    /// # Errors
+    /// If an input is this file, under whatever name.
+    #[cfg(feature = "json-schema")]
+    pub fn refuse_twice(what: &str, path: &Path, sources: &[Source]) -> Result<(), Failure> {
+        let Some(read @ Identity::File(..)) = identity(path) else { return Ok(()) };
+        let is_same = |source: &&Source| match source {
+            Source::File(path) | Source::Part(path, _) => identity(path).as_ref() == Some(&read),
+            Source::Stdin => identity(Path::new(STDIN)).as_ref() == Some(&read),
+            _ => false,
+        };
+        match sources.iter().find(is_same) {
+            None => Ok(()),
+            Some(_) => Err(Failure::usage(format!("{}: is both {what} and an input", path.display()))),
+        }
+    }
+
     /// The destinations that are regular files, or may become one.
     fn identities(&self) -> Vec<Destination> {
         let shown = |path: &Path| format!("`{}`", path.display());

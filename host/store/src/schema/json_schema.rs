@@ -1,7 +1,9 @@
 //! A schema as JSON Schema (draft 2020-12), which all records of the input satisfy.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use warpath_core::json::{self, Malformed};
 use warpath_core::key::write_string;
 
 use super::json_type::JsonType;
@@ -127,12 +129,27 @@ impl Keywords<'_> {
             self.schema(elements, self.depth);
         }
         if let Some(example) = node.example().filter(|example| !example.cut)
-            && let Ok(text) = std::str::from_utf8(&example.bytes)
+            && let Some(text) = spelt(&example.bytes)
         {
             self.begin("examples");
             let _ = write!(self.out, "[{text}]");
         }
     }
+}
+
+/// A scalar as JSON has it. Only strict checks hold strings of records to the grammar. Control characters are
+/// therefore escaped here, and a string with an escape that JSON does not have is `None`.
+fn spelt(scalar: &[u8]) -> Option<Cow<'_, str>> {
+    if let Some(inside) = json::inside(scalar) {
+        let mut decoded = Vec::new();
+        if !json::decode(inside, Malformed::Refuse, &mut decoded) {
+            return None;
+        }
+        if inside.iter().any(u8::is_ascii_control) {
+            return std::str::from_utf8(&decoded).ok().map(|text| Cow::Owned(json::encode(text)));
+        }
+    }
+    std::str::from_utf8(scalar).ok().map(Cow::Borrowed)
 }
 
 /// The names of JSON Schema's types, without repetition.

@@ -1,5 +1,8 @@
 //! Options of `validate` and `tree`, which read each record as a whole.
 
+#[cfg(feature = "json-schema")]
+use std::path::PathBuf;
+
 use clap::{Args, value_parser};
 
 use super::options::{
@@ -38,11 +41,24 @@ Examples:
   warpath validate tweets.ndjson
   warpath validate --rejects bad.ndjson tweets.ndjson
   warpath validate --all 'logs/*.ndjson.zst' > malformed.txt
-  zcat old.gz | warpath validate --limit 10 --stats"
+  zcat old.gz | warpath validate --limit 10 --stats
+  warpath schema -o tweet.json monday.ndjson && warpath validate --schema tweet.json tuesday.ndjson"
 )]
 pub struct ValidateArgs {
     #[command(flatten)]
     pub files: FileArgs,
+
+    /// Validate each record against the JSON Schema in FILE, too
+    ///
+    /// Drafts 4, 6, 7, 2019-09 and 2020-12; `$schema` names the draft, and 2020-12 is the default. `format`
+    /// is checked in all drafts. Only references inside the schema are read. Reports of invalid records are
+    /// FILE:LINE:BYTE, the path of the value, what was expected and found there, and the location in the
+    /// schema. `--all`, `--limit`, `--rejects` and `--max-errors` take invalid records as malformed ones.
+    /// `warpath schema -o FILE.json` writes the schema of an input.
+    #[cfg(feature = "json-schema")]
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
+
     #[command(flatten)]
     pub limit: LimitArgs,
 
