@@ -53,7 +53,7 @@ pub use warpath_exec::input::{
     ValueLayout,
 };
 pub use warpath_exec::operators::Input;
-pub use warpath_exec::records::{RecordLines, Records, SkippedRecords};
+pub use warpath_exec::records::{RecordLines, Records, RecordsTally};
 pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;

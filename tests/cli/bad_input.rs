@@ -225,23 +225,27 @@ fn foreign_formats_are_named_with_what_to_do() {
     let mut all = String::new();
     for (name, bytes) in &inputs {
         let folder = Folder::new(&[(name, bytes)]);
-        let ran = folder.run(&["query", "$.a", name]);
+        // Otherwise a table is read by its rows.
+        let lines = "--input=ndjson";
+        let ran = folder.run(&["query", lines, "$.a", name]);
         assert_eq!((ran.code, ran.text()), (4, ""), "{ran}");
         all += &ran.stderr;
         // The other ways in.
-        let piped = pipe(&["query", "$.a"], bytes);
+        let piped = pipe(&["query", lines, "$.a"], bytes);
         assert_eq!(piped.stderr, ran.stderr.replace(&format!("error: {name}:"), "error: <stdin>:"));
         for args in [
             &["query", "--input", "json", "$.a", name][..],
-            &["query", "--count", "--on-error", "skip", "$.a", name],
-            &["select", "a=$.a", "--", name],
+            &["query", lines, "--count", "--on-error", "skip", "$.a", name],
+            &["select", lines, "a=$.a", "--", name],
             &["validate", name],
             &["tree", name],
             &["index", "dump", name],
             &["store", "index", name],
         ] {
-            // An index file is made of plain files, and says so first.
-            if args[0] == "store" && (name.ends_with("gz") || name.ends_with("xz")) {
+            // An index file is made of plain files, and says so first. The rows of tables are valid.
+            let is_packed = name.ends_with("gz") || name.ends_with("xz");
+            let is_table = ["parquet", "arrow", "arrows"].contains(name);
+            if args[0] == "store" && is_packed || args[0] == "validate" && is_table {
                 continue;
             }
             let other = folder.run(args);

@@ -133,13 +133,12 @@ fn what_is_no_column_of_text_is_refused() {
         ),
         (&["--input=parquet", named, "lines"], 4, "lines: is not a Parquet file"),
         (&["--input=parquet", named, "missing"], 2, "missing: "),
-        (&["--input=parquet", "t.parquet"], 2, "a table requires the name of a column"),
         (&[named, "t.parquet"], 2, "`--column` requires `--input parquet`"),
         (&["--follow", "--input=parquet", named, "t.parquet"], 2, "`--follow` requires lines of JSON"),
         (
-            &["t.parquet"],
+            &["--input=ndjson", "t.parquet"],
             4,
-            "t.parquet: is a Parquet file, not JSON in UTF-8\n  help: `query` and `select` read a column",
+            "t.parquet: is a Parquet file, not JSON in UTF-8\n  help: `--input parquet` reads its rows",
         ),
     ] {
         folder.run(&[&["query", "$.a"], args].concat()).failed(code, "", &format!("error: {message}"));

@@ -39,7 +39,7 @@ transcripts! {
     bad_input documents environment everyday explode files filter follow formats
     #[cfg(target_os = "linux")]
     full_disk
-    help index_dump manners memory messages names other_formats outputs
+    groups help index_dump layouts manners memory messages names other_formats outputs
     #[cfg(target_os = "linux")]
     permissions
     predicates query reasons rejects rows schema select sql store strict tree typed

@@ -46,7 +46,7 @@ const AHEAD: usize = 8;
 pub struct Records {
     path: Query,
     with: Vec<With>,
-    skipped: Arc<Mutex<SkippedRecords>>,
+    tally: Arc<Mutex<RecordsTally>>,
 }
 
 /// A value of a record around a match.
@@ -60,12 +60,17 @@ struct With {
     around: Option<Query>,
 }
 
-/// Malformed records that were skipped while their matches were looked for.
+/// What was found and skipped while matches were looked for.
 #[derive(Clone, Debug, Default)]
-pub struct SkippedRecords {
-    /// The number of these records.
-    pub count: u64,
-    /// The first one.
+#[non_exhaustive]
+pub struct RecordsTally {
+    /// The lines that were read.
+    pub lines: u64,
+    /// The matches.
+    pub found: u64,
+    /// The malformed records that were skipped.
+    pub skipped: u64,
+    /// The first one of them.
     pub first: Option<RecordError>,
 }
 
@@ -73,7 +78,7 @@ impl Records {
     /// Makes a record of each match of a path.
     #[must_use]
     pub fn new(path: Query) -> Self {
-        Self { path, with: Vec::new(), skipped: Arc::default() }
+        Self { path, with: Vec::new(), tally: Arc::default() }
     }
 
     /// Adds a member to each record: the value of another path in the record around it. The value is the one
@@ -109,10 +114,16 @@ impl Records {
         Source::Records(Box::new(source), RecordLines(Arc::new(found)))
     }
 
-    /// The malformed records that were skipped so far.
+    /// The path of the records.
     #[must_use]
-    pub fn skipped(&self) -> SkippedRecords {
-        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn path(&self) -> &Query {
+        &self.path
+    }
+
+    /// What was found and skipped so far, in all inputs.
+    #[must_use]
+    pub fn tally(&self) -> RecordsTally {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -142,6 +153,15 @@ impl RecordLines {
         &self.0.records
     }
 
+    /// The same records with a tally of their own, for an input that is read twice.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        let records = Records { tally: Arc::default(), ..self.0.records.clone() };
+        Self(Arc::new(Found { records, engine: self.0.engine.clone() }))
+    }
+
     /// The lines of an input, each a record.
     pub(crate) fn read(self, source: Source) -> impl Read + Send + 'static {
         let (sender, receiver) = sync_channel(AHEAD);
@@ -162,7 +182,7 @@ impl RecordLines {
 
     /// Passes the lines of the records to a function, until it returns false.
     fn send(&self, source: Source, mut send: impl FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
-        let Records { path, with, skipped } = &self.0.records;
+        let Records { path, with, tally } = &self.0.records;
         let arounds = with.iter().filter_map(|with| with.around.as_ref());
         let paths: Vec<Query> =
             std::iter::once(path).chain(with.iter().map(|with| &with.path)).chain(arounds).cloned().collect();
@@ -172,12 +192,13 @@ impl RecordLines {
         for batch in input.answers(Program::new(&paths)?, want) {
             let mut batch = batch?;
             let lines = batch.take_digest::<Vec<u8>>().unwrap_or_default();
-            let mut errors = batch.skipped().peekable();
-            if errors.peek().is_some() {
-                let mut skipped = skipped.lock().unwrap_or_else(PoisonError::into_inner);
-                for error in errors {
-                    skipped.count += 1;
-                    skipped.first.get_or_insert(error);
+            {
+                let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+                tally.lines += batch.pieces().map(|(_, piece)| piece.lines as u64).sum::<u64>();
+                tally.found += batch.count(0);
+                for error in batch.skipped() {
+                    tally.skipped += 1;
+                    tally.first.get_or_insert(error);
                 }
             }
             if !lines.is_empty() && !send(lines) {

@@ -274,14 +274,14 @@ pub fn instead_of(format: Foreign) -> &'static str {
         Foreign::Snappy => "decompress it first: `snzip -dc FILE | warpath …`",
         Foreign::Compress => "decompress it first: `uncompress -c FILE | warpath …`",
         Foreign::Parquet | Foreign::ArrowFile | Foreign::ArrowStream => {
-            "`query` and `select` read a column of JSON text: `--input parquet --column NAME`, or `--input arrow`"
+            "`--input parquet` reads its rows, and with `--column NAME` a column of JSON text; or `--input arrow`"
         }
         Foreign::Sqlite => {
             "write its rows as JSON first: `sqlite3 -json FILE 'SELECT …' | warpath … --input json`"
         }
         Foreign::CompressedTwice => "decompress it once before: `gzip -dc FILE | warpath …`",
         Foreign::Document => "`--input json` reads it",
-        Foreign::TextSequence => "leave the record separators out: `tr -d '\\036' < FILE | warpath …`",
+        Foreign::TextSequence => "`--input auto` reads it",
         Foreign::Xml => "`warpath filter --input xml` reads XML; for other commands, write it as JSON first",
         Foreign::Html => "perhaps it is a server's error page: look into it",
         Foreign::Yaml => "write it as JSON first: `yq -o json -I 0 . FILE | warpath …`",

@@ -70,7 +70,7 @@ pub fn count_by(mut args: CountByArgs, ui: &Ui, started: Instant) -> Result<Exit
         look,
         groups,
         is_empty: true,
-        left_out: 0,
+        leaves_out: false,
     };
     run::consume(&engine, sources, program, &mut count, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && count.is_empty)))
@@ -207,8 +207,8 @@ struct CountBy {
     /// The terminal on which counts are shown while they change.
     screen: Option<Screen>,
     is_empty: bool,
-    /// Buckets that have no row.
-    left_out: u64,
+    /// True if empty buckets have no row.
+    leaves_out: bool,
 }
 
 impl CountBy {
@@ -256,8 +256,7 @@ impl CountBy {
                                 grid.cells(cells.into(), &mut out.buffer);
                                 empty += 1;
                             } else {
-                                self.left_out += 1;
-                                // The rest is counted by its length alone.
+                                self.leaves_out = true;
                                 break;
                             }
                             next = every.bucket(at).map(|(_, end)| end);
@@ -341,12 +340,8 @@ impl Sink for CountBy {
 
     fn report(&self, ui: &Ui) {
         self.groups.report(ui);
-        if self.left_out > 0 {
-            ui.note(format_args!(
-                "{} gaps between buckets are longer than what is shown: at most {EMPTY_BUCKETS} empty buckets \
-                 have a row",
-                self.left_out
-            ));
+        if self.leaves_out {
+            ui.note(format_args!("empty buckets beyond the first {EMPTY_BUCKETS} have no row"));
         }
     }
 }

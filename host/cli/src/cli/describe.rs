@@ -194,8 +194,12 @@ impl Stats {
             let columns = columns(summary, path, &self.fractions, quantiles);
             let mut row: Vec<_> =
                 of_group.iter().cloned().chain(columns.into_iter().map(|(_, value)| value)).collect();
+            let at = |name: &str| self.layout.names.iter().position(|other| other == name);
+            if let (true, Some(at), Some(mean)) = (self.layout.is_table(), at("mean"), summary.mean()) {
+                // People read few digits.
+                row[at] = Some(double(format!("{mean:.4}").parse().unwrap_or(mean)));
+            }
             if let (true, Some((first, last))) = (self.layout.is_table(), summary.strings()) {
-                let at = |name: &str| self.layout.names.iter().position(|other| other == name);
                 for (name, value) in [("least", first), ("greatest", last)] {
                     if let Some(at) = at(name) {
                         row[at].get_or_insert(value);

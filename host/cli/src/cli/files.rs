@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::slice;
 
 use warpath::{
-    Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, SkippedRecords, Source,
-    TableFormat, TextColumn,
+    Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, Source, TableFormat, TextColumn,
 };
 use warpath_remote::address::is_url;
 use warpath_remote::{Address, READS_OBJECTS};
@@ -227,13 +226,27 @@ impl Recognised {
         }
     }
 
-    /// Reports the malformed records that were skipped while records were looked for in them.
-    pub fn report_skipped(&self, ui: &Ui) {
+    /// Reports the malformed records that were skipped while records were looked for in them, and records
+    /// that are nowhere.
+    pub fn report(&self, ui: &Ui) {
         if let Some(records) = &self.records {
-            let SkippedRecords { count, first } = records.skipped();
-            ui.skipped("record", count, first);
+            let tally = records.tally();
+            ui.skipped("record", tally.skipped, tally.first);
+            if tally.found == 0 && tally.lines > 0 {
+                let (path, lines) = (escaped(records.path().text()), tally.lines);
+                let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+                ui.note(format_args!(
+                    "there is no record, because `--records {path}` has no match in {lines}"
+                ));
+            }
         }
     }
+}
+
+/// Returns inputs with the layout that their first bytes show.
+pub fn recognised(sources: Vec<Source>) -> Result<Vec<Source>, Failure> {
+    let recognised = sources.into_iter().map(Source::recognised);
+    Ok(recognised.collect::<Result<_, _>>().map_err(Error::from)?)
 }
 
 fn whole_inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
@@ -251,8 +264,7 @@ fn whole_inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<So
         }
         InputFormat::Auto => {
             let sources = sources_or_followed(args, FolderFiles::Json, follow, true, written, ui)?;
-            let recognised = sources.into_iter().map(Source::recognised);
-            return Ok(recognised.collect::<Result<_, _>>().map_err(Error::from)?);
+            return recognised(sources);
         }
         InputFormat::Parquet => (TableFormat::Parquet, FolderFiles::Parquet),
         InputFormat::Arrow => (TableFormat::Arrow, FolderFiles::Arrow),

@@ -47,7 +47,10 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let mut names = args.files.files.iter().cloned().map(Source::File);
     let is_lines = names.all(|source| documents(args.input, &source) == Documents::Ndjson);
     let folders = FolderFiles::Documents;
-    let sources = files::sources_or_followed(&args.files, folders, &args.follow, is_lines, written, ui)?;
+    let mut sources = files::sources_or_followed(&args.files, folders, &args.follow, is_lines, written, ui)?;
+    if args.input.is_none() {
+        sources = files::recognised(sources)?;
+    }
     written.refuse("the file of subscriptions", &args.subscriptions)?;
     let mode = Source::output_mode(&sources).and_file(&args.subscriptions);
     let rejects = Rejects::new(&args.rejects, args.on_error.action() == OnErrorArg::Skip, mode)?;

@@ -5,7 +5,7 @@ use std::io::{self, Cursor, Read};
 use warpath::aggregate::Grouping;
 use warpath::schema::{JsonType, SchemaNode, SchemaTree};
 use warpath::time::{Every, Format, Zone};
-use warpath::{Batch, DeviceChoice, Engine, OnError, Query, Source};
+use warpath::{Batch, DeviceChoice, Engine, Error, InputError, OnError, Query, Source};
 use warpath_core::key;
 use warpath_exec::aggregate::count::append_values;
 use warpath_exec::aggregate::grouping::NoTimes;
@@ -189,7 +189,7 @@ pub fn instant(text: &str) -> Option<warpath::time::Instant> {
 /// The most records in which the time is looked for.
 const SAMPLE_RECORDS: u64 = 1000;
 
-/// The most bytes of standard input that are read ahead.
+/// The most bytes of a pipe that are read ahead.
 const AHEAD_BYTES: usize = 64 << 10;
 
 /// The names that times have, the surest first.
@@ -219,25 +219,15 @@ fn found_time(sources: &mut [Source], format: Option<&Format>, ui: &Ui) -> Resul
         Failure::usage(format!("`--every` needs the time of a record: {why}"))
             .with_help("name its path: `--time '$.timestamp'`")
     };
-    let (name, sample) = match sources.first_mut() {
-        Some(Source::Followed(path, ..) | Source::File(path)) => {
-            (path.display().to_string(), Source::File(path.clone()))
-        }
-        Some(Source::Part(path, text)) => {
-            (path.display().to_string(), Source::Part(path.clone(), text.clone()))
-        }
-        Some(source @ Source::Stdin) => {
-            let (ahead, rest) = read_ahead()?;
-            let name = source.name();
-            let sample = Source::Bytes(name.clone(), ahead.clone().into());
-            *source = Source::Reader(name.clone(), Box::new(Cursor::new(ahead).chain(rest)));
-            (name, sample)
-        }
-        _ => return Err(needed("the first input cannot be read twice".to_owned())),
+    let Some(first) = sources.first_mut() else { return Err(needed("there is no input".to_owned())) };
+    let name = first.name();
+    let Some(sample) = sample(first)? else {
+        return Err(needed(format!("{} cannot be read twice", escaped(&name))));
     };
     let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build()?;
     let mut parts = engine.input(vec![sample]).schema(Some(SAMPLE_RECORDS)).keeping_names(true);
-    parts.by_ref().try_for_each(|part| part.map(drop))?;
+    // The end of what was read ahead may be within a value. The run itself reports all errors.
+    while let Some(Ok(_)) = parts.next() {}
     let schema = parts.finish();
     let candidates = candidates(&schema.tree, format.is_some());
     match &candidates[..] {
@@ -256,18 +246,47 @@ fn found_time(sources: &mut [Source], format: Option<&Format>, ui: &Ui) -> Resul
     }
 }
 
-/// Reads the start of standard input: whole lines, as far as they come at once.
-fn read_ahead() -> Result<(Vec<u8>, impl Read + Send), Failure> {
-    let (mut input, mut ahead) = (io::stdin(), Vec::new());
+/// The start of an input, which the input still has afterwards. `None` for an input that cannot be read twice.
+fn sample(source: &mut Source) -> Result<Option<Source>, Failure> {
+    let name = source.name();
+    Ok(match source {
+        Source::File(path) | Source::Followed(path, ..) => Some(Source::File(path.clone())),
+        Source::Part(path, text) => Some(Source::Part(path.clone(), text.clone())),
+        Source::Values(inner, layout) => sample(inner)?.map(|inner| Source::Values(Box::new(inner), *layout)),
+        Source::Records(inner, lines) => {
+            sample(inner)?.map(|inner| Source::Records(Box::new(inner), lines.apart()))
+        }
+        Source::Column(inner, column) => match &**inner {
+            Source::File(path) => Some(Source::Column(Box::new(Source::File(path.clone())), column.clone())),
+            _ => None,
+        },
+        Source::Stdin | Source::Reader(..) => {
+            let reader: Box<dyn Read + Send> = match std::mem::replace(source, Source::Stdin) {
+                Source::Reader(_, reader) => reader,
+                _ => Box::new(io::stdin()),
+            };
+            let (ahead, reader) = read_ahead(&name, reader)?;
+            let all = Box::new(Cursor::new(ahead.clone()).chain(reader));
+            *source = Source::Reader(name.clone(), all);
+            Some(Source::Bytes(name, ahead.into()))
+        }
+        _ => None,
+    })
+}
+
+/// Reads the start of an input: a line, and what comes with it.
+fn read_ahead(
+    name: &str,
+    mut input: Box<dyn Read + Send>,
+) -> Result<(Vec<u8>, Box<dyn Read + Send>), Failure> {
+    let (mut ahead, mut buffer) = (Vec::new(), vec![0; AHEAD_BYTES]);
     while ahead.len() < AHEAD_BYTES && !ahead.contains(&b'\n') {
-        let mut buffer = [0; 8 << 10];
         match input.read(&mut buffer) {
             Ok(0) => break,
             Ok(len) => ahead.extend_from_slice(&buffer[..len]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(source) => {
-                let name = Source::Stdin.name();
-                return Err(warpath::Error::from(warpath::InputError::Io { name, source }).into());
+                return Err(Error::from(InputError::Io { name: name.to_owned(), source }).into());
             }
         }
     }

@@ -208,7 +208,7 @@ pub fn consume(
     if matches!(done, Err(Failure::BrokenPipe)) {
         return done;
     }
-    recognised.report_skipped(ui);
+    recognised.report(ui);
     ui.skipped("record", skipped.count, skipped.first.filter(|_| !needs.shows_faults));
     sink.report(ui);
     if let (Some(reasons), Ok(())) = (&reasons, &done) {

@@ -67,6 +67,7 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         verdict.checks =
             Some(Arc::new(schema.checks(is_first_only || run.rejects.rejects.is_some(), is_first_only)));
     }
+    let sources = files::recognised(sources)?;
     run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
     if verdict.malformed + verdict.invalid > 0 {
         verdict.report(ui);

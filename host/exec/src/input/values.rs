@@ -70,7 +70,18 @@ impl ValueLayout {
         let is_array_of_objects =
             || text[0] == b'[' && text[1..].iter().find(|byte| !is_space(**byte)) == Some(&b'{');
         match first {
-            Scan::Wrong => Self::Lines,
+            Scan::Wrong(at) => {
+                // A line that was cut is followed by another one. Other mistakes are those of a document.
+                let line_start = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                let is_first = text[line_start..at].iter().all(|byte| is_space(*byte));
+                let lines = text[..line_start].iter().filter(|byte| **byte == b'\n').count();
+                match lines {
+                    0 => Self::Lines,
+                    1 if is_first => Self::Lines,
+                    _ if is_array_of_objects() => Self::Elements,
+                    _ => Self::Values,
+                }
+            }
             // A line that is longer than the head is a record, or the only value.
             Scan::Open if line == text.len() && is_whole => Self::Lines,
             Scan::Open if line == text.len() => {
@@ -130,8 +141,8 @@ enum Scan {
     End(usize),
     /// The text ends within the value.
     Open,
-    /// The text is no JSON.
-    Wrong,
+    /// The text is no JSON from this offset on.
+    Wrong(usize),
 }
 
 /// The grammar of brackets, commas and colons, without recursion.
@@ -155,7 +166,7 @@ impl Grammar {
             match byte {
                 b'}' | b']' if !wants_value || may_close => {
                     if self.open.pop() != Some(byte == b'}') {
-                        return Scan::Wrong;
+                        return Scan::Wrong(cursor.offset());
                     }
                     cursor.advance(1);
                     (wants_value, may_close) = (false, false);
@@ -165,7 +176,7 @@ impl Grammar {
                     (wants_value, may_close) = (true, false);
                     continue;
                 }
-                _ if !wants_value => return Scan::Wrong,
+                _ if !wants_value => return Scan::Wrong(cursor.offset()),
                 _ => {
                     if is_object {
                         match self.name(&mut cursor) {
@@ -177,7 +188,7 @@ impl Grammar {
                         None => return Scan::Open,
                         Some(open @ (b'{' | b'[')) => {
                             if self.open.len() == MOST_LEVELS {
-                                return Scan::Wrong;
+                                return Scan::Wrong(cursor.offset());
                             }
                             self.open.push(open == b'{');
                             cursor.advance(1);
@@ -195,7 +206,7 @@ impl Grammar {
                                 return Scan::Open;
                             }
                             if !is_word && !is_number(scalar) {
-                                return Scan::Wrong;
+                                return Scan::Wrong(cursor.offset());
                             }
                         }
                     }
@@ -211,7 +222,7 @@ impl Grammar {
     /// Scans a name, its colon, and the white space after it.
     fn name(&mut self, cursor: &mut Cursor<'_>) -> Scan {
         if cursor.peek() != Some(b'"') {
-            return Scan::Wrong;
+            return Scan::Wrong(cursor.offset());
         }
         match string(cursor) {
             Scan::End(_) => {}
@@ -225,7 +236,7 @@ impl Grammar {
                 cursor.space();
                 Scan::End(cursor.offset())
             }
-            Some(_) => Scan::Wrong,
+            Some(_) => Scan::Wrong(cursor.offset()),
         }
     }
 }
@@ -240,7 +251,7 @@ fn string(cursor: &mut Cursor<'_>) -> Scan {
                 return Scan::End(cursor.offset());
             }
             b'\\' => at += 2,
-            b'\n' => return Scan::Wrong,
+            b'\n' => return Scan::Wrong(cursor.offset()),
             _ => at += 1,
         }
     }
@@ -550,6 +561,8 @@ mod tests {
             ("{", Lines),
             ("{\n{\"a\":1}\n", Lines),
             ("{]\n", Lines),
+            ("[\n{\"a\":1},,\n{\"a\":2}]\n", Elements),
+            ("{\n\"a\":1\n]\n", Values),
             ("1\n2\n", Lines),
             ("\"a\"\n", Lines),
         ] {

@@ -53,7 +53,7 @@ fn rows_of(
         return saved(path);
     }
     let files = FileArgs { files: vec![path.to_owned()], ..FileArgs::default() };
-    let sources = files::sources(&files, Written::default(), ui)?;
+    let sources = files::recognised(files::sources(&files, Written::default(), ui)?)?;
     let ReportArgs { progress, stats } = ReportArgs::default();
     let options = Reading {
         limit: None,

@@ -64,7 +64,7 @@ pub fn read(
     }
     progress.finish(parts.bytes_read());
     if !options.is_first_pass {
-        recognised.report_skipped(ui);
+        recognised.report(ui);
         ui.skipped("record", skipped, first);
     }
     if let Some(format) = options.stats {

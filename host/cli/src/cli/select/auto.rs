@@ -240,7 +240,7 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
         }
         Source::Records(inner, lines) => {
             let (first, again) = both(*inner)?;
-            let first = Source::Records(Box::new(first), lines.clone());
+            let first = Source::Records(Box::new(first), lines.apart());
             return Ok((first, Again::Records(Box::new(again), lines)));
         }
         Source::Followed(..) | Source::FollowedAll(_) => {
