@@ -18,6 +18,7 @@
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`sql`] | the program that `warpath sql` is |
 //! | [`install`] | completions of shells, and man pages |
+//! | [`face`] | the groups of commands, and command lines without a command |
 //! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
 //! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
@@ -26,6 +27,7 @@ mod count;
 mod describe;
 mod devices;
 mod explain;
+mod face;
 mod failure;
 mod files;
 mod filter;
@@ -70,7 +72,7 @@ use std::time::Instant;
 use args::{Cli, Command, IndexCommand};
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
-use clap::{ColorChoice, CommandFactory, FromArgMatches, ValueEnum};
+use clap::{ColorChoice, FromArgMatches, ValueEnum};
 use failure::Failure;
 use warpath_terminal::escape::{escaped, escaped_lines};
 #[cfg(unix)]
@@ -92,11 +94,51 @@ pub fn main() -> ExitCode {
             failure.exit_code()
         });
     }
-    let color = early(&args, "--color", "WARPATH_COLOR");
-    let format = early(&args, "--message-format", "WARPATH_MESSAGE_FORMAT");
-    let cli = match parse(&args, color) {
+    let args = match face::meant(&args) {
+        Some(face::Meant::Query(args)) => args,
+        Some(face::Meant::Look(inputs)) => return look(&args[0], &inputs, started),
+        None => args,
+    };
+    command_line(&args, started)
+}
+
+/// Prints the schema of inputs, and their first records.
+fn look(program: &OsString, inputs: &[OsString], started: Instant) -> ExitCode {
+    let with = |words: &[&str]| -> Vec<OsString> {
+        let words = words.iter().map(OsString::from);
+        std::iter::once(program.clone()).chain(words).chain(inputs.iter().cloned()).collect()
+    };
+    let schema = command_line(&with(&["schema"]), started);
+    if schema != ExitCode::SUCCESS {
+        return schema;
+    }
+    let mut out = out::Out::stdout();
+    out.buffer.push(b'\n');
+    if out.finish().is_err() {
+        // The reader of the output is gone.
+        return ExitCode::SUCCESS;
+    }
+    command_line(&with(&["head", "-n", "3", "--quiet"]), started)
+}
+
+/// Runs the command of a command line.
+fn command_line(args: &[OsString], started: Instant) -> ExitCode {
+    if is_engine_help(args) {
+        let mut out = out::Out::stdout();
+        out.buffer.extend_from_slice(face::engine_help().as_bytes());
+        return match out.finish() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                failure.report(&Ui::new(When::Auto, false, MessageFormat::Human));
+                failure.exit_code()
+            }
+        };
+    }
+    let color = early(args, "--color", "WARPATH_COLOR");
+    let format = early(args, "--message-format", "WARPATH_MESSAGE_FORMAT");
+    let cli = match parse(args, color) {
         Ok(cli) => cli,
-        Err(error) => return explain_usage(&error, &args, color, format),
+        Err(error) => return explain_usage(&error, args, color, format),
     };
     // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
     #[cfg(unix)]
@@ -113,6 +155,12 @@ pub fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Returns true for `--help engine` and `help engine`.
+fn is_engine_help(args: &[OsString]) -> bool {
+    let asks = |word: &OsString| word == "--help" || word == "help" || word == "-h";
+    matches!(args, [_, .., before, last] if last == "engine" && asks(before))
 }
 
 fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -149,7 +197,7 @@ fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
     if !has_empty && let Some(parsed) = parse_alone(args) {
         return parsed;
     }
-    let command = Cli::command().color(choice);
+    let command = face::command().color(choice);
     let command = if has_empty { without_empty_variables(command) } else { command };
     let matches =
         command.try_get_matches_from(args).map_err(|error| meant::with_guess(named(error, args), args))?;

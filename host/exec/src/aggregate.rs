@@ -13,7 +13,7 @@
 //! | [`grouping`] | groups of records: by values, and by buckets of time |
 //! | [`stats`], [`sum`], [`fraction`] | kinds, extremes, mean and quantiles of values; exact sums; fractions |
 //! | [`sample`] | random samples |
-//! | [`order`] | rows in the order of their columns' values |
+//! | [`order`]; [`sorted`] | rows in the order of their columns' values; matches in the order of their records' values |
 //! | [`sorter`] | more items than memory holds, sorted |
 
 pub mod count;
@@ -22,6 +22,7 @@ pub mod fraction;
 pub mod grouping;
 pub mod order;
 pub mod sample;
+pub mod sorted;
 pub mod sorter;
 pub mod stats;
 pub mod sum;

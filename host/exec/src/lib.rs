@@ -32,6 +32,7 @@ pub mod device_batches;
 pub mod devices;
 pub mod document;
 pub mod dump;
+pub mod edit;
 pub mod engine;
 #[cfg(feature = "store")]
 pub mod index_file;

@@ -13,7 +13,8 @@ pub struct MessageArgs {
     ///
     /// `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`. CLICOLOR_FORCE colours pipes, too.
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true,
-          help_heading = "Messages", display_order = 5, env = "WARPATH_COLOR", hide_env_values = true)]
+          help_heading = "Messages", display_order = 5, env = "WARPATH_COLOR", hide_env_values = true,
+          hide_short_help = true)]
     pub color: When,
 
     /// No warnings and notes; errors are still reported
@@ -23,7 +24,7 @@ pub struct MessageArgs {
     /// Format of messages on standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true,
           help_heading = "Messages", display_order = 7, env = "WARPATH_MESSAGE_FORMAT",
-          hide_env_values = true)]
+          hide_env_values = true, hide_short_help = true)]
     pub message_format: MessageFormat,
 }
 

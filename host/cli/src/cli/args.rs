@@ -38,25 +38,29 @@ pub use store::{
 };
 use warpath_terminal::options::MessageArgs;
 
-/// JSONPath over newline-delimited JSON, on NVIDIA GPUs and on the CPU
+/// Ask any question of JSON lines, at the speed of reading them
 #[derive(Parser)]
 #[command(
     name = "warpath",
     version,
     max_term_width = 100,
+    override_usage = "warpath COMMAND [OPTIONS] [FILE]...\n       \
+                      warpath FILE            the schema, and the first records\n       \
+                      warpath '$.PATH' FILE   the matches of a path",
     arg_required_else_help = true,
     subcommand_required = true,
     after_long_help = "\
 Examples:
+  warpath tweets.ndjson
   warpath query '$.user.lang' tweets.ndjson
-  warpath query --count '$.entities.urls[*]' 'logs/*.ndjson.zst'
+  warpath count-by --every 1h --bars --where '$.status >= 500' logs/
   zcat old.gz | warpath select --format csv id='$.id' lang='$.user.lang' > langs.csv
   warpath select -o langs.parquet id:int64='$.id' lang='$.user.lang' log.ndjson
 
 Queries are JSONPath (RFC 9535); put them in single quotes, so that the shell leaves `$` and `*` alone.
-Inputs have one JSON value per line: plain, gzip, zstd, bzip2, xz or lz4, whatever their
-names. A malformed line is reported as FILE:LINE:BYTE and never changes how its neighbours are read.
-With --input json, each input is one JSON document, on one line or many.
+Inputs are JSON lines, pretty-printed JSON, arrays of records, and tables: plain, gzip, zstd, bzip2,
+xz or lz4, whatever their names. A malformed line is reported as FILE:LINE:BYTE and never changes how
+its neighbours are read. Devices, threads and memory: `warpath --help engine`.
 
 Defaults of options come from these environment variables, where they are set: WARPATH_DEVICE,
 WARPATH_WORKERS, WARPATH_PARTITION_SIZE, WARPATH_PROGRESS, WARPATH_COLOR, WARPATH_MESSAGE_FORMAT.

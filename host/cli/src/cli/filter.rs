@@ -38,6 +38,10 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     if format == IdsFormatArg::Arrow {
         out::refuse_binary_on_terminal(&format, &args.output)?;
     }
+    if args.print_record && format == IdsFormatArg::Arrow {
+        return Err(Failure::usage("`--print-record` prints text, and Arrow has columns of ids")
+            .with_help("leave `--format arrow` out, or read the records by their lines"));
+    }
     check_times(&args.only, None)?;
     let only = predicate(args)?;
     let written = Written::of(&args.output).and(&args.rejects);
@@ -270,7 +274,9 @@ impl Filter<'_> {
             }
             let mut run = match kind {
                 // Parts are read by what the subscriptions test, so these must not change meanwhile.
-                Documents::Ndjson if !self.args.watch => input.filter_partial(&self.standing.current()),
+                Documents::Ndjson if !self.args.watch && !self.args.print_record => {
+                    input.filter_partial(&self.standing.current())
+                }
                 _ => input.filter(&self.standing, kind),
             };
             if let (Some(without), Some(_)) = (&mut self.without, run.plan().part_columns()) {

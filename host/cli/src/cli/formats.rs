@@ -1,6 +1,8 @@
 //! The formats of results: the one that an output's name means, the writer of each format of rows, and
 //! the options that fit it.
 
+use std::io::{self, IsTerminal};
+
 use warpath::RowForm;
 use warpath_terminal::json::Look;
 
@@ -29,8 +31,15 @@ pub fn named<F: Default>(
     }
 }
 
-/// The format of rows of `select`, as [`named`] returns it.
+/// The format of rows of `select`, as [`named`] returns it: on a terminal a table, unless it is given.
+///
+/// # Errors
+/// Those of [`named`].
 pub fn of_rows(args: &RowFormatArgs, output: &OutputArgs) -> Result<RowFormat, Failure> {
+    let is_shown = args.format.is_none() && output.path().is_none() && io::stdout().is_terminal();
+    if is_shown && !args.pretty.pretty {
+        return Ok(RowFormat::Table);
+    }
     named(output, args.format, RowFormat::of_ending)
 }
 

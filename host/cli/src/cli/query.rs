@@ -3,10 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
 use warpath_answer::answer::text;
+use warpath_exec::aggregate::sorted::{KeyedMatches, SortMatches};
+use warpath_exec::aggregate::sorter::Sorter;
+use warpath_exec::edit::{Edit, EditRecords, EditedRecords};
+use warpath_exec::stream::Digest;
 use warpath_remote::address::is_url;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
@@ -19,6 +24,7 @@ use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::sort;
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if is_file(&args.path) {
@@ -26,6 +32,12 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     }
     args.run.on_error.skip_if_followed(&args.follow);
     formats::check_text(&args.run.output)?;
+    if !args.drop.is_empty() || !args.mask.is_empty() || !args.rename.is_empty() {
+        return edited(args, ui, started);
+    }
+    if !args.sort.is_empty() {
+        return sorted(args, ui, started);
+    }
     let mut query = args.run.only.query(&paths::full(&args.path))?;
     if let Some(each) = &args.each {
         query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
@@ -77,6 +89,172 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
         texts.found
     };
     Ok(if args.exit_status.exit_status && found == 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Prints whole records with edits.
+fn edited(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let has_more = args.each.is_some() || args.raw_output || args.count || args.offsets || args.with_path;
+    let has_fields = args.print0 || args.with_filename || args.line_number || !args.sort.is_empty();
+    if args.path != "$" || has_more || has_fields {
+        return Err(Failure::usage(
+            "`--drop`, `--mask` and `--rename` are for whole records, one on each line",
+        )
+        .with_help("`warpath query '$' --drop PATH FILE`, with `--where`, `-n`, `--skip` and `--pretty`"));
+    }
+    formats::check_text(&args.run.output)?;
+    let query = |path: &str| args.run.only.query(&paths::full(path));
+    let mut edits = Vec::new();
+    for path in &args.drop {
+        edits.push((query(path)?, Edit::Drop));
+    }
+    for path in &args.mask {
+        edits.push((query(path)?, Edit::Mask));
+    }
+    for rename in &args.rename {
+        let Some((path, name)) = rename.rsplit_once('=') else {
+            return Err(Failure::usage(format!("`--rename {rename}`: a path and a name are expected"))
+                .with_help("such as `--rename '$.ts=time'`"));
+        };
+        edits.push((query(path)?, Edit::Rename(name.to_owned())));
+    }
+    let paths: Vec<Query> = edits.iter().map(|(path, _)| path.clone()).collect();
+    let program = Program::new(&[&[Query::compile("$")?], &paths[..]].concat())?;
+    run::check_times(&args.run.only, Some(&program))?;
+    let reading = Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow);
+    let sources = files::inputs(&args.files, reading, ui)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
+    let mut records = Edited {
+        edit: Arc::new(EditRecords::new(&edits)?),
+        look: Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty),
+        limit: args.limit.limit.unwrap_or(u64::MAX),
+        skip: args.skip.skip,
+        found: 0,
+    };
+    run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.found == 0)))
+}
+
+/// A sink that prints edited records.
+struct Edited {
+    edit: Arc<EditRecords>,
+    look: Look,
+    limit: u64,
+    skip: u64,
+    found: u64,
+}
+
+impl Sink for Edited {
+    fn needs(&self) -> Needs {
+        let needs = Needs::new(self.edit.want());
+        Needs { digest: Some(self.edit.clone()), is_done: self.limit == 0, ..needs }
+    }
+
+    fn batch(&mut self, batch: &mut Batch, out: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
+        let Some(edited) = batch.take_digest::<EditedRecords>() else { return Ok(Flow::Continue) };
+        if self.look.is_plain() && self.skip == 0 && self.limit == u64::MAX {
+            self.found += edited.records.len() as u64;
+            out.lines(&edited.text)?;
+            return Ok(Flow::Continue);
+        }
+        let mut begin = 0;
+        for (end, piece, line) in edited.records {
+            let record = &edited.text[begin..end - 1];
+            begin = end;
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            self.look.append(record, &mut out.buffer);
+            out.buffer.push(b'\n');
+            out.line_end()?;
+            self.found += 1;
+            if self.found >= self.limit {
+                return Ok(Flow::Stop { piece, line });
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// Prints matches in the order of values of their records.
+fn sorted(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if args.follow.follow.is_some() {
+        return Err(Failure::usage(
+            "`--sort` prints at the end of the input, and a followed file does not end",
+        ));
+    }
+    formats::check_text(&args.run.output)?;
+    let mut query = args.run.only.query(&paths::full(&args.path))?;
+    if let Some(each) = &args.each {
+        query = query.holding(&args.run.only.timed(Predicate::of_value(each)?))?;
+    }
+    let mut by = Vec::new();
+    for text in &args.sort {
+        let (path, descending) = sort::direction(text);
+        by.push((args.run.only.query(&paths::full(path))?, descending));
+    }
+    let paths: Vec<Query> = by.iter().map(|(path, _)| path.clone()).collect();
+    let program = Program::new(&[&[query], &paths[..]].concat())?;
+    run::check_times(&args.run.only, Some(&program))?;
+    let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
+    let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
+    let mut matches = SortedLines {
+        digest: Arc::new(SortMatches::new(&by, form)?),
+        sorter: Some(Sorter::new(args.memory.memory)),
+        look: Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty),
+        is_raw: args.raw_output,
+        limit: args.limit.limit.unwrap_or(u64::MAX),
+        skip: args.skip.skip,
+        found: 0,
+    };
+    run::consume(&engine, sources, program, &mut matches, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && matches.found == 0)))
+}
+
+/// A sink that prints sorted matches at the end.
+struct SortedLines {
+    digest: Arc<SortMatches>,
+    /// `None` at the end.
+    sorter: Option<Sorter>,
+    look: Look,
+    is_raw: bool,
+    limit: u64,
+    skip: u64,
+    found: u64,
+}
+
+impl Sink for SortedLines {
+    fn needs(&self) -> Needs {
+        Needs { digest: Some(self.digest.clone()), ..Needs::about_all(self.digest.want()) }
+    }
+
+    fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
+        if let (Some(sorter), Some(keyed)) = (&mut self.sorter, batch.take_digest::<KeyedMatches>()) {
+            keyed.iter().try_for_each(|(key, text)| sorter.push(key, text))?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn end(&mut self, out: &mut Out) -> Result<(), Failure> {
+        let Some(sorter) = self.sorter.take() else { return Ok(()) };
+        let (mut sorted, mut key, mut text) = (sorter.finish()?, Vec::new(), Vec::new());
+        while self.found < self.limit && sorted.next(&mut key, &mut text)? {
+            if self.skip > 0 {
+                self.skip -= 1;
+                continue;
+            }
+            if self.is_raw {
+                out.buffer.extend_from_slice(&text);
+            } else {
+                self.look.append(&text, &mut out.buffer);
+            }
+            out.buffer.push(b'\n');
+            out.line_end()?;
+            self.found += 1;
+        }
+        Ok(())
+    }
 }
 
 /// Returns true if an argument is no query, but the name of a file.

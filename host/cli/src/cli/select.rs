@@ -33,10 +33,18 @@ use super::{files, formats};
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     args.columns = columns::take_files(args.columns, &mut args.files.files);
     args.run.on_error.skip_if_followed(&args.follow);
-    if args.auto && args.columns.is_empty() {
-        return auto::run(args, ui, started);
-    }
-    let auto::Types { of_columns: types, again } = auto::types(&args, ui, started)?;
+    let mut flat = None;
+    let auto::Types { of_columns: types, again } = if args.auto && args.columns.is_empty() {
+        let form = formats::of_rows(&args.format, &args.run.output)?;
+        if formats::binary_form(form, &args.run.output).is_some() {
+            return auto::run(args, ui, started);
+        }
+        let (columns, again) = auto::flat(&args, ui, started)?;
+        flat = Some(columns);
+        auto::Types { of_columns: Vec::new(), again: Some(again) }
+    } else {
+        auto::types(&args, ui, started)?
+    };
     let SelectArgs {
         columns,
         files,
@@ -53,7 +61,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         engine,
         ..
     } = args;
-    if columns.is_empty() {
+    if columns.is_empty() && flat.is_none() {
         return Err(Failure::usage("no column is given").with_help(
             "a column is `NAME=PATH`: `id='$.id'`; `--auto --format parquet` writes all of them; `'./*'` names \
              files",
@@ -68,7 +76,15 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         return Err(Failure::usage("`--on-mismatch` is about types, and text formats have none")
             .with_help("`--format arrow` and `--format parquet` have types"));
     }
-    let program = program(&columns, binary.is_none(), &types, on_mismatch, explode.as_deref(), &run.only)?;
+    let elements = explode.map(|path| run.only.query(&path)?.elements()).transpose()?;
+    let columns = match flat {
+        Some(columns) => columns,
+        None => {
+            let parse = |arg: &String| columns::parse(arg, binary.is_none(), elements.as_ref(), &run.only);
+            columns.iter().map(parse).collect::<Result<_, Failure>>()?
+        }
+    };
+    let program = program(&columns, &types, on_mismatch, elements.as_ref(), &run.only)?;
     run::check_times(&run.only, Some(&program))?;
     let schema = if binary.is_some() { Some(Schema::of_program(program.clone())?) } else { None };
     if with_filename && program.columns().iter().any(|column| column.name == named::NAME) {
@@ -148,16 +164,12 @@ impl Evaluation<'_> {
 
 /// Compiles the columns. `auto` has the types that come from a schema.
 fn program(
-    args: &[String],
-    text: bool,
+    columns: &[Column],
     auto: &[Option<ColumnType>],
     on_mismatch: OnMismatchArg,
-    explode: Option<&str>,
+    elements: Option<&Query>,
     instants: &WhereArgs,
 ) -> Result<Program, Failure> {
-    let elements = explode.map(|path| instants.query(path)?.elements()).transpose()?;
-    let parse = |arg: &String| columns::parse(arg, text, elements.as_ref(), instants);
-    let columns = args.iter().map(parse).collect::<Result<Vec<Column>, Failure>>()?;
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     if let Some((_, twice)) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         return Err(Failure::usage(format!("two columns have the name `{twice}`")));
@@ -169,7 +181,7 @@ fn program(
     };
     let types: Vec<_> = columns.iter().enumerate().map(type_of).collect();
     let defaults: Vec<_> = columns.iter().map(|column| column.default.as_deref()).collect();
-    let program = match &elements {
+    let program = match elements {
         None => Program::new(&queries)?,
         Some(elements) => Program::exploding(&queries, elements)?,
     };

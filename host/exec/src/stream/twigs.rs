@@ -509,6 +509,25 @@ impl Filtered<'_> {
         self.pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| FoundDocument { filtered: self, pairs })
     }
 
+    /// The documents that match, each with its text, without a newline.
+    pub fn documents_with_text(&self) -> impl Iterator<Item = (FoundDocument<'_>, &[u8])> {
+        let (mut rest, mut next) = (self.text(), 0);
+        self.documents().map(move |document| {
+            if !self.is_lines {
+                return (document, self.text());
+            }
+            let number = document.pairs[0].0;
+            let mut line = &rest[..0];
+            while next <= number {
+                let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                line = &rest[..len];
+                rest = rest.get(len + 1..).unwrap_or_default();
+                next += 1;
+            }
+            (document, line)
+        })
+    }
+
     /// The lines, counted from 0, whose documents were malformed and skipped, ascending.
     #[must_use]
     pub fn faulty_lines(&self) -> &[u32] {

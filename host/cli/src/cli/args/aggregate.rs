@@ -85,7 +85,7 @@ pub struct MemoryArgs {
     /// Memory for values; more than fit are kept in temporary files
     ///
     /// Temporary files are in the folder that TMPDIR names. The buffers of workers come on top.
-    #[arg(long, value_name = "SIZE", value_parser = memory_size, default_value = "1GiB")]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, default_value = "1GiB", hide_short_help = true)]
     pub memory: usize,
 }
 

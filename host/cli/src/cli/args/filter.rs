@@ -65,12 +65,18 @@ pub struct FilterArgs {
     pub input: Option<DocumentsArg>,
 
     /// Format of the results [default: by the name of `-o FILE`, such as ids.arrow or ids.ndjson; else ids]
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "count")]
+    #[arg(short = 'f', long, value_enum, value_name = "FORMAT", conflicts_with = "count")]
     pub format: Option<IdsFormatArg>,
 
     /// Print only, for each subscription, how many documents match it: ID<TAB>COUNT
     #[arg(short, long)]
     pub count: bool,
+
+    /// Print the record after its ids: FILE:LINE<TAB>ID ID …<TAB>RECORD, or the member `record`
+    ///
+    /// For lines of JSON. Lines of stores are read whole.
+    #[arg(long, conflicts_with = "count")]
+    pub print_record: bool,
 
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,

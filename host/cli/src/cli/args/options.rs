@@ -27,14 +27,14 @@ pub struct FileArgs {
     ///
     /// One name a line; if the list contains a zero byte, zero bytes end the names (`find -print0`). Names in
     /// the list are no patterns.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub files_from: Option<PathBuf>,
 }
 
 #[derive(Args, Default)]
 pub struct ColumnArgs {
     /// The column of JSON text that is read of tables, with `--input parquet` or `--input arrow`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub column: Option<String>,
 }
 
@@ -172,8 +172,9 @@ pub struct ExitStatusArgs {
 
 #[derive(Args, Default)]
 pub struct RowFormatArgs {
-    /// Format of the rows [default: by the name of `-o FILE`, such as rows.csv or rows.parquet; else ndjson]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    /// Format of the rows [default: by the name of `-o FILE`, such as rows.csv or rows.parquet; a table on a
+    /// terminal; else ndjson]
+    #[arg(short = 'f', long, value_enum, value_name = "FORMAT")]
     pub format: Option<RowFormat>,
 
     #[command(flatten)]
@@ -194,13 +195,14 @@ pub struct RejectArgs {
     /// For records that `--on-error skip` or `--on-mismatch skip` leaves out:
     /// {"file":…,"line":…,"byte":…,"reason":…,"record":…}, and "column" for a value that a column does not
     /// take. "record" is the text as it was; one that is not UTF-8 is in Base64, as "record_base64".
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub rejects: Option<PathBuf>,
 
     /// End the run with an error when more than N records are left out
     ///
     /// Results may go on a little after the last of them: up to the end of the partition.
-    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = number::<u64>, allow_negative_numbers = true,
+          hide_short_help = true)]
     pub max_errors: Option<u64>,
 }
 
@@ -210,7 +212,7 @@ pub struct IndexArgs {
     ///
     /// Beside `log.ndjson` this is `.log.ndjson.warpath`, which `warpath store index` makes. Results are the
     /// same with and without it.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_index: bool,
 }
 
@@ -303,7 +305,8 @@ pub struct ProgressArgs {
         value_name = "WHEN",
         default_value_t,
         env = "WARPATH_PROGRESS",
-        hide_env_values = true
+        hide_env_values = true,
+        hide_short_help = true
     )]
     pub progress: When,
 }
@@ -326,7 +329,7 @@ pub struct DeviceArgs {
     /// which needs no setup. `cuda` is `cuda:0`; `warpath devices` lists the numbers. Several devices take
     /// partitions in turns. All give the same results.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device, env = "WARPATH_DEVICE",
-          hide_env_values = true)]
+          hide_env_values = true, hide = true)]
     pub device: DeviceChoice,
 }
 
@@ -338,19 +341,20 @@ pub struct PartitionArgs {
     /// 64M, 64MB and 64MiB are all 64 × 1024 × 1024 bytes. A partition grows to hold a longer record. Results
     /// do not depend on it.
     #[arg(long, value_name = "SIZE", value_parser = partition_size, env = "WARPATH_PARTITION_SIZE",
-          hide_env_values = true)]
+          hide_env_values = true, hide = true)]
     pub partition_size: Option<usize>,
 
     /// The longest record, with its newline; a longer one is an error [default: 2G less 32K]
     ///
     /// A record takes a few times its length in memory. A document (`--input json`) is a record, too.
-    #[arg(long, value_name = "SIZE", value_parser = partition_size)]
+    #[arg(long, value_name = "SIZE", value_parser = partition_size, hide = true)]
     pub max_record: Option<usize>,
 
     /// Number of partitions in work at the same time [default: one per core; on a GPU, chosen for it]
     ///
     /// Each takes a thread, and memory for its partition.
-    #[arg(long, value_name = "N", value_parser = workers, env = "WARPATH_WORKERS", hide_env_values = true)]
+    #[arg(long, value_name = "N", value_parser = workers, env = "WARPATH_WORKERS", hide_env_values = true,
+          hide = true)]
     pub workers: Option<usize>,
 }
 
@@ -365,7 +369,7 @@ pub struct BackendArgs {
 }
 
 #[derive(Args, Default)]
-#[command(next_help_heading = "Engine")]
+#[command(next_help_heading = "Input and output")]
 pub struct EngineArgs {
     #[command(flatten)]
     pub backend: BackendArgs,
@@ -383,7 +387,7 @@ pub struct EngineArgs {
     ///
     /// With `parquet` and `arrow` each row is a record, or, with `--column`, each value of a column of text;
     /// a null is then a blank line.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Input and output")]
     pub input: InputFormat,
 
     #[command(flatten)]

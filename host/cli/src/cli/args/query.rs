@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::aggregate::SortArgs;
+use super::aggregate::{MemoryArgs, SortArgs};
 use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, MapArgs,
     OnMismatchArg, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
@@ -27,6 +27,8 @@ Examples:
   warpath query -H '$.error.code' 'logs/*.ndjson'
   warpath query '$.items[*]' --match '@.price > 10' orders.ndjson
   warpath query '$.id' --where '$.user.lang == \"nl\"' tweets.ndjson
+  warpath query '$' --drop '$.user.email' --mask '$..token' --rename '$.ts=time' log.ndjson
+  warpath query '$' --sort '$.upstream.ms:desc' -n 10 log.ndjson
 
 Several queries in one pass: `warpath select`.")]
 pub struct QueryArgs {
@@ -95,6 +97,32 @@ pub struct QueryArgs {
     pub limit: LimitArgs,
     #[command(flatten)]
     pub skip: SkipArgs,
+
+    /// Leave out the values of PATH from the records that `query '$'` prints; the rest stays as it is
+    ///
+    /// Several options leave out several paths, also with `--mask` and `--rename`. Members of the same name in
+    /// one object are all left out.
+    #[arg(long, value_name = "PATH", help_heading = "Edits of records")]
+    pub drop: Vec<String>,
+
+    /// Print "***" in place of the values of PATH
+    #[arg(long, value_name = "PATH", help_heading = "Edits of records")]
+    pub mask: Vec<String>,
+
+    /// Give the members at PATH another name
+    #[arg(long, value_name = "PATH=NAME", help_heading = "Edits of records")]
+    pub rename: Vec<String>,
+
+    /// Sort the matches by this value of their record; `:desc` for the greatest values first
+    ///
+    /// Several: the first decides. Numbers are sorted by value, strings by code points; null and missing values
+    /// come last. Matches are printed when all of the input has been read.
+    #[arg(long, value_name = "PATH[:desc]", conflicts_with_all = ["count", "offsets", "with_path",
+          "with_filename", "line_number", "print0"])]
+    pub sort: Vec<String>,
+
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
@@ -147,7 +175,8 @@ pub struct SelectArgs {
 
     /// Make a column of every member of the records, nested as the records are
     ///
-    /// For `--format parquet` and `--format arrow`. Objects become structs, and arrays lists. The types are
+    /// As text, columns are flat: `user.lang` is a column, and arrays are JSON. For `--format parquet` and
+    /// `--format arrow`, objects become structs, and arrays lists. The types are
     /// those of all records, which are read twice: no value is lost. Values of several types become JSON
     /// text. Strings are instants or dates where all of them are. Records are checked as with `--strict`.
     /// Standard input is copied to a temporary file. With columns, `--auto` gives a type to those that have

@@ -52,7 +52,7 @@ pub struct SchemaArgs {
     pub files: FileArgs,
 
     /// Format of the schema [default: by the name of `-o FILE`, such as tweet.sql or tweet.json; else tree]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(short = 'f', long, value_enum, value_name = "FORMAT")]
     pub format: Option<SchemaFormat>,
 
     #[command(flatten)]

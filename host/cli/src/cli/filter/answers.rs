@@ -38,7 +38,8 @@ impl Answers {
             let form = formats::arrow_form(&args.output);
             return Ok(Self::Table(TableWriter::new(form, Filtered::arrow_schema())?));
         }
-        Ok(Self::Text(Text::new(format == IdsFormatArg::Ndjson, subscriptions.clone())))
+        let text = Text::new(format == IdsFormatArg::Ndjson, subscriptions.clone());
+        Ok(Self::Text(Text { has_records: args.print_record, ..text }))
     }
 
     /// Adds the matches of documents.
@@ -97,6 +98,8 @@ impl Answers {
 /// A writer of lines.
 pub struct Text {
     is_json: bool,
+    /// True if records are printed after their ids.
+    has_records: bool,
     subscriptions: Arc<Snapshot>,
     /// The ids of the subscriptions, as they are printed.
     ids: Vec<String>,
@@ -106,29 +109,34 @@ impl Text {
     fn new(is_json: bool, subscriptions: Arc<Snapshot>) -> Self {
         let written = |id: &str| written(id, is_json);
         let ids = subscriptions.ids().map(written).collect();
-        Self { is_json, subscriptions, ids }
+        Self { is_json, has_records: false, subscriptions, ids }
     }
 
     fn add(&mut self, filtered: &Filtered, out: &mut Out) -> Result<(), Failure> {
         if !Arc::ptr_eq(filtered.subscriptions(), &self.subscriptions) {
-            *self = Self::new(self.is_json, filtered.subscriptions().clone());
+            let has_records = self.has_records;
+            *self = Self { has_records, ..Self::new(self.is_json, filtered.subscriptions().clone()) };
         }
         let name = written(filtered.source(), self.is_json);
-        let documents: Vec<FoundDocument<'_>> = filtered.documents().collect();
+        let documents: Vec<(FoundDocument<'_>, &[u8])> = match self.has_records {
+            true => filtered.documents_with_text().collect(),
+            false => filtered.documents().map(|document| (document, &[][..])).collect(),
+        };
         if filtered.pairs().len() < 2 * TOGETHER {
             documents.iter().for_each(|document| self.write(&name, *document, &mut out.buffer));
             return out.line_end();
         }
         let each = (documents.len() * TOGETHER / filtered.pairs().len()).max(1);
-        let parts = pool::map(documents.chunks(each).collect(), |documents: &[FoundDocument<'_>]| {
-            let mut lines = Vec::with_capacity(16 * TOGETHER);
-            documents.iter().for_each(|document| self.write(&name, *document, &mut lines));
-            lines
-        });
+        let parts =
+            pool::map(documents.chunks(each).collect(), |documents: &[(FoundDocument<'_>, &[u8])]| {
+                let mut lines = Vec::with_capacity(16 * TOGETHER);
+                documents.iter().for_each(|document| self.write(&name, *document, &mut lines));
+                lines
+            });
         parts.iter().try_for_each(|part| out.lines(part))
     }
 
-    fn write(&self, name: &str, document: FoundDocument<'_>, lines: &mut Vec<u8>) {
+    fn write(&self, name: &str, (document, record): (FoundDocument<'_>, &[u8]), lines: &mut Vec<u8>) {
         let line = document.line();
         // Writing to a vector cannot fail.
         let _ = match (self.is_json, line) {
@@ -143,7 +151,14 @@ impl Text {
             }
             lines.extend_from_slice(self.ids[number].as_bytes());
         }
-        lines.extend_from_slice(if self.is_json { b"]}\n" } else { b"\n" });
+        if self.is_json {
+            lines.push(b']');
+        }
+        if self.has_records {
+            lines.extend_from_slice(if self.is_json { b",\"record\":" } else { b"\t" });
+            lines.extend_from_slice(record.trim_ascii());
+        }
+        lines.extend_from_slice(if self.is_json { b"}\n" } else { b"\n" });
     }
 }
 /// A name as it is printed: as a JSON string, or escaped.

@@ -12,10 +12,11 @@ use arrow_schema::SchemaRef;
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
-use warpath::schema::SchemaTree;
+use warpath::schema::{JsonType, SchemaNode, SchemaTree};
 use warpath::{Batch, Error, InputError, Program, Query, RecordLines, Source, TextColumn, ValueLayout, Want};
 #[cfg(feature = "parquet")]
 use warpath_exec::input::StoredFile;
+use warpath_store::schema::step_text;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
@@ -90,6 +91,43 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+/// The columns of text for all members of the records: a column for each value that is no object, named by
+/// its path, such as `user.lang`. Arrays, and objects that are maps, are JSON. Also returns the inputs once
+/// more.
+pub fn flat(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<(Vec<Column>, Vec<Source>), Failure> {
+    let inputs = files::inputs(&args.files, reading(args), ui)?;
+    let (first, again) = match &args.schema {
+        Some(_) => {
+            return Err(Failure::usage("`--schema` has nested columns, and text has none")
+                .with_help("add `--format parquet` or `--format arrow`, or leave `--schema` out"));
+        }
+        None => twice(inputs)?,
+    };
+    let limit = args.limit.limit.map(|limit| limit.saturating_add(args.skip.skip));
+    let tree = tree(args, limit, first, ui, started)?;
+    let mut columns = Vec::new();
+    add_flat(tree.root(), "", "$", &mut columns)?;
+    Ok((columns, again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
+}
+
+/// Adds the columns of the members of an object, whose name and path are given.
+fn add_flat(node: SchemaNode<'_>, name: &str, path: &str, columns: &mut Vec<Column>) -> Result<(), Failure> {
+    let kinds: Vec<JsonType> = node.kinds().into_iter().filter(|kind| *kind != JsonType::Null).collect();
+    let members = node.members();
+    if kinds != [JsonType::Object] || members.is_empty() || node.values().is_some() {
+        let query = Query::compile(path)?;
+        let name = if name.is_empty() { "value" } else { name }.to_owned();
+        columns.push(Column { name, values: None, is_auto: false, query, default: None });
+        return Ok(());
+    }
+    for member in members {
+        let own = member.name().unwrap_or_default();
+        let name = if name.is_empty() { own } else { format!("{name}.{own}") };
+        add_flat(member, &name, &format!("{path}{}", step_text(member.step())), columns)?;
+    }
+    Ok(())
+}
+
 /// How the inputs are read.
 fn reading(args: &SelectArgs) -> files::Reading<'_> {
     files::Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow)
@@ -152,6 +190,17 @@ fn of_all(
     ui: &Ui,
     started: Instant,
 ) -> Result<NestedSchema, Failure> {
+    Ok(NestedSchema::of_tree(&tree(args, limit, sources, ui, started)?)?)
+}
+
+/// The schema of all records.
+fn tree(
+    args: &SelectArgs,
+    limit: Option<u64>,
+    sources: Vec<Source>,
+    ui: &Ui,
+    started: Instant,
+) -> Result<SchemaTree, Failure> {
     // A limit has to count the same records as the second pass, which leaves malformed strings out.
     let engine = run::engine_with(&args.engine, &args.run, args.run.strict.strict || limit.is_some())?;
     // The columns of an index choose records, too, and the text does not have them.
@@ -170,7 +219,7 @@ fn of_all(
         return Err(Failure::usage("there is no record, so there are no columns")
             .with_help("`--schema FILE` takes the columns from a saved schema, or a Parquet or Arrow file"));
     }
-    Ok(NestedSchema::of_tree(&tree)?)
+    Ok(tree)
 }
 
 /// An input that can be read once more.

@@ -9,6 +9,7 @@ use warpath_remote::address::is_url;
 
 use super::super::args::WhereArgs;
 use super::super::failure::Failure;
+use super::super::paths;
 
 /// The types, as messages list them.
 const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date, \
@@ -117,7 +118,8 @@ fn path_and_default(
 ) -> Result<(Query, Option<String>), Failure> {
     let compile = |path: &str| match (path.strip_prefix('@'), elements) {
         (Some(rest), Some(elements)) => instants.query(&format!("{}{rest}", elements.text())),
-        _ => instants.query(path),
+        _ if path.starts_with('@') => instants.query(path),
+        _ => instants.query(&paths::full(path)),
     };
     let whole = match compile(text) {
         Ok(query) => return Ok((query, None)),
