@@ -14,6 +14,7 @@
 //! | [`reasons`] | the reasons why a run found nothing |
 //! | [`formats`], [`grid`], [`table`] | formats of rows: which there are, aligned columns, typed columns |
 //! | [`rows`], [`sort`] | rows of few columns; rows that are sorted before they are printed |
+//! | [`split`] | files that values of records name |
 //! | [`out`], [`screen`] | results on standard output or in a file; a table that is drawn again |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`sql`] | the program that `warpath sql` is |
@@ -55,6 +56,7 @@ mod shell;
 #[cfg(unix)]
 mod signals;
 mod sort;
+mod split;
 mod sql;
 mod statistics;
 #[cfg(feature = "parquet")]

@@ -4,6 +4,7 @@
 //! A temporary file is created exclusively (`O_EXCL`), under a random name, in the folder of its final name.
 //! A link or a pipe that somebody else has put into that folder is therefore neither followed nor opened.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -120,9 +121,10 @@ pub fn scratch() -> io::Result<File> {
 
 /// Temporary files of this process that have not become outputs yet. Files are created, renamed and removed
 /// under this lock, so that the list is correct whenever another thread holds it.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+// A command may write many files at the same time.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     // The list of paths is valid even if a thread panicked.
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -146,7 +148,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 #[must_use = "threads that write outputs go on when this is dropped"]
 pub fn remove_unfinished() -> Unfinished {
     let mut unfinished = unfinished();
-    for path in unfinished.drain(..) {
+    for path in std::mem::take(&mut *unfinished) {
         // The process ends whether this succeeds or not.
         let _ = fs::remove_file(path);
     }
@@ -176,7 +178,7 @@ pub fn remove_if_free() {
 /// # let _ = end;
 /// ```
 pub struct Unfinished {
-    _lock: MutexGuard<'static, Vec<PathBuf>>,
+    _lock: MutexGuard<'static, BTreeSet<PathBuf>>,
 }
 
 /// A temporary file. It is removed when this is dropped without [`rename`](Self::rename).
@@ -230,7 +232,7 @@ impl Temporary {
             .suffix(SUFFIX)
             .make_in(folder.unwrap_or(Path::new(".")), |path| options.open(path))?;
         let (file, path) = made.into_parts();
-        unfinished.push(path.to_path_buf());
+        unfinished.insert(path.to_path_buf());
         Ok((Self { path: Some(path), target }, file))
     }
 
@@ -277,6 +279,6 @@ impl Drop for Temporary {
     }
 }
 
-fn forget(unfinished: &mut Vec<PathBuf>, path: &TempPath) {
-    unfinished.retain(|one| one != &**path);
+fn forget(unfinished: &mut BTreeSet<PathBuf>, path: &TempPath) {
+    unfinished.remove::<Path>(path);
 }

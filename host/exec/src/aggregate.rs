@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`tally`] | the values of a partition with their counts |
 //! | [`count`]; `values` | counts of values, and distinct values; values in memory |
-//! | [`first`] | the first record of each group |
+//! | [`first`], [`split`] | the first record of each group; the records of each group |
 //! | [`grouping`] | groups of records: by values, and by buckets of time |
 //! | [`stats`], [`sum`], [`fraction`] | kinds, extremes, mean and quantiles of values; exact sums; fractions |
 //! | [`sample`] | random samples |
@@ -24,6 +24,7 @@ pub mod order;
 pub mod sample;
 pub mod sorted;
 pub mod sorter;
+pub mod split;
 pub mod stats;
 pub mod sum;
 pub mod tally;

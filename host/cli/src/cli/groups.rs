@@ -33,7 +33,7 @@ pub struct Groups {
 
 /// Values that should be instants and are not.
 #[derive(Default)]
-struct NotTimes {
+pub struct NotTimes {
     count: u64,
     /// The place and the text of the first one.
     first: Option<(Location, String)>,
@@ -106,26 +106,35 @@ impl Groups {
 
     /// Counts values of a batch that are not instants.
     pub fn count_no_times(&mut self, batch: &Batch, found: &NoTimes) {
-        let NotTimes { count, first } = &mut self.not_times;
-        *count += found.count;
-        if let (None, Some((piece, line, text))) = (&first, &found.first)
-            && let Some((first_line, of)) = batch.pieces().nth(*piece as usize)
-        {
-            let line = batch.line_at(of, first_line, *line, 0);
-            let place = Location { file: batch.source().to_owned(), line: Some(line), byte: None };
-            *first = Some((place, String::from_utf8_lossy(text).into_owned()));
-        }
+        self.not_times.add(batch, found);
     }
 
     /// Warns of values that are not instants.
     pub fn report(&self, ui: &Ui) {
-        let NotTimes { count, first: Some((place, text)) } = &self.not_times else { return };
-        let values = if *count == 1 {
-            "1 value is not an instant and counts"
-        } else {
-            &format!("{count} values are not instants and count")
+        self.not_times.report(self.grouping.paths().first().map(Query::text).unwrap_or_default(), ui);
+    }
+}
+
+impl NotTimes {
+    /// Counts values of a batch that are not instants.
+    pub fn add(&mut self, batch: &Batch, found: &NoTimes) {
+        self.count += found.count;
+        if let (None, Some((piece, line, text))) = (&self.first, &found.first)
+            && let Some((first_line, of)) = batch.pieces().nth(*piece as usize)
+        {
+            let line = batch.line_at(of, first_line, *line, 0);
+            let place = Location { file: batch.source().to_owned(), line: Some(line), byte: None };
+            self.first = Some((place, String::from_utf8_lossy(text).into_owned()));
+        }
+    }
+
+    /// Warns of values of a path that are not instants.
+    pub fn report(&self, path: &str, ui: &Ui) {
+        let Self { count, first: Some((place, text)) } = self else { return };
+        let values = match count {
+            1 => "1 value is not an instant and counts".to_owned(),
+            count => format!("{count} values are not instants and count"),
         };
-        let path = self.grouping.paths().first().map(Query::text).unwrap_or_default();
         ui.warning_at(
             Some(place.clone()),
             format!("`{}`: {values} as missing: {}", escaped(path), escaped(text)),

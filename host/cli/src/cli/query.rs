@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
+use warpath::{Batch, Limit, Predicate, Program, Query, Source, TextForm, Want};
 use warpath_answer::answer::text;
 use warpath_exec::aggregate::sorted::{KeyedMatches, SortMatches};
 use warpath_exec::aggregate::sorter::Sorter;
@@ -25,6 +25,7 @@ use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::sort;
+use super::split::{Split, Template};
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if is_file(&args.path) {
@@ -34,6 +35,9 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     formats::check_text(&args.run.output)?;
     if !args.drop.is_empty() || !args.mask.is_empty() || !args.rename.is_empty() {
         return edited(args, ui, started);
+    }
+    if let Some(template) = Template::of(&args.run.output) {
+        return split(args, template, ui, started);
     }
     if !args.sort.is_empty() {
         return sorted(args, ui, started);
@@ -174,6 +178,28 @@ impl Sink for Edited {
         }
         Ok(Flow::Continue)
     }
+}
+
+/// Writes matches into files that values of their records name.
+fn split(mut args: QueryArgs, template: Template, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let has_fields = args.count || args.offsets || args.with_path || args.with_filename || args.line_number;
+    let has_order = !args.sort.is_empty() || args.limit.limit.is_some() || args.skip.skip > 0;
+    let has_form = args.raw_output || args.pretty.pretty || args.print0;
+    if has_fields || has_order || has_form || args.each.is_some() || args.follow.follow.is_some() {
+        return Err(Failure::usage("an output with `{PATH}` in its name takes whole matches, as they are")
+            .with_help("`warpath query '$' -o 'out/{$.host}.ndjson' FILE`, with `--where` and `--records`"));
+    }
+    formats::check_text(&args.run.output)?;
+    let query = args.run.only.query(&paths::full(&args.path))?;
+    let grouping = template.grouping(&args.run.only)?;
+    let program = Program::new(&[&[query], grouping.paths()].concat())?;
+    let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
+    let engine = run::engine_of(&args.engine, &args.run)?;
+    let mut split = Split::new(template, &args.run.only, Source::output_mode(&sources))?;
+    // The files are the output.
+    args.run.output.output = None;
+    run::consume(&engine, sources, program, &mut split, &args.run, ui, started)?;
+    Ok(ExitCode::from(u8::from(args.exit_status.exit_status && split.records == 0)))
 }
 
 /// Prints matches in the order of values of their records.

@@ -29,6 +29,7 @@ Examples:
   warpath query '$.id' --where '$.user.lang == \"nl\"' tweets.ndjson
   warpath query '$' --drop '$.user.email' --mask '$..token' --rename '$.ts=time' log.ndjson
   warpath query '$' --sort '$.upstream.ms:desc' -n 10 log.ndjson
+  warpath query '$' -o 'out/{$.host}/{day($.at)}.ndjson' 'logs/*.ndjson.gz'
 
 Several queries in one pass: `warpath select`.")]
 pub struct QueryArgs {
