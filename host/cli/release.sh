@@ -25,8 +25,8 @@
 # machine. pip installs Zig, cargo-zigbuild and maturin into the target folder, and Cargo installs `cargo
 # about` there. The program itself writes man pages and completions; for ARM it runs under qemu.
 #
-# The same commit gives the same bytes: files are sorted, belong to 0, and have the time of the commit
-# (SOURCE_DATE_EPOCH takes precedence).
+# The same commit and the same compiled programs give the same archives, byte for byte: files are sorted,
+# belong to user 0, and have the time of the commit (SOURCE_DATE_EPOCH takes precedence).
 set -euo pipefail
 export LC_ALL=C
 umask 022
