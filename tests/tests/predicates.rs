@@ -34,7 +34,65 @@ const LINES: &[&str] = &[
     r#"{"a":9007199254740993,"b":"é","c":{"d":[1,2,3,4,5]}}"#,
     r#"{"a":1.5,"b":"\ud83d\ude42","c":{"d":[3,0]},"e":-0.0}"#,
     r#"{"a":"\u0079","b":"y","c":{"d":["é"]},"e":-5e-1}"#,
+    r#"{"a":"X\ny","b":"100%_\\x","c":{"d":["É","ſS"]},"e":"10.1.2.3"}"#,
+    r#"{"a":"x\u00e9\"'","b":"ÉX","c":{"d":["\ud800x"]},"e":"::ffff:10.0.0.1"}"#,
+    r#"{"a":"fe80::1","b":"\u212ak","c":{"d":["%"]},"e":"\u0000x"}"#,
 ];
+
+/// The characters of strings and of texts that are searched in them.
+const CHARACTERS: [&str; 20] =
+    ["x", "x", "X", "y", "é", "É", "ß", "ſ", "s", "K", "k", "🙂", "\0", "\n", "\"", "'", "%", "_", "\\", "/"];
+
+/// A literal of a query: a string with some of its characters as escapes.
+fn literal_of(rng: &mut Rng, text: &str) -> String {
+    let quote = ['\'', '"'][rng.below(2)];
+    let escaped = |c: char, rng: &mut Rng| match c {
+        c if c < ' ' || rng.below(6) == 0 => {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
+        c if c == quote || c == '\\' => format!("\\{c}"),
+        c => c.to_string(),
+    };
+    let inside: String = text.chars().map(|c| escaped(c, rng)).collect();
+    format!("{quote}{inside}{quote}")
+}
+
+/// A test of a string by a function of Warpath's own, as the product reads it, and as a filter about the current
+/// node.
+fn string_test(rng: &mut Rng, path: &str) -> (String, String) {
+    let of_node = path.replacen('$', "@", 1);
+    if rng.below(5) == 0 {
+        const BLOCKS: [&str; 9] = [
+            "10.0.0.0/8",
+            "10.1.2.3",
+            "10.1.2.2/31",
+            "0.0.0.0/0",
+            "::/0",
+            "fe80::/10",
+            "::ffff:10.0.0.0/104",
+            "::1/128",
+            "192.168.0.0/16",
+        ];
+        let blocks: String = (0..1 + rng.below(2)).map(|_| format!(", '{}'", rng.pick(&BLOCKS))).collect();
+        return (format!("cidr({path}{blocks})"), format!("cidr({of_node}{blocks})"));
+    }
+    let name = rng.pick(&oracle::strings::NAMES);
+    let is_like = name.ends_with("like");
+    let part = |rng: &mut Rng| match rng.pick(&CHARACTERS) {
+        "\\" | "%" | "_" if is_like && rng.below(2) == 0 => rng.pick(&["\\\\", "\\%", "\\_"]),
+        "\\" if is_like => "%",
+        _ if is_like && rng.below(3) == 0 => rng.pick(&["%", "_"]),
+        character => character,
+    };
+    let text: String = (0..rng.below(4)).map(|_| part(rng)).collect();
+    let literal = literal_of(rng, &text);
+    let filter = format!("{name}({of_node}, {literal})");
+    match rng.below(4) {
+        0 if is_like => (format!("{path} {name} {literal}"), filter),
+        1 if is_like => (format!("{path} NOT {name} {literal}"), format!("!{filter}")),
+        _ => (format!("{name}({path}, {literal})"), filter),
+    }
+}
 
 /// A predicate as the product reads it, and as a filter about the current node.
 pub fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
@@ -63,7 +121,8 @@ pub fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
     let negated = |not: bool, text: String| if not { format!("!({text})") } else { text };
     let not = rng.below(2) == 0;
     let (word, is_not) = if not { (" not", " is not") } else { ("", " is") };
-    match rng.below(8) {
+    match rng.below(10) {
+        8 | 9 => string_test(rng, path),
         0 => {
             let pattern = rng.pick(&["x.*", "y", "", "."]);
             let call = rng.pick(&["match", "search"]);
@@ -194,6 +253,79 @@ fn check_all(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
     }
     ensure!(found.iter().filter(|cases| **cases > 0).count() > LINES.len() / 2, "{found:?}");
     Ok(())
+}
+
+/// A JSON string of some characters, some of them as escapes.
+fn string(rng: &mut Rng) -> String {
+    if rng.below(4) == 0 {
+        const OTHERS: [&str; 12] = [
+            "\"10.1.2.3\"",
+            "\"10.200.0.1\"",
+            "\"::ffff:10.1.2.3\"",
+            "\"::ffff:a01:203\"",
+            "\"FE80::1\"",
+            "\"::1\"",
+            "\"192.168.1\"",
+            "\"10.1.2.3:80\"",
+            "5",
+            "null",
+            "[\"x\"]",
+            "\"\\ud800\"",
+        ];
+        return rng.pick(&OTHERS).to_string();
+    }
+    let count = rng.below(7);
+    let character = |rng: &mut Rng| match rng.pick(&CHARACTERS) {
+        text if text < " " || rng.below(5) == 0 => {
+            text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
+        text @ ("\"" | "\\") => format!("\\{text}"),
+        text => text.to_owned(),
+    };
+    let text: String = (0..count).map(|_| character(rng)).collect();
+    format!("\"{text}\"")
+}
+
+/// Compares tests of random strings on a backend with the oracle's.
+fn check_strings(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let (mut found, mut lines) = (0, 0);
+    for case in 0..cases {
+        let pad = format!(",\"pad\":\"{}\"", "z".repeat(if case % 2 == 0 { 0 } else { 1500 }));
+        let records: Vec<String> = (0..20).map(|_| format!("{{\"s\":{}{pad}}}", string(&mut rng))).collect();
+        let (own, filter) = string_test(&mut rng, "$.s");
+        // In a filter of a path, too.
+        let (own, filter) = match rng.below(4) {
+            0 if !own.contains(" like") && !own.contains("ilike ") && !own.contains("NOT") => {
+                (format!("$[?{}]", own.replace("$.s", "@")), format!("@[?{}]", filter.replace("@.s", "@")))
+            }
+            _ => (own, filter),
+        };
+        let text: String = records.iter().map(|record| format!("{record}\n")).collect();
+        let predicate = Arc::new(Predicate::parse(&own).with_context(|| own.clone())?);
+        let program = Program::new(&[Query::compile("$.s")?])?.matching(&predicate, true)?;
+        let answer = backend.answer(text.as_bytes(), &program, Want::default().records(true))?;
+        let records_of = answer.pieces.iter().flat_map(|piece| &piece.records);
+        let is: Vec<&str> = records_of.map(|line| records[*line as usize].as_str()).collect();
+        ensure!(answer.pieces.len() == 1, "{} pieces", answer.pieces.len());
+        let wanted: Vec<&str> =
+            records.iter().map(String::as_str).filter(|record| matches(record, &filter)).collect();
+        ensure!(is == wanted, "{own}: {is:?}, not {wanted:?} ({filter})");
+        found += wanted.len();
+        lines += records.len();
+    }
+    ensure!(found > lines / 10 && found < lines / 2, "{found} of {lines}");
+    Ok(())
+}
+
+#[test]
+fn the_cpu_tests_strings_as_the_oracle_does() -> Result<()> {
+    check_strings(&Cpu, 4000, 6)
+}
+
+#[test]
+fn kernels_test_strings_as_the_oracle_does() -> Result<()> {
+    check_strings(&emulated(), 100, 7)
 }
 
 #[test]

@@ -373,7 +373,7 @@ fn nanoseconds(number: &Decimal, unit: Unit) -> Option<Instant> {
 #[must_use]
 pub fn date(text: &str) -> Option<i32> {
     let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
-    let number = |range: std::ops::Range<usize>| {
+    let number = |range: Range<usize>| {
         let digits = &bytes[range];
         let all = digits.iter().all(u8::is_ascii_digit);
         all.then(|| digits.iter().fold(0, |number, digit| 10 * number + u32::from(digit - b'0')))

@@ -63,10 +63,8 @@ pub fn backend(purpose: Purpose<'_>, bytes: u64, has: &Backends<'_>) -> (On, Opt
         }
         Purpose::Results(program) if program.has_patterns_at_run() => {
             // The CPU evaluates this program, whichever backend has the text.
-            let why = match program.has_times() {
-                true => "the program compares instants",
-                false => "the program has a pattern that comes from the records",
-            };
+            let why = program.host_tests().purpose().unwrap_or("has a pattern that comes from the records");
+            let why = format!("the program {why}");
             let reason = match has.device {
                 Some(_) => Some(format!("auto: cpu, {why}")),
                 None if is_cpu() => None,

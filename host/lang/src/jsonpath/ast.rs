@@ -12,13 +12,16 @@
 
 mod build;
 mod predicate;
+mod strings;
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use warpath_core::diagnostic::Span;
 pub use warpath_core::time::Format as TimeFormat;
+use warpath_core::time::Instant;
 
 pub use predicate::{ColumnName, State, ValueTest, ValueTestKind};
+pub use strings::{StringTest, StringTestKind, TextFunction, TextTest};
 
 /// A whole query: `$` and its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +131,8 @@ pub enum LogicalExprKind {
     Exists(FilterQuery),
     /// `match(…)` or `search(…)`.
     Pattern(Box<PatternTest>),
+    /// `contains(…)` and the like, or `cidr(…)`.
+    String(Box<StringTest>),
     /// `in`, `between` or `is`, in predicates only.
     Value(Box<ValueTest>),
 }
@@ -233,6 +238,17 @@ pub enum LiteralKind {
     Bool(bool),
     /// `null`.
     Null,
+    /// `now()`. The parser allows it only where it is compared with `time(…)`.
+    Now(Now),
+}
+
+/// The instant at which an expression was parsed, moved by some amounts of time: `now() - 1h`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The instant.
+    pub at: Instant,
+    /// The amounts, each with its sign, as in ` - 1h`.
+    pub amounts: String,
 }
 
 /// A query inside a filter, which may select any number of nodes: `@.a[*]`, `$..b`.
@@ -322,7 +338,8 @@ pub enum FunctionKind {
 pub struct TimeCall {
     /// The path of the value.
     pub path: SingularQuery,
-    /// The format of the value; without one, RFC 3339, a date or a number of seconds and so on since 1970.
+    /// The format of the value; without one, a date with or without a time, or a number of seconds and so on
+    /// since 1970.
     pub format: Option<TimeFormat>,
 }
 
@@ -393,12 +410,15 @@ impl Display for LogicalExpr {
             LogicalExprKind::Or(exprs) => write_operands(f, exprs, " || "),
             LogicalExprKind::And(exprs) => write_operands(f, exprs, " && "),
             LogicalExprKind::Not(expr) => match expr.kind {
-                LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => write!(f, "!{expr}"),
+                LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) | LogicalExprKind::String(_) => {
+                    write!(f, "!{expr}")
+                }
                 _ => write!(f, "!({expr})"),
             },
             LogicalExprKind::Comparison(comparison) => comparison.fmt(f),
             LogicalExprKind::Exists(query) => query.fmt(f),
             LogicalExprKind::Pattern(test) => test.fmt(f),
+            LogicalExprKind::String(test) => test.fmt(f),
             LogicalExprKind::Value(test) => test.fmt(f),
         }
     }
@@ -434,6 +454,7 @@ impl Display for Literal {
             LiteralKind::String(text) => Quoted(text).fmt(f),
             LiteralKind::Bool(value) => value.fmt(f),
             LiteralKind::Null => f.write_str("null"),
+            LiteralKind::Now(Now { amounts, .. }) => write!(f, "now(){amounts}"),
         }
     }
 }
@@ -490,12 +511,20 @@ impl Display for PatternTest {
     }
 }
 
-impl Display for PatternKind {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl PatternKind {
+    /// Returns the name of the function.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Match => "match",
             Self::Search => "search",
-        })
+        }
+    }
+}
+
+impl Display for PatternKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -56,15 +56,15 @@ pub(crate) fn word(text: &str) -> Option<&str> {
 }
 
 /// Returns the words that begin the rest of a value-test, if a text begins with them: `in`, `between`, `is`,
-/// `not in` or `not between`.
+/// `like` or `ilike`, and all but `is` after `not`.
 pub(crate) fn value_test(text: &str) -> Option<&str> {
     let is_one_of = |found: &str, known: &[&str]| known.iter().any(|word| word.eq_ignore_ascii_case(found));
     let first = word(text)?;
     if !first.eq_ignore_ascii_case("not") {
-        return is_one_of(first, &["in", "between", "is"]).then_some(first);
+        return is_one_of(first, &["in", "between", "is", "like", "ilike"]).then_some(first);
     }
     let rest = text[first.len()..].trim_start_matches(is_blank);
-    let second = word(rest).filter(|found| is_one_of(found, &["in", "between"]))?;
+    let second = word(rest).filter(|found| is_one_of(found, &["in", "between", "like", "ilike"]))?;
     Some(&text[..text.len() - rest.len() + second.len()])
 }
 

@@ -24,7 +24,7 @@ use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::cache::Cache;
-use crate::instants::Ranges;
+use crate::host_tests::HostTests;
 use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
 use crate::predicate::Predicate;
 
@@ -236,8 +236,8 @@ struct Lowering {
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
-    /// The ranges of instants that texts are compared with.
-    times: Ranges,
+    /// The tests of texts that only the host makes.
+    host_tests: HostTests,
 }
 
 impl Lowering {
@@ -392,6 +392,7 @@ impl Lowering {
         let is_unconditional = queries.iter().all(|query| query.condition.is_none());
         let plain_filters = is_unconditional && self.tests.iter().all(is_plain);
         let names = names_of(&instrs, queries.len());
+        let accepted = self.literals.accepted();
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
         let mut levels: Option<Vec<Level>> = queries.iter().map(levels_of).collect();
@@ -417,7 +418,8 @@ impl Lowering {
             names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
-            times: self.times,
+            host_tests: self.host_tests,
+            accepted,
             columns: queries.iter().map(Column::new).collect(),
             explodes: false,
             queries: queries.into(),
