@@ -569,70 +569,87 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     (1970..year).map(of_year).sum::<i64>() + (1..month).map(of_month).sum::<i64>() + day - 1
 }
 
-/// A random instant near a few days, in seconds since 1970, and texts and numbers of it.
-fn instant(rng: &mut Rng) -> (i64, [(&'static str, String); 6]) {
+/// The year, month and day of a day since 1970-01-01, found by trying.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let years = 2022..2028;
+    let dates =
+        years.flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))));
+    // The 31st of June is the first of July, which is the date with the least day.
+    let of_day = dates.filter(|(year, month, of)| days(*year, *month, *of) == day);
+    of_day.min_by_key(|(_, _, day)| *day).expect("a date of a few years")
+}
+
+/// A random instant in seconds since 1970, near a few days.
+fn instant(rng: &mut Rng) -> i64 {
+    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
+    days(year, month, 1 + rng.below(28) as i64) * 86_400 + rng.below(86_400) as i64
+}
+
+/// The formats of the values of [`texts_of`].
+const VALUE_FORMATS: [&str; 8] =
+    ["", "", "", ", '%d/%b/%Y:%H:%M:%S %z'", ", '%b %d %H:%M:%S %z %Y'", ", 's'", "", ", 'us'"];
+
+/// Texts and numbers of an instant. The third is of its minute, and the number without a format of the half of a
+/// second after it.
+fn texts_of(rng: &mut Rng, utc: i64) -> [String; 8] {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
-    let (day, hour, minute, second) =
-        (1 + rng.below(28) as i64, rng.below(24) as i64, rng.below(60) as i64, rng.below(60) as i64);
     let offset = rng.pick(&[0, 60, -330, 840]);
-    let local = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
+    let local = utc + offset * 60;
+    let (year, month, day) = civil(local.div_euclid(86_400));
+    let clock = local.rem_euclid(86_400);
+    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
     let (sign, hours, minutes) =
         (if offset < 0 { '-' } else { '+' }, i64::abs(offset) / 60, i64::abs(offset) % 60);
-    let utc = local - offset * 60;
-    let clock = format!("{hour:02}:{minute:02}:{second:02}");
+    let (date, clock) = (format!("{year}-{month:02}-{day:02}"), format!("{hour:02}:{minute:02}:{second:02}"));
     let name = MONTHS[month as usize - 1];
-    let texts = [
-        ("", format!("\"{year}-{month:02}-{day:02}T{clock}{sign}{hours:02}:{minutes:02}\"")),
-        (
-            ", '%d/%b/%Y:%H:%M:%S %z'",
-            format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
-        ),
-        (
-            ", '%b %d %H:%M:%S %z %Y'",
-            format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
-        ),
-        (", 's'", utc.to_string()),
-        ("", format!("{utc}.5e3")),
-        (", 'us'", format!("\"{utc}000000\"")),
-    ];
-    (utc, texts)
+    let space = rng.pick(&["", " "]);
+    [
+        format!("\"{date}T{clock}{sign}{hours:02}:{minutes:02}\""),
+        format!("\"{date} {clock}{space}{sign}{hours:02}{minutes:02}\""),
+        format!("\"{date}T{hour:02}:{minute:02}{space}{sign}{hours:02}{minutes:02}\""),
+        format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
+        format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
+        utc.to_string(),
+        format!("{utc}.5e3"),
+        format!("\"{utc}000000\""),
+    ]
 }
 
 #[test]
 fn instants_are_compared_as_instants() -> Result<()> {
     let mut rng = Rng::new(5);
-    for case in 0..400 {
-        let (bound, _) = instant(&mut rng);
-        let day = bound.div_euclid(86_400);
-        // A whole day, or one second as a text or number.
-        let (low, high) = if case % 2 == 0 { (day * 86_400, (day + 1) * 86_400) } else { (bound, bound + 1) };
-        let form = rng.below(6);
+    let mut some = 0;
+    for case in 0..600 {
+        let bound = instant(&mut rng);
+        // A whole day, a whole minute, or one second as a text.
+        let length = [86_400, 60, 1][case % 3];
+        let low = bound.div_euclid(length) * length;
+        let high = low + length;
+        let form = rng.below(8);
+        // These numbers have a half of a second, and a point is the first nanosecond of its second.
+        if length == 1 && form == 6 {
+            continue;
+        }
         let values: Vec<(i64, String)> = (0..20)
             .map(|_| {
-                let (at, texts) = instant(&mut rng);
-                let near = if rng.below(3) == 0 { at } else { low + rng.below(3) as i64 - 1 };
-                match texts[form].0 {
-                    ", 's'" => (near, near.to_string()),
-                    _ => (at, texts[form].1.clone()),
-                }
+                let near = low + rng.below(3) as i64 - 1;
+                let near = rng.pick(&[near, near + length, low + rng.below(length as usize) as i64]);
+                let at = if rng.below(3) == 0 { instant(&mut rng) } else { near };
+                let text = texts_of(&mut rng, at)[form].clone();
+                (if form == 2 { at.div_euclid(60) * 60 } else { at }, text)
             })
             .collect();
-        let format = instant(&mut rng).1[form].0;
-        let date = (2023..2027)
-            .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
-            // The 31st of June is the first of July, which is the date with the least day.
-            .filter(|(year, month, of)| days(*year, *month, *of) == day)
-            .min_by_key(|(_, _, of)| *of)
-            .context("a date")?;
-        let date = format!("{}-{:02}-{:02}", date.0, date.1, date.2);
-        let clock = bound.rem_euclid(86_400);
-        let literal = match case % 2 {
-            0 => format!("\"{date}\""),
-            _ => {
-                format!("'{date}T{:02}:{:02}:{:02}Z'", clock / 3600, clock / 60 % 60, clock % 60)
-            }
+        let format = VALUE_FORMATS[form];
+        let (year, month, day) = civil(low.div_euclid(86_400));
+        let date = format!("{year}-{month:02}-{day:02}");
+        let clock = low.rem_euclid(86_400);
+        let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+        let (separator, zone) = (rng.pick(&["T", " ", "t"]), rng.pick(&["", "Z", "+00:00", "-0000", " +00"]));
+        let literal = match length {
+            86_400 => format!("\"{date}\""),
+            60 => format!("'{date}{separator}{hour:02}:{minute:02}{zone}'"),
+            _ => format!("'{date}{separator}{hour:02}:{minute:02}:{second:02}{zone}'"),
         };
         type Holds = fn(i64, i64, i64) -> bool;
         let holds: [(&str, Holds); 7] = [
@@ -649,21 +666,47 @@ fn instants_are_compared_as_instants() -> Result<()> {
             "between" => format!("time($.at{format}) between {literal} and {literal}"),
             _ => format!("time($.at{format}) {op} {literal}"),
         };
-        // These numbers have a half of a second, and a point is the first nanosecond of its second.
-        if case % 2 == 1 && form == 4 {
-            continue;
-        }
         let text: String = values.iter().map(|(_, value)| format!("{{\"at\":{value}}}\n")).collect();
-        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n";
+        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n{\"at\":\"2024-01-01T10\"}\n";
         let wanted = values.iter().filter(|(at, _)| oracle(*at, low, high)).count();
-        let wanted = wanted + if op == "!=" { 4 } else { 0 };
+        some += wanted;
+        let wanted = wanted + if op == "!=" { 5 } else { 0 };
         // The host evaluates instants for a device, too.
-        let backend: Arc<dyn Backend> = if case < 390 { Arc::new(Cpu) } else { Arc::new(emulated()) };
+        let backend: Arc<dyn Backend> = if case < 590 { Arc::new(Cpu) } else { Arc::new(emulated()) };
         let engine = Engine::builder().backend(backend).build()?;
         let input = engine.reader("text", std::io::Cursor::new(text.clone()));
         let found = input.matching(&Predicate::parse(&predicate)?).count(&Query::compile("$")?)?;
         assert_eq!(found as usize, wanted, "{predicate}\n{text}");
     }
+    ensure!(some > 2000, "{some}");
+    Ok(())
+}
+
+/// Records of the last hours and of the next ones, by the clock of this test.
+#[test]
+fn now_is_when_a_predicate_is_parsed() -> Result<()> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs() as i64;
+    let hours = |hours: i64| now + hours * 3600;
+    let text: String = (-5..5).map(|at| format!("{{\"at\":{}}}\n", hours(at))).collect();
+    for backend in [Arc::new(Cpu) as Arc<dyn Backend>, Arc::new(emulated())] {
+        let engine = Engine::builder().backend(backend).build()?;
+        for (predicate, count) in [
+            ("time($.at) >= now() - 90m", 6),
+            ("now() - 90m <= time($.at)", 6),
+            ("time($.at) < now() - 1d + 22h + 30m", 4),
+            ("time($.at, 's') between now() - 5400s and now() + 5400000ms", 3),
+            ("time($.at) in (now(), 5)", 0),
+            ("time($.at) != now() - 1w", 10),
+        ] {
+            let input = engine.reader("text", std::io::Cursor::new(text.clone()));
+            let found = input.matching(&Predicate::parse(predicate)?).count(&Query::compile("$")?)?;
+            assert_eq!(found, count, "{predicate}");
+        }
+    }
+    let query = Query::compile("$[?time(@) > now() - 90m]")?;
+    let array = format!("[{},{},\"x\"]\n", hours(-1), hours(-2));
+    let engine = Engine::builder().build()?;
+    assert_eq!(engine.reader("text", std::io::Cursor::new(array)).count(&query)?, 1);
     Ok(())
 }
 
@@ -679,6 +722,14 @@ fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
     assert_eq!(count, 1);
     let reason = answers.plan().reason.clone().unwrap_or_default();
     assert!(reason.ends_with("the CPU runs instead, because the program compares instants"), "{reason}");
+    let addresses = Query::compile("$[?cidr(@.ip, '10.0.0.0/8')]")?;
+    let text = "[{\"ip\":\"10.0.0.1\"},{\"ip\":\"11.0.0.1\"},{\"ip\":10}]\n";
+    let mut answers =
+        engine.reader("text", text.as_bytes()).answers(Program::new(&[addresses])?, Want::default());
+    let count: u64 = answers.by_ref().map(|batch| batch.map(|batch| batch.count(0))).sum::<Result<_, _>>()?;
+    assert_eq!(count, 1);
+    let reason = answers.plan().reason.clone().unwrap_or_default();
+    assert!(reason.ends_with("the CPU runs instead, because the program tests IP addresses"), "{reason}");
     // The default format is for calls that have none.
     let twitter = warpath_core::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
     let predicate = Predicate::parse("time($.at) < '2017-03-02' and time($.ms, 'ms') == 1488326400000")?;
@@ -686,12 +737,14 @@ fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
     let input = Engine::builder().build()?.reader("text", text.as_bytes());
     let count = input.matching(&predicate.with_time_format(&twitter)).count(&Query::compile("$")?)?;
     assert_eq!(count, 1);
-    for [wrong, message] in texts(include_str!("../data/programs.txt"), "refused times") {
+    for [wrong, message, help] in texts(include_str!("../data/programs.txt"), "refused times") {
         let input = Engine::builder().build()?.reader("text", &b"{}\n"[..]);
         let failed =
             Predicate::parse(&wrong).and_then(|wrong| input.matching(&wrong).count(&Query::compile("$")?));
         let Err(Error::Expression(error)) = failed else { panic!("{wrong}: {failed:?}") };
         assert_eq!(error.diagnostic().message, message, "{wrong}");
+        assert!(!error.render().contains("RFC 9535"), "{}", error.render());
+        assert!(help.is_empty() || error.help() == Some(&help), "{}", error.render());
     }
     Ok(())
 }

@@ -123,9 +123,15 @@ mod tests {
         let has = Backends { own: &Cpu, device: Some(Device::Open), cores: 2 };
         let (on, reason) = backend(Purpose::Schema, u64::MAX, &has);
         assert_eq!((on, reason.as_deref()), (On::Own, Some("a schema is made on the CPU")));
-        let times = Predicate::parse("time($.at) > '2026-01-01'").unwrap();
-        let program = program("$.a").matching(&times.into(), false).unwrap();
-        let (on, reason) = backend(Purpose::Results(&program), u64::MAX, &has);
-        assert_eq!((on, reason.as_deref()), (On::Own, Some("auto: cpu, the program compares instants")));
+        for (predicate, why) in [
+            ("time($.at) > '2026-01-01'", "auto: cpu, the program compares instants"),
+            ("cidr($.ip, '10.0.0.0/8')", "auto: cpu, the program tests IP addresses"),
+            ("match($.a, $.b)", "auto: cpu, the program has a pattern that comes from the records"),
+        ] {
+            let predicate = Predicate::parse(predicate).unwrap();
+            let program = program("$.a").matching(&predicate.into(), false).unwrap();
+            let (on, reason) = backend(Purpose::Results(&program), u64::MAX, &has);
+            assert_eq!((on, reason.as_deref()), (On::Own, Some(why)));
+        }
     }
 }

@@ -135,14 +135,14 @@ fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
 fn refused(queries: &[Query], error: Diagnostic) -> Error {
     let text = queries.last().map_or("", Query::text);
     match error.kind {
-        DiagnosticKind::Type => Error::Query(QueryError::new(text, error)),
+        DiagnosticKind::Argument => Error::Query(QueryError::new(text, error)),
         _ => Error::Unsupported(QueryError::new(text, error)),
     }
 }
 
 /// Creates the error for a predicate, which is about records or about matches.
 fn refused_predicate(predicate: &Predicate, error: Diagnostic) -> Error {
-    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Type) {
+    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Argument) {
         return Error::Unsupported(QueryError::new(predicate.text(), error));
     }
     let help = error.help.clone().filter(|_| predicate.is_of_value());
