@@ -57,8 +57,8 @@ fn literal_of(rng: &mut Rng, text: &str) -> String {
     format!("{quote}{inside}{quote}")
 }
 
-/// A test of a string by a function of Warpath's own, as the product reads it, and as a filter about the current
-/// node.
+/// A test of a string by a function of Warpath's own, as the product reads it, and as a filter about the
+/// current node.
 fn string_test(rng: &mut Rng, path: &str) -> (String, String) {
     let of_node = path.replacen('$', "@", 1);
     if rng.below(5) == 0 {
@@ -589,8 +589,8 @@ fn instant(rng: &mut Rng) -> i64 {
 const VALUE_FORMATS: [&str; 8] =
     ["", "", "", ", '%d/%b/%Y:%H:%M:%S %z'", ", '%b %d %H:%M:%S %z %Y'", ", 's'", "", ", 'us'"];
 
-/// Texts and numbers of an instant. The third is of its minute, and the number without a format of the half of a
-/// second after it.
+/// Texts and numbers of an instant. The third is of its minute, and the number without a format of the half
+/// of a second after it.
 fn texts_of(rng: &mut Rng, utc: i64) -> [String; 8] {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -633,8 +633,9 @@ fn instants_are_compared_as_instants() -> Result<()> {
         }
         let values: Vec<(i64, String)> = (0..20)
             .map(|_| {
+                let inside = low + rng.below(length as usize) as i64;
                 let near = low + rng.below(3) as i64 - 1;
-                let near = rng.pick(&[near, near + length, low + rng.below(length as usize) as i64]);
+                let near = rng.pick(&[near, near + length, inside]);
                 let at = if rng.below(3) == 0 { instant(&mut rng) } else { near };
                 let text = texts_of(&mut rng, at)[form].clone();
                 (if form == 2 { at.div_euclid(60) * 60 } else { at }, text)

@@ -392,7 +392,7 @@ fn predicates_match_the_records_of_the_text() -> Result<()> {
         "$.retweeted_status is missing",
         "count($.entities.urls[*]) > 0 and not $.lang in ('en', 'ja')",
         "search($.text, 'a.*e') or $.user.followers_count between 10 and 1000",
-        "icontains($.user.name, 'AN') or $.text like '%\\_%' or contains($.text, 'rt @')",
+        "icontains($.user.name, 'AN') or $.text like '%\\\\_%' or contains($.text, 'rt @')",
         "starts_with($.text, 'RT @') and not iends_with($.user.lang, 'N')",
         "time($.created_at, '%a %b %d %H:%M:%S %z %Y') < now() - 5w and $.user.name ilike '%a%'",
         "$..lang",

@@ -232,8 +232,9 @@ impl Format {
 
 /// Reads a text: a date, which is the start of the day, or a date and a time of day.
 ///
-/// A time of day is that of RFC 3339, and the seconds, the offset and the colon of the offset may be left out.
-/// A space may be in place of the `T`, and before the sign of the offset. Without an offset, a text is of UTC.
+/// A time of day is that of RFC 3339, and the seconds, the offset and the colon of the offset may be left
+/// out. A space may be in place of the `T`, and before the sign of the offset. Without an offset, a text is
+/// of UTC.
 #[must_use]
 pub fn read(text: &str) -> Option<Instant> {
     read_range(text).map(|range| range.start)
@@ -259,7 +260,8 @@ pub fn read_range(text: &str) -> Option<Range<Instant>> {
 }
 
 /// Returns a date and a time of day with the seconds and the offset that RFC 3339 requires, and the number of
-/// nanoseconds that the text names. If the text is not a date and a time of day, the result is not one either.
+/// nanoseconds that the text names. If the text is not a date and a time of day, the result is not one
+/// either.
 fn in_full(text: &str) -> Option<(String, i128)> {
     let (minute, rest) = text.split_at_checked(16)?;
     let ends = |c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.');

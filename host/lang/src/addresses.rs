@@ -1,9 +1,9 @@
 //! Blocks of IP addresses: `cidr($.ip, "10.0.0.0/8", "fe80::/10")`.
 //!
-//! A block is an address and a number of bits (RFC 4632, section 3.1; RFC 4291, section 2.3). An address alone
-//! is a block of one address. An IPv4-mapped IPv6 address, such as `::ffff:10.0.0.1`, is its IPv4 address, in
-//! values and in blocks (RFC 4291, section 2.5.5.2). Otherwise no IPv4 address is in a block of IPv6 addresses,
-//! and no IPv6 address is in a block of IPv4 addresses.
+//! A block is an address and a number of bits (RFC 4632, section 3.1; RFC 4291, section 2.3). An address
+//! alone is a block of one address. An IPv4-mapped IPv6 address, such as `::ffff:10.0.0.1`, is its IPv4
+//! address, in values and in blocks (RFC 4291, section 2.5.5.2). Otherwise no IPv4 address is in a block of
+//! IPv6 addresses, and no IPv6 address is in a block of IPv4 addresses.
 
 use std::net::IpAddr;
 

@@ -1,8 +1,8 @@
 //! Tests of texts that only the host makes: ranges of instants, and blocks of addresses.
 //!
-//! Such a test is a pattern of [`TestKind::PatternAtRun`](warpath_shared::ir::TestKind), and the pattern is the
-//! number of the test ([`HostTests`]). A pattern of a record may have any bytes. Therefore the number follows
-//! a key that each process draws at random, which no record can know.
+//! Such a test is a pattern of [`TestKind::PatternAtRun`](warpath_shared::ir::TestKind), and the pattern is
+//! the number of the test ([`HostTests`]). A pattern of a record may have any bytes. Therefore the number
+//! follows a key that each process draws at random, which no record can know.
 //!
 //! ```text
 //! literal   ff | key: 16 bytes from 80 to ff | number: 5 bytes from 80 to ff, 7 bits each

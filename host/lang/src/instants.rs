@@ -9,7 +9,8 @@
 //! t >  c    t in [end of c, …)            t <  c    t in (…, start of c)
 //! ```
 //!
-//! A program tests numbers by comparisons with literals. The host tests texts ([`host_tests`](crate::host_tests)).
+//! A program tests numbers by comparisons with literals. The host tests texts
+//! ([`host_tests`](crate::host_tests)).
 
 use warpath_core::diagnostic::Span;
 use warpath_core::time::{self, Format, Unit};

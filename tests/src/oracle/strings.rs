@@ -1,7 +1,7 @@
 //! The tests of strings that are Warpath's own, each by its definition.
 //!
-//! A character is a byte that is not a continuation byte of UTF-8, and the continuation bytes after it. So a lone
-//! surrogate is one character.
+//! A character is a byte that is not a continuation byte of UTF-8, and the continuation bytes after it. So a
+//! lone surrogate is one character.
 
 use std::net::IpAddr;
 
@@ -107,8 +107,8 @@ pub fn cidr(subject: Option<&Content>, blocks: &[Vec<bool>]) -> bool {
     blocks.iter().any(|block| address.starts_with(block))
 }
 
-/// The bits that all addresses of a block begin with, after a bit that is true for IPv4; `None` if the text is
-/// not a block, or if its address has more bits.
+/// The bits that all addresses of a block begin with, after a bit that is true for IPv4; `None` if the text
+/// is not a block, or if its address has more bits.
 pub fn block(text: &str) -> Option<Vec<bool>> {
     let (address, count) =
         text.split_once('/').map_or((text, None), |(address, count)| (address, Some(count)));

@@ -219,8 +219,10 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. If the index of a file has
-    /// columns (`warpath store index --column`), EXPR may test them by their names, too.
+    /// and B`, `like "a%"`, `is missing`, `is null`, and the words `and`, `or` and `not`. Functions are
+    /// `contains`, `starts_with`, `ends_with` and `like`, `icontains` and so on to ignore case, `cidr($.ip,
+    /// "10.0.0.0/8")` and `time($.at) >= now() - 1h`. If the index of a file has columns (`warpath store
+    /// index --column`), EXPR may test them by their names, too.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,

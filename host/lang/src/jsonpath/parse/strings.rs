@@ -1,5 +1,5 @@
-//! The tests of strings by constants, which are Warpath's own: `contains`, `starts_with`, `ends_with`, `like`,
-//! their forms that ignore case, and `cidr`.
+//! The tests of strings by constants, which are Warpath's own: `contains`, `starts_with`, `ends_with`,
+//! `like`, their forms that ignore case, and `cidr`.
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 

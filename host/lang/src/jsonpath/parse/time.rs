@@ -1,5 +1,5 @@
-//! The functions `time` and `now`, which are Warpath's own: their arguments, and the comparisons that they may
-//! be in.
+//! The functions `time` and `now`, which are Warpath's own: their arguments, and the comparisons that they
+//! may be in.
 //!
 //! ```text
 //! now    = "now(" S ")" *(S ("-" / "+") S amount)

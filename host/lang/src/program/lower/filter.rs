@@ -207,8 +207,8 @@ impl Lowering {
         Ok(self.before(TestKind::LoadPath, on_host, subject))
     }
 
-    /// Adds the tests by which the host tests the string in the first slot. The string is loaded as the subject
-    /// of a pattern is, and the literal is the pattern.
+    /// Adds the tests by which the host tests the string in the first slot. The string is loaded as the
+    /// subject of a pattern is, and the literal is the pattern.
     fn on_host(&mut self, literal: &[u8], then: u32, otherwise: u32) -> u32 {
         self.patterns_at_run = true;
         let at_run = Test { path: self.steps([]), then, otherwise, ..Test::default() };
