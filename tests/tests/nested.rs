@@ -193,19 +193,10 @@ fn nanoseconds(text: &str) -> Option<i128> {
     let time = match date(text) {
         Some(date) => date.and_hms_opt(0, 0, 0).unwrap().and_utc(),
         None => {
-            // The seconds, the offset, its colon and its minutes may be missing.
-            let clock = text.get(11..)?;
-            let with_offset = match clock.strip_suffix(['Z', 'z']) {
-                Some(_) => format!("{}+00:00", &text[..text.len() - 1]),
-                None if clock.contains(['+', '-']) => text.to_owned(),
-                None => format!("{text}+00:00"),
-            };
-            let separator = text.chars().nth(10).filter(|separator| "Tt ".contains(*separator))?;
-            let formats = ["%H:%M:%S%.f%#z", "%H:%M%#z", "%H:%M:%S%.f %#z", "%H:%M %#z"];
-            let mut times = formats.into_iter().filter_map(|format| {
-                DateTime::parse_from_str(&with_offset, &format!("%Y-%m-%d{separator}{format}")).ok()
-            });
-            times.next()?.to_utc()
+            let with_zone = format!("{text}Z");
+            let time =
+                DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc3339(&with_zone));
+            time.ok()?.to_utc()
         }
     };
     // The second :60 is the first of the next minute.

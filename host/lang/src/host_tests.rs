@@ -189,7 +189,7 @@ impl<'a> HostTester<'a> {
             last.text.extend_from_slice(text);
             last.instant = std::str::from_utf8(text).ok().and_then(|text| match format {
                 Some(format) => format.read(text),
-                None => time::read(text),
+                None => time::read_range(text).map(|range| range.start),
             });
         }
         Some(last.instant.is_some_and(|instant| range.has(instant.0)))

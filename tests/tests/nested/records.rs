@@ -115,16 +115,12 @@ pub fn random_instant(rng: &mut Rng) -> String {
     }
     text.push(rng.pick(&['T', 'T', 'T', 'T', 't', ' ']));
     let hour = two(rng, 0, 23 + usize::from(hour_24));
-    text += &format!("{hour:02}:{:02}", two(rng, 0, 59));
-    let has_seconds = rng.below(6) != 0;
-    if has_seconds {
-        text += &format!(":{:02}", two(rng, 0, 60));
-    }
-    if has_seconds && rng.below(2) == 0 {
+    text += &format!("{hour:02}:{:02}:{:02}", two(rng, 0, 59), two(rng, 0, 60));
+    if rng.below(2) == 0 {
         text.push('.');
         (0..rng.below(12)).for_each(|_| text.push(rng.pick(&['0', '1', '5', '9'])));
     }
-    text += rng.pick(&["Z", "Z", "Z", "z", "+00:00", "-07:30", "+24:00", "", "+0100", " +0100", "+01"]);
+    text += rng.pick(&["Z", "Z", "Z", "z", "+00:00", "-07:30", "+24:00", "", "+0100"]);
     text
 }
 

@@ -124,8 +124,7 @@ Types, for `--format arrow` and `--format parquet`:
   string        strings, with escapes resolved
   text          any value: strings as with `string`, other values as JSON; the default
   json          the JSON text of any value: strings with their quotes
-  time          instants, to the nanosecond: strings of RFC 3339, without an offset in UTC; seconds
-                and the colon of the offset may be missing
+  time          instants, to the nanosecond: strings of RFC 3339, without an offset in UTC
   date          dates: strings such as \"2026-01-31\"
   list<TYPE>    arrays, whose elements are of TYPE
   struct<NAME:TYPE,…>  objects, of which these members are taken
