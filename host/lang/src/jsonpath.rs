@@ -19,6 +19,7 @@
 //! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
 
 pub mod ast;
+mod function;
 mod hint;
 pub mod lexer;
 mod parse;

@@ -11,6 +11,7 @@
 //! Predicates about a record are [`LogicalExpr`]s too. They have some forms that filters do not have.
 
 mod build;
+mod pattern_kind;
 mod predicate;
 mod strings;
 
@@ -20,6 +21,8 @@ use warpath_core::diagnostic::Span;
 pub use warpath_core::time::Format as TimeFormat;
 use warpath_core::time::Instant;
 
+pub use super::words::Quoted;
+pub use pattern_kind::PatternKind;
 pub use predicate::{ColumnName, State, ValueTest, ValueTestKind};
 pub use strings::{StringTest, StringTestKind, TextFunction, TextTest};
 
@@ -357,15 +360,6 @@ pub struct PatternTest {
     pub span: Span,
 }
 
-/// The part of the subject that a pattern must cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PatternKind {
-    /// `match`: all of it (RFC 9535, section 2.4.6).
-    Match,
-    /// `search`: any part of it (section 2.4.7).
-    Search,
-}
-
 impl Display for Query {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_char('$')?;
@@ -508,46 +502,6 @@ impl Display for FunctionCall {
 impl Display for PatternTest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}({}, {})", self.kind, self.subject, self.pattern)
-    }
-}
-
-impl PatternKind {
-    /// Returns the name of the function.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Match => "match",
-            Self::Search => "search",
-        }
-    }
-}
-
-impl Display for PatternKind {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A string in single quotes, escaped as in a normalised path (RFC 9535, section 2.7).
-pub struct Quoted<'a>(pub &'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_char('\'')?;
-        for c in self.0.chars() {
-            match c {
-                '\u{8}' => f.write_str("\\b")?,
-                '\t' => f.write_str("\\t")?,
-                '\n' => f.write_str("\\n")?,
-                '\u{c}' => f.write_str("\\f")?,
-                '\r' => f.write_str("\\r")?,
-                '\'' => f.write_str("\\'")?,
-                '\\' => f.write_str("\\\\")?,
-                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('\'')
     }
 }
 

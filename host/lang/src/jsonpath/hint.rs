@@ -7,9 +7,9 @@
 use warpath_core::diagnostic::{Diagnostic, Span};
 
 use super::ast::Quoted;
+use super::function::Function;
 use super::lexer::Lexer;
 use super::parse::attempt;
-use super::parse::filter::Function;
 use super::words::{LONGEST, distance, is_blank, is_name_char, is_name_first, quotable, quote};
 
 mod predicate;
@@ -70,6 +70,9 @@ pub(super) fn explain(query: &str, mut error: Diagnostic, context: Context) -> D
     }
     error
 }
+
+/// The hint for `now()` that is not compared with an instant.
+pub(super) const NOW_HELP: &str = "such as `time($.a) >= now() - 1h`";
 
 /// Names of functions in other languages, without `_` and in lower case, and the functions that do the same.
 const MEANT: [(&str, &[&str]); 9] = [

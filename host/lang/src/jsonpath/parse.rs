@@ -7,7 +7,7 @@
 //! The grammar of filters is in [`filter`]. A predicate about a record is an expression of the same grammar
 //! outside of all filters. There, more tests are possible, which are in [`predicate`].
 
-pub(super) mod filter;
+mod filter;
 pub(super) mod predicate;
 mod strings;
 mod time;

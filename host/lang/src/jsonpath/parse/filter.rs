@@ -7,11 +7,11 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, SelectorKind,
-    SingularQuery, SingularStep, SingularStepKind, StringTest, TextFunction,
+    SingularQuery, SingularStep, SingularStepKind, StringTest,
 };
+use super::super::function::Function;
 use super::super::hint::{self, Context};
 use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
-use super::time::NOW_HELP;
 use super::{Parsed, Parser};
 
 /// A part of a filter expression whose role depends on the text after it.
@@ -23,70 +23,6 @@ pub(super) enum Operand {
     String(Box<StringTest>),
     /// A column, in a predicate.
     Column(ColumnName),
-}
-
-/// The functions of RFC 9535, sections 2.4.4 to 2.4.8, and Warpath's own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Function {
-    Length,
-    Count,
-    Value,
-    Match,
-    Search,
-    Text(TextFunction, IgnoresCase),
-    Cidr,
-    Time,
-    Now,
-}
-
-type IgnoresCase = bool;
-
-impl Function {
-    /// All functions, in the order of messages.
-    pub(in super::super) const ALL: [Self; 16] = [
-        Self::Length,
-        Self::Count,
-        Self::Value,
-        Self::Match,
-        Self::Search,
-        Self::Text(TextFunction::Contains, false),
-        Self::Text(TextFunction::StartsWith, false),
-        Self::Text(TextFunction::EndsWith, false),
-        Self::Text(TextFunction::Like, false),
-        Self::Text(TextFunction::Contains, true),
-        Self::Text(TextFunction::StartsWith, true),
-        Self::Text(TextFunction::EndsWith, true),
-        Self::Text(TextFunction::Like, true),
-        Self::Cidr,
-        Self::Time,
-        Self::Now,
-    ];
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|function| function.name() == name)
-    }
-
-    pub(in super::super) const fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Count => "count",
-            Self::Value => "value",
-            Self::Match => "match",
-            Self::Search => "search",
-            Self::Text(function, ignores_case) => function.name(ignores_case),
-            Self::Cidr => "cidr",
-            Self::Time => "time",
-            Self::Now => "now",
-        }
-    }
-
-    /// The kind of an error about the function's arguments. RFC 9535 has no rule for Warpath's own functions.
-    pub(super) const fn mistake(self) -> DiagnosticKind {
-        match self {
-            Self::Length | Self::Count | Self::Value | Self::Match | Self::Search => DiagnosticKind::Type,
-            Self::Text(..) | Self::Cidr | Self::Time | Self::Now => DiagnosticKind::Argument,
-        }
-    }
 }
 
 /// The context in which a single value is expected, for messages.
@@ -532,7 +468,7 @@ impl Parser<'_> {
                 let kind = if is_now { DiagnosticKind::Argument } else { DiagnosticKind::Type };
                 let error = Diagnostic::new(kind, span, format!("expected a test, found only {what}"));
                 return Err(if is_now {
-                    error.with_help(NOW_HELP)
+                    error.with_help(hint::NOW_HELP)
                 } else if quotable(text) {
                     error.with_help(format!("compare it with something: `{node} == {text}`"))
                 } else {

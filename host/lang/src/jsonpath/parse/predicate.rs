@@ -23,9 +23,10 @@ use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind, LogicalExpr,
     LogicalExprKind, State, ValueTest, ValueTestKind,
 };
+use super::super::function::Function;
 use super::super::hint::{self, Context};
 use super::super::words::{is_digit, is_name_char, quotable, quote, reserved, value_test, word};
-use super::filter::{Function, Operand};
+use super::filter::Operand;
 use super::{Parsed, Parser};
 
 /// The maximum nesting in predicates, counted as in [`MAX_DEPTH`](super::MAX_DEPTH).

@@ -7,9 +7,10 @@ use super::super::ast::{
     Comparable, ComparableKind, FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, StringTest,
     StringTestKind, TextFunction, TextTest,
 };
+use super::super::function::Function;
 use super::super::hint::Context;
 use super::super::words::{member_path, quote};
-use super::filter::{Function, Operand, ValueFor, literal_noun};
+use super::filter::{Operand, ValueFor, literal_noun};
 use super::{Parsed, Parser};
 use crate::addresses::{Block, BlockError};
 use crate::like::LikeError;

@@ -15,13 +15,11 @@ use super::super::ast::{
     Comparable, ComparableKind, Comparison, FunctionKind, Literal, LiteralKind, Now, TimeCall, TimeFormat,
     ValueTest, ValueTestKind,
 };
-use super::super::hint::Context;
+use super::super::function::Function;
+use super::super::hint::{Context, NOW_HELP};
 use super::super::words::{self, is_name_char, quotable, quote};
-use super::filter::{Function, Operand, ValueFor};
+use super::filter::{Operand, ValueFor};
 use super::{Parsed, Parser};
-
-/// The hint for `now()` that is not compared with an instant.
-pub(super) const NOW_HELP: &str = "such as `time($.a) >= now() - 1h`";
 
 /// The units of amounts of time, in nanoseconds.
 const UNITS: [(&str, i128); 6] = [
