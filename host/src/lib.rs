@@ -49,11 +49,11 @@ pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 #[cfg(feature = "store")]
 pub use warpath_exec::index_file::{IndexFile, IndexInfo, IndexSpec};
 pub use warpath_exec::input::{
-    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
-    ValueLayout,
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, RecordLines, RecordsTally, Source,
+    TableFormat, TextColumn, ValueLayout,
 };
 pub use warpath_exec::operators::Input;
-pub use warpath_exec::records::{RecordLines, Records, RecordsTally};
+pub use warpath_exec::records::Records;
 pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;

@@ -34,7 +34,65 @@ const LINES: &[&str] = &[
     r#"{"a":9007199254740993,"b":"é","c":{"d":[1,2,3,4,5]}}"#,
     r#"{"a":1.5,"b":"\ud83d\ude42","c":{"d":[3,0]},"e":-0.0}"#,
     r#"{"a":"\u0079","b":"y","c":{"d":["é"]},"e":-5e-1}"#,
+    r#"{"a":"X\ny","b":"100%_\\x","c":{"d":["É","ſS"]},"e":"10.1.2.3"}"#,
+    r#"{"a":"x\u00e9\"'","b":"ÉX","c":{"d":["\ud800x"]},"e":"::ffff:10.0.0.1"}"#,
+    r#"{"a":"fe80::1","b":"\u212ak","c":{"d":["%"]},"e":"\u0000x"}"#,
 ];
+
+/// The characters of strings and of texts that are searched in them.
+const CHARACTERS: [&str; 20] =
+    ["x", "x", "X", "y", "é", "É", "ß", "ſ", "s", "K", "k", "🙂", "\0", "\n", "\"", "'", "%", "_", "\\", "/"];
+
+/// A literal of a query: a string with some of its characters as escapes.
+fn literal_of(rng: &mut Rng, text: &str) -> String {
+    let quote = ['\'', '"'][rng.below(2)];
+    let escaped = |c: char, rng: &mut Rng| match c {
+        c if c < ' ' || rng.below(6) == 0 => {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
+        c if c == quote || c == '\\' => format!("\\{c}"),
+        c => c.to_string(),
+    };
+    let inside: String = text.chars().map(|c| escaped(c, rng)).collect();
+    format!("{quote}{inside}{quote}")
+}
+
+/// A test of a string by a function of Warpath's own, as the product reads it, and as a filter about the
+/// current node.
+fn string_test(rng: &mut Rng, path: &str) -> (String, String) {
+    let of_node = path.replacen('$', "@", 1);
+    if rng.below(5) == 0 {
+        const BLOCKS: [&str; 9] = [
+            "10.0.0.0/8",
+            "10.1.2.3",
+            "10.1.2.2/31",
+            "0.0.0.0/0",
+            "::/0",
+            "fe80::/10",
+            "::ffff:10.0.0.0/104",
+            "::1/128",
+            "192.168.0.0/16",
+        ];
+        let blocks: String = (0..1 + rng.below(2)).map(|_| format!(", '{}'", rng.pick(&BLOCKS))).collect();
+        return (format!("cidr({path}{blocks})"), format!("cidr({of_node}{blocks})"));
+    }
+    let name = rng.pick(&oracle::strings::NAMES);
+    let is_like = name.ends_with("like");
+    let part = |rng: &mut Rng| match rng.pick(&CHARACTERS) {
+        "\\" | "%" | "_" if is_like && rng.below(2) == 0 => rng.pick(&["\\\\", "\\%", "\\_"]),
+        "\\" if is_like => "%",
+        _ if is_like && rng.below(3) == 0 => rng.pick(&["%", "_"]),
+        character => character,
+    };
+    let text: String = (0..rng.below(4)).map(|_| part(rng)).collect();
+    let literal = literal_of(rng, &text);
+    let filter = format!("{name}({of_node}, {literal})");
+    match rng.below(4) {
+        0 if is_like => (format!("{path} {name} {literal}"), filter),
+        1 if is_like => (format!("{path} NOT {name} {literal}"), format!("!{filter}")),
+        _ => (format!("{name}({path}, {literal})"), filter),
+    }
+}
 
 /// A predicate as the product reads it, and as a filter about the current node.
 pub fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
@@ -63,7 +121,8 @@ pub fn predicate(rng: &mut Rng, depth: usize) -> (String, String) {
     let negated = |not: bool, text: String| if not { format!("!({text})") } else { text };
     let not = rng.below(2) == 0;
     let (word, is_not) = if not { (" not", " is not") } else { ("", " is") };
-    match rng.below(8) {
+    match rng.below(10) {
+        8 | 9 => string_test(rng, path),
         0 => {
             let pattern = rng.pick(&["x.*", "y", "", "."]);
             let call = rng.pick(&["match", "search"]);
@@ -194,6 +253,79 @@ fn check_all(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
     }
     ensure!(found.iter().filter(|cases| **cases > 0).count() > LINES.len() / 2, "{found:?}");
     Ok(())
+}
+
+/// A JSON string of some characters, some of them as escapes.
+fn string(rng: &mut Rng) -> String {
+    if rng.below(4) == 0 {
+        const OTHERS: [&str; 12] = [
+            "\"10.1.2.3\"",
+            "\"10.200.0.1\"",
+            "\"::ffff:10.1.2.3\"",
+            "\"::ffff:a01:203\"",
+            "\"FE80::1\"",
+            "\"::1\"",
+            "\"192.168.1\"",
+            "\"10.1.2.3:80\"",
+            "5",
+            "null",
+            "[\"x\"]",
+            "\"\\ud800\"",
+        ];
+        return rng.pick(&OTHERS).to_string();
+    }
+    let count = rng.below(7);
+    let character = |rng: &mut Rng| match rng.pick(&CHARACTERS) {
+        text if text < " " || rng.below(5) == 0 => {
+            text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
+        text @ ("\"" | "\\") => format!("\\{text}"),
+        text => text.to_owned(),
+    };
+    let text: String = (0..count).map(|_| character(rng)).collect();
+    format!("\"{text}\"")
+}
+
+/// Compares tests of random strings on a backend with the oracle's.
+fn check_strings(backend: &dyn Backend, cases: usize, seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let (mut found, mut lines) = (0, 0);
+    for case in 0..cases {
+        let pad = format!(",\"pad\":\"{}\"", "z".repeat(if case % 2 == 0 { 0 } else { 1500 }));
+        let records: Vec<String> = (0..20).map(|_| format!("{{\"s\":{}{pad}}}", string(&mut rng))).collect();
+        let (own, filter) = string_test(&mut rng, "$.s");
+        // In a filter of a path, too.
+        let (own, filter) = match rng.below(4) {
+            0 if !own.contains(" like") && !own.contains("ilike ") && !own.contains("NOT") => {
+                (format!("$[?{}]", own.replace("$.s", "@")), format!("@[?{}]", filter.replace("@.s", "@")))
+            }
+            _ => (own, filter),
+        };
+        let text: String = records.iter().map(|record| format!("{record}\n")).collect();
+        let predicate = Arc::new(Predicate::parse(&own).with_context(|| own.clone())?);
+        let program = Program::new(&[Query::compile("$.s")?])?.matching(&predicate, true)?;
+        let answer = backend.answer(text.as_bytes(), &program, Want::default().records(true))?;
+        let records_of = answer.pieces.iter().flat_map(|piece| &piece.records);
+        let is: Vec<&str> = records_of.map(|line| records[*line as usize].as_str()).collect();
+        ensure!(answer.pieces.len() == 1, "{} pieces", answer.pieces.len());
+        let wanted: Vec<&str> =
+            records.iter().map(String::as_str).filter(|record| matches(record, &filter)).collect();
+        ensure!(is == wanted, "{own}: {is:?}, not {wanted:?} ({filter})");
+        found += wanted.len();
+        lines += records.len();
+    }
+    ensure!(found > lines / 10 && found < lines / 2, "{found} of {lines}");
+    Ok(())
+}
+
+#[test]
+fn the_cpu_tests_strings_as_the_oracle_does() -> Result<()> {
+    check_strings(&Cpu, 4000, 6)
+}
+
+#[test]
+fn kernels_test_strings_as_the_oracle_does() -> Result<()> {
+    check_strings(&emulated(), 100, 7)
 }
 
 #[test]
@@ -437,70 +569,88 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     (1970..year).map(of_year).sum::<i64>() + (1..month).map(of_month).sum::<i64>() + day - 1
 }
 
-/// A random instant near a few days, in seconds since 1970, and texts and numbers of it.
-fn instant(rng: &mut Rng) -> (i64, [(&'static str, String); 6]) {
+/// The year, month and day of a day since 1970-01-01, found by trying.
+fn civil(day: i64) -> (i64, i64, i64) {
+    let years = 2022..2028;
+    let dates =
+        years.flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))));
+    // The 31st of June is the first of July, which is the date with the least day.
+    let of_day = dates.filter(|(year, month, of)| days(*year, *month, *of) == day);
+    of_day.min_by_key(|(_, _, day)| *day).expect("a date of a few years")
+}
+
+/// A random instant in seconds since 1970, near a few days.
+fn instant(rng: &mut Rng) -> i64 {
+    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
+    days(year, month, 1 + rng.below(28) as i64) * 86_400 + rng.below(86_400) as i64
+}
+
+/// The formats of the values of [`texts_of`].
+const VALUE_FORMATS: [&str; 8] =
+    ["", "", "", ", '%d/%b/%Y:%H:%M:%S %z'", ", '%b %d %H:%M:%S %z %Y'", ", 's'", "", ", 'us'"];
+
+/// Texts and numbers of an instant. The third is of its minute, and the number without a format of the half
+/// of a second after it.
+fn texts_of(rng: &mut Rng, utc: i64) -> [String; 8] {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (year, month) = (2023 + rng.below(3) as i64, 1 + rng.below(12) as i64);
-    let (day, hour, minute, second) =
-        (1 + rng.below(28) as i64, rng.below(24) as i64, rng.below(60) as i64, rng.below(60) as i64);
     let offset = rng.pick(&[0, 60, -330, 840]);
-    let local = (days(year, month, day) * 24 + hour) * 3600 + minute * 60 + second;
+    let local = utc + offset * 60;
+    let (year, month, day) = civil(local.div_euclid(86_400));
+    let clock = local.rem_euclid(86_400);
+    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
     let (sign, hours, minutes) =
         (if offset < 0 { '-' } else { '+' }, i64::abs(offset) / 60, i64::abs(offset) % 60);
-    let utc = local - offset * 60;
-    let clock = format!("{hour:02}:{minute:02}:{second:02}");
+    let (date, clock) = (format!("{year}-{month:02}-{day:02}"), format!("{hour:02}:{minute:02}:{second:02}"));
     let name = MONTHS[month as usize - 1];
-    let texts = [
-        ("", format!("\"{year}-{month:02}-{day:02}T{clock}{sign}{hours:02}:{minutes:02}\"")),
-        (
-            ", '%d/%b/%Y:%H:%M:%S %z'",
-            format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
-        ),
-        (
-            ", '%b %d %H:%M:%S %z %Y'",
-            format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
-        ),
-        (", 's'", utc.to_string()),
-        ("", format!("{utc}.5e3")),
-        (", 'us'", format!("\"{utc}000000\"")),
-    ];
-    (utc, texts)
+    let space = rng.pick(&["", " "]);
+    [
+        format!("\"{date}T{clock}{sign}{hours:02}:{minutes:02}\""),
+        format!("\"{date} {clock}{space}{sign}{hours:02}{minutes:02}\""),
+        format!("\"{date}T{hour:02}:{minute:02}{space}{sign}{hours:02}{minutes:02}\""),
+        format!("\"{day:02}/{name}/{year}:{clock} {sign}{hours:02}{minutes:02}\""),
+        format!("\"{name} {day:02} {clock} {sign}{hours:02}{minutes:02} {year}\""),
+        utc.to_string(),
+        format!("{utc}.5e3"),
+        format!("\"{utc}000000\""),
+    ]
 }
 
 #[test]
 fn instants_are_compared_as_instants() -> Result<()> {
     let mut rng = Rng::new(5);
-    for case in 0..400 {
-        let (bound, _) = instant(&mut rng);
-        let day = bound.div_euclid(86_400);
-        // A whole day, or one second as a text or number.
-        let (low, high) = if case % 2 == 0 { (day * 86_400, (day + 1) * 86_400) } else { (bound, bound + 1) };
-        let form = rng.below(6);
+    let mut some = 0;
+    for case in 0..600 {
+        let bound = instant(&mut rng);
+        // A whole day, a whole minute, or one second as a text.
+        let length = [86_400, 60, 1][case % 3];
+        let low = bound.div_euclid(length) * length;
+        let high = low + length;
+        let form = rng.below(8);
+        // These numbers have a half of a second, and a point is the first nanosecond of its second.
+        if length == 1 && form == 6 {
+            continue;
+        }
         let values: Vec<(i64, String)> = (0..20)
             .map(|_| {
-                let (at, texts) = instant(&mut rng);
-                let near = if rng.below(3) == 0 { at } else { low + rng.below(3) as i64 - 1 };
-                match texts[form].0 {
-                    ", 's'" => (near, near.to_string()),
-                    _ => (at, texts[form].1.clone()),
-                }
+                let inside = low + rng.below(length as usize) as i64;
+                let near = low + rng.below(3) as i64 - 1;
+                let near = rng.pick(&[near, near + length, inside]);
+                let at = if rng.below(3) == 0 { instant(&mut rng) } else { near };
+                let text = texts_of(&mut rng, at)[form].clone();
+                (if form == 2 { at.div_euclid(60) * 60 } else { at }, text)
             })
             .collect();
-        let format = instant(&mut rng).1[form].0;
-        let date = (2023..2027)
-            .flat_map(|year| (1..13).flat_map(move |month| (1..32).map(move |day| (year, month, day))))
-            // The 31st of June is the first of July, which is the date with the least day.
-            .filter(|(year, month, of)| days(*year, *month, *of) == day)
-            .min_by_key(|(_, _, of)| *of)
-            .context("a date")?;
-        let date = format!("{}-{:02}-{:02}", date.0, date.1, date.2);
-        let clock = bound.rem_euclid(86_400);
-        let literal = match case % 2 {
-            0 => format!("\"{date}\""),
-            _ => {
-                format!("'{date}T{:02}:{:02}:{:02}Z'", clock / 3600, clock / 60 % 60, clock % 60)
-            }
+        let format = VALUE_FORMATS[form];
+        let (year, month, day) = civil(low.div_euclid(86_400));
+        let date = format!("{year}-{month:02}-{day:02}");
+        let clock = low.rem_euclid(86_400);
+        let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+        let (separator, zone) = (rng.pick(&["T", " ", "t"]), rng.pick(&["", "Z", "+00:00", "-0000", " +00"]));
+        let literal = match length {
+            86_400 => format!("\"{date}\""),
+            60 => format!("'{date}{separator}{hour:02}:{minute:02}{zone}'"),
+            _ => format!("'{date}{separator}{hour:02}:{minute:02}:{second:02}{zone}'"),
         };
         type Holds = fn(i64, i64, i64) -> bool;
         let holds: [(&str, Holds); 7] = [
@@ -517,21 +667,47 @@ fn instants_are_compared_as_instants() -> Result<()> {
             "between" => format!("time($.at{format}) between {literal} and {literal}"),
             _ => format!("time($.at{format}) {op} {literal}"),
         };
-        // These numbers have a half of a second, and a point is the first nanosecond of its second.
-        if case % 2 == 1 && form == 4 {
-            continue;
-        }
         let text: String = values.iter().map(|(_, value)| format!("{{\"at\":{value}}}\n")).collect();
-        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n";
+        let text = text + "{\"at\":null}\n{\"at\":\"soon\"}\n{}\n{\"at\":[1]}\n{\"at\":\"2024-01-01T10\"}\n";
         let wanted = values.iter().filter(|(at, _)| oracle(*at, low, high)).count();
-        let wanted = wanted + if op == "!=" { 4 } else { 0 };
+        some += wanted;
+        let wanted = wanted + if op == "!=" { 5 } else { 0 };
         // The host evaluates instants for a device, too.
-        let backend: Arc<dyn Backend> = if case < 390 { Arc::new(Cpu) } else { Arc::new(emulated()) };
+        let backend: Arc<dyn Backend> = if case < 590 { Arc::new(Cpu) } else { Arc::new(emulated()) };
         let engine = Engine::builder().backend(backend).build()?;
         let input = engine.reader("text", std::io::Cursor::new(text.clone()));
         let found = input.matching(&Predicate::parse(&predicate)?).count(&Query::compile("$")?)?;
         assert_eq!(found as usize, wanted, "{predicate}\n{text}");
     }
+    ensure!(some > 2000, "{some}");
+    Ok(())
+}
+
+/// Records of the last hours and of the next ones, by the clock of this test.
+#[test]
+fn now_is_when_a_predicate_is_parsed() -> Result<()> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs() as i64;
+    let hours = |hours: i64| now + hours * 3600;
+    let text: String = (-5..5).map(|at| format!("{{\"at\":{}}}\n", hours(at))).collect();
+    for backend in [Arc::new(Cpu) as Arc<dyn Backend>, Arc::new(emulated())] {
+        let engine = Engine::builder().backend(backend).build()?;
+        for (predicate, count) in [
+            ("time($.at) >= now() - 90m", 6),
+            ("now() - 90m <= time($.at)", 6),
+            ("time($.at) < now() - 1d + 22h + 30m", 4),
+            ("time($.at, 's') between now() - 5400s and now() + 5400000ms", 3),
+            ("time($.at) in (now(), 5)", 0),
+            ("time($.at) != now() - 1w", 10),
+        ] {
+            let input = engine.reader("text", std::io::Cursor::new(text.clone()));
+            let found = input.matching(&Predicate::parse(predicate)?).count(&Query::compile("$")?)?;
+            assert_eq!(found, count, "{predicate}");
+        }
+    }
+    let query = Query::compile("$[?time(@) > now() - 90m]")?;
+    let array = format!("[{},{},\"x\"]\n", hours(-1), hours(-2));
+    let engine = Engine::builder().build()?;
+    assert_eq!(engine.reader("text", std::io::Cursor::new(array)).count(&query)?, 1);
     Ok(())
 }
 
@@ -547,6 +723,14 @@ fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
     assert_eq!(count, 1);
     let reason = answers.plan().reason.clone().unwrap_or_default();
     assert!(reason.ends_with("the CPU runs instead, because the program compares instants"), "{reason}");
+    let addresses = Query::compile("$[?cidr(@.ip, '10.0.0.0/8')]")?;
+    let text = "[{\"ip\":\"10.0.0.1\"},{\"ip\":\"11.0.0.1\"},{\"ip\":10}]\n";
+    let mut answers =
+        engine.reader("text", text.as_bytes()).answers(Program::new(&[addresses])?, Want::default());
+    let count: u64 = answers.by_ref().map(|batch| batch.map(|batch| batch.count(0))).sum::<Result<_, _>>()?;
+    assert_eq!(count, 1);
+    let reason = answers.plan().reason.clone().unwrap_or_default();
+    assert!(reason.ends_with("the CPU runs instead, because the program tests IP addresses"), "{reason}");
     // The default format is for calls that have none.
     let twitter = warpath_core::time::Format::new("%a %b %d %H:%M:%S %z %Y").map_err(Error::Usage)?;
     let predicate = Predicate::parse("time($.at) < '2017-03-02' and time($.ms, 'ms') == 1488326400000")?;
@@ -554,12 +738,14 @@ fn programs_with_instants_run_on_the_cpu_and_say_so() -> Result<()> {
     let input = Engine::builder().build()?.reader("text", text.as_bytes());
     let count = input.matching(&predicate.with_time_format(&twitter)).count(&Query::compile("$")?)?;
     assert_eq!(count, 1);
-    for [wrong, message] in texts(include_str!("../data/programs.txt"), "refused times") {
+    for [wrong, message, help] in texts(include_str!("../data/programs.txt"), "refused times") {
         let input = Engine::builder().build()?.reader("text", &b"{}\n"[..]);
         let failed =
             Predicate::parse(&wrong).and_then(|wrong| input.matching(&wrong).count(&Query::compile("$")?));
         let Err(Error::Expression(error)) = failed else { panic!("{wrong}: {failed:?}") };
         assert_eq!(error.diagnostic().message, message, "{wrong}");
+        assert!(!error.render().contains("RFC 9535"), "{}", error.render());
+        assert!(help.is_empty() || error.help() == Some(&help), "{}", error.render());
     }
     Ok(())
 }

@@ -483,6 +483,8 @@ fn expr_differs(expr: &Logical) -> bool {
             // A string of the record is seldom an I-Regexp, and often what 0.7 takes for one.
             operand_differs(subject) || !is_literal(pattern)
         }
+        // They are Warpath's own.
+        Logical::Text(..) | Logical::Cidr(..) => true,
         Logical::Comparison(left, op, right) => {
             let ordered = !matches!(op, Operator::Equal | Operator::NotEqual);
             let open = !is_number_or_string(left) && !is_number_or_string(right);

@@ -392,6 +392,9 @@ fn predicates_match_the_records_of_the_text() -> Result<()> {
         "$.retweeted_status is missing",
         "count($.entities.urls[*]) > 0 and not $.lang in ('en', 'ja')",
         "search($.text, 'a.*e') or $.user.followers_count between 10 and 1000",
+        "icontains($.user.name, 'AN') or $.text like '%\\\\_%' or contains($.text, 'rt @')",
+        "starts_with($.text, 'RT @') and not iends_with($.user.lang, 'N')",
+        "time($.created_at, '%a %b %d %H:%M:%S %z %Y') < now() - 5w and $.user.name ilike '%a%'",
         "$..lang",
     ]
     .into_iter()
@@ -433,7 +436,7 @@ fn mixed(rng: &mut Rng, lines: usize) -> Vec<u8> {
     text
 }
 
-const MIXED: [&str; 12] = [
+const MIXED: [&str; 15] = [
     "$.a == 7",
     "$.a > 28 && $.c.b == 'y'",
     "$.a == 3 || $.c.b == 'x'",
@@ -445,6 +448,9 @@ const MIXED: [&str; 12] = [
     "$.a is missing",
     "match($.c.b, 'l.*') && $.a < 9",
     "search($.c.b, 'y|x') && !($.c.b == 'x')",
+    "icontains($.c.b, 'Y') or $.c.b like '%x_' and $.a < 20",
+    "starts_with($.c.b, 'x') && not ends_with($.c.b, 'y')",
+    "not cidr($.c.b, '10.0.0.0/8') and $.a in (2, 3)",
     "length($.c.b) > 1 || $.lang == null",
 ];
 

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`args`] | subcommands and options |
+//! | `engines` | the engine that the options describe |
 //! | [`failure`] | errors of a run, their messages and exit codes |
 //! | [`files`] | the inputs that the arguments name |
 //! | `locations` | stores and parts of stores at URLs |
@@ -27,6 +28,7 @@ mod args;
 mod count;
 mod describe;
 mod devices;
+mod engines;
 mod explain;
 mod face;
 mod failure;

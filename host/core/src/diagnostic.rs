@@ -75,11 +75,14 @@ pub enum DiagnosticKind {
     /// Nesting beyond the limit of the language. The span is the bracket, the parenthesis or the `not` that
     /// exceeds it.
     TooDeep,
-    /// A function that RFC 9535 does not define. The span is its name.
+    /// A function that neither RFC 9535 nor Warpath defines. The span is its name.
     UnknownFunction,
     /// A part whose type does not fit its context (RFC 9535, section 2.4.3), or a call with too few or too
     /// many arguments. The span is the part, or the call.
     Type,
+    /// A part that does not fit a function or a test of Warpath's own, such as `time`, `cidr` or `like`. The
+    /// span is the part, or the call.
+    Argument,
     /// A query that may select several nodes where one value is needed. The span is the query.
     NotSingular,
     /// A valid text that exceeds a limit. The span is the part that does.

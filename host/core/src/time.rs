@@ -6,6 +6,7 @@
 //! | [`is_exact_instant`] | RFC 3339 alone, if 64 bits of nanoseconds lose nothing of it |
 //! | [`quick`] | RFC 3339 in its usual form: UTC, with at most nine digits after the point |
 //! | [`Format::read`], [`read`] | RFC 3339 with or without an offset, dates, or a format of `strftime` |
+//! | [`read_range`] | the same as [`read`], also without seconds or the colon of the offset: for conditions |
 //! | [`Format::of_number`], [`of_number`] | numbers of seconds, milliseconds, microseconds or nanoseconds since 1970 |
 //! | [`date`] | the full-date of RFC 3339, as a number of days |
 //!
@@ -15,6 +16,7 @@ mod every;
 
 use std::cmp::Ordering;
 use std::fmt::Write;
+use std::ops::Range;
 
 use chrono::format::{Fixed, Item, Parsed, StrftimeItems, parse};
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
@@ -248,6 +250,40 @@ pub fn read(text: &str) -> Option<Instant> {
     Some(Instant::of_utc(time.naive_utc()))
 }
 
+/// Reads a text of a condition, as the range of instants that it names: a date, which is its day, or a date
+/// and a time of day.
+///
+/// A time of day is that of RFC 3339, and the seconds, the offset, the colon of the offset and its minutes
+/// may be left out. A space may be in place of the `T`, and before the sign of the offset. Without an offset,
+/// a text is of UTC. A time of day without seconds is its minute, and any other one nanosecond.
+// Hidden: the layers above need it.
+#[doc(hidden)]
+#[must_use]
+pub fn read_range(text: &str) -> Option<Range<Instant>> {
+    let range = |start: Instant, nanoseconds| start..Instant(start.0 + nanoseconds);
+    if let Some(instant) = read(text) {
+        return Some(range(instant, if text.len() == 10 { 86_400 * SECOND } else { 1 }));
+    }
+    let (text, nanoseconds) = in_full(text)?;
+    Some(range(Instant::of_utc(parsed(&text)?.naive_utc()), nanoseconds))
+}
+
+/// Returns a date and a time of day with the seconds and the offset that RFC 3339 requires, and the number of
+/// nanoseconds that the text names. If the text is not a date and a time of day, the result is not one
+/// either.
+fn in_full(text: &str) -> Option<(String, i128)> {
+    let (minute, rest) = text.split_at_checked(16)?;
+    let ends = |c: char| !c.is_ascii_digit() && !matches!(c, ':' | '.');
+    let (seconds, offset) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+    let (seconds, nanoseconds) = if seconds.is_empty() { (":00", 60 * SECOND) } else { (seconds, 1) };
+    if matches!(offset, "" | "Z" | "z") {
+        return Some(([minute, seconds, "Z"].concat(), nanoseconds));
+    }
+    let (hours, minutes) = offset.strip_prefix(' ').unwrap_or(offset).split_at_checked(3)?;
+    let minutes = if minutes.is_empty() { "00" } else { minutes.strip_prefix(':').unwrap_or(minutes) };
+    Some(([minute, seconds, hours, ":", minutes].concat(), nanoseconds))
+}
+
 /// Reads an instant in the usual form, `2026-01-31T12:00:00Z`, with at most nine digits after a point. `None`
 /// for all other texts, also for those that [`read`] accepts.
 #[must_use]
@@ -348,7 +384,7 @@ fn nanoseconds(number: &Decimal, unit: Unit) -> Option<Instant> {
 #[must_use]
 pub fn date(text: &str) -> Option<i32> {
     let bytes: &[u8; 10] = text.as_bytes().try_into().ok()?;
-    let number = |range: std::ops::Range<usize>| {
+    let number = |range: Range<usize>| {
         let digits = &bytes[range];
         let all = digits.iter().all(u8::is_ascii_digit);
         all.then(|| digits.iter().fold(0, |number, digit| 10 * number + u32::from(digit - b'0')))
@@ -410,6 +446,20 @@ mod tests {
     fn texts_without_a_format() {
         for [text, want] in texts(CASES, "texts") {
             assert_eq!(read(&text), expected(&want), "{text}");
+            let nanoseconds = if text.len() == 10 { 86_400 * SECOND } else { 1 };
+            let range = expected(&want).map(|start| start..Instant(start.0 + nanoseconds));
+            assert_eq!(read_range(&text), range, "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_read_more_texts() {
+        for [text, start, nanoseconds] in texts(CASES, "conditions") {
+            let range = read_range(&text);
+            assert_eq!(range.as_ref().map(|range| range.start), expected(&start), "{text}");
+            assert_eq!(range.map(|range| range.end.0 - range.start.0), nanoseconds.parse().ok(), "{text}");
+            assert_eq!((read(&text), instant(&text), quick(&text)), (None, None, None), "{text}");
+            assert!(!is_exact_instant(text.as_bytes()) && next_instant(&text).is_none(), "{text}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::mem::take;
 
 use warpath_answer::answer::{Answer, Limit, LineFault, Piece, Spare, Want};
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::instants::{InstantMemory, InstantTests};
+use warpath_lang::host_tests::{HostMemory, HostTester};
 use warpath_lang::program::Program;
 use warpath_shared::check::trim;
 use warpath_shared::ir::Program as ProgramView;
@@ -43,7 +43,7 @@ pub(crate) struct Scratch {
     scan: Scan,
     trees: TreeMemory,
     anywhere: AnywhereMemory,
-    instants: InstantMemory,
+    of_host: HostMemory,
     /// The values of a predicate in one record.
     values: Vec<Option<Node>>,
     /// Memory of the matches and records of the last text.
@@ -219,11 +219,11 @@ impl Work for ByTrees<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { text, program, scratch: Scratch { trees, instants, .. }, sink } = self;
-        let times = InstantTests::using(program.times(), take(instants));
+        let Self { text, program, scratch: Scratch { trees, of_host, .. }, sink } = self;
+        let tester = HostTester::using(program.host_tests(), take(of_host));
         let range = (0, text.len());
-        simd.apart(OverTrees { trees, text, range, program, times: &times, sink });
-        *instants = times.into_memory();
+        simd.apart(OverTrees { trees, text, range, program, tester: &tester, sink });
+        *of_host = tester.into_memory();
     }
 }
 
@@ -241,7 +241,7 @@ struct OverTrees<'a, 'b> {
     text: &'a [u8],
     range: (usize, usize),
     program: &'a Program,
-    times: &'a InstantTests<'b>,
+    tester: &'a HostTester<'b>,
     sink: &'a mut Collector,
 }
 
@@ -250,7 +250,7 @@ impl Work for OverTrees<'_, '_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { trees, text, range: (from, to), program, times, sink } = self;
+        let Self { trees, text, range: (from, to), program, tester, sink } = self;
         let (view, TreeMemory { tape, machine, found }) = (program.view(), trees);
         'pieces: for (start, end) in cut(&text[from..to], TREE_PIECE_BYTES) {
             let text = &text[from + start..from + end];
@@ -264,7 +264,7 @@ impl Work for OverTrees<'_, '_> {
                     sink.fault(LineFault { line: first + line, ..*fault });
                 } else if let Some((_, root)) = records.next_if(|(of, _)| *of == line) {
                     sink.begin_record();
-                    let trees = TreeText { text, memory: tape, times };
+                    let trees = TreeText { text, memory: tape, tester };
                     if program.names().is_empty() {
                         machine.run(&view, &trees, *root, sink);
                     } else {
@@ -307,8 +307,8 @@ impl Work for Anywhere<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { text, program, plan, scratch: Scratch { trees, instants, anywhere, .. }, sink } = self;
-        let times = InstantTests::using(program.times(), take(instants));
+        let Self { text, program, plan, scratch: Scratch { trees, of_host, anywhere, .. }, sink } = self;
+        let tester = HostTester::using(program.host_tests(), take(of_host));
         let AnywhereMemory { batch, words, short, found, decided } = anywhere;
         batch.clear(true);
         short.begin(plan);
@@ -336,7 +336,7 @@ impl Work for Anywhere<'_> {
                                 text,
                                 range: (left, at),
                                 program,
-                                times: &times,
+                                tester: &tester,
                                 sink,
                             });
                             if sink.has_enough() {
@@ -367,9 +367,9 @@ impl Work for Anywhere<'_> {
         }
         if !sink.has_enough() {
             let range = (left, text.len());
-            simd.apart(OverTrees { trees, text, range, program, times: &times, sink });
+            simd.apart(OverTrees { trees, text, range, program, tester: &tester, sink });
         }
-        *instants = times.into_memory();
+        *of_host = tester.into_memory();
     }
 }
 

@@ -4,7 +4,7 @@ use std::iter;
 
 use warpath_answer::answer::LineFault;
 use warpath_core::simd::{Isa, Simd, Work};
-use warpath_lang::instants::InstantTests;
+use warpath_lang::host_tests::HostTester;
 use warpath_lang::jsonpath::ast::PatternKind;
 use warpath_lang::pattern::holds;
 use warpath_shared::check::{diagnose, is_space_below};
@@ -235,8 +235,8 @@ impl Tape for Nodes<'_> {
 pub(super) struct TreeText<'a> {
     pub text: &'a [u8],
     pub memory: &'a TapeMemory,
-    /// The program's tests of instants.
-    pub times: &'a InstantTests<'a>,
+    /// The program's tests that only the host makes.
+    pub tester: &'a HostTester<'a>,
 }
 
 impl TreeText<'_> {
@@ -262,7 +262,7 @@ impl Text for TreeText<'_> {
     ) -> bool {
         let kind = if part { PatternKind::Search } else { PatternKind::Match };
         let (pattern, subject) = (iter::from_fn(pattern), iter::from_fn(subject));
-        self.times.holds(pattern, subject, |pattern, subject| holds(pattern, kind, subject))
+        self.tester.holds(pattern, subject, |pattern, subject| holds(pattern, kind, subject))
     }
 }
 

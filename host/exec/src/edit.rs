@@ -15,7 +15,7 @@ use crate::stream::{Digest, PieceResults};
 /// The text in place of a masked value.
 const MASK: &[u8] = b"\"***\"";
 
-/// What becomes of the values of a path.
+/// An edit of the values of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// The member, or the element, is left out.
@@ -29,8 +29,8 @@ pub enum Edit {
 /// Edits the records of partitions. The path of the record comes first in the program, then the paths of the
 /// edits.
 ///
-/// A path finds the first of several members of one name. Members of the same name that follow it are left out
-/// and masked, too.
+/// A path finds the first of several members of one name. Members of the same name that follow it are left
+/// out and masked, too.
 pub struct EditRecords {
     edits: Vec<Edit>,
 }

@@ -84,7 +84,7 @@ pub(crate) use selected::BLOCK_LINES;
 pub(crate) use selected::{FileLines, Selection};
 pub(crate) use sequence::Sequence;
 pub(crate) use source::OpenedSource;
-pub use source::Source;
+pub use source::{FindsRecords, RecordLines, RecordsTally, Source};
 #[cfg(all(feature = "store", test))]
 pub(crate) use stored::LOG;
 #[cfg(feature = "store")]

@@ -5,21 +5,20 @@
 //! is read in its place.
 
 use std::any::Any;
-use std::fmt;
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use warpath_answer::answer::Want;
-use warpath_core::error::{Error, InputError, RecordError};
+use warpath_core::error::{Error, InputError};
 use warpath_core::json;
 use warpath_lang::jsonpath::Segment;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::kernel::Match;
 
 use crate::engine::Engine;
-use crate::input::Source;
+use crate::input::{FindsRecords, RecordLines, RecordsTally, Source};
 use crate::stream::{Digest, PieceResults};
 
 /// The most texts of matches that wait for the reader.
@@ -58,20 +57,6 @@ struct With {
     /// The path that finds the part of the record which has both the match and the value; `None` if this is
     /// the whole record.
     around: Option<Query>,
-}
-
-/// What was found and skipped while matches were looked for.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct RecordsTally {
-    /// The lines that were read.
-    pub lines: u64,
-    /// The matches.
-    pub found: u64,
-    /// The malformed records that were skipped.
-    pub skipped: u64,
-    /// The first one of them.
-    pub first: Option<RecordError>,
 }
 
 impl Records {
@@ -120,7 +105,7 @@ impl Records {
         &self.path
     }
 
-    /// What was found and skipped so far, in all inputs.
+    /// The numbers of records that were found and skipped so far, in all inputs.
     #[must_use]
     pub fn tally(&self) -> RecordsTally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -133,37 +118,17 @@ fn text(segments: &[Segment]) -> String {
 }
 
 /// Records of inputs, and the engine that finds them.
-#[derive(Clone)]
-pub struct RecordLines(Arc<Found>);
-
 struct Found {
     records: Records,
     engine: Engine,
 }
 
-impl fmt::Debug for RecordLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RecordLines({})", self.records().path.text())
-    }
-}
-
-impl RecordLines {
-    /// The path of the records.
-    pub(crate) fn records(&self) -> &Records {
-        &self.0.records
+impl FindsRecords for Found {
+    fn path(&self) -> &str {
+        self.records.path.text()
     }
 
-    /// The same records with a tally of their own, for an input that is read twice.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn apart(&self) -> Self {
-        let records = Records { tally: Arc::default(), ..self.0.records.clone() };
-        Self(Arc::new(Found { records, engine: self.0.engine.clone() }))
-    }
-
-    /// The lines of an input, each a record.
-    pub(crate) fn read(self, source: Source) -> impl Read + Send + 'static {
+    fn read(self: Arc<Self>, source: Source) -> Box<dyn Read + Send> {
         let (sender, receiver) = sync_channel(AHEAD);
         let name = source.name();
         let evaluate = move || {
@@ -177,18 +142,29 @@ impl RecordLines {
                 let _ = sender.send(Err(error));
             }
         };
-        Lines { evaluate: Some(Box::new(evaluate)), receiver, lines: Vec::new(), given: 0 }
+        Box::new(Lines { evaluate: Some(Box::new(evaluate)), receiver, lines: Vec::new(), given: 0 })
     }
 
+    fn tally(&self) -> RecordsTally {
+        self.records.tally()
+    }
+
+    fn apart(&self) -> Arc<dyn FindsRecords> {
+        let records = Records { tally: Arc::default(), ..self.records.clone() };
+        Arc::new(Self { records, engine: self.engine.clone() })
+    }
+}
+
+impl Found {
     /// Passes the lines of the records to a function, until it returns false.
     fn send(&self, source: Source, mut send: impl FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
-        let Records { path, with, tally } = &self.0.records;
+        let Records { path, with, tally } = &self.records;
         let arounds = with.iter().filter_map(|with| with.around.as_ref());
         let paths: Vec<Query> =
             std::iter::once(path).chain(with.iter().map(|with| &with.path)).chain(arounds).cloned().collect();
         let lines = Arc::new(FindRecords { with: with.clone() });
         let want = lines.want();
-        let input = self.0.engine.input(vec![source]).digesting(lines);
+        let input = self.engine.input(vec![source]).digesting(lines);
         for batch in input.answers(Program::new(&paths)?, want) {
             let mut batch = batch?;
             let lines = batch.take_digest::<Vec<u8>>().unwrap_or_default();

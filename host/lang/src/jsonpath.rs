@@ -19,6 +19,7 @@
 //! [RFC 9535]: https://www.rfc-editor.org/rfc/rfc9535
 
 pub mod ast;
+mod function;
 mod hint;
 pub mod lexer;
 mod parse;
@@ -27,9 +28,10 @@ pub mod words;
 
 pub use ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionCall,
-    FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, Query,
+    FunctionKind, Literal, LiteralKind, LogicalExpr, LogicalExprKind, Now, PatternKind, PatternTest, Query,
     QueryRoot, Segment, SegmentKind, Selector, SelectorKind, SingularQuery, SingularStep, SingularStepKind,
-    State, TimeCall, TimeFormat, ValueTest, ValueTestKind,
+    State, StringTest, StringTestKind, TextFunction, TextTest, TimeCall, TimeFormat, ValueTest,
+    ValueTestKind,
 };
 pub use lexer::MAX_INT;
 pub use parse::predicate::{parse_predicate, parse_value_predicate};

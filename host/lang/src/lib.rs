@@ -10,12 +10,16 @@
 //! | [`column_type`] | the types of columns for the values that paths select |
 //! | [`predicate`] | conditions on a record, over its paths and over columns of an index |
 //! | [`instants`] | comparisons of instants, as ranges of nanoseconds |
+//! | [`addresses`] | blocks of IP addresses |
+//! | [`host_tests`] | tests of texts that only the host makes, by numbers in a program |
 //! | [`like`] | `LIKE` and simpler patterns of strings |
 //! | [`twig`] | twigs: subscriptions written as XPath or JSONPath |
 
+pub mod addresses;
 pub mod cache;
 pub mod column_type;
 pub mod elements;
+pub mod host_tests;
 pub mod instants;
 pub mod jsonpath;
 pub mod like;

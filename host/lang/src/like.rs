@@ -10,8 +10,14 @@
 //! continuation byte (`0x80` to `0xBF`), and any continuation bytes after it. The rest of the pattern takes
 //! precedence for these. So a lone surrogate in three bytes is one character, and so is each byte `0xFF`.
 //! Only `%` matches continuation bytes at the start of a string.
+//!
+//! *Ignoring case*, two characters are equal if Unicode's simple case folding maps them to the same character
+//! (`CaseFolding.txt`, the statuses C and S). So `É` is `é`, and `ſ` is `s`, but `ß` is not `ss`, and `ı` is
+//! not `i`.
 
-use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Repetition};
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, Repetition,
+};
 
 use crate::jsonpath::PatternKind;
 
@@ -100,17 +106,42 @@ impl Pattern {
     /// Returns the pattern as an expression that is matched from a string's first byte on. The kind decides
     /// if the match must extend to the last byte.
     pub fn expression(&self) -> (Hir, PatternKind) {
+        self.expression_of(literal)
+    }
+
+    /// Returns the pattern, ignoring case, as an expression like [`expression`](Self::expression).
+    pub fn folded_expression(&self) -> (Hir, PatternKind) {
+        self.expression_of(folded)
+    }
+
+    fn expression_of(&self, literal: fn(&[u8]) -> Hir) -> (Hir, PatternKind) {
         let (parts, kind) = match self {
             Self::Equals(bytes) => (vec![literal(bytes)], PatternKind::Match),
             Self::StartsWith(bytes) => (vec![literal(bytes)], PatternKind::Search),
             Self::EndsWith(bytes) => (vec![anything(), literal(bytes)], PatternKind::Match),
             Self::Contains(bytes) => (vec![anything(), literal(bytes)], PatternKind::Search),
             Self::Like(Like(parts)) => match parts.split_last() {
-                Some((Part::Anything, before)) => (expressions(before), PatternKind::Search),
-                _ => (expressions(parts), PatternKind::Match),
+                Some((Part::Anything, before)) => (expressions(before, literal), PatternKind::Search),
+                _ => (expressions(parts, literal), PatternKind::Match),
             },
         };
         (Hir::concat(parts), kind)
+    }
+
+    /// Returns the longest text that each matching string contains, case included. It may be empty.
+    pub fn longest_literal(&self) -> &[u8] {
+        match self {
+            Self::Equals(bytes) | Self::StartsWith(bytes) | Self::EndsWith(bytes) | Self::Contains(bytes) => {
+                bytes
+            }
+            Self::Like(Like(parts)) => {
+                let literals = parts.iter().filter_map(|part| match part {
+                    Part::Literal(bytes) => Some(bytes.as_slice()),
+                    Part::Character | Part::Anything => None,
+                });
+                literals.max_by_key(|bytes| bytes.len()).unwrap_or_default()
+            }
+        }
     }
 }
 
@@ -186,6 +217,21 @@ fn literal(bytes: &[u8]) -> Hir {
     Hir::literal(bytes)
 }
 
+/// The expression of a literal, ignoring case. Bytes that are not UTF-8 have no case.
+fn folded(bytes: &[u8]) -> Hir {
+    let folded = |c| {
+        let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+        class.case_fold_simple();
+        Hir::class(Class::Unicode(class))
+    };
+    let chunks = bytes.utf8_chunks();
+    Hir::concat(
+        chunks
+            .flat_map(|chunk| chunk.valid().chars().map(folded).chain([literal(chunk.invalid())]))
+            .collect(),
+    )
+}
+
 fn bytes(ranges: &[(u8, u8)]) -> Hir {
     let ranges = ranges.iter().map(|(first, last)| ClassBytesRange::new(*first, *last));
     Hir::class(Class::Bytes(ClassBytes::new(ranges)))
@@ -199,7 +245,7 @@ fn anything() -> Hir {
     any_number_of(bytes(&[(0, 0xff)]))
 }
 
-fn expressions(parts: &[Part]) -> Vec<Hir> {
+fn expressions(parts: &[Part], literal: fn(&[u8]) -> Hir) -> Vec<Hir> {
     let expression = |part: &Part| match part {
         Part::Literal(bytes) => literal(bytes),
         Part::Anything => anything(),
@@ -215,6 +261,7 @@ mod tests {
     use warpath_random::table::rows;
 
     use super::*;
+    use crate::pattern::automaton_of;
 
     fn like(pattern: &str, string: impl AsRef<[u8]>) -> bool {
         Pattern::like(pattern, Some('!')).unwrap().matches(string.as_ref())
@@ -226,6 +273,25 @@ mod tests {
             let (pattern, matches) = (str::from_utf8(&pattern).unwrap(), matches == b"true");
             assert_eq!(like(pattern, &string), matches, "{pattern:?} {}", string.escape_ascii());
         }
+    }
+
+    #[test]
+    fn case_is_ignored_by_simple_folding() {
+        for [pattern, string, matches] in rows(include_str!("like.txt"), "folded") {
+            let pattern = str::from_utf8(&pattern).unwrap();
+            let automaton = automaton_of(&Pattern::like(pattern, Some('!')).unwrap(), true).unwrap();
+            let is = automaton.accepts(&string);
+            assert_eq!(is, matches == b"true", "{pattern:?} {}", string.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn the_longest_literal_is_in_each_match() {
+        let longest = |pattern| Pattern::like(pattern, Some('\\')).unwrap().longest_literal().to_vec();
+        assert_eq!(longest("ab%cde_f"), b"cde");
+        assert_eq!(longest("%a\\%b_"), b"a%b");
+        assert_eq!(longest("%_"), b"");
+        assert_eq!(Pattern::EndsWith(b"x".to_vec()).longest_literal(), b"x");
     }
 
     #[test]

@@ -35,6 +35,7 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
 use crate::jsonpath::PatternKind;
+use crate::like::Pattern as Strings;
 pub use determinise::Automaton;
 use determinise::determinise;
 pub use limits::TooLarge;
@@ -70,6 +71,23 @@ pub(crate) fn compile(pattern: &str, kind: PatternKind) -> Result<Compiled, TooL
     };
     let automaton = determinise(&nfa, start)?;
     Ok(Compiled::Automaton(table(&minimise(&automaton))?))
+}
+
+/// Compiles a pattern of strings to the words of an automaton.
+///
+/// # Errors
+/// As for [`compile`].
+pub(crate) fn compile_strings(pattern: &Strings, ignores_case: bool) -> Result<Vec<u16>, TooLarge> {
+    table(&automaton_of(pattern, ignores_case)?)
+}
+
+/// Compiles the automaton of a pattern of strings.
+///
+/// # Errors
+/// As for [`anchored`].
+pub(crate) fn automaton_of(pattern: &Strings, ignores_case: bool) -> Result<Automaton, TooLarge> {
+    let (hir, kind) = if ignores_case { pattern.folded_expression() } else { pattern.expression() };
+    anchored(hir, kind)
 }
 
 /// Compiles the minimal automaton of an expression that is matched from a string's first byte on. The match

@@ -17,7 +17,8 @@ use warpath_shared::view::View;
 
 use crate::cache::Cache;
 use crate::column_type::ColumnType;
-use crate::instants::{Ranges, set_format_in};
+use crate::host_tests::HostTests;
+use crate::instants::set_format_in;
 use crate::jsonpath::{Query as Ast, TimeFormat, parse};
 use crate::predicate::Predicate;
 
@@ -211,7 +212,9 @@ pub struct Program {
     plain_filters: bool,
     names: Vec<u32>,
     patterns_at_run: bool,
-    times: Ranges,
+    host_tests: HostTests,
+    /// The offset of each automaton, and the function and the pattern that it is of.
+    accepted: Vec<(u32, String)>,
     columns: Vec<Column>,
     /// True if the last query is that of the elements, each of which is a row.
     explodes: bool,
@@ -389,8 +392,8 @@ impl Program {
         &self.names
     }
 
-    /// Returns true if a pattern of `match` or `search` comes from the records, or if texts are compared as
-    /// instants ([`has_times`](Self::has_times)). Only the CPU evaluates such a program.
+    /// Returns true if a pattern of `match` or `search` comes from the records, or if the host tests texts
+    /// ([`host_tests`](Self::host_tests)). Only the CPU evaluates such a program.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]
@@ -398,20 +401,12 @@ impl Program {
         self.patterns_at_run
     }
 
-    /// Returns true if the program compares texts as instants.
-    // Hidden: the layers above need it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn has_times(&self) -> bool {
-        !self.times.is_empty()
-    }
-
-    /// Returns the ranges of instants that the program compares texts with.
+    /// Returns the tests of texts that only the host makes.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     #[must_use]
-    pub fn times(&self) -> &Ranges {
-        &self.times
+    pub fn host_tests(&self) -> &HostTests {
+        &self.host_tests
     }
 
     /// Returns the program in the form for kernels and the CPU, in this address space.

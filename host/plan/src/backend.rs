@@ -63,10 +63,8 @@ pub fn backend(purpose: Purpose<'_>, bytes: u64, has: &Backends<'_>) -> (On, Opt
         }
         Purpose::Results(program) if program.has_patterns_at_run() => {
             // The CPU evaluates this program, whichever backend has the text.
-            let why = match program.has_times() {
-                true => "the program compares instants",
-                false => "the program has a pattern that comes from the records",
-            };
+            let why = program.host_tests().purpose().unwrap_or("has a pattern that comes from the records");
+            let why = format!("the program {why}");
             let reason = match has.device {
                 Some(_) => Some(format!("auto: cpu, {why}")),
                 None if is_cpu() => None,
@@ -125,9 +123,15 @@ mod tests {
         let has = Backends { own: &Cpu, device: Some(Device::Open), cores: 2 };
         let (on, reason) = backend(Purpose::Schema, u64::MAX, &has);
         assert_eq!((on, reason.as_deref()), (On::Own, Some("a schema is made on the CPU")));
-        let times = Predicate::parse("time($.at) > '2026-01-01'").unwrap();
-        let program = program("$.a").matching(&times.into(), false).unwrap();
-        let (on, reason) = backend(Purpose::Results(&program), u64::MAX, &has);
-        assert_eq!((on, reason.as_deref()), (On::Own, Some("auto: cpu, the program compares instants")));
+        for (predicate, why) in [
+            ("time($.at) > '2026-01-01'", "auto: cpu, the program compares instants"),
+            ("cidr($.ip, '10.0.0.0/8')", "auto: cpu, the program tests IP addresses"),
+            ("match($.a, $.b)", "auto: cpu, the program has a pattern that comes from the records"),
+        ] {
+            let predicate = Predicate::parse(predicate).unwrap();
+            let program = program("$.a").matching(&predicate.into(), false).unwrap();
+            let (on, reason) = backend(Purpose::Results(&program), u64::MAX, &has);
+            assert_eq!((on, reason.as_deref()), (On::Own, Some(why)));
+        }
     }
 }

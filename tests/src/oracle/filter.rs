@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::json::{Content, Number, Value};
 use super::syntax::{Comparable, Logical, Query, Start};
-use super::{compare, functions, query};
+use super::{compare, functions, query, strings};
 
 /// The value of a node of the record, or a computed value. `None` is RFC 9535's `Nothing`, and the empty node
 /// list of a singular query. Both compare alike, and as arguments they are the same.
@@ -28,6 +28,8 @@ pub fn holds(expr: &Logical, root: &Value, current: &Value) -> bool {
         Logical::Search(subject, pattern) => {
             functions::search(value(subject).as_deref(), value(pattern).as_deref())
         }
+        Logical::Text(name, subject, text) => strings::text(name, value(subject).as_deref(), text),
+        Logical::Cidr(subject, blocks) => strings::cidr(value(subject).as_deref(), blocks),
     }
 }
 

@@ -5,17 +5,19 @@
 //! the order written, and repetition takes as much as it can. Nothing is remembered, so a function can be
 //! read beside its rule. The parser shares no code with Warpath's.
 //!
-//! Three rules go beyond the grammar:
+//! Four rules go beyond the grammar:
 //!
 //! * Indexes and the parts of slices are within ±(2⁵³ - 1) (section 2.1).
 //! * Functions are those of section 2.4, and their arguments have the declared types (section 2.4.3).
 //!   `length`, `match` and `search` take `ValueType` arguments: literals, singular queries and functions that
 //!   return a value. `count` and `value` take a query. `match` and `search` are tests; the result of the
 //!   others is compared.
+//! * The tests of strings that are Warpath's own ([`strings`]): their arguments after the first are strings.
 //! * White space is not allowed around the whole query.
 //!
 //! There is no limit to nesting. Warpath's limit is its own ([`warpath_lang::jsonpath::MAX_DEPTH`]).
 
+use super::strings;
 use super::syntax::{Comparable, Logical, Operator, Query, Segment, Selector, Start};
 
 /// The value that a rule read, and the text after it.
@@ -273,7 +275,30 @@ fn logical_function(text: &str) -> Read<'_, Logical> {
         let (pattern, text) = comparable(s(s(text).strip_prefix(',')?))?;
         Some((test(subject, pattern), s(text).strip_prefix(')')?))
     };
-    of_two("match", Logical::Match).or_else(|| of_two("search", Logical::Search))
+    of_two("match", Logical::Match)
+        .or_else(|| of_two("search", Logical::Search))
+        .or_else(|| own_function(text))
+}
+
+// The same, of the functions that are Warpath's own.
+fn own_function(text: &str) -> Read<'_, Logical> {
+    let of_text = |name: &'static str| {
+        let (subject, text) = comparable(s(call(text, name)?))?;
+        let (needle, text) = string_literal(s(s(text).strip_prefix(',')?))?;
+        let is_text = !name.ends_with("like") || strings::like_parts(&needle).is_some();
+        let test = is_text.then_some(Logical::Text(name, subject, needle))?;
+        Some((test, s(text).strip_prefix(')')?))
+    };
+    let cidr = || {
+        let (subject, text) = comparable(s(call(text, "cidr")?))?;
+        let (blocks, text) = repeat(text, |text| {
+            let (block, text) = string_literal(s(s(text).strip_prefix(',')?))?;
+            Some((strings::block(&block)?, text))
+        });
+        let test = (!blocks.is_empty()).then_some(Logical::Cidr(subject, blocks))?;
+        Some((test, s(text).strip_prefix(')')?))
+    };
+    strings::NAMES.into_iter().find_map(of_text).or_else(cidr)
 }
 
 // function-name "("

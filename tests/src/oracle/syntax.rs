@@ -61,6 +61,10 @@ pub enum Logical {
     Match(Comparable, Comparable),
     /// `search` in a string for a pattern.
     Search(Comparable, Comparable),
+    /// A test of a string for a text, which is Warpath's own: the name of the function, the string, the text.
+    Text(&'static str, Comparable, String),
+    /// `cidr`, which is Warpath's own: a string, and blocks of addresses as bits.
+    Cidr(Comparable, Vec<Vec<bool>>),
 }
 
 /// A comparison operator.

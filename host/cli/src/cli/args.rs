@@ -38,7 +38,7 @@ pub use store::{
 };
 use warpath_terminal::options::MessageArgs;
 
-/// Ask any question of JSON lines, at the speed of reading them
+/// Query, count and describe JSON lines, at the speed of reading them
 #[derive(Parser)]
 #[command(
     name = "warpath",

@@ -149,7 +149,8 @@ impl Order {
         Ok(Self { by: sort.iter().map(column).collect::<Result<_, _>>()?, leading: groups.leading() })
     }
 
-    /// Appends the sort key of a row: of the columns, or else of the leading groups and the number of records.
+    /// Appends the sort key of a row: of the columns, or else of the leading groups and the number of
+    /// records.
     fn key(&self, row: &[Option<Vec<u8>>], group: &[u8], records: u64, out: &mut Vec<u8>) {
         for (column, descending) in &self.by {
             append_key(row[*column].as_deref(), *descending, out);

@@ -23,7 +23,7 @@ use super::args::{ExplainArgs, FileArgs, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
 use super::written::Written;
-use super::{files, filter, run};
+use super::{engines, files, filter, run};
 
 pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     let mut out = Out::stdout();
@@ -51,7 +51,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     if let Some(limit) = args.limit.limit {
         want = want.limit(if is_select { Limit::Records(limit) } else { Limit::Matches(limit) });
     }
-    let engine = run::builder(&args.engine.backend, &OnErrorArgs::default())
+    let engine = engines::builder(&args.engine.backend, &OnErrorArgs::default())
         .strict(args.strict.strict)
         .format(args.engine.format())
         .find_indexes(!args.index.no_index)

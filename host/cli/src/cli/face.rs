@@ -57,7 +57,7 @@ pub fn engine_help() -> String {
     engine.render_long_help().to_string()
 }
 
-/// What a command line without a command means.
+/// The meaning of a command line without a command.
 pub enum Meant {
     /// The schema of inputs, and their first records.
     Look(Vec<OsString>),

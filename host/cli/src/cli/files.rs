@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Arc;
 
 use warpath::{
     Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, Source, TableFormat, TextColumn,
 };
+use warpath_exec::input::FindsRecords;
 use warpath_remote::address::is_url;
 use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::escape::escaped;
@@ -17,12 +19,12 @@ use warpath_terminal::messages::Ui;
 use super::args::{
     ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArgs, RecordsArgs, RunArgs, StrictArgs,
 };
+use super::engines::builder;
 use super::failure::{Failure, reason};
 use super::inherited;
 #[cfg(feature = "parquet")]
 use super::locations;
 use super::paths;
-use super::run::builder;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -152,7 +154,7 @@ pub fn local(path: &Path, what: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// How a command reads its inputs, beside their names.
+/// The options that say how inputs are read, beside their names.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     pub follow: Option<&'a FollowArgs>,
@@ -210,9 +212,9 @@ pub fn inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Sour
     Ok(sources.into_iter().map(|source| records.of(&engine, source)).collect())
 }
 
-/// What inputs are, beside their names. It is taken before they are read.
+/// Facts about inputs for messages. They are taken before the inputs are read.
 pub struct Recognised {
-    records: Option<Records>,
+    records: Option<Arc<dyn FindsRecords>>,
     /// The name and the layout of each input that has no lines.
     pub layouts: Vec<(String, &'static str)>,
 }
@@ -233,7 +235,7 @@ impl Recognised {
             let tally = records.tally();
             ui.skipped("record", tally.skipped, tally.first);
             if tally.found == 0 && tally.lines > 0 {
-                let (path, lines) = (escaped(records.path().text()), tally.lines);
+                let (path, lines) = (escaped(records.path()), tally.lines);
                 let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
                 ui.note(format_args!(
                     "there is no record, because `--records {path}` has no match in {lines}"

@@ -17,13 +17,14 @@ use warpath_terminal::progress::Progress;
 use watch::Watch;
 
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
+use super::engines::builder;
 use super::failure::Failure;
 use super::files;
 use super::files::text_bytes;
 use super::out::{self, Out};
 use super::reasons::{self, Records};
 use super::rejects::{self, Rejects};
-use super::run::{builder, check_times, excerpt, table};
+use super::run::{check_times, excerpt, table};
 use super::statistics;
 use super::written::Written;
 

@@ -35,7 +35,7 @@ pub struct Groups {
 #[derive(Default)]
 pub struct NotTimes {
     count: u64,
-    /// The place and the text of the first one.
+    /// The location and the text of the first one.
     first: Option<(Location, String)>,
 }
 
@@ -255,7 +255,8 @@ fn found_time(sources: &mut [Source], format: Option<&Format>, ui: &Ui) -> Resul
     }
 }
 
-/// The start of an input, which the input still has afterwards. `None` for an input that cannot be read twice.
+/// The start of an input, which the input still has afterwards. `None` for an input that cannot be read
+/// twice.
 fn sample(source: &mut Source) -> Result<Option<Source>, Failure> {
     let name = source.name();
     Ok(match source {

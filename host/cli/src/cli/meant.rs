@@ -106,7 +106,7 @@ const OPTIONS: [(&[&str], &str); 17] = [
     (&["--file", "--input-file", "--infile", "--path"], "files are arguments, without an option"),
 ];
 
-/// What an unknown option of a command was probably meant to be.
+/// A guess at the meaning of an unknown option of a command.
 fn of_option(option: &str, command: &str) -> Option<String> {
     let all = super::face::command();
     let names = |command: &clap::Command| -> Vec<String> {

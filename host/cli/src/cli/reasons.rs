@@ -292,13 +292,15 @@ pub fn report_patterns(program: &Program, predicate: Option<&Predicate>, ui: &Ui
     let mut faults = Vec::new();
     for query in program.queries() {
         let mut see = |part: Subexpression<'_>| {
-            faults.extend(pattern::fault(part).map(|fault| QueryError::new(query.text(), fault)));
+            let fault = pattern::fault(part, query.text());
+            faults.extend(fault.map(|fault| QueryError::new(query.text(), fault)));
         };
         visit_segments(&query.ast().segments, &mut see);
     }
     for predicate in program.queries().iter().filter_map(Query::condition).chain(predicate) {
         let mut see = |part: Subexpression<'_>| {
-            faults.extend(pattern::fault(part).map(|fault| QueryError::new(predicate.text(), fault)));
+            let fault = pattern::fault(part, predicate.text());
+            faults.extend(fault.map(|fault| QueryError::new(predicate.text(), fault)));
         };
         visit(predicate.expr(), &mut see);
     }

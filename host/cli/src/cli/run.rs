@@ -7,8 +7,8 @@ use indicatif::BinaryBytes;
 use warpath::columns::NestedSchema;
 use warpath::plan::Reading;
 use warpath::{
-    Answers, Batch, Engine, EngineBuilder, Error, Input, InputError, Plan, Predicate, Program, Query,
-    RecordError, Source, Stats, Want,
+    Answers, Batch, Engine, Error, Input, InputError, Plan, Predicate, Program, Query, RecordError, Source,
+    Stats, Want,
 };
 use warpath_exec::stream::{Digest, Setup};
 use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
@@ -17,7 +17,8 @@ use warpath_terminal::escape::{escaped, is_escaped};
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 
-use super::args::{BackendArgs, EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
+use super::args::{EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
+use super::engines::builder;
 use super::failure::Failure;
 use super::files::{Recognised, text_bytes};
 use super::out::Out;
@@ -131,21 +132,6 @@ pub fn engine_of(args: &EngineArgs, run: &RunArgs) -> Result<Engine, Failure> {
 pub fn engine_with(args: &EngineArgs, run: &RunArgs, strict: bool) -> Result<Engine, Failure> {
     let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.format());
     Ok(builder.find_indexes(!run.index.no_index).build()?)
-}
-
-/// Returns the engine settings for the given options.
-pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
-    let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.action().into());
-    if let Some(bytes) = args.partitions.partition_size {
-        builder = builder.partition_size(bytes);
-    }
-    if let Some(bytes) = args.partitions.max_record {
-        builder = builder.max_record(bytes);
-    }
-    if let Some(workers) = args.partitions.workers {
-        builder = builder.workers(workers);
-    }
-    builder
 }
 
 /// Evaluates a program over inputs and passes the results to `sink`. Reports skipped records, and

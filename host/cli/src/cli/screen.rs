@@ -12,7 +12,7 @@ use super::out::Out;
 /// The rows of terminals that do not say how many they have.
 const ROWS: usize = 24;
 
-/// The place of a table that is drawn again and again.
+/// A terminal on which a table is drawn again and again.
 pub struct Screen {
     /// The rows of the terminal.
     rows: usize,

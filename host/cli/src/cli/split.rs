@@ -105,8 +105,8 @@ impl Template {
     }
 }
 
-/// A value as a part of a name. Different values are different parts. Characters that names cannot have, or that
-/// mean something to a shell or to a file system, are percent-encoded.
+/// A value as a part of a name. Different values are different parts. Characters that names cannot have, or
+/// that mean something to a shell or to a file system, are percent-encoded.
 fn part(value: Option<&str>, period: Option<&str>) -> String {
     let Some(json) = value else { return "missing".to_owned() };
     if json == "null" {

@@ -31,6 +31,7 @@ use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Location, Message, Ui, looks_like};
 
 use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
+use super::engines;
 use super::failure::Failure;
 use super::files;
 use super::out::Out;
@@ -51,7 +52,7 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceArgs { device: DeviceChoice::Cpu };
     let engine =
-        run::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
+        engines::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
     let reads_all = all || rejects.rejects.is_some() || rejects.max_errors.is_some();
     let run = RunArgs { report, rejects, only, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
     files::refuse_paths(&files, "`warpath validate` checks whole records")?;

@@ -312,6 +312,19 @@ fn condition(rng: &mut Rng, depth: usize) -> String {
             match kind {
                 0 => path,
                 1 => format!("{path} {} 0", rng.pick(&["==", "!=", "<", ">="])),
+                2 if rng.below(3) > 0 => {
+                    let call = rng.pick(&[
+                        "contains",
+                        "starts_with",
+                        "ends_with",
+                        "like",
+                        "icontains",
+                        "iends_with",
+                    ]);
+                    let text =
+                        rng.pick(&["", "x", "se", "user", "é", "a/", "x\\n", "{", "\\\"", "%us_r", "ang%"]);
+                    format!("{call}({path}, \"{text}\")")
+                }
                 2 => format!("match({path}, \"u.*\")"),
                 _ => {
                     let op = rng.pick(&["==", "==", "==", "!=", "<="]);
@@ -398,6 +411,13 @@ fn the_rarest_needles_are_chosen() {
     assert_eq!(needles_of(r#"$.status == 404 || $.status == 500"#), chosen(r#""status""#));
     assert_eq!(needles_of(r#"$.kind == "a" || $.kind == "b""#), chosen(r#""a" "b""#));
     assert_eq!(needles_of(r#"($.kind == "a" || $.kind == "b") && $.x"#), chosen(r#""x""#));
+    assert_eq!(needles_of(r#"contains($.kind, "lete")"#), chosen("lete"));
+    assert_eq!(needles_of(r#"$.kind like "_dele%te%" && $.status"#), chosen("dele"));
+    assert_eq!(needles_of(r#"icontains($.status, "delete")"#), chosen(r#""status""#));
+    assert_eq!(needles_of(r#"starts_with($.status, "")"#), chosen(r#""status""#));
+    assert_eq!(needles_of(r#"ends_with($.status, "\"x\"")"#), chosen(r#""status""#));
+    assert_eq!(needles_of(r#"!contains($.kind, "x")"#), None);
+    assert_eq!(needles_of(r#"cidr($.status, "::1")"#), chosen(r#""status""#));
     assert_eq!(needles_of(r#"$.kind != "a""#), None);
     assert_eq!(needles_of(r#"$.kind == "a" || !$.status"#), None);
     assert_eq!(needles_of(r#"$.url == "a/b" && $.status"#), chosen(r#""url""#));

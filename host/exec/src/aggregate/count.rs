@@ -320,7 +320,7 @@ fn first_values(key: &[u8], count: usize, text: &mut Vec<u8>) -> usize {
 /// ```
 pub struct Counts {
     from: From,
-    /// The most values with the same first values, of which so many more are wanted.
+    /// The most values with the same first values, and the number of them that are still wanted.
     top: usize,
     left: usize,
     /// The number of first values, and the bytes of the last ones.

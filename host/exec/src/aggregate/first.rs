@@ -93,8 +93,8 @@ impl FirstRecords {
 pub struct Firsts {
     memory: usize,
     groups: ValueTable,
-    /// Records whose groups are not in `groups`, by their keys. A payload is the number of the record, and its
-    /// text.
+    /// Records whose groups are not in `groups`, by their keys. A payload is the number of the record, and
+    /// its text.
     others: Option<Sorter>,
     next: u64,
 }

@@ -1,7 +1,7 @@
 //! Records in groups: by the values of paths, and by buckets of time.
 //!
-//! The key of a group has a [key](warpath_core::key) for each path, in the order of the paths. A bucket is the
-//! string of its first instant, in UTC: the order of such strings is the order of time.
+//! The key of a group has a [key](warpath_core::key) for each path, in the order of the paths. A bucket is
+//! the string of its first instant, in UTC: the order of such strings is the order of time.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub struct Buckets {
     pub format: Option<Format>,
 }
 
-/// What the records of a group have in common: the values of paths.
+/// The paths whose values the records of a group have in common.
 ///
 /// ```
 /// use warpath::aggregate::{DEFAULT_MEMORY, Grouping};

@@ -1,9 +1,9 @@
-//! Statistics of the values of paths: how many of each kind, sums, least and greatest, mean and quantiles, for
-//! all records or for each group of records.
+//! Statistics of the values of paths: how many of each kind, sums, least and greatest, mean and quantiles,
+//! for all records or for each group of records.
 //!
-//! Numbers are kept as doubles, 8 bytes each. If they and the groups do not fit in memory, two sorted runs are
-//! written: of the groups with their summaries, and of their values with counts. At the end both are merged
-//! side by side, because both are in the order of the groups' keys.
+//! Numbers are kept as doubles, 8 bytes each. If they and the groups do not fit in memory, two sorted runs
+//! are written: of the groups with their summaries, and of their values with counts. At the end both are
+//! merged side by side, because both are in the order of the groups' keys.
 
 mod describe;
 mod values;

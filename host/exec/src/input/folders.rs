@@ -30,9 +30,9 @@ use super::stored::{Kind, LOG, foreign, kind_of};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderFiles {
-    /// `.json`, `.ndjson`, `.jsonl`, `.jsonlines`, `.geojson`, `.geojsonl`, `.ndgeojson` and `.log`, also with
-    /// the number or date of a rotated log (`.log.1`, `.log-20260131`), and before the ending of a compressed
-    /// file such as `.gz`.
+    /// `.json`, `.ndjson`, `.jsonl`, `.jsonlines`, `.geojson`, `.geojsonl`, `.ndgeojson` and `.log`, also
+    /// with the number or date of a rotated log (`.log.1`, `.log-20260131`), and before the ending of a
+    /// compressed file such as `.gz`.
     #[default]
     Json,
     /// The files of [`Json`](Self::Json), and `.xml`.

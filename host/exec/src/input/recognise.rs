@@ -2,15 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::sync::Arc;
 
 use warpath_core::error::InputError;
 use warpath_core::foreign::Foreign;
 
 use super::column::{TableFormat, TextColumn};
 use super::decoded::{Compression, Decoded};
-use super::source::{Source, stdin_file};
+use super::source::{FindsRecords, Source, stdin_file};
 use super::values::ValueLayout;
-use crate::records::Records;
 
 /// The bytes of a first look, and of a second one where they do not decide.
 const FIRST_BYTES: usize = 4 << 10;
@@ -18,8 +18,8 @@ const MOST_BYTES: usize = 64 << 10;
 
 impl Source {
     /// Recognises the layout of the JSON values in this input by its first bytes. An input of another layout
-    /// than lines becomes [`Source::Values`], and a table in a file becomes [`Source::Column`], whose rows are
-    /// records.
+    /// than lines becomes [`Source::Values`], and a table in a file becomes [`Source::Column`], whose rows
+    /// are records.
     ///
     /// Standard input and readers are read as far as it is necessary: to the end of the first line, to the
     /// start of the second one after an array of objects, or 64 KiB. Parts of files, stores, followed
@@ -66,9 +66,9 @@ impl Source {
     // Hidden: the program alone needs it.
     #[doc(hidden)]
     #[must_use]
-    pub fn records(&self) -> Option<&Records> {
+    pub fn records(&self) -> Option<&Arc<dyn FindsRecords>> {
         match self {
-            Self::Records(_, lines) => Some(lines.records()),
+            Self::Records(_, lines) => Some(&lines.0),
             _ => None,
         }
     }
@@ -121,7 +121,7 @@ fn may_be_compressed(head: &[u8]) -> bool {
     Compression::of(head) != Compression::None
 }
 
-/// What a file has.
+/// The contents of a file.
 enum Found {
     Text(ValueLayout),
     Table(TableFormat),

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use warpath_core::error::InputError;
+use warpath_core::error::{InputError, RecordError};
 use warpath_core::foreign::Foreign;
 use warpath_core::pool::cores;
 use warpath_core::temporary::OutputMode;
@@ -26,7 +27,6 @@ use super::plain::PlainFile;
 use super::ranged::StoredFile;
 use super::sequence::Sequence;
 use super::values::{ValueLayout, ValueLines};
-use crate::records::RecordLines;
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4; the
 /// first bytes show it.
@@ -102,6 +102,51 @@ pub enum Source {
     /// A part of a store in another storage than a disk, such as an object, of which ranges are read.
     #[cfg(feature = "store")]
     Stored(StoredFile),
+}
+
+/// The records that a path finds in inputs.
+// A trait, because an engine finds them, and engines read inputs.
+#[doc(hidden)]
+pub trait FindsRecords: Send + Sync {
+    /// The path of the records.
+    fn path(&self) -> &str;
+
+    /// The lines of an input, each a record.
+    fn read(self: Arc<Self>, source: Source) -> Box<dyn Read + Send>;
+
+    /// The numbers of records that were found and skipped so far.
+    fn tally(&self) -> RecordsTally;
+
+    /// The same records with a tally of their own.
+    fn apart(&self) -> Arc<dyn FindsRecords>;
+}
+
+/// The records of [`Source::Records`].
+#[derive(Clone)]
+pub struct RecordLines(pub(crate) Arc<dyn FindsRecords>);
+
+impl RecordLines {
+    /// The same records with a tally of their own, for an input that is read twice.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self(self.0.apart())
+    }
+}
+
+/// Numbers of records that were found and skipped while an input was searched for them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RecordsTally {
+    /// The lines that were read.
+    pub lines: u64,
+    /// The matches.
+    pub found: u64,
+    /// The malformed records that were skipped.
+    pub skipped: u64,
+    /// The first one of them.
+    pub first: Option<RecordError>,
 }
 
 /// An input that is open.
@@ -350,7 +395,7 @@ impl Source {
             Self::Values(inner, layout) => {
                 Ok(Decoded::plain(name, ValueLines::new(inner.decoded(decoders)?.checked()?, layout)))
             }
-            Self::Records(inner, lines) => Ok(Decoded::plain(name, lines.read(*inner))),
+            Self::Records(inner, lines) => Ok(Decoded::plain(name, lines.0.read(*inner))),
             #[cfg(feature = "store")]
             Self::Stored(part) => StoredPart::of_stored(&part)?.into_decoded(decoders),
         }

@@ -11,14 +11,20 @@
 //! Predicates about a record are [`LogicalExpr`]s too. They have some forms that filters do not have.
 
 mod build;
+mod pattern_kind;
 mod predicate;
+mod strings;
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use warpath_core::diagnostic::Span;
 pub use warpath_core::time::Format as TimeFormat;
+use warpath_core::time::Instant;
 
+pub use super::words::Quoted;
+pub use pattern_kind::PatternKind;
 pub use predicate::{ColumnName, State, ValueTest, ValueTestKind};
+pub use strings::{StringTest, StringTestKind, TextFunction, TextTest};
 
 /// A whole query: `$` and its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +134,8 @@ pub enum LogicalExprKind {
     Exists(FilterQuery),
     /// `match(…)` or `search(…)`.
     Pattern(Box<PatternTest>),
+    /// `contains(…)` and the like, or `cidr(…)`.
+    String(Box<StringTest>),
     /// `in`, `between` or `is`, in predicates only.
     Value(Box<ValueTest>),
 }
@@ -233,6 +241,17 @@ pub enum LiteralKind {
     Bool(bool),
     /// `null`.
     Null,
+    /// `now()`. The parser allows it only where it is compared with `time(…)`.
+    Now(Now),
+}
+
+/// The instant at which an expression was parsed, moved by some amounts of time: `now() - 1h`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// The instant.
+    pub at: Instant,
+    /// The amounts, each with its sign, as in ` - 1h`.
+    pub amounts: String,
 }
 
 /// A query inside a filter, which may select any number of nodes: `@.a[*]`, `$..b`.
@@ -322,7 +341,8 @@ pub enum FunctionKind {
 pub struct TimeCall {
     /// The path of the value.
     pub path: SingularQuery,
-    /// The format of the value; without one, RFC 3339, a date or a number of seconds and so on since 1970.
+    /// The format of the value; without one, a date with or without a time, or a number of seconds and so on
+    /// since 1970.
     pub format: Option<TimeFormat>,
 }
 
@@ -338,15 +358,6 @@ pub struct PatternTest {
     pub pattern: Comparable,
     /// From the name to the `)`.
     pub span: Span,
-}
-
-/// The part of the subject that a pattern must cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PatternKind {
-    /// `match`: all of it (RFC 9535, section 2.4.6).
-    Match,
-    /// `search`: any part of it (section 2.4.7).
-    Search,
 }
 
 impl Display for Query {
@@ -393,12 +404,15 @@ impl Display for LogicalExpr {
             LogicalExprKind::Or(exprs) => write_operands(f, exprs, " || "),
             LogicalExprKind::And(exprs) => write_operands(f, exprs, " && "),
             LogicalExprKind::Not(expr) => match expr.kind {
-                LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => write!(f, "!{expr}"),
+                LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) | LogicalExprKind::String(_) => {
+                    write!(f, "!{expr}")
+                }
                 _ => write!(f, "!({expr})"),
             },
             LogicalExprKind::Comparison(comparison) => comparison.fmt(f),
             LogicalExprKind::Exists(query) => query.fmt(f),
             LogicalExprKind::Pattern(test) => test.fmt(f),
+            LogicalExprKind::String(test) => test.fmt(f),
             LogicalExprKind::Value(test) => test.fmt(f),
         }
     }
@@ -434,6 +448,7 @@ impl Display for Literal {
             LiteralKind::String(text) => Quoted(text).fmt(f),
             LiteralKind::Bool(value) => value.fmt(f),
             LiteralKind::Null => f.write_str("null"),
+            LiteralKind::Now(Now { amounts, .. }) => write!(f, "now(){amounts}"),
         }
     }
 }
@@ -487,38 +502,6 @@ impl Display for FunctionCall {
 impl Display for PatternTest {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}({}, {})", self.kind, self.subject, self.pattern)
-    }
-}
-
-impl Display for PatternKind {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Match => "match",
-            Self::Search => "search",
-        })
-    }
-}
-
-/// A string in single quotes, escaped as in a normalised path (RFC 9535, section 2.7).
-pub struct Quoted<'a>(pub &'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_char('\'')?;
-        for c in self.0.chars() {
-            match c {
-                '\u{8}' => f.write_str("\\b")?,
-                '\t' => f.write_str("\\t")?,
-                '\n' => f.write_str("\\n")?,
-                '\u{c}' => f.write_str("\\f")?,
-                '\r' => f.write_str("\\r")?,
-                '\'' => f.write_str("\\'")?,
-                '\\' => f.write_str("\\\\")?,
-                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('\'')
     }
 }
 

@@ -7,6 +7,7 @@
 use warpath_core::diagnostic::{Diagnostic, Span};
 
 use super::ast::Quoted;
+use super::function::Function;
 use super::lexer::Lexer;
 use super::parse::attempt;
 use super::words::{LONGEST, distance, is_blank, is_name_char, is_name_first, quotable, quote};
@@ -70,21 +71,88 @@ pub(super) fn explain(query: &str, mut error: Diagnostic, context: Context) -> D
     error
 }
 
+/// The hint for `now()` that is not compared with an instant.
+pub(super) const NOW_HELP: &str = "such as `time($.a) >= now() - 1h`";
+
+/// Names of functions in other languages, without `_` and in lower case, and the functions that do the same.
+const MEANT: [(&str, &[&str]); 9] = [
+    ("length", &["len", "size", "strlen", "arraylength", "charlength"]),
+    ("match", &["regex", "regexp", "matches", "fullmatch"]),
+    ("search", &["test", "find", "regexplike", "regexpcontains", "regexpmatches", "rlike", "regexmatch"]),
+    ("contains", &["includes", "instr", "strpos", "position", "indexof", "strstr", "substr", "has"]),
+    ("starts_with", &["hasprefix", "beginswith", "prefix", "startwith"]),
+    ("ends_with", &["hassuffix", "suffix", "endwith"]),
+    ("cidr", &["cidrmatch", "incidr", "cidrcontains", "ipincidr", "ipinrange", "isinsubnet", "inet", "ip"]),
+    ("time", &["date", "datetime", "timestamp", "totimestamp", "todate", "parsetime", "strptime"]),
+    ("now", &["currenttimestamp", "getdate", "sysdate", "today", "utcnow", "localtimestamp", "ago"]),
+];
+
+/// Functions of other languages that change the case of a string.
+const CASES: [&str; 11] = [
+    "lower",
+    "upper",
+    "lowercase",
+    "uppercase",
+    "tolower",
+    "toupper",
+    "tolowercase",
+    "touppercase",
+    "lcase",
+    "ucase",
+    "casefold",
+];
+
 /// Returns the hint for a function that does not exist.
 pub(super) fn function_help(name: &str) -> String {
-    const ALL: [&str; 5] = ["length", "count", "match", "search", "value"];
-    let lower = name.to_lowercase();
-    let meant = match lower.as_str() {
-        "len" | "size" | "strlen" => Some("length"),
-        "regex" | "matches" | "fullmatch" | "full_match" => Some("match"),
-        "contains" | "find" | "test" | "like" => Some("search"),
-        _ if name.len() <= LONGEST => ALL.into_iter().find(|known| distance(known, &lower) <= 2),
-        _ => None,
-    };
-    match meant {
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "the functions are `length`, `count`, `match`, `search` and `value`".to_owned(),
+    let plain = name.to_lowercase().replace('_', "");
+    if CASES.contains(&plain.as_str()) {
+        return "these ignore case: `icontains`, `istarts_with`, `iends_with` and `ilike`".to_owned();
     }
+    if plain == "not" {
+        return "`not` is written `!`".to_owned();
+    }
+    if let Some(known) = meant_function(&plain) {
+        return format!("did you mean `{known}`?");
+    }
+    let names = Function::ALL.map(|function| format!("`{}`", function.name()));
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+    format!("the functions are {} and {last}", others.join(", "))
+}
+
+/// Returns the function that a name means, which is without `_` and in lower case: that of another language,
+/// or one that is spelt almost the same.
+fn meant_function(plain: &str) -> Option<&'static str> {
+    if let Some((known, _)) = MEANT.iter().find(|(_, names)| names.contains(&plain)) {
+        return Some(known);
+    }
+    // Short names are near to many others.
+    let most = if plain.len() < 5 { 1 } else { 2 };
+    let all = Function::ALL.iter().filter(|_| plain.len() <= LONGEST).map(|function| function.name());
+    let edits = all.map(|known| (distance(&known.replace('_', ""), plain), known));
+    edits.filter(|(edits, _)| *edits <= most).min().map(|(_, known)| known)
+}
+
+/// Returns the hint for an operator of another language that tests strings. `subject` is the value in the
+/// example.
+fn operator_help(word: &str, subject: &str) -> Option<String> {
+    let plain = word.to_lowercase().replace('_', "");
+    let function = match plain.as_str() {
+        "starts" => "starts_with",
+        "ends" => "ends_with",
+        "glob" | "similar" => "like",
+        "includes" | "has" => "contains",
+        "matches" | "match" | "regex" | "regexp" | "rlike" | "search" | "~" => {
+            return Some(format!(
+                "patterns are matched by `match({subject}, '…')` and `search({subject}, '…')`"
+            ));
+        }
+        plain => {
+            let mut texts = Function::ALL.iter().filter(|function| matches!(function, Function::Text(..)));
+            texts.find(|function| function.name().replace('_', "") == plain)?.name()
+        }
+    };
+    let text = if function.ends_with("like") { "x%" } else { "x" };
+    Some(format!("`{function}` is a function: `{function}({subject}, '{text}')`"))
 }
 
 fn help(query: &str, span: Span, context: Context) -> Option<String> {
@@ -314,6 +382,9 @@ fn after_expr_help(query: &str, at: usize) -> Option<String> {
         return Some(help);
     }
     let word: String = rest.chars().take_while(|c| is_name_char(*c)).take(16).collect();
+    if let Some(help) = operator_help(if first == '~' { "~" } else { &word }, "@.a") {
+        return Some(help);
+    }
     Some(
         match (first, word.to_lowercase().as_str()) {
             ('=', _) if rest.starts_with("=~") => {
@@ -326,9 +397,6 @@ fn after_expr_help(query: &str, at: usize) -> Option<String> {
             (_, "nin" | "noneof") => "compare with one value at a time: `@.a != 1 && @.a != 2`",
             (_, "is" | "eq") => "equality is written `==`",
             (_, "isnt" | "ne") => "inequality is written `!=`",
-            (_, "contains" | "like" | "matches" | "regex") | ('~', _) => {
-                "patterns are matched by `match(@.a, '…')` and `search(@.a, '…')`"
-            }
             ('+' | '-' | '*' | '/' | '%', _) => "a filter has no arithmetic",
             ('(', _) if before.ends_with(is_name_char) => {
                 "functions are not methods: `length(@.a)`, not `@.a.length()`"

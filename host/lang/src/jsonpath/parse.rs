@@ -9,11 +9,13 @@
 
 mod filter;
 pub(super) mod predicate;
+mod strings;
 mod time;
 
 use std::str::FromStr;
 
 use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
+use warpath_core::time::Instant;
 
 use super::ast::{Query, Segment, SegmentKind, Selector, SelectorKind};
 use super::hint::{self, Context};
@@ -58,6 +60,8 @@ struct Parser<'q> {
     filters: usize,
     /// True in a predicate about a value, which is `@`.
     of_value: bool,
+    /// The instant of `now()`, after the first call.
+    now: Option<Instant>,
     /// The position in the grammar of the error that is being returned.
     context: Context,
 }
@@ -67,7 +71,8 @@ type Parsed<T> = Result<T, Diagnostic>;
 impl<'q> Parser<'q> {
     fn new(text: &'q str, max_depth: usize) -> Self {
         let lexer = Lexer::new(text, 0);
-        Self { text, lexer, depth: 0, max_depth, filters: 0, of_value: false, context: Context::Elsewhere }
+        let context = Context::Elsewhere;
+        Self { text, lexer, depth: 0, max_depth, filters: 0, of_value: false, now: None, context }
     }
 
     // jsonpath-query = root-identifier segments

@@ -63,6 +63,7 @@ fn of_expr<'a>(expr: &'a LogicalExpr, depth: usize, see: &mut dyn FnMut(Subexpre
             of_value(&test.subject, depth, see);
             of_value(&test.pattern, depth, see);
         }
+        LogicalExprKind::String(test) => of_value(&test.subject, depth, see),
         LogicalExprKind::Value(test) => of_value(&test.subject, depth, see),
     }
 }
@@ -131,6 +132,12 @@ pub(crate) fn visit_mut(expr: &mut LogicalExpr, change: &mut dyn FnMut(PartMut<'
             change(PartMut::Span(&mut test.span));
             value_mut(&mut test.subject, change);
             value_mut(&mut test.pattern, change);
+        }
+        LogicalExprKind::String(test) => {
+            change(PartMut::Span(&mut test.span));
+            value_mut(&mut test.subject, change);
+            let literals = test.kind.literals_mut();
+            literals.iter_mut().for_each(|literal| change(PartMut::Span(&mut literal.span)));
         }
         LogicalExprKind::Value(test) => {
             change(PartMut::Span(&mut test.span));

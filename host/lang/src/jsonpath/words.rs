@@ -1,8 +1,8 @@
 //! Characters and words of the languages, and text in messages.
 
-use warpath_core::diagnostic::{DiagnosticKind, Span, is_invisible};
+use std::fmt::{self, Display, Formatter, Write as _};
 
-use super::ast::Quoted;
+use warpath_core::diagnostic::{DiagnosticKind, Span, is_invisible};
 
 /// The number of edits (insert, delete, replace) from one text to another.
 pub use strsim::levenshtein as distance;
@@ -56,15 +56,15 @@ pub(crate) fn word(text: &str) -> Option<&str> {
 }
 
 /// Returns the words that begin the rest of a value-test, if a text begins with them: `in`, `between`, `is`,
-/// `not in` or `not between`.
+/// `like` or `ilike`, and all but `is` after `not`.
 pub(crate) fn value_test(text: &str) -> Option<&str> {
     let is_one_of = |found: &str, known: &[&str]| known.iter().any(|word| word.eq_ignore_ascii_case(found));
     let first = word(text)?;
     if !first.eq_ignore_ascii_case("not") {
-        return is_one_of(first, &["in", "between", "is"]).then_some(first);
+        return is_one_of(first, &["in", "between", "is", "like", "ilike"]).then_some(first);
     }
     let rest = text[first.len()..].trim_start_matches(is_blank);
-    let second = word(rest).filter(|found| is_one_of(found, &["in", "between"]))?;
+    let second = word(rest).filter(|found| is_one_of(found, &["in", "between", "like", "ilike"]))?;
     Some(&text[..text.len() - rest.len() + second.len()])
 }
 
@@ -124,4 +124,27 @@ pub fn quote(text: &str) -> String {
 /// Returns true if a message may repeat `text` unchanged.
 pub fn quotable(text: &str) -> bool {
     text.len() <= LONGEST && !text.chars().any(is_invisible)
+}
+
+/// A string in single quotes, escaped as in a normalised path (RFC 9535, section 2.7).
+pub struct Quoted<'a>(pub &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('\'')?;
+        for c in self.0.chars() {
+            match c {
+                '\u{8}' => f.write_str("\\b")?,
+                '\t' => f.write_str("\\t")?,
+                '\n' => f.write_str("\\n")?,
+                '\u{c}' => f.write_str("\\f")?,
+                '\r' => f.write_str("\\r")?,
+                '\'' => f.write_str("\\'")?,
+                '\\' => f.write_str("\\\\")?,
+                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(c))?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('\'')
+    }
 }

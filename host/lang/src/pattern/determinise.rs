@@ -28,6 +28,21 @@ pub struct Automaton {
     pub accepts: Vec<bool>,
 }
 
+impl Automaton {
+    /// Returns true if the automaton accepts a string.
+    #[must_use]
+    pub fn accepts(&self, string: &[u8]) -> bool {
+        let mut state = START;
+        for byte in string {
+            state = self.next[state as usize * self.classes + self.class_of[usize::from(*byte)] as usize];
+            if state <= EVERYTHING {
+                break;
+            }
+        }
+        self.accepts[state as usize]
+    }
+}
+
 /// Builds the automaton of all sets reached from state `start` of the NFA. Some of its states may be
 /// equivalent.
 ///

@@ -20,7 +20,7 @@ pub enum TooLarge {
     #[error("groups are nested {_0} deep, more than the {MAX_GROUPS} that a pattern may have")]
     Groups(usize),
     /// The expression is too large with its repetitions expanded.
-    #[error("with its repetitions written out, it takes more than the {} KiB that a pattern may have", EXPRESSION_BYTES >> 10)]
+    #[error("its expression, with repetitions written out, takes more than the {} KiB that a pattern may have", EXPRESSION_BYTES >> 10)]
     Expression,
     /// The automaton has too many states before equivalent states are merged, or finding them is too much
     /// work.

@@ -297,7 +297,7 @@ fn a_pattern_that_is_too_large_is_told_how_large() {
         told.map(|error| error.to_string()),
         [
             "its automaton takes 560 KiB, more than the 256 KiB that a pattern may have",
-            "with its repetitions written out, it takes more than the 1024 KiB that a pattern may have",
+            "its expression, with repetitions written out, takes more than the 1024 KiB that a pattern may have",
             "its automaton has more states than are found in 4 MiB and 16 million steps",
             "groups are nested 251 deep, more than the 250 that a pattern may have",
         ]
@@ -372,5 +372,72 @@ fn states_are_one_if_and_only_if_no_string_tells_them_apart() {
         for (a, b) in (0..states).flat_map(|a| (0..states).map(move |b| (a, b))) {
             assert_eq!(blocks[a] != blocks[b], apart[a * states + b], "{a} and {b} of {:?}", automaton.next);
         }
+    }
+}
+
+/// The table, the automaton and the reference rule agree about patterns of strings.
+#[test]
+fn patterns_of_strings_are_compiled() {
+    const PARTS: [&[u8]; 14] = [
+        b"a",
+        b"b",
+        b"A",
+        b"%",
+        b"_",
+        b"\xc3\xa9",
+        b"\xc3\x89",
+        "😀".as_bytes(),
+        b"\0",
+        b"\n",
+        b"\\",
+        b"'",
+        b"\"",
+        b".*",
+    ];
+    const ODD: [&[u8]; 4] = [b"\xed\xa0\x80", b"\xff", b"\xa9", b"\xc3"];
+    let mut rng = Rng::new(11);
+    let (mut found, mut folded) = (0, 0);
+    for _ in 0..4000 {
+        let text: Vec<u8> = (0..rng.below(5)).flat_map(|_| rng.pick(&PARTS).to_vec()).collect();
+        let as_str = str::from_utf8(&text).unwrap();
+        let pattern = match rng.below(5) {
+            0 => Strings::Contains(text.clone()),
+            1 => Strings::StartsWith(text.clone()),
+            2 => Strings::EndsWith(text.clone()),
+            3 => Strings::Equals(text.clone()),
+            _ => Strings::like(as_str, None).unwrap(),
+        };
+        let [exact, ignoring] = [false, true].map(|ignores| {
+            (compile_strings(&pattern, ignores).unwrap(), automaton_of(&pattern, ignores).unwrap())
+        });
+        for _ in 0..20 {
+            let string: Vec<u8> = (0..rng.below(7))
+                .flat_map(|_| if rng.below(9) == 0 { rng.pick(&ODD) } else { rng.pick(&PARTS) }.to_vec())
+                .collect();
+            let shown = || format!("{pattern:?} of {}", string.escape_ascii());
+            let wanted = pattern.matches(&string);
+            assert_eq!(run(&exact.0, 0, &string), wanted, "{}", shown());
+            assert_eq!(exact.1.accepts(&string), wanted, "{}", shown());
+            let is_folded = run(&ignoring.0, 0, &string);
+            assert_eq!(ignoring.1.accepts(&string), is_folded, "{}", shown());
+            assert!(is_folded || !wanted, "{}", shown());
+            found += usize::from(wanted);
+            folded += usize::from(is_folded);
+        }
+    }
+    assert!(found > 8000 && folded > found + 200, "{found} {folded}");
+}
+
+#[test]
+fn a_text_that_is_too_large_is_refused() {
+    let long = "ab".repeat(50_000).into_bytes();
+    for ignores_case in [false, true] {
+        for pattern in [Strings::Contains(long.clone()), Strings::EndsWith(long.clone())] {
+            assert!(compile_strings(&pattern, ignores_case).is_err());
+        }
+        let short = ["b", &"a".repeat(5000)].concat().into_bytes();
+        assert!(compile_strings(&Strings::Contains(short), ignores_case).is_ok());
+        let wide = Strings::like(&format!("%a{}b", "_".repeat(40)), None).unwrap();
+        assert_eq!(compile_strings(&wide, ignores_case), Err(TooLarge::States));
     }
 }

@@ -201,6 +201,7 @@ mod tests {
             "match($.a, 'x.*') || $.list[?@.a == 'b' && count(@.*) > 1]",
             "time($.at) >= '2026-01-01' and time($.at, '%d.%m.%Y') < '2026-02-01'",
             "$.a is null or value($..b) = 'é' or $['ü'][-1] != $.c",
+            "icontains($.ua, 'bot') and $.ua not like 'x%' or cidr($.ip, '10.0.0.0/8', '::1')",
         ];
         // The texts of all paths, by their spans.
         let paths = |predicate: &Predicate| {

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use warpath_core::comparison::{Comparison, Condition, Constant, Pattern, Test};
+use memchr::memmem::Finder;
+use warpath_core::comparison::{Comparison, Condition, Constant, Pattern, Property, Test};
 
 use super::Predicate;
+use crate::addresses;
 use crate::jsonpath::{
     Comparable, ComparableKind, ComparisonOp, FilterQuery, Literal, LiteralKind, LogicalExpr,
     LogicalExprKind, PatternTest, QueryRoot, SegmentKind, SelectorKind, SingularQuery, SingularStepKind,
-    State, ValueTest, ValueTestKind,
+    State, StringTest, StringTestKind, ValueTest, ValueTestKind,
 };
-use crate::pattern::holds;
+use crate::like::Pattern as Strings;
+use crate::pattern::{automaton_of, holds};
 
 impl Predicate {
     /// A condition that is true of every record of which the predicate is true. There may be records of which
@@ -41,6 +44,7 @@ fn of(expr: &LogicalExpr, not: bool) -> Option<Condition> {
         (LogicalExprKind::Exists(query), _) => exists(query, not),
         (LogicalExprKind::Value(test), _) => value(test, not != test.not),
         (LogicalExprKind::Pattern(test), _) => pattern(test, not),
+        (LogicalExprKind::String(test), _) => string(test, not),
     }
 }
 
@@ -132,6 +136,41 @@ fn pattern(test: &PatternTest, not: bool) -> Option<Condition> {
     Some(is(path(query)?, Test::Matches(Pattern { name, holds }), not))
 }
 
+fn string(test: &StringTest, not: bool) -> Option<Condition> {
+    let ComparableKind::Query(query) = &test.subject.kind else { return None };
+    let path = path(query)?;
+    let literals: Vec<String> = test.kind.literals().iter().map(ToString::to_string).collect();
+    let name = format!("{}({})", test.kind.name(), literals.join(", "));
+    let holds = property(&test.kind)?;
+    Some(is(path, Test::Matches(Pattern { name, holds }), not))
+}
+
+/// The property of strings for which a test is true. `None` if its automaton is too large; no program has
+/// such a test.
+fn property(test: &StringTestKind) -> Option<Arc<Property>> {
+    let text = match test {
+        StringTestKind::Cidr { blocks, .. } => {
+            let blocks = blocks.clone();
+            return Some(Arc::new(move |subject| addresses::are_of(&blocks, subject)));
+        }
+        StringTestKind::Text(text) => text,
+    };
+    Some(match &text.pattern {
+        Strings::Contains(bytes) if !text.ignores_case => {
+            let finder = Finder::new(bytes).into_owned();
+            Arc::new(move |subject| finder.find(subject).is_some())
+        }
+        pattern @ (Strings::StartsWith(_) | Strings::EndsWith(_)) if !text.ignores_case => {
+            let pattern = pattern.clone();
+            Arc::new(move |subject| pattern.matches(subject))
+        }
+        pattern => {
+            let automaton = automaton_of(pattern, text.ignores_case).ok()?;
+            Arc::new(move |subject| automaton.accepts(subject))
+        }
+    })
+}
+
 /// The comparison of two operands, if one is a path of names and the other a constant.
 fn compare(left: &Comparable, op: ComparisonOp, right: &Comparable, not: bool) -> Option<Condition> {
     let (query, op, literal) = match (&left.kind, &right.kind) {
@@ -168,6 +207,8 @@ fn constant(literal: &Literal) -> Constant {
         LiteralKind::Bool(value) => Constant::Bool(*value),
         LiteralKind::Number(text) => Constant::Number(text.clone()),
         LiteralKind::String(text) => Constant::String(text.clone()),
+        // It is compared with instants, which are no members.
+        LiteralKind::Now(_) => Constant::String(literal.to_string()),
     }
 }
 
@@ -214,6 +255,12 @@ mod tests {
             ("not ($.a == 1 and count($.b[*]) > 2)", ""),
             ("match($.d, 'x') and !search($.d, 'y')", "d Matches(Match(x)) & d Not(Matches(Search(y)))"),
             ("match($.d, $.e) or $.a == 1", ""),
+            (
+                "contains($.d, 'x') and !ilike($.d, 'y')",
+                "d Matches(contains('x')) & d Not(Matches(ilike('y')))",
+            ),
+            ("cidr($.d, '10.0.0.0/8', '::1')", "d Matches(cidr('10.0.0.0/8', '::1'))"),
+            ("contains($.d[0], 'x') and time($.e) >= now()", ""),
             ("$.a == $.b and n == 1 and $.c[0] == 1 and match($.d[0], 'x') and length($.e) > 1", ""),
             ("$..a", ""),
         ] {

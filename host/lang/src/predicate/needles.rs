@@ -3,7 +3,7 @@
 use super::Predicate;
 use crate::jsonpath::{
     Comparable, ComparableKind, ComparisonOp, FilterQuery, LiteralKind, LogicalExpr, LogicalExprKind,
-    Segment, SelectorKind, SingularQuery, SingularStepKind, ValueTestKind,
+    Segment, SelectorKind, SingularQuery, SingularStepKind, StringTestKind, ValueTestKind,
 };
 
 /// The most tests that texts are chosen for. Each is searched in the sample.
@@ -23,6 +23,7 @@ impl Predicate {
     /// ```text
     /// $.kind == "commit" && $.status > 400     "commit" or "kind", and "status": the rarest alone
     /// $.kind == "a" || $.kind == "b"           "a" and "b", or "kind"
+    /// contains($.agent, "bot")                 bot, without quotes, or "agent"
     /// ```
     ///
     /// One of the texts begins all escapes, because a string with escapes contains none of the others.
@@ -96,7 +97,17 @@ impl Chooser<'_> {
                 Comparable { kind: ComparableKind::Query(path), .. } => self.one_of(names_of(path)),
                 _ => None,
             },
-            LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) => None,
+            LogicalExprKind::String(test) if outcome => match &test.subject {
+                Comparable { kind: ComparableKind::Query(path), .. } => {
+                    let inside = match &test.kind {
+                        StringTestKind::Text(test) if !test.ignores_case => test.pattern.longest_literal(),
+                        _ => &[],
+                    };
+                    self.rarest_text(names_of(path).map(Part::Whole).chain([Part::Inside(inside)]))
+                }
+                _ => None,
+            },
+            LogicalExprKind::Exists(_) | LogicalExprKind::Pattern(_) | LogicalExprKind::String(_) => None,
         }
     }
 
@@ -123,15 +134,40 @@ impl Chooser<'_> {
         choices.min_by_key(|choice| (choice.hits, choice.texts.len()))
     }
 
-    /// The rarest of some strings that are all in a record, in quotes. A string may be written with an escape
-    /// other than `\u` if it has certain characters; such a string is no choice.
+    /// The rarest of some strings that are all in a record.
     fn one_of<'a>(&mut self, strings: impl Iterator<Item = &'a str>) -> Option<Choice> {
+        self.rarest_text(strings.map(Part::Whole))
+    }
+
+    /// The rarest of some texts that are all in a record. A string may be written with an escape other than
+    /// `\u` if it has certain characters; a text with one of these is no choice.
+    fn rarest_text<'a>(&mut self, parts: impl Iterator<Item = Part<'a>>) -> Option<Choice> {
         self.tests = self.tests.checked_sub(1)?;
-        let escaped = |byte: u8| matches!(byte, b'"' | b'\\' | b'/') || byte < b' ';
-        let plain = strings.filter(|string| !string.bytes().any(escaped));
-        let texts = plain.map(|string| ["\"", string, "\""].concat().into_bytes());
+        let texts = parts.filter_map(Part::text);
         let (hits, text) = texts.map(|text| ((self.hits)(&text), text)).min()?;
         Some(Choice { texts: vec![text], hits })
+    }
+}
+
+/// A text of a record.
+enum Part<'a> {
+    /// A string.
+    Whole(&'a str),
+    /// A part of a string.
+    Inside(&'a [u8]),
+}
+
+impl Part<'_> {
+    /// The text in a record that has no escapes. `None` if it may have an escape other than `\u`.
+    fn text(self) -> Option<Vec<u8>> {
+        let is_escaped = |byte: &u8| matches!(byte, b'"' | b'\\' | b'/') || *byte < b' ';
+        match self {
+            Self::Whole(string) if !string.as_bytes().iter().any(is_escaped) => {
+                Some(["\"", string, "\""].concat().into_bytes())
+            }
+            Self::Inside(bytes) if !bytes.is_empty() && !bytes.iter().any(is_escaped) => Some(bytes.to_vec()),
+            _ => None,
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::fmt::{self, Display, Formatter};
 use warpath_shared::ir::{ABSENT, FAIL, Instr, LiteralKind, Op, PASS, Test, TestKind, relation};
 
 use super::Program;
-use crate::instants;
 
 const RELATIONS: [(u32, &str); 6] = [
     (relation::EQUAL, "=="),
@@ -63,10 +62,22 @@ impl Program {
                 let sign = if test.negative != 0 { "-" } else { "" };
                 write!(f, "{sign}0.{}e{}", text().trim_matches('"'), test.exponent)
             }
-            _ => match self.literals.get(test.offset as usize..) {
-                Some([instants::MARK, ..]) => f.write_str("a range of instants"),
-                _ => f.write_str(&text()),
-            },
+            _ => {
+                let literal = self.literals.get(test.offset as usize..(test.offset + test.len) as usize);
+                match literal.and_then(|literal| self.host_tests.describe(literal)) {
+                    Some(described) => f.write_str(described),
+                    None => f.write_str(&text()),
+                }
+            }
+        }
+    }
+
+    /// Writes the automaton of a test: its offset, and the function and the pattern that it is of.
+    fn write_accepted(&self, f: &mut Formatter<'_>, test: &Test) -> fmt::Result {
+        write!(f, " accepted by {}", test.offset)?;
+        match self.accepted.iter().find(|(at, _)| *at == test.offset) {
+            Some((_, of)) => write!(f, ": {of}"),
+            None => Ok(()),
         }
     }
 
@@ -93,12 +104,15 @@ impl Program {
             }
             kind if kind == TestKind::Length as u32 => write!(f, "{slot} = length {slot}"),
             kind if kind == TestKind::Compare as u32 => write!(f, "a {relation} b"),
-            kind if kind == TestKind::PatternOf as u32 => write!(f, "a accepted by {}", test.offset),
+            kind if kind == TestKind::PatternOf as u32 => {
+                f.write_str("a")?;
+                self.write_accepted(f, test)
+            }
             kind if kind == TestKind::PatternAtRun as u32 && test.negative == 0 => f.write_str("a matches b"),
             kind if kind == TestKind::PatternAtRun as u32 => f.write_str("a contains b"),
             kind if kind == TestKind::Pattern as u32 => {
                 self.write_path(f, test)?;
-                write!(f, " accepted by {}", test.offset)
+                self.write_accepted(f, test)
             }
             _ => {
                 f.write_str("any ")?;

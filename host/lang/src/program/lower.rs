@@ -24,7 +24,7 @@ use warpath_shared::units::{Level, MAX_DEPTH};
 
 use super::{Column, Program, Query};
 use crate::cache::Cache;
-use crate::instants::Ranges;
+use crate::host_tests::HostTests;
 use crate::jsonpath::{LogicalExpr, Segment, SegmentKind, Selector, SelectorKind};
 use crate::predicate::Predicate;
 
@@ -135,14 +135,14 @@ fn check_length(segments: &[Segment]) -> Result<(), Diagnostic> {
 fn refused(queries: &[Query], error: Diagnostic) -> Error {
     let text = queries.last().map_or("", Query::text);
     match error.kind {
-        DiagnosticKind::Type => Error::Query(QueryError::new(text, error)),
+        DiagnosticKind::Argument => Error::Query(QueryError::new(text, error)),
         _ => Error::Unsupported(QueryError::new(text, error)),
     }
 }
 
 /// Creates the error for a predicate, which is about records or about matches.
 fn refused_predicate(predicate: &Predicate, error: Diagnostic) -> Error {
-    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Type) {
+    if !matches!(error.kind, DiagnosticKind::UnknownColumn | DiagnosticKind::Argument) {
         return Error::Unsupported(QueryError::new(predicate.text(), error));
     }
     let help = error.help.clone().filter(|_| predicate.is_of_value());
@@ -236,8 +236,8 @@ struct Lowering {
     literals: Literals,
     /// True if a pattern is known only when the program runs.
     patterns_at_run: bool,
-    /// The ranges of instants that texts are compared with.
-    times: Ranges,
+    /// The tests of texts that only the host makes.
+    host_tests: HostTests,
 }
 
 impl Lowering {
@@ -392,6 +392,7 @@ impl Lowering {
         let is_unconditional = queries.iter().all(|query| query.condition.is_none());
         let plain_filters = is_unconditional && self.tests.iter().all(is_plain);
         let names = names_of(&instrs, queries.len());
+        let accepted = self.literals.accepted();
         let mut literals = self.literals.bytes;
         literals.resize(literals.len().next_multiple_of(4), 0);
         let mut levels: Option<Vec<Level>> = queries.iter().map(levels_of).collect();
@@ -417,7 +418,8 @@ impl Lowering {
             names,
             levels: levels.into_iter().flatten().max().unwrap_or(0),
             patterns_at_run: self.patterns_at_run,
-            times: self.times,
+            host_tests: self.host_tests,
+            accepted,
             columns: queries.iter().map(Column::new).collect(),
             explodes: false,
             queries: queries.into(),

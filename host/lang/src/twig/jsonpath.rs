@@ -72,7 +72,7 @@ fn holds(twig: &mut Twig, node: Option<usize>, filter: &LogicalExpr) -> Result<(
         LogicalExprKind::Comparison(comparison) => compares(twig, node, comparison),
         LogicalExprKind::Or(_) => Err(unsupported(filter.span, "`||`: make two subscriptions of it")),
         LogicalExprKind::Not(_) => Err(unsupported(filter.span, "`!`")),
-        LogicalExprKind::Pattern(_) => Err(unsupported(filter.span, "patterns")),
+        LogicalExprKind::Pattern(_) | LogicalExprKind::String(_) => Err(unsupported(filter.span, "patterns")),
         LogicalExprKind::Value(_) => Err(unsupported(filter.span, "`in`, `between` and `is`")),
     }
 }
@@ -129,6 +129,7 @@ fn compares(twig: &mut Twig, node: Option<usize>, comparison: &Comparison) -> Re
         LiteralKind::String(string) => Literal::String(string.clone()),
         LiteralKind::Bool(value) => Literal::Bool(*value),
         LiteralKind::Null => Literal::Null,
+        LiteralKind::Now(_) => return Err(unsupported(literal.span, "instants")),
     };
     // `<=` and `>=` are true for equal values of any kind; `<` and `>` are false for values without an order
     // (RFC 9535, section 2.3.5.2.2).

@@ -28,9 +28,9 @@ pub struct PathsAndFiles {
     ///
     /// gzip, zstd, bzip2, xz and lz4 are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
-    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl, .log, .log.1 and the like,
-    /// compressed or not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in
-    /// builds with the feature `object-store`; `file://`.
+    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl, .log, .log.1 and the
+    /// like, compressed or not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and
+    /// `https://`, in builds with the feature `object-store`; `file://`.
     #[arg(value_name = "PATH|FILE")]
     words: Vec<OsString>,
 

@@ -17,9 +17,9 @@ pub struct FileArgs {
     ///
     /// gzip, zstd, bzip2, xz and lz4 are recognised by content. A pattern (`*`, `?`, `[a-z]`,
     /// `**`, `{a,b}`) names the files that match it, sorted, unless a file has exactly that name. A folder
-    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl, .log, .log.1 and the like,
-    /// compressed or not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and `https://`, in
-    /// builds with the feature `object-store`; `file://`.
+    /// names the files in it and in its folders that end in .json, .ndjson, .jsonl, .log, .log.1 and the
+    /// like, compressed or not; hidden ones are left out. URLs: `s3://BUCKET/KEY`, with patterns, and
+    /// `https://`, in builds with the feature `object-store`; `file://`.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -221,8 +221,10 @@ pub struct WhereArgs {
     /// Evaluate only the records that match EXPR, a filter of RFC 9535 about the record
     ///
     /// Such as '$.followers >= 1000 && $.lang in ("en", "nl")'. `$` is the record. There are also `between A
-    /// and B`, `is missing`, `is null`, and the words `and`, `or` and `not`. If the index of a file has
-    /// columns (`warpath store index --column`), EXPR may test them by their names, too.
+    /// and B`, `like "a%"`, `is missing`, `is null`, and the words `and`, `or` and `not`. Functions are
+    /// `contains`, `starts_with`, `ends_with` and `like`, `icontains` and so on to ignore case, `cidr($.ip,
+    /// "10.0.0.0/8")` and `time($.at) >= now() - 1h`. If the index of a file has columns (`warpath store
+    /// index --column`), EXPR may test them by their names, too.
     #[arg(id = "only", long = "where", value_name = "EXPR", allow_hyphen_values = true,
           value_parser = expression)]
     pub only: Option<String>,
@@ -414,8 +416,8 @@ pub struct RecordsArgs {
 
     /// Add a member to each record of `--records`: a value of the record around it
     ///
-    /// Such as host='$.host'. PATH may go through the same arrays as that of `--records`: the value is then of
-    /// the same elements. A member of that name in the record itself is hidden. A record that is no object
+    /// Such as host='$.host'. PATH may go through the same arrays as that of `--records`: the value is then
+    /// of the same elements. A member of that name in the record itself is hidden. A record that is no object
     /// becomes the member `value`.
     #[arg(long, value_name = "NAME=PATH", requires = "records")]
     pub with: Vec<String>,

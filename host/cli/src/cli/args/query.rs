@@ -101,8 +101,8 @@ pub struct QueryArgs {
 
     /// Leave out the values of PATH from the records that `query '$'` prints; the rest stays as it is
     ///
-    /// Several options leave out several paths, also with `--mask` and `--rename`. Members of the same name in
-    /// one object are all left out.
+    /// Several options leave out several paths, also with `--mask` and `--rename`. Members of the same name
+    /// in one object are all left out.
     #[arg(long, value_name = "PATH", help_heading = "Edits of records")]
     pub drop: Vec<String>,
 
@@ -116,8 +116,8 @@ pub struct QueryArgs {
 
     /// Sort the matches by this value of their record; `:desc` for the greatest values first
     ///
-    /// Several: the first decides. Numbers are sorted by value, strings by code points; null and missing values
-    /// come last. Matches are printed when all of the input has been read.
+    /// Several: the first decides. Numbers are sorted by value, strings by code points; null and missing
+    /// values come last. Matches are printed when all of the input has been read.
     #[arg(long, value_name = "PATH[:desc]", conflicts_with_all = ["count", "offsets", "with_path",
           "with_filename", "line_number", "print0"])]
     pub sort: Vec<String>,

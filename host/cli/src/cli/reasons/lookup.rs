@@ -63,7 +63,8 @@ impl Class {
     fn of(literal: &Literal) -> Self {
         match literal.kind {
             LiteralKind::Number(_) => Self::Number,
-            LiteralKind::String(_) => Self::String,
+            // Only an instant is compared with `now()`, and its class is not known.
+            LiteralKind::String(_) | LiteralKind::Now(_) => Self::String,
             LiteralKind::Bool(_) => Self::Bool,
             LiteralKind::Null => Self::Null,
         }
@@ -299,14 +300,8 @@ impl<'t> Lookup<'t> {
                 Led::Nowhere(why) => Some(why),
                 _ => None,
             },
-            LogicalExprKind::Pattern(test) => match self.value(&test.subject, current) {
-                Led::Nowhere(why) => Some(why),
-                Led::To(value) if !value.classes.contains(&Class::String) => {
-                    let so = format!("and `{}` is about strings", test.kind);
-                    Some(Why::Is { is: names(&value.classes), path: value.text, so, meant: None })
-                }
-                _ => None,
-            },
+            LogicalExprKind::Pattern(test) => self.never_string(&test.subject, test.kind.name(), current),
+            LogicalExprKind::String(test) => self.never_string(&test.subject, test.kind.name(), current),
             LogicalExprKind::Value(test) if test.not => None,
             LogicalExprKind::Value(test) => {
                 let (wanted, what): (Vec<Class>, _) = match &test.kind {
@@ -323,6 +318,18 @@ impl<'t> Lookup<'t> {
                     _ => None,
                 }
             }
+        }
+    }
+
+    /// The reason why a value is never a string, which a function is about.
+    fn never_string(&self, subject: &Comparable, function: &str, current: &PathNodes<'t>) -> Option<Why> {
+        match self.value(subject, current) {
+            Led::Nowhere(why) => Some(why),
+            Led::To(value) if !value.classes.contains(&Class::String) => {
+                let so = format!("and `{function}` is about strings");
+                Some(Why::Is { is: names(&value.classes), path: value.text, so, meant: None })
+            }
+            _ => None,
         }
     }
 

@@ -128,7 +128,7 @@ fn add_flat(node: SchemaNode<'_>, name: &str, path: &str, columns: &mut Vec<Colu
     Ok(())
 }
 
-/// How the inputs are read.
+/// The options that say how inputs are read.
 fn reading(args: &SelectArgs) -> files::Reading<'_> {
     files::Reading::of_run(&args.column, &args.engine, &args.run).following(&args.follow)
 }

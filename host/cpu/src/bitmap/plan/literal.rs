@@ -21,6 +21,7 @@ pub fn endpoints(literal: &Literal, kind: Kind, column: &str) -> Result<(Endpoin
             LiteralKind::String(_) => "a string",
             LiteralKind::Bool(_) => "a truth value",
             LiteralKind::Null => "`null`",
+            LiteralKind::Now(_) => "an instant",
         };
         let message = format!("`{column}` is a column of {}: expected {wanted}, found {found}", plural(kind));
         Diagnostic::new(DiagnosticKind::WrongKind, literal.span, message)

@@ -54,7 +54,7 @@ impl Numbers {
         self.rounded.extend(rounded.iter().map(|number| number + 0.0));
     }
 
-    /// The bytes of memory of so many numbers. A vector may double.
+    /// The bytes of memory of this many numbers. A vector may double.
     pub fn bytes_of(count: usize) -> usize {
         2 * size_of::<f64>() * count
     }
@@ -142,7 +142,7 @@ impl Distinct {
         }
     }
 
-    /// The number of values of each of so many paths and groups.
+    /// The number of values of each path and group, of which there are this many.
     pub fn counts(&self, states: usize) -> Vec<u64> {
         let mut counts = vec![0; states];
         for entry in &self.values.entries {
@@ -209,7 +209,7 @@ pub(super) fn write_values<'a>(
     sorter.add_run(run)
 }
 
-/// What the values of a path of a group are.
+/// Facts about the values of a path of a group.
 #[derive(Default)]
 pub(super) struct FoundValues {
     pub range: Option<(f64, f64)>,

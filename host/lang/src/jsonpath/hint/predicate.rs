@@ -4,7 +4,7 @@ use warpath_core::diagnostic::Span;
 
 use super::super::ast::ComparisonOp;
 use super::super::words::{is_bare, is_blank, is_name_char, quotable, reserved, value_test};
-use super::{Context, bracket_name_help};
+use super::{Context, bracket_name_help, operator_help};
 
 /// The tokens that may begin a test, for "expected …".
 pub const TESTS: &str = "a path, a column of an index, a literal, a function, `not` or `(`";
@@ -19,27 +19,6 @@ pub fn compared(of_column: bool, op: ComparisonOp) -> Context {
         _ => None,
     };
     Context::Value { of_column, equal }
-}
-
-/// Returns true for a word by which other languages match patterns.
-fn is_for_patterns(word: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "like",
-        "ilike",
-        "rlike",
-        "glob",
-        "matches",
-        "contains",
-        "regex",
-        "regexp",
-        "starts",
-        "startswith",
-        "starts_with",
-        "ends",
-        "endswith",
-        "ends_with",
-    ];
-    WORDS.contains(&word)
 }
 
 impl Context {
@@ -79,9 +58,8 @@ pub(super) fn help(text: &str, span: Span, context: Context) -> Option<String> {
             ("|", _) => "`or` is written `||` or `or`",
             (")", _) => "there is no `(` for this `)`",
             (",", _) => "tests are joined by `and` or `or`",
-            ("in" | "between" | "is", _) => "one test at a time: join tests by `and` or `or`",
-            (word, Some(c)) if c == '~' || is_for_patterns(word) => {
-                "patterns are matched by `match($.a, '…')` and `search($.a, '…')`"
+            ("in" | "between" | "is" | "like" | "ilike", _) => {
+                "one test at a time: join tests by `and` or `or`"
             }
             (_, None) if open => "close the `(` with `)`",
             (_, Some(c)) if "=<>!".contains(c) => {
@@ -89,7 +67,8 @@ pub(super) fn help(text: &str, span: Span, context: Context) -> Option<String> {
             }
             (_, Some('"' | '\'')) => "a quote inside a string is written `\\\"` or `\\'`",
             _ => {
-                return bracket_name_help(text, span.start).or_else(|| {
+                let help = operator_help(&word, "$.a").or_else(|| bracket_name_help(text, span.start));
+                return help.or_else(|| {
                     let is_sign = matches!(first, Some('+' | '-' | '*' | '/' | '%'));
                     is_sign.then(|| "there is no arithmetic".to_owned())
                 });
@@ -131,8 +110,8 @@ fn test_help(word: &str, first: Option<char>, next: &str) -> Option<String> {
 fn after_column_help(word: &str, first: Option<char>) -> Option<String> {
     Some(
         match (word, first) {
-            (word, Some(c)) if c == '~' || is_for_patterns(word) => {
-                "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`"
+            (word, _) if operator_help(word, "$.a").is_some() => {
+                "a column is tested by its values; strings are tested by a path: `contains($.a, 'x')`"
             }
             ("equals" | "eq", _) => "equality is written `==`",
             (_, Some('[')) => "an odd name needs backticks; a path begins with `$`",

@@ -7,8 +7,9 @@ use warpath_core::diagnostic::{Diagnostic, DiagnosticKind, Span};
 use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, FilterQuery, FunctionCall, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, SelectorKind,
-    SingularQuery, SingularStep, SingularStepKind,
+    SingularQuery, SingularStep, SingularStepKind, StringTest,
 };
+use super::super::function::Function;
 use super::super::hint::{self, Context};
 use super::super::words::{is_blank, is_name_first, member_path, quotable, quote};
 use super::{Parsed, Parser};
@@ -19,44 +20,9 @@ pub(super) enum Operand {
     Query(FilterQuery),
     Call(Box<FunctionCall>),
     Pattern(Box<PatternTest>),
+    String(Box<StringTest>),
     /// A column, in a predicate.
     Column(ColumnName),
-}
-
-/// The functions of RFC 9535, sections 2.4.4 to 2.4.8, and `time`, which is Warpath's own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Function {
-    Length,
-    Count,
-    Match,
-    Search,
-    Value,
-    Time,
-}
-
-impl Function {
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "length" => Self::Length,
-            "count" => Self::Count,
-            "match" => Self::Match,
-            "search" => Self::Search,
-            "value" => Self::Value,
-            "time" => Self::Time,
-            _ => return None,
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::Count => "count",
-            Self::Match => "match",
-            Self::Search => "search",
-            Self::Value => "value",
-            Self::Time => "time",
-        }
-    }
 }
 
 /// The context in which a single value is expected, for messages.
@@ -252,6 +218,9 @@ impl Parser<'_> {
         let Some(function) = Function::named(name) else {
             return Err(self.unknown_function(start, name));
         };
+        if function == Function::Now {
+            return self.now(start).map(Operand::Literal);
+        }
         self.enter("(")?;
         self.lexer.blank();
         let mut arguments = Vec::new();
@@ -295,18 +264,26 @@ impl Parser<'_> {
 
     /// Returns the call of `function`, if `arguments` fit it (RFC 9535, section 2.4.3).
     #[inline(never)]
-    fn typed(&self, function: Function, arguments: Vec<Operand>, span: Span) -> Parsed<Operand> {
+    fn typed(&self, function: Function, mut arguments: Vec<Operand>, span: Span) -> Parsed<Operand> {
         let name = function.name();
         let found = arguments.len();
-        if function == Function::Time && (1..=2).contains(&found) {
-            return Ok(Operand::Call(Box::new(FunctionCall { kind: self.time(arguments)?, span })));
+        match function {
+            Function::Time if (1..=2).contains(&found) => {
+                return Ok(Operand::Call(Box::new(FunctionCall { kind: self.time(arguments)?, span })));
+            }
+            Function::Cidr if found >= 2 => {
+                let blocks = arguments.split_off(1);
+                let test = self.cidr(arguments.remove(0), blocks, span)?;
+                return Ok(Operand::String(Box::new(test)));
+            }
+            _ => {}
         }
         let mut arguments = arguments.into_iter();
         let mut next = |wanted: usize| {
             arguments.next().filter(|_| found == wanted).ok_or_else(|| {
                 let plural = if wanted == 1 { "" } else { "s" };
                 Diagnostic::new(
-                    DiagnosticKind::Type,
+                    function.mistake(),
                     span,
                     format!("`{name}` takes {wanted} argument{plural}, found {found}"),
                 )
@@ -319,7 +296,23 @@ impl Parser<'_> {
             Function::Value => FunctionKind::Value(self.nodes(next(1)?, name)?),
             Function::Time => {
                 let message = format!("`time` takes a path, and may take a format, found {found} arguments");
-                return Err(Diagnostic::new(DiagnosticKind::Type, span, message));
+                return Err(Diagnostic::new(function.mistake(), span, message));
+            }
+            Function::Cidr => {
+                let plural = if found == 1 { "" } else { "s" };
+                let message =
+                    format!("`cidr` takes a path and at least one block, found {found} argument{plural}");
+                return Err(Diagnostic::new(function.mistake(), span, message)
+                    .with_help("such as `cidr($.ip, \"10.0.0.0/8\", \"fe80::/10\")`"));
+            }
+            // Its call has a rule of its own.
+            Function::Now => {
+                return Err(Diagnostic::new(function.mistake(), span, "`now` takes no argument"));
+            }
+            Function::Text(text, ignores_case) => {
+                let subject = self.value(next(2)?, value_for)?;
+                let test = self.text_test((text, ignores_case), subject, next(2)?, span)?;
+                return Ok(Operand::String(Box::new(test)));
             }
             Function::Match | Function::Search => {
                 let subject = self.value(next(2)?, value_for)?;
@@ -335,14 +328,21 @@ impl Parser<'_> {
     #[inline(never)]
     pub(super) fn value(&self, operand: Operand, value_for: ValueFor) -> Parsed<Comparable> {
         let span = operand.span();
+        let no_instant = |function: Function, found: &str| {
+            let message = format!("`{}` takes a value, and the result of `{found}` is none", function.name());
+            Diagnostic::new(DiagnosticKind::Argument, span, message)
+                .with_help("compare an instant: `time($.a) >= \"2026-01-31\"`")
+        };
         let kind = match operand {
-            Operand::Literal(literal) => ComparableKind::Literal(literal),
+            Operand::Literal(literal) => match (&literal.kind, value_for) {
+                (LiteralKind::Now(_), ValueFor::Argument(function)) => {
+                    return Err(no_instant(function, "now"));
+                }
+                _ => ComparableKind::Literal(literal),
+            },
             Operand::Call(call) => match (&call.kind, value_for) {
                 (FunctionKind::Time(_), ValueFor::Argument(function)) => {
-                    let message =
-                        format!("`{}` takes a value, and the result of `time` is none", function.name());
-                    let help = "compare an instant: `time($.a) >= \"2026-01-31\"`";
-                    return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
+                    return Err(no_instant(function, "time"));
                 }
                 _ => ComparableKind::Function(*call),
             },
@@ -355,11 +355,15 @@ impl Parser<'_> {
                         Some(path) => format!("write the path of a member: `{path}`"),
                         None => "write the path of a member, which begins with `$`".to_owned(),
                     };
-                    return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
+                    return Err(Diagnostic::new(function.mistake(), span, message).with_help(help));
                 }
             },
-            Operand::Pattern(test) => {
-                let name = test.kind;
+            Operand::Pattern(_) | Operand::String(_) => {
+                let name = operand.test_name();
+                let kind = match operand {
+                    Operand::String(_) => DiagnosticKind::Argument,
+                    _ => DiagnosticKind::Type,
+                };
                 let (message, help) = match value_for {
                     ValueFor::Comparison => (
                         format!("the result of `{name}` is a test, not a value, and cannot be compared"),
@@ -370,7 +374,7 @@ impl Parser<'_> {
                         "combine tests with `&&` and `||`".to_owned(),
                     ),
                 };
-                return Err(Diagnostic::new(DiagnosticKind::Type, span, message).with_help(help));
+                return Err(Diagnostic::new(kind, span, message).with_help(help));
             }
         };
         Ok(Comparable { kind, span })
@@ -388,8 +392,22 @@ impl Parser<'_> {
             };
             let message = format!("{wants}, and this query may select several nodes");
             let text = &self.text[span.start..span.end];
-            let error = Diagnostic::new(DiagnosticKind::NotSingular, span, message);
-            if quotable(text) {
+            let kind = match value_for {
+                ValueFor::Argument(function) if function.mistake() == DiagnosticKind::Argument => {
+                    DiagnosticKind::Argument
+                }
+                _ => DiagnosticKind::NotSingular,
+            };
+            let error = Diagnostic::new(kind, span, message);
+            let is_test = |function| !matches!(function, Function::Length | Function::Time);
+            let each = text.strip_suffix("[*]").or_else(|| text.strip_suffix(".*"));
+            if let (ValueFor::Argument(function), Some(array)) = (value_for, each)
+                && is_test(function)
+                && quotable(text)
+            {
+                let name = function.name();
+                error.with_help(format!("a filter tests each of its values: `{array}[?{name}(@, …)]`"))
+            } else if quotable(text) && !matches!(value_for, ValueFor::Argument(Function::Time)) {
                 error.with_help(format!(
                     "`value({text})` is the value of its only node, `count({text})` the number of its nodes"
                 ))
@@ -442,15 +460,16 @@ impl Parser<'_> {
         let kind = match operand {
             Operand::Query(query) => LogicalExprKind::Exists(query),
             Operand::Pattern(test) => LogicalExprKind::Pattern(test),
+            Operand::String(test) => LogicalExprKind::String(test),
             Operand::Column(column) => return Err(self.lone_column(&column)),
             Operand::Literal(literal) => {
                 let what = literal_noun(&literal);
-                let error = Diagnostic::new(
-                    DiagnosticKind::Type,
-                    span,
-                    format!("expected a test, found only {what}"),
-                );
-                return Err(if quotable(text) {
+                let is_now = matches!(literal.kind, LiteralKind::Now(_));
+                let kind = if is_now { DiagnosticKind::Argument } else { DiagnosticKind::Type };
+                let error = Diagnostic::new(kind, span, format!("expected a test, found only {what}"));
+                return Err(if is_now {
+                    error.with_help(hint::NOW_HELP)
+                } else if quotable(text) {
                     error.with_help(format!("compare it with something: `{node} == {text}`"))
                 } else {
                     error.with_help("compare it with something")
@@ -465,9 +484,13 @@ impl Parser<'_> {
                 };
                 let message =
                     format!("expected a test, found only the result of `{}`, which is a value", name.name());
-                let error = Diagnostic::new(DiagnosticKind::Type, span, message);
+                let error = Diagnostic::new(name.mistake(), span, message);
                 return Err(if quotable(text) {
-                    let example = if name == Function::Value { "== true" } else { "> 0" };
+                    let example = match name {
+                        Function::Value => "== true",
+                        Function::Time => ">= now() - 1h",
+                        _ => "> 0",
+                    };
                     error.with_help(format!("compare it with something: `{text} {example}`"))
                 } else {
                     error.with_help("compare it with something")
@@ -516,7 +539,7 @@ impl Parser<'_> {
         let error = Diagnostic::new(
             DiagnosticKind::UnknownFunction,
             self.lexer.span_from(start),
-            format!("expected a function of RFC 9535, found {}", quote(name)),
+            format!("expected a function, found {}", quote(name)),
         );
         error.with_help(hint::function_help(name))
     }
@@ -532,7 +555,7 @@ impl Parser<'_> {
         let found = match operand {
             Operand::Query(query) => return Ok(query),
             Operand::Literal(literal) => literal_noun(&literal),
-            Operand::Call(_) | Operand::Pattern(_) => "a function call",
+            Operand::Call(_) | Operand::Pattern(_) | Operand::String(_) => "a function call",
             Operand::Column(_) => "a column",
         };
         let message = format!("`{function}` takes a query such as `{}.*`, found {found}", self.node());
@@ -541,12 +564,22 @@ impl Parser<'_> {
 }
 
 impl Operand {
+    /// The name of the function whose result is true or false.
+    fn test_name(&self) -> &'static str {
+        match self {
+            Self::Pattern(test) => test.kind.name(),
+            Self::String(test) => test.kind.name(),
+            _ => "",
+        }
+    }
+
     pub(super) fn span(&self) -> Span {
         match self {
             Self::Literal(literal) => literal.span,
             Self::Query(query) => query.span,
             Self::Call(call) => call.span,
             Self::Pattern(test) => test.span,
+            Self::String(test) => test.span,
             Self::Column(column) => column.span,
         }
     }
@@ -556,18 +589,19 @@ impl Operand {
 fn logical_argument(function: Function, span: Span) -> Diagnostic {
     let name = function.name();
     Diagnostic::new(
-        DiagnosticKind::Type,
+        function.mistake(),
         span,
         format!("expected a query or a value as argument of `{name}`, found a logical expression"),
     )
 }
 
-fn literal_noun(literal: &Literal) -> &'static str {
+pub(super) fn literal_noun(literal: &Literal) -> &'static str {
     match literal.kind {
         LiteralKind::Number(_) => "a number",
         LiteralKind::String(_) => "a string",
         LiteralKind::Bool(true) => "`true`",
         LiteralKind::Bool(false) => "`false`",
         LiteralKind::Null => "`null`",
+        LiteralKind::Now(_) => "an instant",
     }
 }

@@ -6,6 +6,7 @@
 //! basic-expr       = "not" basic-expr / paren-expr / comparison-expr / test-expr / value-test
 //! value-test       = value ["not"] "in" "(" literal *("," literal) ")"
 //!                  / value ["not"] "between" literal "and" literal
+//!                  / value ["not"] ("like" / "ilike") string-literal
 //!                  / value "is" ["not"] ("missing" / "null" / "other" / "nan" / "value")
 //! value            = singular-query / function-expr / column
 //! comparison-op    = RFC 9535's / "=" / "<>"
@@ -22,9 +23,10 @@ use super::super::ast::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, Literal, LiteralKind, LogicalExpr,
     LogicalExprKind, State, ValueTest, ValueTestKind,
 };
+use super::super::function::Function;
 use super::super::hint::{self, Context};
 use super::super::words::{is_digit, is_name_char, quotable, quote, reserved, value_test, word};
-use super::filter::{Function, Operand};
+use super::filter::Operand;
 use super::{Parsed, Parser};
 
 /// The maximum nesting in predicates, counted as in [`MAX_DEPTH`](super::MAX_DEPTH).
@@ -232,7 +234,7 @@ impl<'q> Parser<'q> {
 
     /// Returns true if a word comes next that begins the rest of a value-test.
     pub(super) fn at_value_test(&self) -> bool {
-        ["in", "between", "is", "not"].iter().any(|word| self.next_is(word))
+        ["in", "between", "is", "like", "ilike", "not"].iter().any(|word| self.next_is(word))
     }
 
     /// Refuses a value-test of an expression that cannot have one. `error` makes the message and the help
@@ -284,11 +286,16 @@ impl<'q> Parser<'q> {
                 let greatest = self.literal(is_column, context, "the greatest value after `and`")?;
                 kind = ValueTestKind::Between(least, greatest);
             } else {
-                return Err(self.unexpected(Context::Elsewhere, "`in` or `between` after `not`"));
+                let likes = [("like", false), ("ilike", true)];
+                return match likes.into_iter().find(|(word, _)| self.keyword(word)) {
+                    Some((_, ignores_case)) => self.like(start, subject, not, ignores_case),
+                    None => Err(self.unexpected(Context::Elsewhere, "`in`, `between` or `like` after `not`")),
+                };
             }
         }
         let span = self.lexer.span_from(start);
         let test = ValueTest { subject, not, kind, span };
+        self.check_values(&test)?;
         Ok(LogicalExpr { kind: LogicalExprKind::Value(Box::new(test)), span })
     }
 

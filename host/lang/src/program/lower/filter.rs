@@ -14,7 +14,8 @@ use crate::jsonpath::words::{member_path, quote};
 use crate::jsonpath::{
     ColumnName, Comparable, ComparableKind, Comparison, ComparisonOp, FilterQuery, FunctionKind, Literal,
     LiteralKind, LogicalExpr, LogicalExprKind, PatternKind, PatternTest, QueryRoot, Segment, Selector,
-    SelectorKind, SingularQuery, SingularStep, SingularStepKind, TimeCall, TimeFormat,
+    SelectorKind, SingularQuery, SingularStep, SingularStepKind, StringTest, StringTestKind, TimeCall,
+    TimeFormat,
 };
 
 /// A comparison of an instant with a literal, the instant on the left.
@@ -45,8 +46,18 @@ impl<'a> TimeTest<'a> {
 fn not_an_instant(literal: &Literal, format: Option<&TimeFormat>) -> Diagnostic {
     let own = format.map(|format| format!(", or of the format `{}`", format.text())).unwrap_or_default();
     let message = format!("expected a date, or an instant of RFC 3339{own}, found {literal}");
-    Diagnostic::new(DiagnosticKind::Type, literal.span, message)
-        .with_help("such as \"2026-01-31\" or \"2026-01-31T23:59:59+01:00\"")
+    let relative = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        text.starts_with(['-', '+'])
+            || ["now", "today", "yesterday", "tomorrow", "ago"].iter().any(|word| text.contains(word))
+    };
+    let help = match &literal.kind {
+        LiteralKind::String(text) if relative(text) => {
+            "an instant relative to the start of the program has no quotes: `now() - 1h`, `now() - 1d`"
+        }
+        _ => "such as \"2026-01-31\", \"2026-01-31T23:59+01:00\" or `now() - 1h`",
+    };
+    Diagnostic::new(DiagnosticKind::Argument, literal.span, message).with_help(help)
 }
 
 /// Returns the string of a filter that only compares the child itself with a string.
@@ -98,6 +109,10 @@ pub(super) fn levels(expr: &LogicalExpr, depth: usize) -> Option<usize> {
             ComparableKind::Literal(_) => comparable(&test.subject),
             _ => None,
         },
+        LogicalExprKind::String(test) => match test.kind {
+            StringTestKind::Text(_) => comparable(&test.subject),
+            StringTestKind::Cidr { .. } => None,
+        },
         LogicalExprKind::Value(test) => levels(&test.in_rfc_9535(), depth),
     }
 }
@@ -135,6 +150,7 @@ impl Lowering {
             LogicalExprKind::Comparison(comparison) => self.comparison(comparison, then, otherwise),
             LogicalExprKind::Exists(query) => self.exists(query, then, otherwise),
             LogicalExprKind::Pattern(test) => self.pattern(test, then, otherwise),
+            LogicalExprKind::String(test) => self.string(test, then, otherwise),
             LogicalExprKind::Value(test) => self.expression(&test.in_rfc_9535(), then, otherwise),
         }
     }
@@ -185,16 +201,22 @@ impl Lowering {
             Some(expr) => self.expression(&expr, then, otherwise)?,
             None => otherwise,
         };
-        // The host reads texts, which are loaded as patterns are.
-        self.patterns_at_run = true;
-        let at_run = Test { path: self.steps([]), then, otherwise: of_numbers, ..Test::default() };
-        let at_run = self.test(TestKind::PatternAtRun as u32, at_run);
-        let (offset, len) = self.literals.bytes(&self.times.literal(range, format));
-        let raw = warpath_shared::ir::LiteralKind::String as u32;
-        let range = Test { path: self.steps([]), slot: 1, offset, len, raw, ..Test::default() };
-        let range = self.before(TestKind::LoadLiteral, at_run, range);
+        let literal = self.host_tests.range(range, format);
+        let on_host = self.on_host(&literal, then, of_numbers);
         let subject = self.singular(path)?;
-        Ok(self.before(TestKind::LoadPath, range, subject))
+        Ok(self.before(TestKind::LoadPath, on_host, subject))
+    }
+
+    /// Adds the tests by which the host tests the string in the first slot. The string is loaded as the
+    /// subject of a pattern is, and the literal is the pattern.
+    fn on_host(&mut self, literal: &[u8], then: u32, otherwise: u32) -> u32 {
+        self.patterns_at_run = true;
+        let at_run = Test { path: self.steps([]), then, otherwise, ..Test::default() };
+        let at_run = self.test(TestKind::PatternAtRun as u32, at_run);
+        let (offset, len) = self.literals.bytes(literal);
+        let raw = warpath_shared::ir::LiteralKind::String as u32;
+        let literal = Test { path: self.steps([]), slot: 1, offset, len, raw, ..Test::default() };
+        self.before(TestKind::LoadLiteral, at_run, literal)
     }
 
     fn comparison(&mut self, comparison: &Comparison, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
@@ -272,7 +294,7 @@ impl Lowering {
                 FunctionKind::Value(query) => self.run(TestKind::Value, query, slot, next, next)?,
                 FunctionKind::Time(_) => {
                     let message = "`time` is compared with a constant";
-                    return Err(Diagnostic::new(DiagnosticKind::Type, call.span, message));
+                    return Err(Diagnostic::new(DiagnosticKind::Argument, call.span, message));
                 }
             },
             ComparableKind::Column(column) => return Err(not_in_text(column)),
@@ -328,13 +350,43 @@ impl Lowering {
             .pattern(test, text)
             .map_err(|error| Diagnostic::too_large(pattern.span, format!("pattern is too large: {error}")))?;
         let Some(offset) = automaton else { return Ok(otherwise) };
-        if let ComparableKind::Query(query) = &test.subject.kind {
+        self.accepted(&test.subject, offset, then, otherwise)
+    }
+
+    fn string(&mut self, test: &StringTest, then: u32, otherwise: u32) -> Result<u32, Diagnostic> {
+        let text = match &test.kind {
+            StringTestKind::Cidr { blocks, .. } => {
+                let literal = self.host_tests.blocks(blocks.clone());
+                let on_host = self.on_host(&literal, then, otherwise);
+                return self.operand(&test.subject, 0, on_host);
+            }
+            StringTestKind::Text(text) => text,
+        };
+        // The parser accepts nothing but a string here.
+        let LiteralKind::String(written) = &text.literal.kind else { return Ok(otherwise) };
+        let automaton = self.literals.text(text, written).map_err(|error| {
+            let message = format!("the text of `{}` is too large: {error}", text.name());
+            Diagnostic::too_large(text.literal.span, message)
+        })?;
+        let Some(offset) = automaton else { return Ok(otherwise) };
+        self.accepted(&test.subject, offset, then, otherwise)
+    }
+
+    /// Adds the tests for a subject that an automaton accepts.
+    fn accepted(
+        &mut self,
+        subject: &Comparable,
+        offset: u32,
+        then: u32,
+        otherwise: u32,
+    ) -> Result<u32, Diagnostic> {
+        if let ComparableKind::Query(query) = &subject.kind {
             let asked = Test { offset, then, otherwise, ..self.singular(query)? };
             return Ok(self.test(TestKind::Pattern as u32, asked));
         }
         let asked = Test { path: self.steps([]), offset, then, otherwise, ..Test::default() };
         let asked = self.test(TestKind::PatternOf as u32, asked);
-        self.operand(&test.subject, 0, asked)
+        self.operand(subject, 0, asked)
     }
 }
 

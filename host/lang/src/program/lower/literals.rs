@@ -6,8 +6,9 @@ use warpath_core::decimal::Decimal;
 use warpath_shared::ir::{Instr, LiteralKind, Op, Test};
 use warpath_shared::query::document::MAX_GAP;
 
-use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternKind, PatternTest};
-use crate::pattern::{Compiled, TooLarge, compile};
+use crate::jsonpath::ast::Quoted;
+use crate::jsonpath::{Literal, LiteralKind as AstLiteral, PatternTest, TextTest};
+use crate::pattern::{Compiled, TooLarge, compile, compile_strings};
 
 /// All constants, each stored once.
 #[derive(Default)]
@@ -19,8 +20,9 @@ pub(super) struct Literals {
     /// The offset of each name or string with its quotes and the byte after them. These are read four bytes
     /// at a time, so their offsets are multiples of 4.
     quoted: HashMap<Vec<u8>, usize>,
-    /// The offset of each pattern's automaton. `None` if the pattern is not an I-Regexp.
-    patterns: HashMap<(String, bool), Option<u32>>,
+    /// The offset of each pattern's automaton, by the function and the pattern. `None` if the pattern is not
+    /// an I-Regexp.
+    patterns: HashMap<(&'static str, String), Option<u32>>,
 }
 
 impl Literals {
@@ -77,6 +79,8 @@ impl Literals {
                 (test.offset, test.len) = self.bytes(text.as_bytes());
                 LiteralKind::String
             }
+            // It is compared with instants, which have tests of their own.
+            AstLiteral::Now(_) => LiteralKind::Null,
         }
     }
 
@@ -88,20 +92,47 @@ impl Literals {
 
     /// Returns the offset of a pattern's automaton. `None` if the pattern is not an I-Regexp.
     pub fn pattern(&mut self, test: &PatternTest, pattern: &str) -> Result<Option<u32>, TooLarge> {
-        let key = (pattern.to_owned(), test.kind == PatternKind::Search);
+        self.automaton(test.kind.name(), pattern, || {
+            Ok(match compile(pattern, test.kind)? {
+                Compiled::Automaton(automaton) => Some(automaton),
+                Compiled::NotARegexp => None,
+            })
+        })
+    }
+
+    /// Returns the offset of the automaton of a test for a text.
+    pub fn text(&mut self, test: &TextTest, text: &str) -> Result<Option<u32>, TooLarge> {
+        self.automaton(test.name(), text, || compile_strings(&test.pattern, test.ignores_case).map(Some))
+    }
+
+    /// Returns the offset of an automaton, which is compiled once.
+    fn automaton(
+        &mut self,
+        function: &'static str,
+        pattern: &str,
+        compile: impl FnOnce() -> Result<Option<Vec<u16>>, TooLarge>,
+    ) -> Result<Option<u32>, TooLarge> {
+        let key = (function, pattern.to_owned());
         if let Some(known) = self.patterns.get(&key) {
             return Ok(*known);
         }
-        let at = match compile(pattern, test.kind)? {
-            Compiled::Automaton(automaton) => {
-                let at = self.automata.len() as u32;
-                self.automata.extend(automaton);
-                Some(at)
-            }
-            Compiled::NotARegexp => None,
-        };
+        let at = compile()?.map(|automaton| {
+            let at = self.automata.len() as u32;
+            self.automata.extend(automaton);
+            at
+        });
         self.patterns.insert(key, at);
         Ok(at)
+    }
+
+    /// The offset of each automaton, and the function and the pattern that it is of.
+    pub fn accepted(&self) -> Vec<(u32, String)> {
+        let accepted = self.patterns.iter().filter_map(|((function, pattern), at)| {
+            Some(((*at)?, format!("{function} {}", Quoted(pattern))))
+        });
+        let mut accepted: Vec<_> = accepted.collect();
+        accepted.sort();
+        accepted
     }
 }
 

@@ -69,7 +69,7 @@ impl<'a> Set<'a> {
                     numbers.push((key, *literal));
                 }
                 LiteralKind::String(text) => strings.push((text.clone().into_bytes(), *literal)),
-                LiteralKind::Bool(_) | LiteralKind::Null => {
+                LiteralKind::Bool(_) | LiteralKind::Null | LiteralKind::Now(_) => {
                     words.push((literal.to_string().into(), *literal));
                 }
             }

@@ -68,17 +68,85 @@ fn mistakes_are_shown_where_they_are() {
 
 #[test]
 fn words_for_patterns_have_a_hint() {
-    for word in ["starts with", "startsWith", "ends with", "ilike", "LIKE", "glob", "contains", "regexp", "~"]
-    {
-        for (subject, help) in [
-            ("$.a", "patterns are matched by `match($.a, '…')` and `search($.a, '…')`"),
-            ("a", "a column is tested by its values; patterns are tested by a path: `search($.a, 'x')`"),
-        ] {
+    let patterns = "patterns are matched by `match($.a, '…')` and `search($.a, '…')`";
+    for (word, help) in [
+        ("starts with", "`starts_with` is a function: `starts_with($.a, 'x')`"),
+        ("startsWith", "`starts_with` is a function: `starts_with($.a, 'x')`"),
+        ("ends with", "`ends_with` is a function: `ends_with($.a, 'x')`"),
+        ("glob", "`like` is a function: `like($.a, 'x%')`"),
+        ("CONTAINS", "`contains` is a function: `contains($.a, 'x')`"),
+        ("icontains", "`icontains` is a function: `icontains($.a, 'x')`"),
+        ("regexp", patterns),
+        ("~", patterns),
+    ] {
+        let of_column =
+            "a column is tested by its values; strings are tested by a path: `contains($.a, 'x')`";
+        for (subject, help) in [("$.a", help), ("a", of_column)] {
             let text = format!("{subject} {word} 'x'");
             let error = parse_predicate(&text).expect_err(&text);
             assert_eq!(error.help.as_deref(), Some(help), "{}", error.render(&text));
         }
     }
+}
+
+#[test]
+fn functions_of_other_languages_have_a_hint() {
+    for (name, help) in [
+        ("startswith", "did you mean `starts_with`?"),
+        ("startsWith", "did you mean `starts_with`?"),
+        ("hasPrefix", "did you mean `starts_with`?"),
+        ("has_suffix", "did you mean `ends_with`?"),
+        ("iStartsWith", "did you mean `istarts_with`?"),
+        ("regexp_like", "did you mean `search`?"),
+        ("regexp", "did you mean `match`?"),
+        ("instr", "did you mean `contains`?"),
+        ("contain", "did you mean `contains`?"),
+        ("cidr_match", "did you mean `cidr`?"),
+        ("current_timestamp", "did you mean `now`?"),
+        ("to_date", "did you mean `time`?"),
+        ("lower", "these ignore case: `icontains`, `istarts_with`, `iends_with` and `ilike`"),
+        ("toUpperCase", "these ignore case: `icontains`, `istarts_with`, `iends_with` and `ilike`"),
+        (
+            "sum",
+            "the functions are `length`, `count`, `value`, `match`, `search`, `contains`, `starts_with`, \
+             `ends_with`, `like`, `icontains`, `istarts_with`, `iends_with`, `ilike`, `cidr`, `time` and `now`",
+        ),
+    ] {
+        let text = format!("{name}($.a, 'x')");
+        let error = parse_predicate(&text).expect_err(&text);
+        assert_eq!(error.help.as_deref(), Some(help), "{}", error.render(&text));
+    }
+}
+
+/// An error about a function of Warpath's own does not cite RFC 9535.
+#[test]
+fn own_functions_are_not_of_the_rfc() {
+    let prefix = |kind: &str| CASES.split_once(&format!("== {kind} ==")).unwrap().1;
+    let own = prefix("refused").split("# Functions of Warpath's own.").nth(1).unwrap();
+    let texts: Vec<&str> = own.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    assert!(texts.len() > 40, "{}", texts.len());
+    for text in texts {
+        let error = parse_predicate(text).expect_err(text);
+        assert!(!error.render(text).contains("RFC"), "{}", error.render(text));
+    }
+}
+
+/// The same instant is meant by all calls of `now` in a text. The text is read a little later.
+#[test]
+fn now_is_read_once() {
+    let text = "time($.a) between now() - 1d + 6h and now () - 500ms";
+    assert!(parse_predicate(text).is_err(), "white space before `(`");
+    let text = "time($.a) between now() - 1d + 6h and now( )-500ms";
+    let at =
+        || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i128;
+    let before = at();
+    let LogicalExprKind::Value(test) = parse_predicate(text).unwrap().kind else { panic!("{text}") };
+    let ValueTestKind::Between(least, greatest) = test.kind else { panic!("{text}") };
+    let (LiteralKind::Now(least), LiteralKind::Now(greatest)) = (least.kind, greatest.kind) else {
+        panic!("{text}")
+    };
+    assert_eq!(greatest.at.0 - least.at.0, 18 * 3_600_000_000_000 - 500_000_000);
+    assert!((before..=at()).contains(&(greatest.at.0 + 500_000_000)));
 }
 
 #[test]
@@ -113,9 +181,49 @@ fn nesting_is_bounded() {
 #[test]
 fn any_text_is_parsed_or_refused() {
     let parts = [
-        "a", "and", "or", "not", "in", "between", "is", "null", "value", "(", ")", ",", "=", "<", ">=", "!",
-        "1", "-", ".", "\"x\"", "'", "`", "\\", "é", " ", "\n", "\u{202e}", "true", "$.a", "@", "[?", "]",
-        "&&", "||", "length(", "match(",
+        "a",
+        "and",
+        "or",
+        "not",
+        "in",
+        "between",
+        "is",
+        "null",
+        "value",
+        "(",
+        ")",
+        ",",
+        "=",
+        "<",
+        ">=",
+        "!",
+        "1",
+        "-",
+        ".",
+        "\"x\"",
+        "'",
+        "`",
+        "\\",
+        "é",
+        " ",
+        "\n",
+        "\u{202e}",
+        "true",
+        "$.a",
+        "@",
+        "[?",
+        "]",
+        "&&",
+        "||",
+        "length(",
+        "match(",
+        "like",
+        "contains(",
+        "cidr(",
+        "'::1'",
+        "time(",
+        "now()",
+        "1h",
     ];
     let mut rng = Rng::new(1);
     let mut parsed = 0;

@@ -1,0 +1,20 @@
+//! The engine that the options describe.
+
+use warpath::{Engine, EngineBuilder};
+
+use super::args::{BackendArgs, OnErrorArgs};
+
+/// Returns the engine settings for the given options.
+pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
+    let mut builder = Engine::builder().device(args.device.device.clone()).on_error(on_error.action().into());
+    if let Some(bytes) = args.partitions.partition_size {
+        builder = builder.partition_size(bytes);
+    }
+    if let Some(bytes) = args.partitions.max_record {
+        builder = builder.max_record(bytes);
+    }
+    if let Some(workers) = args.partitions.workers {
+        builder = builder.workers(workers);
+    }
+    builder
+}
