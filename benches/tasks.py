@@ -189,6 +189,59 @@ TASKS = [
         "duckdb": "D:COPY (SELECT filename, json_extract_string(json, '$.id') FROM read_ndjson_objects(['$O/first.ndjson', '$O/second.ndjson'], filename = true)) TO '$OUT' (FORMAT csv, HEADER false)",
         "mlr": "mlr --ijsonl --onidx put -q 'print FILENAME . \"\\t\" . $id' $O/first.ndjson $O/second.ndjson",
     }),
+    ("Quantiles for each group and hour", None, {
+        "warpath": "warpath stats '$.user.followers_count' --by '$.lang' --every 1h --time '$.created_at' --time-format '%a %b %d %H:%M:%S %z %Y' --quantiles 0.99 $F",
+        "duckdb": text(f"SELECT {value('$.lang')} AS lang, date_trunc('hour', strptime({value('$.created_at')}, '%a %b %d %H:%M:%S %z %Y')) AS h, count(v), sum(v), min(v), max(v), avg(v), quantile_disc(v, 0.99) FROM (SELECT *, {value('$.user.followers_count')}::BIGINT AS v FROM {OBJECTS}) GROUP BY 1, 2"),
+    }),
+    ("Sums by a field", None, {
+        "warpath": "warpath stats '$.user.followers_count' --by '$.lang' $F",
+        "jq": "jq -n -c 'reduce inputs as $r ({}; .[$r.lang] += $r.user.followers_count)' $F",
+        "duckdb": text(f"SELECT lang, count(v), sum(v), min(v), max(v), avg(v), quantile_disc(v, [0.5, 0.9, 0.99]) FROM (SELECT {value('$.lang')} AS lang, {value('$.user.followers_count')}::BIGINT AS v FROM {OBJECTS}) GROUP BY lang"),
+        "mlr": "mlr --ijsonl --ojsonl flatten then stats1 -a count,sum,min,max,mean,p50,p90,p99 -f user.followers_count -g lang $F",
+    }),
+    ("Top talkers", None, {
+        "warpath": "warpath stats '$.user.statuses_count' --by '$.user.screen_name' --sort sum:desc -n 10 $F",
+        "duckdb": text(f"SELECT name, sum(v) AS s FROM (SELECT {value('$.user.screen_name')} AS name, {value('$.user.statuses_count')}::BIGINT AS v FROM {OBJECTS}) GROUP BY name ORDER BY s DESC LIMIT 10"),
+        "mlr": "mlr --ijsonl --ojsonl flatten then stats1 -a sum -f user.statuses_count -g user.screen_name then sort -nr user.statuses_count_sum then head -n 10 $F",
+    }),
+    ("A histogram over time", None, {
+        "warpath": "warpath count-by --every 1h --time '$.created_at' --time-format '%a %b %d %H:%M:%S %z %Y' --bars $F",
+        "duckdb": text(f"SELECT date_trunc('hour', strptime({value('$.created_at')}, '%a %b %d %H:%M:%S %z %Y')) AS h, count(*) FROM {OBJECTS} GROUP BY h ORDER BY h"),
+    }),
+    ("Different values for each group", None, {
+        "warpath": "warpath stats '$.user.screen_name' --by '$.lang' --distinct $F",
+        "duckdb": text(f"SELECT {value('$.lang')} AS lang, count(DISTINCT {value('$.user.screen_name')}) FROM {OBJECTS} GROUP BY lang"),
+        "mlr": "mlr --ijsonl --ojsonl flatten then count-distinct -f lang,user.screen_name then count -g lang $F",
+    }),
+    ("The first record of each user", None, {
+        "warpath": "warpath distinct --by '$.user.id' $F",
+        "duckdb": text(f"SELECT DISTINCT ON (json_extract(json, '$.user.id')) json FROM {OBJECTS}"),
+        "mlr": "mlr --ijsonl --ojsonl flatten then head -n 1 -g user.id $F",
+    }),
+    ("Some records of each group", None, {
+        "warpath": "warpath sample 2 --by '$.lang' --seed 1 $F",
+        "mlr": "mlr --ijsonl --ojsonl --seed 1 sample -k 2 -g lang $F",
+    }),
+    ("Leave out, mask and rename members", None, {
+        "warpath": "warpath query '$' --drop '$.entities' --mask '$.user.name' --rename '$.text=message' $F",
+        "jq": "jq -c 'del(.entities) | .user.name = \"***\" | .message = .text | del(.text)' $F",
+        "mlr": "mlr --ijsonl --ojsonl cut -x -f entities then put '$user.name = \"***\"' then rename text,message $F",
+    }),
+    ("One file for each value", None, {
+        "warpath": "warpath query '$' -o '$O/split/{$.lang}.ndjson' $F",
+        "mlr": "mlr --ijsonl --ojsonl split -g lang --prefix $O/mlr $F",
+    }),
+    ("Records by a substring, in any case", "same", {
+        "warpath": """warpath query -r '$.id_str' --where 'icontains($.text, "the")' $F""",
+        "jq": """jq -r 'select(.text | ascii_downcase | contains("the")) | .id_str' $F""",
+        "duckdb": text(f"SELECT {value('$.id_str')} FROM {OBJECTS} WHERE {value('$.text')} ILIKE '%the%'"),
+    }),
+    ("Whole records, sorted by a nested field", None, {
+        "warpath": "warpath query '$' --sort '$.user.followers_count:desc' -n 100 $F",
+        "jq": "jq -c -s 'sort_by(-.user.followers_count)[:100][]' $F",
+        "duckdb": text(f"SELECT json FROM {OBJECTS} ORDER BY {value('$.user.followers_count')}::BIGINT DESC LIMIT 100"),
+        "mlr": "mlr --ijsonl --ojsonl flatten then sort -nr user.followers_count then head -n 100 $F",
+    }),
 ]
 TOOLS = ["warpath", "jq", "qj", "duckdb", "mlr"]
 

@@ -363,7 +363,8 @@ fn lists_and_structs_are_types() {
 #[test]
 fn usage() {
     let folder = Folder::new(&[("in", RECORDS.as_bytes()), ("empty", b""), ("words", b"1\n\"x\"\n")]);
-    folder.run(&["select", "--auto", "in"]).failed(2, "", "error: `--auto` makes nested columns");
+    let nested = folder.run(&["select", "--auto", "--schema", "x", "in"]);
+    nested.failed(2, "", "error: `--schema` has nested columns, and text has none");
     let explode = folder.run(&["select", "--auto", "--format", "arrow", "--explode", "$.list", "in"]);
     explode.failed(2, "", "error: `--auto` without columns");
     let none = folder.run(&["select", "--format", "arrow", "x:auto=$.nowhere", "in"]);

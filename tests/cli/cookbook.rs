@@ -12,7 +12,7 @@ use super::transcripts::shell;
 use super::{Folder, data};
 
 /// The number of recipes of the page, at least.
-const RECIPES: usize = 25;
+const RECIPES: usize = 45;
 
 /// A section of the page.
 struct Recipe {

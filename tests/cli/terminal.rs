@@ -128,6 +128,17 @@ fn folder() -> Folder {
     folder
 }
 
+/// Rows are a table on a terminal, and lines of JSON elsewhere.
+#[test]
+fn rows_are_a_table_on_a_terminal() {
+    let folder = folder();
+    let args = ["select", "a=$.a", "lines", "-n", "2"];
+    let shown = folder.on_terminal(80, &args);
+    let table = folder.run(&[&args[..], &["--format", "table"]].concat());
+    assert_eq!(shown.screen, wrapped(table.ok(), 80));
+    assert!(folder.run(&args).ok().starts_with('{'));
+}
+
 /// Every command that reads much has a bar, which is gone when results are printed.
 #[test]
 fn every_command_that_reads_much_has_progress() {
@@ -140,8 +151,8 @@ fn every_command_that_reads_much_has_progress() {
         &["sample", "--seed=1", "9", "lines"],
         &["head", "-n2", "lines"],
         &["schema", "--format=ndjson", "lines"],
-        &["select", "--sort=a:desc", "a=$.a", "lines"],
-        &["select", "-H", "--skip=1", "a=$.a", "lines"],
+        &["select", "--format=ndjson", "--sort=a:desc", "a=$.a", "lines"],
+        &["select", "--format=ndjson", "-H", "--skip=1", "a=$.a", "lines"],
         &["select", "--auto", "-o", "auto.arrow", "lines"],
         &["select", "-o", "typed.arrow", "a:int64=$.a", "lines"],
         &["store", "index", "lines"],

@@ -39,7 +39,7 @@ transcripts! {
     bad_input documents environment everyday explode files filter follow formats
     #[cfg(target_os = "linux")]
     full_disk
-    groups help index_dump layouts manners memory messages names other_formats outputs
+    groups help index_dump layouts manners memory messages mistakes names other_formats outputs
     #[cfg(target_os = "linux")]
     permissions
     predicates query reasons rejects rows schema select sql store strict tree typed

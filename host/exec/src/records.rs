@@ -29,13 +29,13 @@ const AHEAD: usize = 8;
 /// A record has the number of its match, counted from 1, in place of a line number.
 ///
 /// ```
-/// use warpath::{Engine, Query, Records};
+/// use warpath::{Engine, Query, Records, Source};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let log = "{\"host\":\"a\",\"events\":[{\"id\":1},{\"id\":2}]}\n{\"host\":\"b\",\"events\":[{\"id\":3}]}\n";
 /// let engine = Engine::builder().build()?;
 /// let records = Records::new(Query::compile("$.events[*]")?).with("host", Query::compile("$.host")?)?;
-/// let input = engine.input(vec![records.of(&engine, log.into())]);
+/// let input = engine.input(vec![records.of(&engine, Source::Bytes("log".into(), log.into()))]);
 /// let found = input.query(&Query::compile("$.host")?)?.collect::<Result<Vec<_>, _>>()?;
 /// assert_eq!(found.iter().map(|hit| hit.text()).collect::<Vec<_>>(), ["\"a\"", "\"a\"", "\"b\""]);
 /// # Ok(())
@@ -106,6 +106,8 @@ impl Records {
     }
 
     /// The numbers of records that were found and skipped so far, in all inputs.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
     #[must_use]
     pub fn tally(&self) -> RecordsTally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()

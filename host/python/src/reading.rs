@@ -183,7 +183,8 @@ impl Reading {
             },
         };
         let origin = match &self.column {
-            Some(column) => format!("{origin}, column {}", column.name),
+            Some(TextColumn { name: Some(name), .. }) => format!("{origin}, column {name}"),
+            Some(_) => format!("{origin}, the rows of a table"),
             None => origin,
         };
         match &self.predicate {

@@ -124,6 +124,11 @@ fn of_option(option: &str, command: &str) -> Option<String> {
     }
     let own = all.find_subcommand(command).map(names)?;
     let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let body = option.trim_start_matches('-');
+    let has_body = |name: &&&str| body.len() > 3 && name.trim_start_matches('-').contains(body);
+    if let Some(name) = own.iter().find(has_body) {
+        return Some(format!("did you mean `{name}`?"));
+    }
     warpath_terminal::messages::nearest(option, &own).map(|name| format!("did you mean `{name}`?"))
 }
 

@@ -60,7 +60,9 @@ pub fn run(args: SchemaArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     };
     let read = read(&engine, sources, options, ui, started)?;
     let text = match format {
-        SchemaFormat::Tree => show::tree(&rows(&read)),
+        SchemaFormat::Tree => {
+            show::tree(&rows(&read), Look::of(ui.when(), args.output.is_file(), false).color)
+        }
         SchemaFormat::Table => show::table(&rows(&read), Look::of(ui.when(), args.output.is_file(), false)),
         SchemaFormat::Ndjson => {
             rows(&read).iter().map(|row| ndjson(row) + "\n").collect::<String>().into_bytes()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use clap::builder::styling::{AnsiColor, Color, Style};
 use warpath::schema::{JsonType, SchemaRow};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
@@ -11,6 +12,10 @@ use super::super::grid::{Cell, Grid};
 /// The most characters of a value, and of a step in a tree.
 const MOST_VALUE: usize = 24;
 const MOST_STEP: usize = 40;
+
+/// The styles of steps and of what is missing.
+const STEP: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Blue)));
+const MISSING: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Yellow)));
 
 /// A text that is cut after some characters.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
@@ -63,8 +68,31 @@ fn range(row: &SchemaRow) -> Option<(String, String)> {
     numbers.or(strings).or(lengths)
 }
 
-/// A schema as a tree. Each line has a step, the number of its values, and what they are like.
-pub fn tree(rows: &[SchemaRow]) -> Vec<u8> {
+/// A schema as a tree. Each line has a step, the number of its values, and what they are like. With `color`,
+/// steps are coloured as the names of JSON are, and so is what is missing.
+pub fn tree(rows: &[SchemaRow], color: bool) -> Vec<u8> {
+    let plain = plain_tree(rows);
+    if !color {
+        return plain;
+    }
+    let mut out = String::new();
+    for line in String::from_utf8_lossy(&plain).lines() {
+        let indent = line.len() - line.trim_start().len();
+        let end = line[indent..].find("  ").map_or(line.len(), |len| indent + len);
+        let rest = match line[end..].find("missing ") {
+            None => line[end..].to_owned(),
+            Some(at) => {
+                let (before, missing) = line[end..].split_at(at);
+                let len = missing.find(';').unwrap_or(missing.len());
+                format!("{before}{MISSING}{}{MISSING:#}{}", &missing[..len], &missing[len..])
+            }
+        };
+        out.push_str(&format!("{}{STEP}{}{STEP:#}{rest}\n", &line[..indent], &line[indent..end]));
+    }
+    out.into_bytes()
+}
+
+fn plain_tree(rows: &[SchemaRow]) -> Vec<u8> {
     let step = |row: &SchemaRow| {
         let step = row.step.strip_prefix('.').filter(|step| *step != "*").unwrap_or(&row.step);
         let step = cut(&escaped(step), MOST_STEP).into_owned();

@@ -13,7 +13,8 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::{JsonType, SchemaNode, SchemaTree};
-use warpath::{Batch, Error, InputError, Program, Query, RecordLines, Source, TextColumn, ValueLayout, Want};
+use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, ValueLayout, Want};
+use warpath_exec::input::RecordLines;
 #[cfg(feature = "parquet")]
 use warpath_exec::input::StoredFile;
 use warpath_store::schema::step_text;
