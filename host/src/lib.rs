@@ -49,8 +49,8 @@ pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 #[cfg(feature = "store")]
 pub use warpath_exec::index_file::{IndexFile, IndexInfo, IndexSpec};
 pub use warpath_exec::input::{
-    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, Source, TableFormat, TextColumn,
-    ValueLayout,
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, RecordLines, Source, TableFormat,
+    TextColumn, ValueLayout,
 };
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::records::Records;

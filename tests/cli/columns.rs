@@ -184,10 +184,11 @@ fn what_is_written_is_whole() {
             let skipped = "warning: 1 malformed record skipped";
             run(&["--partition-size", size, "--on-error", "skip", "--", "good"]).failed(0, "", skipped);
             assert_eq!(rows(), 3);
-            run(&["--", "good", "missing"]).failed(4, "", "error: good:3:1: ");
+            // Missing files are found before anything is read.
+            run(&["--", "good", "missing"]).failed(2, "", "error: missing: ");
             assert_eq!(rows(), 3);
         }
-        assert_eq!(run(&["--limit", "2", "--", "good", "missing"]).ok(), "");
+        assert_eq!(run(&["--limit", "2", "--", "good"]).ok(), "");
         assert_eq!(rows(), 2);
         assert_eq!(run(&[]).ok(), "");
         assert_eq!(rows(), 0);

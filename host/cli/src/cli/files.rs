@@ -100,6 +100,21 @@ pub fn sources_of(
         sources.push(stdin()?);
     }
     written.refuse_inputs(&sources)?;
+    for source in &sources {
+        // Later inputs are missed at once, and not when they are reached.
+        if let Source::File(path) = source
+            && let Err(source) = path.symlink_metadata()
+        {
+            let name = path.display().to_string();
+            let failure = Failure::from(Error::from(InputError::Io { name, source }));
+            return Err(match path.to_str() {
+                Some(name) if name.starts_with("--") => {
+                    failure.with_help("options come before `--`, and files after it")
+                }
+                _ => failure,
+            });
+        }
+    }
     if sources.iter().any(|source| matches!(source, Source::Stdin)) && io::stdin().is_terminal() {
         ui.note("reading standard input; Ctrl-D ends it");
     }

@@ -7,6 +7,8 @@ use std::path::Path;
 use warpath::Source;
 use warpath_remote::address::is_url;
 
+use super::failure::Failure;
+
 /// The whole path of a text that may lack its `$.`: `user.lang`, `.user.lang` and `['user']`.
 pub fn full(text: &str) -> Cow<'_, str> {
     match text.as_bytes().first() {
@@ -14,6 +16,45 @@ pub fn full(text: &str) -> Cow<'_, str> {
         Some(b'.' | b'[') => format!("${text}").into(),
         Some(_) => format!("$.{text}").into(),
     }
+}
+
+/// The failure for a text that was probably meant for another tool, or for another option; `None` for a text
+/// that may be a path.
+pub fn misunderstood(text: &str) -> Option<Failure> {
+    if text.starts_with('$') {
+        return None;
+    }
+    let inner = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+    if let Some((unit, path)) = ["minute", "hour", "day", "week", "month", "year", "date"]
+        .into_iter()
+        .find_map(|unit| Some((unit, inner(unit)?)))
+    {
+        let every = if unit == "date" { "day" } else { unit };
+        return Some(
+            Failure::usage(format!("`{text}` is no path: there are no functions in paths"))
+                .with_help(format!("groups by time: `--every {every} --time '{}'`", full(path))),
+        );
+    }
+    if let Some(condition) = inner("select") {
+        return Some(Failure::usage(format!("`{text}` is a program of jq, and no path")).with_help(format!(
+            "a condition on records: `warpath query '$' --where '{}'`",
+            full(condition)
+        )));
+    }
+    if text.contains('|') && !text.contains("||") && text.starts_with('.') {
+        return Some(
+            Failure::usage(format!("`{text}` is a program of jq, and no path"))
+                .with_help("a path is one expression: `.[] | .host` is `$[*].host` here (docs/from-jq.md)"),
+        );
+    }
+    if let Some((name, path)) = text.split_once("=$") {
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        return is_name.then(|| {
+            Failure::usage(format!("`{text}` is no path: only columns of `select` have names"))
+                .with_help(format!("without the name: `'${path}'`"))
+        });
+    }
+    None
 }
 
 /// Returns true for a word that names a file and not a path without its `$.`: the file exists, or the word is

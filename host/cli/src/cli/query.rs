@@ -31,6 +31,9 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
     if is_file(&args.path) {
         swap(&mut args)?;
     }
+    if let Some(failure) = paths::misunderstood(&args.path) {
+        return Err(failure);
+    }
     args.run.on_error.skip_if_followed(&args.follow);
     formats::check_text(&args.run.output)?;
     if !args.drop.is_empty() || !args.mask.is_empty() || !args.rename.is_empty() {

@@ -31,6 +31,11 @@ use super::table::TableWriter;
 use super::{files, formats};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    if args.columns.iter().any(|column| column == "*") {
+        return Err(Failure::usage("`*` is no column").with_help(
+            "all members: `warpath select --auto`; whole records: `r='$'`; all files of this folder: `./*`",
+        ));
+    }
     args.columns = columns::take_files(args.columns, &mut args.files.files);
     args.run.on_error.skip_if_followed(&args.follow);
     let mut flat = None;

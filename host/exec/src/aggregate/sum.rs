@@ -87,8 +87,8 @@ impl ExactSum {
     }
 
     /// Adds a JSON number of any length. Numbers beyond the doubles count as the greatest double; numbers of
-    /// more than 400 digits, and numbers nearer to 0 than all doubles, count as their nearest double. The caller
-    /// has checked that the text is a JSON number.
+    /// more than 400 digits, and numbers nearer to 0 than all doubles, count as their nearest double. The
+    /// caller has checked that the text is a JSON number.
     pub(super) fn add_long(&mut self, text: &[u8]) {
         let mut digits = Vec::new();
         let Some((negative, power)) = decimal::canonical(text, &mut digits) else { return };

@@ -121,7 +121,20 @@ pub trait FindsRecords: Send + Sync {
     fn apart(&self) -> Arc<dyn FindsRecords>;
 }
 
-/// The records of [`Source::Records`].
+/// The records of [`Source::Records`], and the engine that finds them.
+///
+/// ```
+/// use warpath::{Engine, Query, RecordLines, Records, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let records = Records::new(Query::compile("$[*]")?);
+/// let Source::Records(inner, lines) = records.of(&engine, Source::Stdin) else { panic!() };
+/// let again: RecordLines = lines.clone();
+/// assert_eq!(Source::Records(inner, again).name(), "<stdin>");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct RecordLines(pub(crate) Arc<dyn FindsRecords>);
 

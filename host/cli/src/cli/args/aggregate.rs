@@ -74,6 +74,9 @@ impl PathsAndFiles {
             return Err(Failure::usage(format!("the path `{}` comes after the file `{file}`", shown(path)))
                 .with_help(format!("paths come first, then files: `'{}' {file}`", shown(path))));
         }
+        if let Some(failure) = paths.iter().find_map(|path| paths::misunderstood(&shown(path))) {
+            return Err(failure);
+        }
         let paths = paths.iter().map(|path| paths::full(&shown(path)).into_owned()).collect();
         files.files.splice(..0, names.iter().map(PathBuf::from));
         Ok((paths, files))

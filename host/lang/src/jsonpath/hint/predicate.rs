@@ -3,7 +3,7 @@
 use warpath_core::diagnostic::Span;
 
 use super::super::ast::ComparisonOp;
-use super::super::words::{is_bare, is_blank, is_name_char, quotable, reserved, value_test};
+use super::super::words::{is_bare, is_blank, is_name_char, is_name_first, quotable, reserved, value_test};
 use super::{Context, bracket_name_help, operator_help};
 
 /// The tokens that may begin a test, for "expected …".
@@ -94,6 +94,10 @@ fn test_help(word: &str, first: Option<char>, next: &str) -> Option<String> {
         match first {
             None => "a test is such as `$.user.followers_count >= 1000`",
             Some('@') => "the record is `$`; `@` has a meaning within a filter only: `$.a[?@.b == 1]`",
+            Some('.') if next.chars().next().is_some_and(is_name_first) => {
+                let len = next.find(|c: char| !is_name_char(c) && c != '.').unwrap_or(next.len());
+                return Some(format!("a path starts with `$`: `$.{}`", &next[..len]));
+            }
             Some('+' | '.') => "a number starts with a digit or `-`, and a path with `$`",
             Some('[') => "parentheses are `(` and `)`; an odd name needs backticks",
             Some(')') => "a test is missing before this `)`",
