@@ -398,7 +398,7 @@ impl Statistics {
             }
         }
         self.buffer = key;
-        if let (Some(distinct), Some(others)) = (&mut self.distinct, &described.others) {
+        if let (Some(distinct), Some(others)) = (&mut self.distinct, &described.other_keys) {
             for (state, key) in others.iter() {
                 self.bytes += distinct.add(states[state as usize], key)?;
             }

@@ -1,9 +1,7 @@
 //! Statistics of the values of paths in one text, made by the worker that evaluated the text.
 
 use std::any::Any;
-use std::collections::HashSet;
 
-use foldhash::fast::FixedState;
 use warpath_answer::answer::Want;
 use warpath_core::decimal;
 use warpath_core::error::Error;
@@ -14,6 +12,7 @@ use warpath_shared::kernel::Match;
 use super::super::grouping::{Grouped, Grouping, NO_GROUP, NoTimes};
 use super::super::sum::{Scaled, short};
 use super::super::tally::lines;
+use super::super::values::ValueTable;
 use super::Summary;
 use crate::stream::{Digest, PieceResults};
 
@@ -62,7 +61,8 @@ impl Digest for Describe {
             let grouped = self.grouping.records(found, self.paths, true);
             self.of_groups(grouped, found)
         };
-        Box::new(described)
+        let other_keys = described.others.as_ref().map(OtherKeys::of);
+        Box::new(Described { others: None, other_keys, ..described })
     }
 }
 
@@ -106,30 +106,57 @@ pub struct Described {
     paths: usize,
     /// Values that are no instants, although they should be.
     pub no_times: NoTimes,
-    /// The different values that are not in `numbers`, each with the number of its values, if they are
-    /// wanted. A key may occur twice.
-    pub(super) others: Option<Others>,
+    /// The different values that are not in `numbers`, if they are wanted.
+    others: Option<Others>,
+    /// Their keys, when all are there. A key may occur twice.
+    pub(super) other_keys: Option<OtherKeys>,
 }
 
-/// Different values: the number of their path and group, and their keys.
+/// Different values: the number of their path and group, and their texts.
 #[derive(Default)]
 pub(super) struct Others {
-    keys: Vec<u8>,
-    /// The end of each key, and its path and group.
-    ends: Vec<(usize, u32)>,
-    /// Hashes of texts that have been added.
-    seen: HashSet<(u32, Vec<u8>), FixedState>,
+    /// The number in four bytes, and the text, of each.
+    texts: ValueTable,
+    buffer: Vec<u8>,
 }
 
 impl Others {
     fn add(&mut self, state: u32, value: &[u8]) {
-        /// Longer texts are not compared with those before.
-        const LONG: usize = 256;
-        if value.len() <= LONG && !self.seen.insert((state, value.to_vec())) {
-            return;
+        self.buffer.clear();
+        self.buffer.extend(state.to_be_bytes());
+        self.buffer.extend_from_slice(value);
+        if let Err(hash) = self.texts.find(&self.buffer) {
+            // No text has 4 GiB: partitions are shorter.
+            let _ = self.texts.add(&self.buffer, hash, (1, 0, false));
         }
-        key::encode(value, &mut self.keys);
-        self.ends.push((self.keys.len(), state));
+    }
+
+    /// The number of the path and group, and the text, of each.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let ValueTable { bytes, entries, .. } = &self.texts;
+        entries.iter().filter_map(|entry| {
+            let (state, text) = entry.key(bytes).split_first_chunk()?;
+            Some((u32::from_be_bytes(*state), text))
+        })
+    }
+}
+
+/// Keys of different values: the number of their path and group, and the end of each key.
+#[derive(Default)]
+pub(super) struct OtherKeys {
+    keys: Vec<u8>,
+    ends: Vec<(usize, u32)>,
+}
+
+impl OtherKeys {
+    /// The keys of texts. Texts of one value have one key.
+    fn of(others: &Others) -> Self {
+        let mut keys = Self::default();
+        for (state, text) in others.iter() {
+            key::encode(text, &mut keys.keys);
+            keys.ends.push((keys.keys.len(), state));
+        }
+        keys
     }
 
     /// The number of the path and group, and the key, of each.
@@ -181,6 +208,7 @@ impl Described {
             paths,
             no_times: NoTimes::default(),
             others: distinct.then(Others::default),
+            other_keys: None,
         }
     }
 
