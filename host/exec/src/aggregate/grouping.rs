@@ -1,6 +1,6 @@
 //! Records in groups: by the values of paths, and by buckets of time.
 //!
-//! The key of a group has a [key](warpath_core::key) for each path, in the order of the paths. A bucket is
+//! The key of a group has a [`key`] for each path, in the order of the paths. A bucket is
 //! the string of its first instant, in UTC: the order of such strings is the order of time.
 
 use std::collections::HashMap;

@@ -97,7 +97,7 @@ pub enum Source {
     /// # }
     /// ```
     Values(Box<Source>, ValueLayout),
-    /// The matches of a path in an input ([`Records`](crate::records::Records)), each a record.
+    /// The matches of a path in an input (`Records`), each a record.
     Records(Box<Source>, RecordLines),
     /// A part of a store in another storage than a disk, such as an object, of which ranges are read.
     #[cfg(feature = "store")]
