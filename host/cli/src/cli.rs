@@ -122,7 +122,7 @@ fn look(program: &OsString, inputs: &[OsString], started: Instant) -> ExitCode {
         // The reader of the output is gone.
         return ExitCode::SUCCESS;
     }
-    // The schema has told what there is to tell.
+    // The notes of `schema` are enough.
     let is_quiet = inputs.iter().any(|word| word == "-q" || word == "--quiet");
     let head: &[&str] = if is_quiet { &["head", "-n", "3"] } else { &["head", "-n", "3", "--quiet"] };
     command_line(&with(head), started)
