@@ -615,16 +615,6 @@ impl Engine {
         self.settings.format
     }
 
-    /// The same engine for lines.
-    // Hidden: the program alone needs it.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn of_lines(&self) -> Self {
-        let mut lines = self.clone();
-        lines.settings.format = Format::Ndjson;
-        lines
-    }
-
     /// True if indexes that lie beside an input are used.
     pub(crate) fn finds_indexes(&self) -> bool {
         !self.settings.ignores_indexes

@@ -56,6 +56,12 @@ pub fn count_by(mut args: CountByArgs, ui: &Ui, started: Instant) -> Result<Exit
     }
     let engine = run::engine_of(&args.engine, &args.run)?;
     let format = args.rows.of(&args.run.output)?;
+    if args.bars && format != RowsFormat::Text {
+        return Err(Failure::usage(
+            "`--bars` prints a table for people, and the output's name is of another format",
+        )
+        .with_help("leave `--bars` out, or write to a file such as `-o counts.txt`"));
+    }
     let tally = match counts_records {
         true => None,
         false => Some(Arc::new(Tally::new(groups.grouping.clone())?.with_missing())),

@@ -67,7 +67,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
             strict: &args.strict,
             written: Written::default(),
         };
-        sources = files::inputs(&files, reading, ui)?;
+        sources = files::for_paths(files::inputs(&files, reading, ui)?, program.queries());
     }
     let mut input = engine.input(sources);
     if let Some(condition) = &condition {

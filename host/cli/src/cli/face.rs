@@ -3,9 +3,11 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::builder::styling::Style;
 use clap::{Args, Command, CommandFactory};
+use warpath::Query;
 use warpath_remote::address::is_url;
 
 use super::args::{BackendArgs, Cli};
@@ -69,23 +71,25 @@ pub enum Meant {
 pub fn meant(args: &[OsString]) -> Option<Meant> {
     let [program, first, rest @ ..] = args else { return None };
     let text = first.to_str()?;
-    if text.starts_with('-') || text == "help" || Cli::command().find_subcommand(text).is_some() {
-        return None;
-    }
     let with = |words: &[&str], rest: &[OsString]| -> Vec<OsString> {
         std::iter::once(program.clone())
             .chain(words.iter().map(OsString::from))
             .chain(rest.iter().cloned())
             .collect()
     };
-    let exists = std::path::Path::new(first).exists();
+    let exists = Path::new(first).exists();
     if text.starts_with('$') && !exists {
         return Some(Meant::Query(with(&["query", text], rest)));
     }
     let is_path = text.starts_with('.') && text[1..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    if is_path && !exists && warpath::Query::compile(&paths::full(text)).is_ok() {
+    if is_path && !exists && Query::compile(&paths::full(text)).is_ok() {
         return Some(Meant::Query(with(&["query", text], rest)));
     }
     let is_pattern = text.contains(['*', '?']) && !text.contains(['(', '$']);
-    (exists || is_url(text) || is_pattern).then(|| Meant::Look(args[1..].to_vec()))
+    if text.starts_with('-') || !(exists || is_url(text) || is_pattern) {
+        return None;
+    }
+    // A file may have the name of a command. To make all commands takes longer than a query of a small file.
+    let is_command = text == "help" || Cli::command().find_subcommand(text).is_some();
+    (!is_command).then(|| Meant::Look(args[1..].to_vec()))
 }

@@ -11,6 +11,7 @@ use warpath::{
     Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, Source, TableFormat, TextColumn,
 };
 use warpath_exec::input::FindsRecords;
+use warpath_lang::jsonpath::{SegmentKind, SelectorKind};
 use warpath_remote::address::is_url;
 use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::escape::escaped;
@@ -224,6 +225,7 @@ pub fn inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Sour
     let Some(records) = reading.records()? else { return Ok(sources) };
     let engine = builder(&reading.engine.backend, reading.on_error).strict(reading.strict.strict);
     let engine = engine.format(reading.engine.input.into()).build()?;
+    let sources = for_paths(sources, [records.path()]);
     Ok(sources.into_iter().map(|source| records.of(&engine, source)).collect())
 }
 
@@ -257,6 +259,22 @@ impl Recognised {
                 ));
             }
         }
+    }
+}
+
+/// Returns inputs for paths: if one of them goes into the elements of records, such as `$[*].id`, an array is a
+/// record, and else its elements are.
+pub fn for_paths<'a>(sources: Vec<Source>, paths: impl IntoIterator<Item = &'a Query>) -> Vec<Source> {
+    let is_name = |kind: &SelectorKind| matches!(kind, SelectorKind::Name(_));
+    let enters = |path: &Query| {
+        path.ast().segments.first().is_some_and(|first| {
+            first.kind == SegmentKind::Child
+                && !first.selectors.iter().all(|selector| is_name(&selector.kind))
+        })
+    };
+    match paths.into_iter().any(enters) {
+        true => sources.into_iter().map(Source::with_whole_arrays).collect(),
+        false => sources,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use warpath::{Batch, Limit, Predicate, Program, Query, Source, TextForm, Want};
+use warpath::{Batch, Limit, Predicate, Program, Query, TextForm, Want};
 use warpath_answer::answer::text;
 use warpath_exec::aggregate::sorted::{KeyedMatches, SortMatches};
 use warpath_exec::aggregate::sorter::Sorter;
@@ -198,7 +198,7 @@ fn split(mut args: QueryArgs, template: Template, ui: &Ui, started: Instant) -> 
     let program = Program::new(&[&[query], grouping.paths()].concat())?;
     let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
-    let mut split = Split::new(template, &args.run.only, Source::output_mode(&sources))?;
+    let mut split = Split::new(template, &args.run.only, &sources)?;
     // The files are the output.
     args.run.output.output = None;
     run::consume(&engine, sources, program, &mut split, &args.run, ui, started)?;

@@ -20,7 +20,7 @@ use warpath_terminal::progress::Progress;
 use super::args::{EngineArgs, OnErrorArg, OnErrorArgs, RunArgs, StrictArgs, WhereArgs};
 use super::engines::builder;
 use super::failure::Failure;
-use super::files::{Recognised, text_bytes};
+use super::files::{Recognised, for_paths, text_bytes};
 use super::out::Out;
 use super::reasons::{self, Reasons};
 use super::rejects::{self, Reject, Rejects};
@@ -162,6 +162,7 @@ pub fn consume(
         }
         return without_input(sink, &mut out, &mut rejects);
     }
+    let sources = for_paths(sources, program.queries());
     let is_shown = out.is_terminal() && needs.prints_meanwhile;
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));

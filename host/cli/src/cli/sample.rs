@@ -9,7 +9,6 @@ use warpath::aggregate::Grouping;
 use warpath::{Batch, Program, Query, Want};
 use warpath_core::key;
 use warpath_exec::aggregate::sample::Sample;
-use warpath_exec::aggregate::tally::Tally;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
@@ -31,8 +30,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     )?;
     let by =
         args.by.iter().map(|path| args.run.only.query(&paths::full(path))).collect::<Result<Vec<_>, _>>()?;
-    // Refuses paths that find several values.
-    Tally::new(Grouping::of_values(&[&by[..], &by[..]].concat()))?;
+    Grouping::of_values(&by).check()?;
     let program = Program::new(&[&[Query::compile("$")?], &by[..]].concat())?;
     let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;

@@ -1,6 +1,6 @@
 //! `query -o 'out/{$.host}.ndjson'`: matches in files that values of their records name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use warpath::aggregate::Grouping;
 use warpath::time::{Every, Zone};
-use warpath::{Batch, Want};
+use warpath::{Batch, Source, Want};
 use warpath_core::json::{self, Malformed};
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_exec::aggregate::count::values;
@@ -165,12 +165,17 @@ pub struct Split {
     by_name: HashMap<PathBuf, usize>,
     buffered: usize,
     mode: OutputMode,
+    /// The inputs that are files. No output may replace one.
+    inputs: HashSet<PathBuf>,
+    /// True once all files have their names.
+    is_complete: bool,
     pub records: u64,
 }
 
 impl Split {
-    /// Splits by a template. `mode` restricts the permissions of new files.
-    pub fn new(template: Template, only: &WhereArgs, mode: OutputMode) -> Result<Self, Failure> {
+    /// Splits the records of inputs by a template.
+    pub fn new(template: Template, only: &WhereArgs, sources: &[Source]) -> Result<Self, Failure> {
+        let inputs = sources.iter().filter_map(|source| fs::canonicalize(source.name()).ok()).collect();
         let grouping = template.grouping(only)?;
         let time = template.values.iter().find(|(_, period)| period.is_some());
         Ok(Self {
@@ -182,7 +187,9 @@ impl Split {
             unfinished: Vec::new(),
             by_name: HashMap::new(),
             buffered: 0,
-            mode,
+            mode: Source::output_mode(sources),
+            inputs,
+            is_complete: false,
             records: 0,
         })
     }
@@ -202,6 +209,11 @@ impl Split {
                         escaped(&path.display().to_string())
                     ))
                     .with_help("split by fewer values, or write one file and sort it by the value"));
+                }
+                if fs::canonicalize(&path).is_ok_and(|path| self.inputs.contains(&path)) {
+                    let path = escaped(&path.display().to_string()).into_owned();
+                    return Err(Failure::usage(format!("{path}: is both an input and an output"))
+                        .with_help("write to another folder: `-o 'out/{PATH}.ndjson'`"));
                 }
                 let made = path
                     .parent()
@@ -262,15 +274,17 @@ impl Sink for Split {
             let path = file.path().to_owned();
             file.rename().map_err(|source| failed(&path, source))?;
         }
+        self.is_complete = true;
         Ok(())
     }
 
     fn report(&self, ui: &Ui) {
         self.not_times.report(&self.time_path, ui);
-        if self.records > 0 {
-            let files = self.by_name.len();
-            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-            ui.note(format_args!("{} records in {files}", self.records));
+        if self.is_complete {
+            let counted =
+                |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let files = counted(self.by_name.len() as u64, "file");
+            ui.note(format_args!("{} in {files}", counted(self.records, "record")));
         }
     }
 }

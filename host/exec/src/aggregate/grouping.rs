@@ -92,7 +92,9 @@ impl Grouping {
     ///
     /// # Errors
     /// [`Error::Usage`] names the first such path.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn check(&self) -> Result<(), Error> {
         match self.paths.iter().find(|path| !path.is_singular()) {
             None => Ok(()),
             Some(path) => Err(Error::Usage(format!(

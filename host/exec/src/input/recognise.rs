@@ -10,7 +10,7 @@ use warpath_core::foreign::Foreign;
 use super::column::{TableFormat, TextColumn};
 use super::decoded::{Compression, Decoded};
 use super::source::{FindsRecords, Source, stdin_file};
-use super::values::ValueLayout;
+use super::values::{ValueLayout, ValueLines};
 
 /// The bytes of a first look, and of a second one where they do not decide.
 const FIRST_BYTES: usize = 4 << 10;
@@ -21,8 +21,8 @@ impl Source {
     /// than lines becomes [`Source::Values`], and a table in a file becomes [`Source::Column`], whose rows
     /// are records.
     ///
-    /// Standard input and readers are read as far as it is necessary: to the end of the first line, to the
-    /// start of the second one after an array of objects, or 64 KiB. Parts of files, stores, followed
+    /// Standard input is read as far as it is necessary: to the end of the first line, to the start of the
+    /// second one after an array of objects, or 64 KiB. A reader is looked at when it is read. Parts of files, stores, followed
     /// files, and compressed text of readers and in memory have lines.
     ///
     /// # Errors
@@ -51,15 +51,32 @@ impl Source {
             }
             Self::Stdin => match stdin_file() {
                 Some(file) => (Self::Stdin, of_stdin(&name, file).map_err(failed)?),
-                None => of_reader(name.clone(), Box::new(io::stdin())).map_err(failed)?,
+                None => {
+                    let (reader, layout) = of_reader(Box::new(io::stdin())).map_err(failed)?;
+                    (Self::Reader(name.clone(), reader), layout)
+                }
             },
-            Self::Reader(of, reader) => of_reader(of, reader).map_err(failed)?,
+            // It may be one of many objects, each of which is opened when its turn comes.
+            Self::Reader(of, reader) => {
+                return Ok(Self::Reader(of, Box::new(Recognising::Waiting(reader))));
+            }
             other => return Ok(other),
         };
         Ok(match layout {
             ValueLayout::Lines => this,
             layout => Self::Values(Box::new(this), layout),
         })
+    }
+
+    /// The same input with each array as one record, in place of its elements.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_whole_arrays(self) -> Self {
+        match self {
+            Self::Values(inner, ValueLayout::Elements) => Self::Values(inner, ValueLayout::Values),
+            other => other,
+        }
     }
 
     /// The path whose matches are the records of this input, if it is one.
@@ -179,13 +196,34 @@ fn of_stdin(name: &str, mut file: File) -> io::Result<ValueLayout> {
     layout
 }
 
-/// The layout of what a reader gives, and an input that gives it once more. Compressed text that may wait is
+/// The layout of what a reader gives, and a reader that gives it once more. Compressed text that may wait is
 /// not decompressed for a look: it has the layout of lines.
-fn of_reader(name: String, mut reader: Box<dyn Read + Send>) -> io::Result<(Source, ValueLayout)> {
+fn of_reader(mut reader: Box<dyn Read + Send>) -> io::Result<(Box<dyn Read + Send>, ValueLayout)> {
     let (head, is_whole) = head_of(&mut reader)?;
     let layout = match Compression::of(&head) {
         Compression::None => ValueLayout::of(&head, is_whole),
         _ => ValueLayout::Lines,
     };
-    Ok((Source::Reader(name, Box::new(Cursor::new(head).chain(reader))), layout))
+    Ok((Box::new(Cursor::new(head).chain(reader)), layout))
+}
+
+/// A reader whose layout is recognised with the first read. It gives lines.
+enum Recognising {
+    Waiting(Box<dyn Read + Send>),
+    Lines(Box<dyn Read + Send>),
+}
+
+impl Read for Recognising {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        if let Self::Waiting(reader) = self {
+            let (reader, layout) = of_reader(std::mem::replace(reader, Box::new(io::empty())))?;
+            *self = Self::Lines(match layout {
+                ValueLayout::Lines => reader,
+                layout => Box::new(ValueLines::new(reader, layout)),
+            });
+        }
+        match self {
+            Self::Waiting(reader) | Self::Lines(reader) => reader.read(room),
+        }
+    }
 }
