@@ -262,8 +262,8 @@ impl Recognised {
     }
 }
 
-/// Returns inputs for paths: if one of them goes into the elements of records, such as `$[*].id`, an array is a
-/// record, and else its elements are.
+/// Returns inputs for paths. If a path goes into the elements of records, such as `$[*].id`, an array is a
+/// record. Otherwise each element of an array is one.
 pub fn for_paths<'a>(sources: Vec<Source>, paths: impl IntoIterator<Item = &'a Query>) -> Vec<Source> {
     let is_name = |kind: &SelectorKind| matches!(kind, SelectorKind::Name(_));
     let enters = |path: &Query| {

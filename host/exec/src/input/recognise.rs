@@ -22,8 +22,8 @@ impl Source {
     /// are records.
     ///
     /// Standard input is read as far as it is necessary: to the end of the first line, to the start of the
-    /// second one after an array of objects, or 64 KiB. A reader is looked at when it is read. Parts of files, stores, followed
-    /// files, and compressed text of readers and in memory have lines.
+    /// second one after an array of objects, or 64 KiB. A reader is looked at when it is read. Parts of
+    /// files, stores, followed files, and compressed text of readers and in memory have lines.
     ///
     /// # Errors
     /// [`InputError::Io`] for an input that cannot be read. What is wrong with its contents comes later.
