@@ -25,6 +25,7 @@ mod names;
 mod objects;
 mod odd_lines;
 mod outputs;
+mod picture;
 mod predicates;
 mod query;
 #[cfg(feature = "parquet")]

@@ -1,5 +1,6 @@
 //! Tests of SQL: scans against tables in memory, functions, schemas, bad input, and the program.
 
+mod cookbook;
 mod filters;
 mod functions;
 mod objects;
