@@ -203,14 +203,26 @@ fn lost_for(kind: &ColumnType, text: &[u8]) -> LostFor {
     let whole = number && !text.iter().any(|byte| b".eE".contains(byte));
     match kind {
         _ if text == b"null" => None,
+        ColumnType::Quoted(number) => match unquoted(text) {
+            Some(text) => lost_for(number, text),
+            None => Some(Reason::Mismatch),
+        },
         ColumnType::Int64 if whole => Some(Reason::Overflow),
         ColumnType::Float64 | ColumnType::Decimal { .. } if number => Some(Reason::Overflow),
         _ => Some(Reason::Mismatch),
     }
 }
 
+/// The text of a number, which may be within a string.
+fn unquoted(text: &[u8]) -> Option<&[u8]> {
+    let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
+    let is_number = text.trim_ascii() == text && serde_json::from_slice::<serde_json::Number>(text).is_ok();
+    is_number.then_some(text)
+}
+
 fn value(kind: &ColumnType, text: &[u8]) -> Option<Value> {
     match kind {
+        ColumnType::Quoted(number) => value(number, unquoted(text)?),
         ColumnType::Boolean => {
             [&b"false"[..], b"true"].iter().position(|word| *word == text).map(|at| Value::Boolean(at == 1))
         }
@@ -304,16 +316,21 @@ fn lost(column: &Column) -> Vec<(usize, LostFor)> {
 }
 
 /// Types of columns: all that devices make, and some that only the host makes.
-pub const TYPES: [ColumnType; 8] = [
-    ColumnType::Boolean,
-    ColumnType::Int64,
-    ColumnType::Float64,
-    ColumnType::Utf8,
-    ColumnType::Json,
-    ColumnType::Text,
-    ColumnType::Decimal { precision: 38, scale: 0 },
-    ColumnType::Decimal { precision: 20, scale: 3 },
-];
+pub fn types() -> [ColumnType; 10] {
+    let quoted = |number| ColumnType::Quoted(Box::new(number));
+    [
+        ColumnType::Boolean,
+        ColumnType::Int64,
+        ColumnType::Float64,
+        ColumnType::Utf8,
+        ColumnType::Json,
+        ColumnType::Text,
+        ColumnType::Decimal { precision: 38, scale: 0 },
+        ColumnType::Decimal { precision: 20, scale: 3 },
+        quoted(ColumnType::Int64),
+        quoted(ColumnType::Decimal { precision: 20, scale: 3 }),
+    ]
+}
 
 /// The expected rows of a column: of all records, or of those before the first faulty one.
 pub struct WantedColumn {
@@ -368,7 +385,7 @@ impl WantedColumn {
 /// # Errors
 /// An invalid path.
 pub fn every_type(paths: &[&str]) -> Result<Vec<(Query, ColumnType)>> {
-    Ok(compile(paths)?.into_iter().flat_map(|query| TYPES.map(|kind| (query.clone(), kind))).collect())
+    Ok(compile(paths)?.into_iter().flat_map(|query| types().map(|kind| (query.clone(), kind))).collect())
 }
 
 /// Returns the columns of a text. The values are cut out of the text at the CPU's matches, and parsed by the

@@ -462,11 +462,16 @@ fn row(events: &[&Event], percents: &[usize]) -> Row {
     )
 }
 
-/// Statistics by values and by buckets are those of an evaluator that knows the records otherwise.
+/// Counts and statistics by values and by buckets are those of an evaluator that knows the records otherwise,
+/// over text and over stores.
 #[test]
 fn groups_are_those_of_records_that_are_known() {
+    use warpath::Source;
     use warpath::aggregate::Grouping;
+    use warpath::store::{AddOptions, Store};
     use warpath::time::Zone;
+
+    let folder = tempfile::tempdir().unwrap();
 
     let percents = [0, 50, 90, 99, 100];
     let fractions: Vec<Fraction> =
@@ -479,6 +484,14 @@ fn groups_are_those_of_records_that_are_known() {
         (0, DEFAULT_MEMORY, &[(1 << 20, 1)]),
     ] {
         let (events, text) = events(count as u64 + 1, count);
+        // Parts of several row groups.
+        let store = folder.path().join(format!("{count}"));
+        let middle = text.len() / 2 + text[text.len() / 2..].find('\n').map_or(0, |at| at + 1);
+        for half in [&text[..middle], &text[middle..]] {
+            let source = Source::Reader("events".to_owned(), Box::new(Cursor::new(half.to_owned())));
+            let options = AddOptions::default().group_bytes(1 << 20);
+            Store::add(&store, vec![source], options, &mut |_| {}).unwrap();
+        }
         for (with_host, with_hour) in [(true, true), (true, false), (false, true), (false, false)] {
             let mut want: BTreeMap<Vec<Option<String>>, Vec<&Event>> = BTreeMap::new();
             for event in &events {
@@ -489,7 +502,10 @@ fn groups_are_those_of_records_that_are_known() {
             }
             let want: BTreeMap<_, Row> =
                 want.into_iter().map(|(key, events)| (key, row(&events, &percents))).collect();
-            for (size, workers) in sizes {
+            for ((size, workers), is_stored) in
+                sizes.iter().flat_map(|size| [false, true].map(|it| (size, it)))
+            {
+                let said = format!("{size} {workers} {memory} {is_stored}");
                 let mut grouping = Grouping::default();
                 if with_hour {
                     let every: warpath::time::Every = "1h".parse().unwrap();
@@ -499,8 +515,16 @@ fn groups_are_those_of_records_that_are_known() {
                     grouping = grouping.with_value(query("$.host"));
                 }
                 let engine = Engine::builder().partition_size(*size).workers(*workers).build().unwrap();
-                let input = engine.reader("events", Cursor::new(text.clone().into_bytes()));
-                let statistics = input.statistics_of(&[query("$.ms[*]")], grouping, true, memory).unwrap();
+                let input = || match is_stored {
+                    true => engine.input(Store::open(&store).unwrap().sources()),
+                    false => engine.reader("events", Cursor::new(text.clone().into_bytes())),
+                };
+                // Without groups, nothing is counted.
+                let counter = match grouping.is_empty() {
+                    true => None,
+                    false => Some(input().counts_of(grouping.clone(), memory).unwrap()),
+                };
+                let statistics = input().statistics_of(&[query("$.ms[*]")], grouping, true, memory).unwrap();
                 assert_eq!(statistics.has_spilled(), memory < DEFAULT_MEMORY && !(memory > 1 && count == 0));
                 let mut got = BTreeMap::new();
                 statistics
@@ -523,13 +547,24 @@ fn groups_are_those_of_records_that_are_known() {
                         Ok(())
                     })
                     .unwrap();
+                if let Some(counter) = counter {
+                    let mut counts = counted(counter.by_count(None).unwrap());
+                    counts.sort();
+                    let want = want.iter().map(|(key, (records, ..))| {
+                        let common = |value: &String| common(&serde_json::from_str(value).unwrap());
+                        (key.iter().map(|value| value.as_ref().map(common)).collect(), *records)
+                    });
+                    let mut want: Counted = want.collect();
+                    want.sort();
+                    assert_eq!(counts, want, "{said}");
+                }
                 if count == 0 {
                     assert!(got.is_empty());
                     continue;
                 }
                 assert_eq!(got.len(), want.len());
                 for (key, row) in &want {
-                    assert_eq!(got.get(key), Some(row), "{key:?} {size} {workers} {memory}");
+                    assert_eq!(got.get(key), Some(row), "{key:?} {said}");
                 }
             }
         }

@@ -14,7 +14,7 @@ use warpath_shared::check::Fault;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::{LineIx, PartOffset};
 
-use cells::{Cells, Row};
+use cells::Cells;
 
 use crate::columns::{ColumnBatch, OffsetWidth};
 use crate::on_device::DeviceColumns;
@@ -339,7 +339,7 @@ pub struct Piece {
     /// The number of its lines.
     pub lines: LineIx,
     /// The lines that are records without a fault, and match the program's predicate if it has one; if
-    /// wanted. For a program whose rows are elements ([`Program::exploding`]), the line of each element.
+    /// wanted.
     pub records: Vec<LineIx>,
     /// Path by path, the number of matches.
     pub counts: Vec<u64>,
@@ -408,21 +408,9 @@ impl Piece {
         self.matches.get(path).map_or(&[], Vec::as_slice)
     }
 
-    /// The rows: the records, or the elements of a program that has elements.
-    fn rows_of(&self, program: &Program) -> impl Iterator<Item = Row> {
-        cells::rows(&self.records, program.elements().map(|path| self.matches_of(path)))
-    }
-
-    /// The matches of a path, row by row.
-    fn cells(&self, program: &Program, path: usize) -> Cells<'_> {
-        Cells::new(self.matches_of(path), program.columns()[path].of_element)
-    }
-
-    /// Makes the records the lines of the elements, if the program's rows are elements.
-    pub fn take_elements(&mut self, program: &Program) {
-        if let Some(path) = program.elements() {
-            self.records = self.matches_of(path).iter().map(|element| element.line).collect();
-        }
+    /// The matches of a path, record by record.
+    fn cells(&self, path: usize) -> Cells<'_> {
+        Cells::new(self.matches_of(path))
     }
 
     /// Writes the texts from the matches. `text` is the text of the partition.
@@ -506,15 +494,8 @@ impl Piece {
 
     /// Takes out matches and records that were needed only to make other results. Their memory may be used
     /// again.
-    pub fn keep(&mut self, program: &Program, want: Want) -> Spare {
+    pub fn keep(&mut self, want: Want) -> Spare {
         let mut spare = Spare::default();
-        if let Some(elements) = program.elements() {
-            self.matches.truncate(elements);
-            self.counts.truncate(elements);
-            if let Some(counts) = &mut self.counts_before_fault {
-                counts.truncate(elements);
-            }
-        }
         if !want.matches {
             spare.matches = take(&mut self.matches);
         }
@@ -563,7 +544,6 @@ pub fn finish_with(
 ) -> Result<Answer, Error> {
     for piece in &mut answer.pieces {
         piece.take_marks(program);
-        piece.take_elements(program);
         if let Some(form) = want.text {
             piece.write_texts(text, form);
         }
@@ -573,7 +553,7 @@ pub fn finish_with(
         if let Some(width) = want.columns {
             piece.make_columns(text, program, width)?;
         }
-        *spare = piece.keep(program, want);
+        *spare = piece.keep(want);
     }
     Ok(answer)
 }

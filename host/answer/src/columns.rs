@@ -141,7 +141,7 @@ impl Schema {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnBatch {
-    /// The number of rows of every column: one for each record, or for each element ([`Program::exploding`]).
+    /// The number of rows of every column: one for each record.
     pub rows: usize,
     /// The columns, in the order of the schema.
     pub columns: Vec<Column>,

@@ -196,7 +196,8 @@ typedef struct WarpathColumn {
   const char *path;
   /*
    The type of its values: `bool`, `int64`, `float64`, `decimal(P,S)`, `string`, `text`, `json`, `time`,
-   `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`. NULL for `text`, which takes every value in UTF-8.
+   `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`; `int64(string)` and the like for numbers that may be
+   strings. NULL for `text`, which takes every value in UTF-8.
    */
   const char *type_;
   /*

@@ -24,7 +24,8 @@ pub struct WarpathColumn {
     /// The path of its values: JSONPath (RFC 9535).
     pub path: *const c_char,
     /// The type of its values: `bool`, `int64`, `float64`, `decimal(P,S)`, `string`, `text`, `json`, `time`,
-    /// `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`. NULL for `text`, which takes every value in UTF-8.
+    /// `date`, `list<TYPE>` or `struct<NAME:TYPE,...>`; `int64(string)` and the like for numbers that may be
+    /// strings. NULL for `text`, which takes every value in UTF-8.
     pub type_: *const c_char,
     /// The JSON text of the value for missing values and null; NULL for none.
     pub default_: *const c_char,

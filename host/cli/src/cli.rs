@@ -44,6 +44,7 @@ mod install;
 mod locations;
 mod meant;
 mod out;
+mod partitions;
 mod paths;
 mod query;
 mod reasons;

@@ -242,6 +242,12 @@ impl Temporary {
         self.path.as_deref().unwrap_or(&self.target)
     }
 
+    /// The final path.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Renames the file to its final path, and replaces what is there.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use super::columns::{ColumnsStage, ItemStage, MatchedPartition};
 use super::index::{IndexShape, IndexStage};
 use super::lines::Lines;
 use super::query::{Find, QueryStage};
-use super::results::{Bounds, MatchTexts};
+use super::results::MatchTexts;
 use super::tree::{TreeCut, TreeStage};
 
 /// Bytes on the device for each byte of a partition. They hold the text, a string bitmap, as many levels as a
@@ -197,7 +197,6 @@ impl<A: Accelerator> IndexedText<'_, A> {
             if is_read && !program.marks_records() {
                 piece.records = found.records(device, rows)?;
             }
-            piece.take_elements(program);
             if let Some(width) = want.columns {
                 let matched = MatchedPartition { text, indexed, found, bounds: &bounds };
                 if want.on_device {
@@ -213,7 +212,7 @@ impl<A: Accelerator> IndexedText<'_, A> {
             piece.write_rows(text.bytes()?, program, form);
             piece.base = base;
         }
-        piece.keep(program, want);
+        piece.keep(want);
         Ok(piece)
     }
 }
@@ -222,7 +221,7 @@ impl<A: Accelerator> IndexedText<'_, A> {
 /// matches.
 fn device_kind(program: &Program, path: usize) -> Option<Kind> {
     let column = program.columns().get(path)?;
-    if program.elements().is_some() || column.default.is_some() { None } else { column.values.kind() }
+    if column.default.is_some() { None } else { column.values.kind() }
 }
 
 /// Makes the columns of a piece: on the device those that the device can make, and the others on the host.
@@ -238,7 +237,7 @@ fn make_columns<A: Accelerator>(
     let asked = asked_of_device(program);
     let mut made = columns.columns(device, matched, &asked, bounds.records, width)?;
     find_lost(device, piece, program, matched, asked.iter().map(|(path, ..)| *path).zip(&mut made))?;
-    let rows = rows_of(piece, program, bounds);
+    let rows = bounds.records;
     let mut made = made.into_iter();
     let mut all = Vec::with_capacity(program.columns().len());
     for path in 0..program.columns().len() {
@@ -267,7 +266,7 @@ fn keep_columns<A: Accelerator>(
     let mut made = columns.kept(device, matched, &asked, bounds.records, width)?;
     let paths = asked.iter().map(|(path, ..)| *path);
     find_lost(device, piece, program, matched, paths.zip(made.iter_mut().map(|(column, _)| column)))?;
-    let rows = rows_of(piece, program, bounds);
+    let rows = bounds.records;
     let mut made = made.into_iter();
     let mut all = Vec::with_capacity(program.columns().len());
     for path in 0..program.columns().len() {
@@ -294,11 +293,6 @@ fn asked_of_device(program: &Program) -> Vec<(usize, Kind, &warpath_lang::progra
     columns.filter_map(|(path, column)| Some((path, device_kind(program, path)?, column))).collect()
 }
 
-/// The number of rows of a piece: its records, or its elements.
-fn rows_of(piece: &Piece, program: &Program, bounds: &Bounds) -> usize {
-    if program.elements().is_some() { piece.records.len() } else { bounds.records }
-}
-
 /// Finds the values that columns did not take. `made` has the path of each column.
 fn find_lost<'a, A: Accelerator>(
     device: &A,
@@ -308,7 +302,7 @@ fn find_lost<'a, A: Accelerator>(
     made: impl Iterator<Item = (usize, &'a mut Column)>,
 ) -> Result<(), Error> {
     let MatchedPartition { text, found, bounds, .. } = *matched;
-    let rows = rows_of(piece, program, bounds);
+    let rows = bounds.records;
     // The nulls that no missing value explains. The host finds their reasons.
     let is_unexplained = |(path, column): &(usize, &mut Column)| {
         let missing =

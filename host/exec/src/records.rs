@@ -14,6 +14,7 @@ use warpath_answer::answer::Want;
 use warpath_core::error::{Error, InputError};
 use warpath_core::json;
 use warpath_lang::jsonpath::Segment;
+use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::kernel::Match;
 
@@ -45,6 +46,10 @@ const AHEAD: usize = 8;
 pub struct Records {
     path: Query,
     with: Vec<With>,
+    /// The name as JSON text of the member that has the match, with its colon; `None` if the match is the
+    /// record, or its members are those of the record.
+    member: Option<String>,
+    predicate: Option<Predicate>,
     tally: Arc<Mutex<RecordsTally>>,
 }
 
@@ -63,7 +68,53 @@ impl Records {
     /// Makes a record of each match of a path.
     #[must_use]
     pub fn new(path: Query) -> Self {
-        Self { path, with: Vec::new(), tally: Arc::default() }
+        Self { path, with: Vec::new(), member: None, predicate: None, tally: Arc::default() }
+    }
+
+    /// Makes records for rows of the elements of arrays. Columns may have values of the element, and of the
+    /// record around it. Also returns the text of each column's path in such a record: the element is the
+    /// member `@`, and every other value has its own path as its name.
+    ///
+    /// ```
+    /// use warpath::{Query, Records};
+    ///
+    /// # fn main() -> Result<(), warpath::Error> {
+    /// let elements = Query::compile("$.items")?.elements()?;
+    /// let columns = [Query::compile("$.items[*].price")?, Query::compile("$.id")?];
+    /// let (records, paths) = Records::of_elements(&elements, &columns)?;
+    /// assert_eq!(records.path().text(), "$['items'][*]");
+    /// assert_eq!(paths, [r#"$["@"]['price']"#, r#"$["$.id"]"#]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a column that can have several values around an element.
+    pub fn of_elements(elements: &Query, columns: &[Query]) -> Result<(Self, Vec<String>), Error> {
+        let named = |name: &str, rest: &str| format!("$[{}]{rest}", json::encode(name));
+        let mut records = Self { member: Some(json::encode("@") + ":"), ..Self::new(elements.clone()) };
+        let mut paths = Vec::new();
+        let mut given: Vec<&str> = Vec::new();
+        for column in columns {
+            let below = column.ast().segments.split_at_checked(elements.ast().segments.len());
+            match below.filter(|(first, _)| text(first) == text(&elements.ast().segments)) {
+                Some((_, rest)) => paths.push(named("@", &text(rest)[1..])),
+                None => {
+                    paths.push(named(column.text(), ""));
+                    if !given.contains(&column.text()) {
+                        given.push(column.text());
+                        records = records.with(column.text(), column.clone())?;
+                    }
+                }
+            }
+        }
+        Ok((records, paths))
+    }
+
+    /// Restricts the records around the matches to those for which a predicate is true.
+    #[must_use]
+    pub fn matching(self, predicate: &Predicate) -> Self {
+        Self { predicate: Some(predicate.clone()), ..self }
     }
 
     /// Adds a member to each record: the value of another path in the record around it. The value is the one
@@ -160,19 +211,24 @@ impl FindsRecords for Found {
 impl Found {
     /// Passes the lines of the records to a function, until it returns false.
     fn send(&self, source: Source, mut send: impl FnMut(Vec<u8>) -> bool) -> Result<(), Error> {
-        let Records { path, with, tally } = &self.records;
+        let Records { path, with, member, predicate, tally } = &self.records;
         let arounds = with.iter().filter_map(|with| with.around.as_ref());
         let paths: Vec<Query> =
             std::iter::once(path).chain(with.iter().map(|with| &with.path)).chain(arounds).cloned().collect();
-        let lines = Arc::new(FindRecords { with: with.clone() });
+        let lines = Arc::new(FindRecords { with: with.clone(), member: member.clone() });
         let want = lines.want();
-        let input = self.engine.input(vec![source]).digesting(lines);
+        let mut input = self.engine.input(vec![source]).digesting(lines);
+        if let Some(predicate) = predicate {
+            input = input.matching(predicate);
+        }
         for batch in input.answers(Program::new(&paths)?, want) {
             let mut batch = batch?;
             let lines = batch.take_digest::<Vec<u8>>().unwrap_or_default();
             {
                 let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-                tally.lines += batch.pieces().map(|(_, piece)| piece.lines as u64).sum::<u64>();
+                if predicate.is_none() {
+                    tally.lines += batch.pieces().map(|(_, piece)| piece.lines as u64).sum::<u64>();
+                }
                 tally.found += batch.count(0);
                 for error in batch.skipped() {
                     tally.skipped += 1;
@@ -217,6 +273,7 @@ impl Read for Lines {
 /// Makes lines of the matches of a partition.
 struct FindRecords {
     with: Vec<With>,
+    member: Option<String>,
 }
 
 impl Digest for FindRecords {
@@ -242,13 +299,21 @@ impl Digest for FindRecords {
                 self.with.iter().map(|with| with.around.as_ref().and_then(|_| arounds.next())).collect();
             for record in *records {
                 let begin = lines.len();
+                if let Some(member) = &self.member {
+                    lines.push(b'{');
+                    lines.extend_from_slice(member.as_bytes());
+                    lines.extend_from_slice(piece.bytes(record));
+                }
                 for ((with, values), arounds) in self.with.iter().zip(&values).zip(&with) {
                     let Some(value) = value_of(record, values, arounds.as_deref()) else { continue };
                     lines.push(if lines.len() == begin { b'{' } else { b',' });
                     lines.extend_from_slice(with.key.as_bytes());
                     lines.extend_from_slice(piece.bytes(value));
                 }
-                append(piece.bytes(record), lines.len() > begin, &mut lines);
+                match &self.member {
+                    Some(_) => lines.push(b'}'),
+                    None => append(piece.bytes(record), lines.len() > begin, &mut lines),
+                }
                 lines.push(b'\n');
             }
         }

@@ -20,6 +20,7 @@ pub const MAX_PRECISION: u8 = 38;
 /// ```text
 /// type   = "bool" | "int64" | "float64" | "string" | "text" | "json" | "time" | "date"
 ///        | "decimal(" precision [ "," scale ] ")"
+///        | "int64(string)" | "float64(string)" | "decimal(" precision "," scale ",string)"
 ///        | "list<" type ">"
 ///        | "struct<" name ":" type { "," name ":" type } ">"
 /// ```
@@ -48,6 +49,9 @@ pub enum ColumnType {
         /// The number of digits after the point, at most `precision`.
         scale: u8,
     },
+    /// Numbers of an [`Int64`](Self::Int64), a [`Float64`](Self::Float64) or a [`Decimal`](Self::Decimal),
+    /// also within strings: `"12"` is 12. OTLP, Protocol Buffers and MongoDB write integers of 64 bits so.
+    Quoted(Box<ColumnType>),
     /// Strings, unescaped: a surrogate without its partner becomes U+FFFD. Strings with an escape that JSON
     /// does not have, or with bytes that are not UTF-8, are null.
     Utf8,
@@ -115,6 +119,17 @@ impl ColumnType {
         }
     }
 
+    /// The text of a number: a value itself, or for a [`Quoted`](Self::Quoted) the text within a string.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn number_text<'a>(&self, value: &'a [u8]) -> &'a [u8] {
+        match (self, value) {
+            (Self::Quoted(_), [b'"', number @ .., b'"']) => number,
+            _ => value,
+        }
+    }
+
     /// Returns true for lists and structs.
     #[must_use]
     pub fn is_nested(&self) -> bool {
@@ -134,6 +149,12 @@ impl Display for ColumnType {
             Self::Time => "time",
             Self::Date => "date",
             Self::Decimal { precision, scale } => return write!(out, "decimal({precision},{scale})"),
+            Self::Quoted(number) => {
+                return match &**number {
+                    Self::Decimal { precision, scale } => write!(out, "decimal({precision},{scale},string)"),
+                    number => write!(out, "{number}(string)"),
+                };
+            }
             Self::List(items) => return write!(out, "list<{items}>"),
             Self::Struct(fields) => {
                 out.write_str("struct<")?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use warpath_core::diagnostic::QueryError;
 use warpath_core::error::Error;
 use warpath_core::json;
-use warpath_core::time::Format;
+use warpath_core::time::{Format, Zone};
 use warpath_shared::ir::{Instr, Program as ProgramView, Test};
 use warpath_shared::units::{Level, PathIx};
 use warpath_shared::view::View;
@@ -135,17 +135,18 @@ pub struct Column {
     pub name: String,
     /// The name as a key of a JSON object, with its colon.
     pub key: String,
-    /// True if the path selects at most one value of a row's record or element. Then a row has that value or
-    /// null; otherwise it has a list.
+    /// True if the path selects at most one value of a record. Then a row has that value or null; otherwise it
+    /// has a list.
     pub singular: bool,
-    /// True if the values of a row are those in the element of the row ([`Program::exploding`]).
-    pub of_element: bool,
     /// The type of the values in a typed column.
     pub values: ColumnType,
     /// The JSON text of the value of rows in which the path selects nothing or `null`.
     pub default: Option<Vec<u8>>,
     /// The format of instants in columns of [`ColumnType::Time`], in place of RFC 3339.
     pub time_format: Option<Arc<Format>>,
+    /// The time zone in which rows of text have the instants of a column of [`ColumnType::Time`]; `None` for
+    /// values as they are.
+    pub shown_in: Option<Zone>,
 }
 
 impl Column {
@@ -155,10 +156,10 @@ impl Column {
             name: String::new(),
             key: String::new(),
             singular,
-            of_element: false,
             values,
             default: None,
             time_format: None,
+            shown_in: None,
         };
         column.rename(query.text());
         column
@@ -216,8 +217,6 @@ pub struct Program {
     /// The offset of each automaton, and the function and the pattern that it is of.
     accepted: Vec<(u32, String)>,
     columns: Vec<Column>,
-    /// True if the last query is that of the elements, each of which is a row.
-    explodes: bool,
     /// The queries from which the program was compiled.
     queries: Arc<[Query]>,
     /// The predicate on each record, if there is one.
@@ -244,7 +243,7 @@ impl Program {
     pub fn matching(&self, predicate: &Arc<Predicate>, marks: bool) -> Result<Self, Error> {
         let guard = Guard { predicate: predicate.clone(), marks };
         let program = lower::lower(&self.queries, Some(guard))?;
-        Ok(Self { columns: self.columns.clone(), explodes: self.explodes, ..program })
+        Ok(Self { columns: self.columns.clone(), ..program })
     }
 
     /// Names the paths in rows and columns (`Want::rows`). The default name is the path as written.
@@ -308,6 +307,14 @@ impl Program {
     #[must_use]
     pub fn with_time_format(mut self, format: &Arc<Format>) -> Self {
         self.columns.iter_mut().for_each(|column| column.time_format = Some(format.clone()));
+        self
+    }
+
+    /// Sets the time zone in which rows of text have the instants in columns of [`ColumnType::Time`], in the
+    /// form of RFC 3339. Values that are no instants stay as they are.
+    #[must_use]
+    pub fn with_time_zone(mut self, zone: Option<Zone>) -> Self {
+        self.columns.iter_mut().for_each(|column| column.shown_in = zone);
         self
     }
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use warpath::columns::{ColumnType, DeviceBatches, NestedSchema, Schema};
-use warpath::{Answers, Error, Program, Query};
+use warpath::{Answers, Error, Program, Query, Records};
 use warpath_answer::answer::Want;
 
 use crate::error::{raise, usage};
@@ -16,7 +16,7 @@ use crate::rows::OnMismatch;
 use crate::schema;
 
 /// The types, as messages list them.
-const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date, list<TYPE>, struct<NAME:TYPE,...>, auto";
+const TYPES: &str = "bool, int64, float64, decimal(P,S), int64(string), string, text, json, time, date, list<TYPE>, struct<NAME:TYPE,...>, auto";
 
 /// The columns of a selection.
 #[derive(Clone)]
@@ -45,14 +45,6 @@ impl SelectedColumns {
                 columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
             }
             Self::Nested(schema) => schema.typed_paths(),
-        }
-    }
-
-    /// Returns false if a record may give any number of rows.
-    pub fn has_a_row_for_each_record(&self) -> bool {
-        match self {
-            Self::Typed(schema) => schema.program().elements().is_none(),
-            Self::Nested(_) => true,
         }
     }
 
@@ -129,7 +121,8 @@ pub fn specs(columns: &Bound<'_, PyAny>) -> PyResult<Vec<Spec>> {
 }
 
 /// Makes the columns for some paths. `known` has the types of columns without one; without it, all records
-/// are read where types are needed. `auto` is true if columns without a type have that of their values.
+/// are read where types are needed. `auto` is true if columns without a type have that of their values. Also
+/// returns the input of the rows: its records, or with `explode` the elements in them.
 pub fn typed(
     py: Python<'_>,
     reading: &Reading,
@@ -138,7 +131,7 @@ pub fn typed(
     auto: bool,
     explode: Option<&str>,
     on_mismatch: OnMismatch,
-) -> PyResult<SelectedColumns> {
+) -> PyResult<(SelectedColumns, Reading)> {
     let failed = |error| raise(py, error);
     if specs.is_empty() {
         return Err(usage(py, "there are no columns; expected a path for each name: {\"id\": \"$.id\"}"));
@@ -185,17 +178,27 @@ pub fn typed(
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let defaults: Vec<Option<&str>> = specs.iter().map(|spec| spec.default.as_deref()).collect();
     let make = || {
+        let mut reading = reading.clone();
         let program = match &elements {
             None => Program::new(&queries)?,
-            Some(elements) => Program::exploding(&queries, elements)?,
+            Some(elements) => {
+                let (records, paths) = Records::of_elements(elements, &queries)?;
+                let records = match &reading.predicate {
+                    Some(predicate) => records.matching(predicate),
+                    None => records,
+                };
+                reading.records = Some(records);
+                Program::new(&paths.iter().map(|path| reading.query(path)).collect::<Result<Vec<_>, _>>()?)?
+            }
         };
         let program = program.with_names(&names)?.with_types(&types)?.with_defaults(&defaults)?;
-        Schema::of_program(match &reading.time_format {
+        let schema = Schema::of_program(match &reading.time_format {
             Some(format) => program.with_time_format(format),
             None => program,
-        })
+        })?;
+        Ok((SelectedColumns::Typed(Box::new(schema)), reading))
     };
-    make().map(|schema| SelectedColumns::Typed(Box::new(schema))).map_err(failed)
+    make().map_err(failed)
 }
 
 /// Makes a column for each member of the records. Reads all records, if no schema is known.

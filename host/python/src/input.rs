@@ -103,6 +103,7 @@ impl Options {
             settings,
             time_format: time_format.transpose()?,
             predicate: None,
+            records: None,
         }))
     }
 }
@@ -237,6 +238,7 @@ impl Input {
     ///
     /// ``columns`` has a path for each name, or a pair of path and type, or a path, a type and a default.
     /// The types are ``bool``, ``int64``, ``float64``, ``decimal(P,S)``, ``string``, ``text``, ``json``,
+    /// ``int64(string)`` and the like for numbers that may be strings,
     /// ``time``, ``date``, ``list<TYPE>``, ``struct<NAME:TYPE,...>`` and ``auto``. A column without a type is
     /// ``text``, which takes every value in UTF-8, or ``auto`` if there is a schema. Without ``columns``,
     /// each member of the records is a column, with lists, structs and maps.
@@ -245,7 +247,7 @@ impl Input {
     ///   ``auto``, and the columns if none are given. Without it, all records are read once for the schema.
     /// * ``auto=True`` is the type ``auto`` for all columns without a type.
     /// * ``explode`` is the path of an array, whose elements are the rows. A path that begins with ``@`` is
-    ///   one in the element.
+    ///   one in the element. Other columns have values of the record around it.
     /// * ``limit`` is the most rows.
     /// * ``on_mismatch`` is the action at a value that a type does not take. ``"null"`` makes it null,
     ///   ``"fail"`` raises ``MismatchError`` after the rows before it, and ``"skip"`` leaves the rows of its
@@ -279,7 +281,7 @@ impl Input {
             let limit = integer("limit", limit, 0)?;
             let action = choose(py, "on_mismatch", on_mismatch, &actions)?;
             let known = schema.map(schema::of_object).transpose()?;
-            let columns = match columns {
+            let (columns, reading) = match columns {
                 None => {
                     if explode.is_some() {
                         return Err(usage(py, "explode requires columns: `{\"sku\": \"@.sku\"}`"));
@@ -288,7 +290,7 @@ impl Input {
                         let expected = "requires columns: `{\"id\": (\"$.id\", \"int64\")}`";
                         return Err(usage(py, format!("on_mismatch={on_mismatch:?} {expected}")));
                     }
-                    columns::nested(py, &self.0, known)?
+                    (columns::nested(py, &self.0, known)?, self.0.clone())
                 }
                 Some(columns) => {
                     let specs = columns::specs(columns)?;
@@ -296,7 +298,7 @@ impl Input {
                     columns::typed(py, &self.0, &specs, known, auto, explode, action)?
                 }
             };
-            Ok(Selection::new(self.0.clone(), columns, limit, action))
+            Ok(Selection::new(reading, columns, limit, action))
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::pybacked::PyBackedBytes;
 use warpath::{
     Answers, DeviceChoice, Engine, Error, FolderFiles, Format, Input, InputBytes, OnError, Predicate,
-    Program, Query, Source, TableFormat, TextColumn,
+    Program, Query, Records, Source, TableFormat, TextColumn,
 };
 use warpath_answer::answer::Want;
 use warpath_core::time::Format as TimeFormat;
@@ -89,6 +89,8 @@ pub struct Reading {
     pub settings: EngineSettings,
     pub time_format: Option<Arc<TimeFormat>>,
     pub predicate: Option<Predicate>,
+    /// The records within the records of the input; the predicate is then theirs.
+    pub records: Option<Records>,
 }
 
 impl Reading {
@@ -131,14 +133,23 @@ impl Reading {
 
     fn input_with(&self, settings: &EngineSettings) -> Result<Input<'static>, Error> {
         let engine = settings.engine()?;
+        let files = |files: &[PathBuf]| {
+            let file = |path: &PathBuf| match &self.column {
+                None => Source::File(path.clone()),
+                Some(column) => Source::Column(Box::new(Source::File(path.clone())), column.clone()),
+            };
+            files.iter().map(file).collect()
+        };
+        if let Some(records) = &self.records {
+            let sources: Vec<Source> = match &self.origin {
+                Origin::Files(names) => files(names),
+                Origin::Bytes(name, bytes) => vec![Source::Bytes(name.clone(), InputBytes::shared(bytes.clone()))],
+            };
+            let lines = EngineSettings { format: Format::Ndjson, ..settings.clone() }.engine()?;
+            return Ok(lines.input(sources.into_iter().map(|source| records.of(&engine, source)).collect()));
+        }
         let input = match &self.origin {
-            Origin::Files(files) => {
-                let file = |path: &PathBuf| match &self.column {
-                    None => Source::File(path.clone()),
-                    Some(column) => Source::Column(Box::new(Source::File(path.clone())), column.clone()),
-                };
-                engine.input(files.iter().map(file).collect())
-            }
+            Origin::Files(names) => engine.input(files(names)),
             Origin::Bytes(name, bytes) => engine.bytes(InputBytes::shared(bytes.clone())).named(name.clone()),
         };
         Ok(match &self.predicate {

@@ -55,7 +55,7 @@ impl SelectedRows {
     ) -> Result<Self, Error> {
         let counted = columns.counted();
         let mut want = Want::new().records(true);
-        if columns.has_a_row_for_each_record() && on_mismatch != OnMismatch::Skip {
+        if on_mismatch != OnMismatch::Skip {
             want.limit = limit.map(Limit::Records);
         }
         let mut losses = Tally::default();

@@ -34,16 +34,16 @@ pub fn column(
 ) -> Result<Column, Error> {
     let asked = &program.columns()[path];
     let mut items = Builder::of_column(asked, width)?;
-    let mut cells = piece.cells(program, path);
+    let mut cells = piece.cells(path);
     // The singular cells without a match.
     let mut missing = 0;
     let lists = if asked.singular && asked.default.is_none() {
-        let mut rows = piece.rows_of(program);
+        let mut rows = piece.records.iter();
         let mut block = [const { 0..0 }; BLOCK];
         loop {
             let mut len = 0;
             for (value, row) in block.iter_mut().zip(rows.by_ref()) {
-                let found = cells.of_row(row).first();
+                let found = cells.of_record(*row).first();
                 *value = found.map_or(0..0, |found| found.start..found.end);
                 missing += usize::from(found.is_none());
                 len += 1;
@@ -55,16 +55,16 @@ pub fn column(
         }
         None
     } else if asked.singular {
-        for row in piece.rows_of(program) {
-            let value = cells.of_row(row).first().map(|found| value_of(text, found));
+        for row in &piece.records {
+            let value = cells.of_record(*row).first().map(|found| value_of(text, found));
             items.push(or_default(value, asked));
         }
         None
     } else {
         let mut lists = Vec::with_capacity(piece.records.len() + 1);
-        for row in piece.rows_of(program) {
+        for row in &piece.records {
             lists.push(items.len as i64);
-            cells.of_row(row).iter().for_each(|found| items.push(Some(value_of(text, found))));
+            cells.of_record(*row).iter().for_each(|found| items.push(Some(value_of(text, found))));
         }
         lists.push(items.len as i64);
         Some(Offsets::new(lists, width)?)
@@ -99,9 +99,9 @@ pub fn lost(
         Some(Err(reason)) => reason,
         _ => Reason::Mismatch,
     };
-    let (mut lost, mut cells, mut item) = (Lost::default(), piece.cells(program, path), 0);
-    for (row, here) in piece.rows_of(program).enumerate() {
-        let found = cells.of_row(here);
+    let (mut lost, mut cells, mut item) = (Lost::default(), piece.cells(path), 0);
+    for (row, record) in piece.records.iter().enumerate() {
+        let found = cells.of_record(*record);
         for found in found {
             if !items.is_valid(item) {
                 match value_of(text, found) {

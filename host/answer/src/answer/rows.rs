@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use csv_core::{WriteResult, Writer};
 use warpath_core::json;
+use warpath_core::time::{Instant, Unit, Zone};
+use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::{Column, Program};
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};
+use crate::columns::scalar;
 
 impl RowForm {
     /// The bytes before the first row: the line of names in CSV and TSV, and nothing in other forms.
@@ -186,14 +189,26 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let columns = program.columns();
     let fault = piece.faults.first().map_or(piece.lines, |fault| fault.line);
     let mut before = None;
-    let mut cells: Vec<_> = (0..columns.len()).map(|path| piece.cells(program, path)).collect();
+    let mut cells: Vec<_> = (0..columns.len()).map(|path| piece.cells(path)).collect();
     let keys: Vec<Vec<u8>> = columns.iter().map(|column| padded(&column.key)).collect();
-    for row in piece.rows_of(program) {
-        if row.line >= fault && before.is_none() {
+    for row in piece.records.iter().copied() {
+        if row >= fault && before.is_none() {
             before = Some(rows.text().len());
         }
         for (i, (column, cells)) in columns.iter().zip(&mut cells).enumerate() {
-            let found = cells.of_row(row).iter();
+            let found = cells.of_record(row).iter();
+            if let (Some(zone), ColumnType::Time, true) = (column.shown_in, &column.values, column.singular) {
+                let value =
+                    found.map(|found| Cell::of(text, found.start as usize..found.end as usize).bytes());
+                let value = or_default(value.last(), column);
+                let key = Cell::of(&keys[i], 0..column.key.len());
+                match value.map(|value| (value, shown(value, column, zone))) {
+                    Some((_, Some(shown))) => rows.value(i, key, Cell::from(shown.as_bytes())),
+                    Some((value, None)) => rows.value(i, key, Cell::from(value)),
+                    None => rows.missing(i, key),
+                }
+                continue;
+            }
             let mut values = found.map(|found| Cell::of(text, found.start as usize..found.end as usize));
             let key = Cell::of(&keys[i], 0..column.key.len());
             if !column.singular {
@@ -213,6 +228,12 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
     let rows = rows.into_text();
     let before = before.unwrap_or(rows.len());
     (rows, before)
+}
+
+/// The JSON text of an instant in a time zone; `None` if a value is no instant.
+fn shown(value: &[u8], column: &Column, zone: Zone) -> Option<String> {
+    let nanoseconds = scalar::time(value, column.time_format.as_deref(), Unit::Nanosecond).ok()?;
+    Some(format!("\"{}\"", zone.show(Instant(i128::from(nanoseconds)))?))
 }
 
 /// The value of a cell, with the default of its column in place of no value and of `null`.

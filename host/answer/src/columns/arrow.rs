@@ -17,6 +17,7 @@ impl Schema {
     /// |---|---|---|
     /// | [`Boolean`](ColumnType::Boolean), [`Int64`](ColumnType::Int64), [`Float64`](ColumnType::Float64) | of the same name | |
     /// | [`Decimal`](ColumnType::Decimal) | `Decimal128` | |
+    /// | [`Quoted`](ColumnType::Quoted) | that of its numbers | |
     /// | [`Time`](ColumnType::Time) | `Timestamp` of nanoseconds, UTC | |
     /// | [`Date`](ColumnType::Date) | `Date32` | |
     /// | [`Utf8`](ColumnType::Utf8), [`Text`](ColumnType::Text), [`Json`](ColumnType::Json) | `Utf8` | `LargeUtf8` |

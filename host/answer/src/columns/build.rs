@@ -106,6 +106,8 @@ pub struct Leaf {
     pub values: Values,
     /// The bytes that a value becomes, if the values are strings.
     pub form: BytesForm,
+    /// The type, if it takes numbers within strings, too.
+    pub quoted: Option<ColumnType>,
     /// The format of instants; `None` for RFC 3339 and numbers.
     pub format: Option<Arc<Format>>,
     /// The unit of instants.
@@ -141,7 +143,11 @@ impl Leaf {
     /// # Errors
     /// [`Error::Usage`] for a type that has parts, or whose columns cannot be made.
     pub fn new(asked: &ColumnType, format: Option<&Arc<Format>>, width: OffsetWidth) -> Result<Self, Error> {
-        let values = match asked {
+        let number = match asked {
+            ColumnType::Quoted(number) => number,
+            asked => asked,
+        };
+        let values = match number {
             ColumnType::Boolean => Values::Boolean(Vec::new()),
             ColumnType::Int64 => Values::Int64(Vec::new()),
             ColumnType::Float64 => Values::Float64(Vec::new()),
@@ -160,7 +166,8 @@ impl Leaf {
             ColumnType::Json => BytesForm::Json,
             _ => BytesForm::Utf8,
         };
-        Ok(Self { values, form, format: format.cloned(), unit: Unit::Nanosecond })
+        let quoted = matches!(asked, ColumnType::Quoted(_)).then(|| asked.clone());
+        Ok(Self { values, form, quoted, format: format.cloned(), unit: Unit::Nanosecond })
     }
 
     /// Adds value number `at`. Adds nothing if the type does not take the value, or if it is `null`.
@@ -168,6 +175,7 @@ impl Leaf {
     /// # Errors
     /// The reason for which the type does not take the value; any reason for `null`.
     pub fn push(&mut self, at: usize, value: &[u8]) -> Result<(), Reason> {
+        let value = self.quoted.as_ref().map_or(value, |quoted| quoted.number_text(value));
         match &mut self.values {
             Values::Boolean(truth) => match value {
                 b"true" => {
@@ -275,7 +283,7 @@ impl Builder {
     pub fn push_block(&mut self, text: &[u8], values: &[Range<PartOffset>]) {
         debug_assert!(self.len.is_multiple_of(BLOCK) && values.len() <= BLOCK, "blocks of one word");
         let valid = match &mut self.data {
-            Data::Leaf(Leaf { values: Values::Int64(integers), .. }) => {
+            Data::Leaf(Leaf { values: Values::Int64(integers), quoted: None, .. }) => {
                 let mut valid = 0;
                 integers.extend(values.iter().enumerate().map(|(at, value)| {
                     let value = scalar::int64(text, value);
@@ -419,7 +427,7 @@ mod tests {
     use super::*;
 
     /// Values of every kind, some of which are no JSON: backends decode values that nothing has checked.
-    const VALUES: [&[u8]; 34] = [
+    const VALUES: [&[u8]; 38] = [
         b"",
         b"null",
         b"true",
@@ -439,6 +447,10 @@ mod tests {
         b"1.5",
         b"1e3",
         b"12a4",
+        b"\"12\"",
+        b"\"-9223372036854775808\"",
+        b"\"9223372036854775808\"",
+        b"\"1.5\"",
         b"\"\"",
         b"\"a\"",
         b"\"exactly thirty-two bytes of text\"",
@@ -471,7 +483,19 @@ mod tests {
 
     #[test]
     fn blocks_are_values_one_by_one() {
-        let types = ["bool", "int64", "float64", "decimal(20,2)", "string", "text", "json", "time", "date"];
+        let types = [
+            "bool",
+            "int64",
+            "float64",
+            "decimal(20,2)",
+            "string",
+            "text",
+            "json",
+            "time",
+            "date",
+            "int64(string)",
+            "decimal(9,1,string)",
+        ];
         let mut state = 1u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

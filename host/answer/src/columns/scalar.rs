@@ -47,7 +47,7 @@ pub(crate) fn digits(text: &[u8]) -> (Option<i64>, usize) {
 ///
 /// # Errors
 /// The [`Reason`] for which a value is no such instant.
-pub(super) fn time(value: &[u8], format: Option<&Format>, unit: Unit) -> Result<i64, Reason> {
+pub(crate) fn time(value: &[u8], format: Option<&Format>, unit: Unit) -> Result<i64, Reason> {
     let instant = if value.first() == Some(&b'"') {
         // No escape is in a text in the usual form.
         let usual = || time::quick(std::str::from_utf8(inside(value)?).ok()?);

@@ -55,6 +55,7 @@ pub fn data_type(values: &ColumnType) -> Result<DataType, Error> {
         ColumnType::Utf8 | ColumnType::Text | ColumnType::Json => DataType::Utf8,
         ColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
         ColumnType::Date => DataType::Date32,
+        ColumnType::Quoted(number) => data_type(number)?,
         ColumnType::List(items) => DataType::List(Arc::new(field("item", items)?)),
         ColumnType::Struct(fields) => DataType::Struct(self::fields(fields)?),
         other => return Err(Error::Usage(format!("no columns of the type `{other}` can be made"))),

@@ -26,7 +26,7 @@ pub use index::{DumpArgs, IndexCommand};
 pub use options::{
     BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArg,
     OnErrorArgs, OnMismatchArg, OutputArgs, RecordsArgs, RejectArgs, ReportArgs, RowFormat, RowFormatArgs,
-    RunArgs, StatsFormat, StrictArgs, WhereArgs,
+    RunArgs, StatsFormat, StrictArgs, WhereArgs, ZoneArgs,
 };
 pub use query::{ExplainArgs, QueryArgs, SelectArgs};
 pub use records::{TreeArgs, ValidateArgs};
@@ -36,6 +36,7 @@ pub use store::{
     StoreAddArgs, StoreCommand, StoreCompactArgs, StoreDropArgs, StoreFollowArgs, StoreIndexArgs,
     StoreInfoArgs, StoreTextArgs, StoreVacuumArgs, StoreVerifyArgs,
 };
+pub use values::number;
 use warpath_terminal::options::MessageArgs;
 
 /// Query, count and describe JSON lines, at the speed of reading them

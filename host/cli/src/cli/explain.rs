@@ -53,7 +53,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
     }
     let engine = engines::builder(&args.engine.backend, &OnErrorArgs::default())
         .strict(args.strict.strict)
-        .format(args.engine.format())
+        .format(args.engine.layout.format())
         .find_indexes(!args.index.no_index)
         .build()?;
     let mut sources = Vec::new();

@@ -8,7 +8,8 @@ use std::slice;
 use std::sync::Arc;
 
 use warpath::{
-    Error, FolderFiles, FollowEnd, FollowedFiles, InputError, Query, Records, Source, TableFormat, TextColumn,
+    Error, FolderFiles, FollowEnd, FollowedFiles, Format, InputError, Query, Records, Source, TableFormat,
+    TextColumn,
 };
 use warpath_exec::input::FindsRecords;
 use warpath_lang::jsonpath::{SegmentKind, SelectorKind};
@@ -195,7 +196,7 @@ impl<'a> Reading<'a> {
 
     /// The records within records that the options name.
     fn records(&self) -> Result<Option<Records>, Failure> {
-        let RecordsArgs { records: Some(path), with } = &self.engine.records else { return Ok(None) };
+        let RecordsArgs { records: Some(path), with } = &self.engine.layout.records else { return Ok(None) };
         let mut records = Records::new(Query::compile(&paths::full(path))?);
         for with in with {
             let Some((name, path)) = named(with) else {
@@ -223,8 +224,18 @@ fn named(text: &str) -> Option<(&str, &str)> {
 pub fn inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<Source>, Failure> {
     let sources = whole_inputs(args, reading, ui)?;
     let Some(records) = reading.records()? else { return Ok(sources) };
+    records_of(sources, &records, reading.engine.layout.input.into(), reading)
+}
+
+/// Returns the records in inputs of a format, as lines.
+pub fn records_of(
+    sources: Vec<Source>,
+    records: &Records,
+    format: Format,
+    reading: Reading<'_>,
+) -> Result<Vec<Source>, Failure> {
     let engine = builder(&reading.engine.backend, reading.on_error).strict(reading.strict.strict);
-    let engine = engine.format(reading.engine.input.into()).build()?;
+    let engine = engine.format(format).build()?;
     let sources = for_paths(sources, [records.path()]);
     Ok(sources.into_iter().map(|source| records.of(&engine, source)).collect())
 }
@@ -254,9 +265,7 @@ impl Recognised {
             if tally.found == 0 && tally.lines > 0 {
                 let (path, lines) = (escaped(records.path()), tally.lines);
                 let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
-                ui.note(format_args!(
-                    "there is no record, because `--records {path}` has no match in {lines}"
-                ));
+                ui.note(format_args!("there is no record, because `{path}` has no match in {lines}"));
             }
         }
     }
@@ -288,13 +297,13 @@ fn whole_inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<So
     let Reading { follow, column, engine, written, .. } = reading;
     let none = FollowArgs::default();
     let follow = follow.unwrap_or(&none);
-    let is_text = matches!(engine.input, InputFormat::Auto | InputFormat::Ndjson | InputFormat::Json);
+    let is_text = matches!(engine.layout.input, InputFormat::Auto | InputFormat::Ndjson | InputFormat::Json);
     if is_text && column.column.is_some() {
         return Err(Failure::usage("`--column` requires `--input parquet` or `--input arrow`"));
     }
-    let (format, files) = match engine.input {
+    let (format, files) = match engine.layout.input {
         InputFormat::Json | InputFormat::Ndjson => {
-            let is_lines = engine.input == InputFormat::Ndjson;
+            let is_lines = engine.layout.input == InputFormat::Ndjson;
             return sources_or_followed(args, FolderFiles::Json, follow, is_lines, written, ui);
         }
         InputFormat::Auto => {
@@ -314,7 +323,7 @@ fn whole_inputs(args: &FileArgs, reading: Reading<'_>, ui: &Ui) -> Result<Vec<So
 
 /// Refuses `--input parquet` and `--input arrow` in a command that reads no columns of tables.
 pub fn refuse_tables(engine: &EngineArgs) -> Result<(), Failure> {
-    match engine.input {
+    match engine.layout.input {
         InputFormat::Auto | InputFormat::Ndjson | InputFormat::Json => Ok(()),
         InputFormat::Parquet | InputFormat::Arrow => Err(Failure::usage(
             "this command reads no columns of tables; `--input` is `ndjson` or `json` here",

@@ -36,7 +36,7 @@ pub struct Groups {
 pub struct NotTimes {
     count: u64,
     /// The location and the text of the first one.
-    first: Option<(Location, String)>,
+    first: Option<(Option<Location>, String)>,
 }
 
 impl Groups {
@@ -124,8 +124,14 @@ impl NotTimes {
         {
             let line = batch.line_at(of, first_line, *line, 0);
             let place = Location { file: batch.source().to_owned(), line: Some(line), byte: None };
-            self.first = Some((place, String::from_utf8_lossy(text).into_owned()));
+            self.first = Some((Some(place), String::from_utf8_lossy(text).into_owned()));
         }
+    }
+
+    /// Counts a value that is not an instant.
+    pub fn add_value(&mut self, text: &str) {
+        self.count += 1;
+        self.first.get_or_insert_with(|| (None, text.to_owned()));
     }
 
     /// Warns of values of a path that are not instants.
@@ -135,10 +141,7 @@ impl NotTimes {
             1 => "1 value is not an instant and counts".to_owned(),
             count => format!("{count} values are not instants and count"),
         };
-        ui.warning_at(
-            Some(place.clone()),
-            format!("`{}`: {values} as missing: {}", escaped(path), escaped(text)),
-        );
+        ui.warning_at(place.clone(), format!("`{}`: {values} as missing: {}", escaped(path), escaped(text)));
         ui.help("`--time-format` names the format of instants, such as '%d/%b/%Y:%H:%M:%S %z', or `ms`");
     }
 }

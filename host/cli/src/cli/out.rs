@@ -1,5 +1,6 @@
 //! The destination of results: standard output or a file.
 
+use std::fs::File;
 use std::io::{self, IoSlice, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,12 @@ impl Out {
             buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)),
             terminal,
         }
+    }
+
+    /// A file that is open, with its name for errors.
+    pub fn to_file(file: File, name: &Path) -> Self {
+        let out = Self { sink: Some(Box::new(file)), ..Self::stdout() };
+        Self { file: Some(name.to_owned()), terminal: false, ..out }
     }
 
     /// Limits the permissions of a new file to those of the files that the results come from.

@@ -194,11 +194,11 @@ fn split(mut args: QueryArgs, template: Template, ui: &Ui, started: Instant) -> 
     }
     formats::check_text(&args.run.output)?;
     let query = args.run.only.query(&paths::full(&args.path))?;
-    let grouping = template.grouping(&args.run.only)?;
+    let grouping = template.grouping(&args.run.only, args.zone.time_zone)?;
     let program = Program::new(&[&[query], grouping.paths()].concat())?;
     let sources = files::inputs(&args.files, Reading::of_run(&args.column, &args.engine, &args.run), ui)?;
     let engine = run::engine_of(&args.engine, &args.run)?;
-    let mut split = Split::new(template, &args.run.only, &sources)?;
+    let mut split = Split::new(template, &args.run.only, args.zone.time_zone, &sources)?;
     // The files are the output.
     args.run.output.output = None;
     run::consume(&engine, sources, program, &mut split, &args.run, ui, started)?;

@@ -120,7 +120,7 @@ pub enum Flow {
 
 /// Returns the engine for the given options.
 pub fn engine(args: &EngineArgs, on_error: &OnErrorArgs, strict: &StrictArgs) -> Result<Engine, Failure> {
-    Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.format()).build()?)
+    Ok(builder(&args.backend, on_error).strict(strict.strict).format(args.layout.format()).build()?)
 }
 
 /// Returns the engine for a run.
@@ -130,7 +130,7 @@ pub fn engine_of(args: &EngineArgs, run: &RunArgs) -> Result<Engine, Failure> {
 
 /// Returns the engine for a run, with strict checks or without.
 pub fn engine_with(args: &EngineArgs, run: &RunArgs, strict: bool) -> Result<Engine, Failure> {
-    let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.format());
+    let builder = builder(&args.backend, &run.on_error).strict(strict).format(args.layout.format());
     Ok(builder.find_indexes(!run.index.no_index).build()?)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,10 +10,11 @@ use warpath::aggregate::Grouping;
 use warpath::{Batch, Program, Query, Want};
 use warpath_core::key;
 use warpath_exec::aggregate::sample::Sample;
+use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
-use super::args::SampleArgs;
+use super::args::{self, SampleArgs};
 use super::failure::Failure;
 use super::files::{self, Reading};
 use super::formats;
@@ -21,7 +23,8 @@ use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
 
 /// Prints random records.
-pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+pub fn run(mut args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
+    let size = size(&mut args)?;
     formats::check_records(&args.run.output)?;
     run::check_times(&args.run.only, None)?;
     files::refuse_paths(
@@ -36,7 +39,7 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     let engine = run::engine_of(&args.engine, &args.run)?;
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let mut records = Records {
-        size: args.size,
+        size,
         seed,
         groups: HashMap::new(),
         offered: 0,
@@ -47,6 +50,22 @@ pub fn run(args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fail
     };
     run::consume(&engine, sources, program, &mut records, &args.run, ui, started)?;
     Ok(ExitCode::from(u8::from(args.exit_status.exit_status && records.is_empty)))
+}
+
+/// The number of records: that of the option, or a number in place of the first file.
+fn size(args: &mut SampleArgs) -> Result<usize, Failure> {
+    let first = args.files.files.first().map(|first| first.to_string_lossy().into_owned());
+    let number = first.filter(|first| {
+        let is_whole = first.bytes().all(|byte| byte.is_ascii_digit());
+        first.starts_with(|c: char| c.is_ascii_digit()) && (is_whole || !Path::new(first).exists())
+    });
+    match (args.size, number) {
+        (None, Some(number)) => {
+            args.files.files.remove(0);
+            args::number(&number).map_err(|why| Failure::usage(format!("`{}`: {why}", escaped(&number))))
+        }
+        (size, _) => Ok(size.unwrap_or(10)),
+    }
 }
 
 /// A sink that prints a sample of the records at the end.

@@ -11,6 +11,7 @@ use warpath::time::{Every, Zone};
 use warpath::{Batch, Source, Want};
 use warpath_core::json::{self, Malformed};
 use warpath_core::temporary::{OutputMode, Temporary};
+use warpath_core::time;
 use warpath_exec::aggregate::count::values;
 use warpath_exec::aggregate::split::{GroupedText, SplitRecords};
 use warpath_exec::stream::Digest;
@@ -79,7 +80,7 @@ impl Template {
     }
 
     /// The groups of records whose files have one name.
-    pub fn grouping(&self, only: &WhereArgs) -> Result<Grouping, Failure> {
+    pub fn grouping(&self, only: &WhereArgs, zone: Zone) -> Result<Grouping, Failure> {
         let mut grouping = Grouping::default();
         for (path, period) in &self.values {
             let query = only.query(&paths::full(path))?;
@@ -87,19 +88,33 @@ impl Template {
                 None => grouping.with_value(query),
                 Some(period) => {
                     let every: Every = period.parse().map_err(Failure::usage)?;
-                    grouping.with_time(query, every.in_zone(Zone::default()), only.time_format.clone())
+                    grouping.with_time(query, every.in_zone(zone), only.time_format.clone())
                 }
             };
         }
         Ok(grouping)
     }
 
-    /// The file of a group.
-    fn file(&self, key: &[u8]) -> PathBuf {
+    /// The path of the first time; empty without one.
+    pub fn time_path(&self) -> String {
+        let time = self.values.iter().find(|(_, period)| period.is_some());
+        time.map(|(path, _)| paths::full(path).into_owned()).unwrap_or_default()
+    }
+
+    /// The columns of the values, as a name shows them, and their paths.
+    pub fn columns(&self) -> impl Iterator<Item = (String, &str)> {
+        self.values.iter().map(|(path, period)| match period {
+            Some(period) => (format!("{{{period}({path})}}"), &**path),
+            None => (format!("{{{path}}}"), &**path),
+        })
+    }
+
+    /// The file of a group. Times are of a zone.
+    fn file(&self, key: &[u8], zone: Zone) -> PathBuf {
         let mut name = String::new();
         for ((before, (_, period)), value) in self.before.iter().zip(&self.values).zip(values(key)) {
             name.push_str(before);
-            name.push_str(&part(value.as_deref(), *period));
+            name.push_str(&part(value.as_deref(), period.map(|period| (period, zone))));
         }
         PathBuf::from(name + &self.after)
     }
@@ -107,7 +122,7 @@ impl Template {
 
 /// A value as a part of a name. Different values are different parts. Characters that names cannot have, or
 /// that mean something to a shell or to a file system, are percent-encoded.
-fn part(value: Option<&str>, period: Option<&str>) -> String {
+fn part(value: Option<&str>, period: Option<(&str, Zone)>) -> String {
     let Some(json) = value else { return "missing".to_owned() };
     if json == "null" {
         return json.to_owned();
@@ -120,7 +135,8 @@ fn part(value: Option<&str>, period: Option<&str>) -> String {
             String::from_utf8_lossy(&decoded).into_owned()
         }
     };
-    if let Some(period) = period {
+    if let Some((period, zone)) = period {
+        let text = time::read(&text).and_then(|instant| zone.show(instant)).unwrap_or(text);
         // `2026-03-02T10:00:00Z` up to the period.
         let len = match period {
             "year" => 4,
@@ -155,51 +171,97 @@ fn part(value: Option<&str>, period: Option<&str>) -> String {
 /// A sink that writes records into files.
 pub struct Split {
     digest: Arc<SplitRecords>,
-    template: Template,
     time_path: String,
     not_times: NotTimes,
-    /// The files so far, by the keys of their groups.
-    files: HashMap<Vec<u8>, usize>,
-    /// Files under temporary names, with the records that are not written yet.
-    unfinished: Vec<(Temporary, Vec<u8>)>,
-    by_name: HashMap<PathBuf, usize>,
+    files: Files,
+    /// The records of each file that are not written yet.
+    waiting: Vec<Vec<u8>>,
     buffered: usize,
-    mode: OutputMode,
-    /// The inputs that are files. No output may replace one.
-    inputs: HashSet<PathBuf>,
-    /// True once all files have their names.
-    is_complete: bool,
     pub records: u64,
 }
 
 impl Split {
     /// Splits the records of inputs by a template.
-    pub fn new(template: Template, only: &WhereArgs, sources: &[Source]) -> Result<Self, Failure> {
-        let inputs = sources.iter().filter_map(|source| fs::canonicalize(source.name()).ok()).collect();
-        let grouping = template.grouping(only)?;
-        let time = template.values.iter().find(|(_, period)| period.is_some());
+    pub fn new(
+        template: Template,
+        only: &WhereArgs,
+        zone: Zone,
+        sources: &[Source],
+    ) -> Result<Self, Failure> {
+        let grouping = template.grouping(only, zone)?;
         Ok(Self {
-            time_path: time.map(|(path, _)| paths::full(path).into_owned()).unwrap_or_default(),
+            time_path: template.time_path(),
             digest: Arc::new(SplitRecords::new(grouping)?),
-            template,
             not_times: NotTimes::default(),
-            files: HashMap::new(),
-            unfinished: Vec::new(),
-            by_name: HashMap::new(),
+            files: Files::new(template, zone, sources),
+            waiting: Vec::new(),
             buffered: 0,
-            mode: Source::output_mode(sources),
-            inputs,
-            is_complete: false,
             records: 0,
         })
     }
 
+    /// Writes the records that wait.
+    fn flush(&mut self) -> Result<(), Failure> {
+        for (number, records) in
+            self.waiting.iter_mut().enumerate().filter(|(_, records)| !records.is_empty())
+        {
+            let file = self.files.temporary(number);
+            let written = OpenOptions::new().append(true).open(file.path());
+            let written = written.and_then(|mut open| open.write_all(records));
+            written.map_err(|source| failed(file.target(), source))?;
+            *records = Vec::new();
+        }
+        self.buffered = 0;
+        Ok(())
+    }
+}
+
+/// The files that a template names. They have temporary names until all are complete, and none is open.
+pub struct Files {
+    template: Template,
+    zone: Zone,
+    /// The files so far, by the keys of their groups.
+    by_key: HashMap<Vec<u8>, usize>,
+    by_name: HashMap<PathBuf, usize>,
+    unfinished: Vec<Temporary>,
+    mode: OutputMode,
+    /// The inputs that are files. No output may replace one.
+    inputs: HashSet<PathBuf>,
+    /// True once all files have their names.
+    is_complete: bool,
+}
+
+impl Files {
+    /// The files for the records of inputs. Times in names are of a zone.
+    pub fn new(template: Template, zone: Zone, sources: &[Source]) -> Self {
+        Self {
+            template,
+            zone,
+            by_key: HashMap::new(),
+            by_name: HashMap::new(),
+            unfinished: Vec::new(),
+            mode: Source::output_mode(sources),
+            inputs: sources.iter().filter_map(|source| fs::canonicalize(source.name()).ok()).collect(),
+            is_complete: false,
+        }
+    }
+
+    /// The path of the first time of the names; empty without one.
+    pub fn time_path(&self) -> String {
+        self.template.time_path()
+    }
+
+    /// A file under its temporary name.
+    pub fn temporary(&self, number: usize) -> &Temporary {
+        &self.unfinished[number]
+    }
+
     /// The number of the file of a group.
-    fn file(&mut self, key: &[u8]) -> Result<usize, Failure> {
-        if let Some(number) = self.files.get(key) {
+    pub fn number(&mut self, key: &[u8]) -> Result<usize, Failure> {
+        if let Some(number) = self.by_key.get(key) {
             return Ok(*number);
         }
-        let path = self.template.file(key);
+        let path = self.template.file(key, self.zone);
         let number = match self.by_name.get(&path) {
             Some(number) => *number,
             None => {
@@ -220,30 +282,40 @@ impl Split {
                     .map_or(Ok(()), fs::create_dir_all)
                     .and_then(|()| Temporary::beside(&path, self.mode));
                 let (file, _) = made.map_err(|source| failed(&path, source))?;
-                self.unfinished.push((file, Vec::new()));
+                self.unfinished.push(file);
                 self.by_name.insert(path, self.unfinished.len() - 1);
                 self.unfinished.len() - 1
             }
         };
-        self.files.insert(key.to_owned(), number);
+        self.by_key.insert(key.to_owned(), number);
         Ok(number)
     }
 
-    /// Writes the records that wait.
-    fn flush(&mut self) -> Result<(), Failure> {
-        for (file, records) in self.unfinished.iter_mut().filter(|(_, records)| !records.is_empty()) {
-            let path = file.path();
-            let written =
-                OpenOptions::new().append(true).open(path).and_then(|mut open| open.write_all(records));
-            written.map_err(|source| failed(path, source))?;
-            *records = Vec::new();
+    /// Gives all files their names.
+    pub fn rename(&mut self) -> Result<(), Failure> {
+        for file in std::mem::take(&mut self.unfinished).into_iter().rev() {
+            let path = file.target().to_owned();
+            file.rename().map_err(|source| failed(&path, source))?;
         }
-        self.buffered = 0;
+        self.is_complete = true;
         Ok(())
+    }
+
+    /// Reports the numbers of records, or of rows, and of files.
+    pub fn report(&self, records: u64, what: &str, ui: &Ui) {
+        if self.is_complete {
+            let counted =
+                |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            ui.note(format_args!(
+                "{} in {}",
+                counted(records, what),
+                counted(self.by_name.len() as u64, "file")
+            ));
+        }
     }
 }
 
-fn failed(path: &Path, source: io::Error) -> Failure {
+pub fn failed(path: &Path, source: io::Error) -> Failure {
     Failure::Output { name: format!("`{}`", path.display()), source }
 }
 
@@ -256,9 +328,12 @@ impl Sink for Split {
     fn batch(&mut self, batch: &mut Batch, _: &mut Out, _: &mut Refused) -> Result<Flow, Failure> {
         let Some(text) = batch.take_digest::<GroupedText>() else { return Ok(Flow::Continue) };
         for (key, records) in text.groups {
-            let number = self.file(&key)?;
+            let number = self.files.number(&key)?;
             self.buffered += records.len();
-            self.unfinished[number].1.extend_from_slice(&records);
+            if self.waiting.len() <= number {
+                self.waiting.resize_with(number + 1, Vec::new);
+            }
+            self.waiting[number].extend_from_slice(&records);
         }
         self.records += text.records;
         self.not_times.add(batch, &text.no_times);
@@ -270,22 +345,12 @@ impl Sink for Split {
 
     fn end(&mut self, _: &mut Out) -> Result<(), Failure> {
         self.flush()?;
-        for (file, _) in std::mem::take(&mut self.unfinished).into_iter().rev() {
-            let path = file.path().to_owned();
-            file.rename().map_err(|source| failed(&path, source))?;
-        }
-        self.is_complete = true;
-        Ok(())
+        self.files.rename()
     }
 
     fn report(&self, ui: &Ui) {
         self.not_times.report(&self.time_path, ui);
-        if self.is_complete {
-            let counted =
-                |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-            let files = counted(self.by_name.len() as u64, "file");
-            ui.note(format_args!("{} in {files}", counted(self.records, "record")));
-        }
+        self.files.report(self.records, "record", ui);
     }
 }
 
@@ -318,7 +383,9 @@ mod tests {
             assert_eq!(part(Some(json), None), want, "{json}");
         }
         assert_eq!(part(None, None), "missing");
-        assert_eq!(part(Some("\"2026-03-02T10:00:00Z\""), Some("day")), "2026-03-02");
+        assert_eq!(part(Some("\"2026-03-02T10:00:00Z\""), Some(("day", Zone::default()))), "2026-03-02");
+        let berlin = "Europe/Berlin".parse().unwrap();
+        assert_eq!(part(Some("\"2026-03-02T23:00:00Z\""), Some(("day", berlin))), "2026-03-03");
         let long = part(Some(&format!("\"{}\"", "x".repeat(1000))), None);
         assert!(long.len() < 210 && long != part(Some(&format!("\"{}\"", "x".repeat(999))), None));
     }

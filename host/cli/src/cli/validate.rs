@@ -30,10 +30,11 @@ use warpath_shared::units::LineIx;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Location, Message, Ui, looks_like};
 
-use super::args::{BackendArgs, DeviceArgs, OnErrorArgs, RunArgs, ValidateArgs};
-use super::engines;
+use super::args::{
+    BackendArgs, ColumnArgs, DeviceArgs, EngineArgs, OnErrorArgs, RunArgs, StrictArgs, ValidateArgs,
+};
 use super::failure::Failure;
-use super::files;
+use super::files::{self, Reading};
 use super::out::Out;
 use super::rejects::Reject;
 use super::run::{self, Flow, Needs, Refused, Sink};
@@ -47,16 +48,20 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
     run::check_times(&args.only, None)?;
     #[cfg(feature = "json-schema")]
     let path = args.schema;
-    let ValidateArgs { files, limit, all, rejects, only, partitions, report, .. } = args;
+    let ValidateArgs { files, limit, all, rejects, only, layout, partitions, report, .. } = args;
     // No query is needed, and the check runs on the host.
     let program = Program::new(&[Query::compile("$")?])?;
     let device = DeviceArgs { device: DeviceChoice::Cpu };
-    let engine =
-        engines::builder(&BackendArgs { device, partitions }, &OnErrorArgs::SKIP).strict(true).build()?;
+    let engine_args = EngineArgs { backend: BackendArgs { device, partitions }, layout };
+    let strict = StrictArgs { strict: true };
+    let engine = run::engine(&engine_args, &OnErrorArgs::SKIP, &strict)?;
     let reads_all = all || rejects.rejects.is_some() || rejects.max_errors.is_some();
     let run = RunArgs { report, rejects, only, on_error: OnErrorArgs::SKIP, ..RunArgs::default() };
     files::refuse_paths(&files, "`warpath validate` checks whole records")?;
-    let sources = files::sources(&files, Written::of_run(&run), ui)?;
+    // A malformed line has no records of `--records`, so it ends the run.
+    let (on_error, column) = (OnErrorArgs::default(), ColumnArgs::default());
+    let reading = Reading::of_run(&column, &engine_args, &run);
+    let sources = files::inputs(&files, Reading { on_error: &on_error, strict: &strict, ..reading }, ui)?;
     let list = all || limit.limit.is_some();
     let most = limit.limit.unwrap_or(if reads_all { u64::MAX } else { 1 });
     let is_part = run.only.only.is_some();
@@ -68,7 +73,6 @@ pub fn run(args: ValidateArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Fa
         verdict.checks =
             Some(Arc::new(schema.checks(is_first_only || run.rejects.rejects.is_some(), is_first_only)));
     }
-    let sources = files::recognised(sources)?;
     run::consume(&engine, sources, program, &mut verdict, &run, ui, started)?;
     if verdict.malformed + verdict.invalid > 0 {
         verdict.report(ui);

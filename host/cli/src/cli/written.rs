@@ -87,11 +87,17 @@ impl<'a> Written<'a> {
     #[cfg(feature = "json-schema")]
     pub fn refuse_twice(what: &str, path: &Path, sources: &[Source]) -> Result<(), Failure> {
         let Some(read @ Identity::File(..)) = identity(path) else { return Ok(()) };
-        let is_same = |source: &&Source| match source {
-            Source::File(path) | Source::Part(path, _) => identity(path).as_ref() == Some(&read),
-            Source::Stdin => identity(Path::new(STDIN)).as_ref() == Some(&read),
-            _ => false,
-        };
+        fn file(source: &Source) -> Option<&Path> {
+            match source {
+                Source::File(path) | Source::Part(path, _) => Some(path),
+                Source::Stdin => Some(Path::new(STDIN)),
+                Source::Column(inner, _) | Source::Values(inner, _) | Source::Records(inner, _) => {
+                    file(inner)
+                }
+                _ => None,
+            }
+        }
+        let is_same = |source: &&Source| file(source).and_then(identity).as_ref() == Some(&read);
         match sources.iter().find(is_same) {
             None => Ok(()),
             Some(_) => Err(Failure::usage(format!("{}: is both {what} and an input", path.display()))),

@@ -105,6 +105,27 @@ impl Grouping {
         }
     }
 
+    /// Appends the key of the group of a record. `found` has the JSON text of the value of each path; `None` if
+    /// the record has none. Returns false if a value is not an instant and should be one; it counts as missing.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    pub fn append_key<'a>(&self, found: impl Iterator<Item = Option<&'a str>>, key: &mut Vec<u8>) -> bool {
+        let mut is_time = true;
+        for (value, part) in found.zip(&self.parts) {
+            let mut cache = Cache::default();
+            match (value.map(str::as_bytes), part) {
+                (None, _) => key::encode_missing(key),
+                (Some(value), None) => key::encode(value, key),
+                (Some(value), Some(buckets)) if cache.find(value, buckets) => key::encode(&cache.bucket, key),
+                (Some(_), Some(_)) => {
+                    is_time = false;
+                    key::encode_missing(key);
+                }
+            }
+        }
+        is_time
+    }
+
     /// True if the groups are the values of one path.
     pub(super) fn is_value(&self) -> bool {
         matches!(self.parts[..], [None])

@@ -9,6 +9,8 @@ use warpath_answer::answer::{RowForm, Want};
 use warpath_core::error::Error;
 use warpath_core::json::Cursor;
 use warpath_core::key::{self, KeyType};
+use warpath_core::number::{self, Reason};
+use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::{Program, Query};
 use warpath_shared::units::LineIx;
 
@@ -30,6 +32,7 @@ pub struct SortBy {
 pub struct SortRows {
     /// The columns' names as keys, each with its colon.
     keys: Vec<String>,
+    types: Vec<ColumnType>,
     by: Vec<SortBy>,
 }
 
@@ -38,7 +41,9 @@ impl SortRows {
     /// second one, and so on.
     #[must_use]
     pub fn new(program: &Program, by: Vec<SortBy>) -> Self {
-        Self { keys: program.columns().iter().map(|column| column.key.clone()).collect(), by }
+        let columns = program.columns();
+        let keys = columns.iter().map(|column| column.key.clone()).collect();
+        Self { keys, types: columns.iter().map(|column| column.values.clone()).collect(), by }
     }
 
     /// The program over sorted rows that has the same columns as the program over the records.
@@ -56,6 +61,7 @@ impl SortRows {
         let types: Vec<_> = columns.iter().map(|column| column.values.clone()).collect();
         let queries = queries.collect::<Result<Vec<_>, Error>>()?;
         let sorted = Program::new(&queries)?.with_names(&names)?.with_types(&types)?;
+        let sorted = sorted.with_time_zone(columns.iter().find_map(|column| column.shown_in));
         Ok(match columns.iter().find_map(|column| column.time_format.as_ref()) {
             Some(format) => sorted.with_time_format(format),
             None => sorted,
@@ -79,6 +85,10 @@ impl SortRows {
         }
         for SortBy { column, descending } in &self.by {
             let cell = cells.get(*column).map_or(&b""[..], |(begin, end)| &row[*begin..*end]);
+            // A string is a number if its column takes it as one.
+            let number = self.types.get(*column).map_or(cell, |values| values.number_text(cell));
+            let is_number = number.len() == cell.len() || number::float64(number) != Err(Reason::Mismatch);
+            let cell = if is_number { number } else { cell };
             append_key((!cell.is_empty()).then_some(cell), *descending, out);
         }
     }

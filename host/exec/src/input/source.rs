@@ -152,7 +152,7 @@ impl RecordLines {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecordsTally {
-    /// The lines that were read.
+    /// The lines that were read; 0 if a predicate leaves lines out.
     pub lines: u64,
     /// The matches.
     pub found: u64,

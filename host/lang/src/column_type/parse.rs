@@ -107,6 +107,13 @@ impl<'a> TypeParser<'a> {
                 Ok(ColumnType::List(Box::new(items)))
             }
             "struct" => self.fields(),
+            "int64" | "float64" if self.rest.starts_with('(') => {
+                let number = if word == "int64" { ColumnType::Int64 } else { ColumnType::Float64 };
+                self.expect('(', word)?;
+                self.string_word(word)?;
+                self.expect(')', word)?;
+                Ok(ColumnType::Quoted(Box::new(number)))
+            }
             _ => {
                 WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, found)| found).ok_or_else(|| {
                     let Self { text, rest, .. } = self;
@@ -144,18 +151,29 @@ impl<'a> TypeParser<'a> {
         if self.take(token) {
             return Ok(());
         }
+        Err(self.form(of))
+    }
+
+    /// The error that shows how a type is written.
+    fn form(&self, of: &str) -> TypeError {
         let form = match of {
-            "decimal" => "decimal(PRECISION,SCALE)",
+            "decimal" => "decimal(PRECISION,SCALE)` or `decimal(PRECISION,SCALE,string)",
+            "int64" => "int64` or `int64(string)",
+            "float64" => "float64` or `float64(string)",
             "list" => "list<TYPE>",
             _ => "struct<NAME:TYPE,NAME:TYPE>",
         };
-        Err(TypeError::new(format!("the type `{of}` is written `{form}`")))
+        TypeError::new(format!("the type `{of}` is written `{form}`"))
     }
 
     fn decimal(&mut self) -> Result<ColumnType, TypeError> {
         self.expect('(', "decimal")?;
         let precision = self.number()?;
         let scale = if self.take(',') { self.number()? } else { 0 };
+        let is_quoted = self.take(',');
+        if is_quoted {
+            self.string_word("decimal")?;
+        }
         self.expect(')', "decimal")?;
         if !(1..=MAX_PRECISION).contains(&precision) || scale > precision {
             return Err(TypeError::new(format!(
@@ -163,12 +181,21 @@ impl<'a> TypeParser<'a> {
                  precision"
             )));
         }
-        Ok(ColumnType::Decimal { precision, scale })
+        let decimal = ColumnType::Decimal { precision, scale };
+        Ok(if is_quoted { ColumnType::Quoted(Box::new(decimal)) } else { decimal })
+    }
+
+    /// Takes the word that lets a number be a string.
+    fn string_word(&mut self, of: &str) -> Result<(), TypeError> {
+        match self.until(|c| !c.is_ascii_alphanumeric()) {
+            "string" => Ok(()),
+            _ => Err(self.form(of)),
+        }
     }
 
     fn number(&mut self) -> Result<u8, TypeError> {
         let digits = self.until(|c| !c.is_ascii_digit());
-        digits.parse().map_err(|_| TypeError::new("the type `decimal` is written `decimal(PRECISION,SCALE)`"))
+        digits.parse().map_err(|_| self.form("decimal"))
     }
 
     fn fields(&mut self) -> Result<ColumnType, TypeError> {
@@ -237,9 +264,13 @@ mod tests {
         }
         let decimal = |precision, scale| ColumnType::Decimal { precision, scale };
         let list = |items| ColumnType::List(Box::new(items));
+        let quoted = |number| ColumnType::Quoted(Box::new(number));
         for (text, kind) in [
             ("decimal(38,0)", decimal(38, 0)),
             ("decimal(9,9)", decimal(9, 9)),
+            ("decimal(9,2,string)", quoted(decimal(9, 2))),
+            ("int64(string)", quoted(ColumnType::Int64)),
+            ("list<float64(string)>", list(quoted(ColumnType::Float64))),
             ("list<list<int64>>", list(list(ColumnType::Int64))),
             (
                 "struct<a:int64,\"b c\":list<string>,\"\\\"\\n\":struct<é:decimal(1,1)>>",

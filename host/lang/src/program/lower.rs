@@ -421,7 +421,6 @@ impl Lowering {
             host_tests: self.host_tests,
             accepted,
             columns: queries.iter().map(Column::new).collect(),
-            explodes: false,
             queries: queries.into(),
             guard,
             cache: Cache::default(),

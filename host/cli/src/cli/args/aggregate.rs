@@ -15,7 +15,7 @@ use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, LimitArgs, OutputArgs, PrettyArgs, RunArgs,
     SkipArgs,
 };
-use super::values::{every, number, sample_size, zone};
+use super::values::{every, number, zone};
 use crate::cli::failure::Failure;
 use crate::cli::{formats, paths};
 
@@ -372,7 +372,7 @@ pub struct DescribeArgs {
     pub engine: EngineArgs,
 }
 
-/// Print N random records, in the order of the input
+/// Print random records, in the order of the input
 ///
 /// Each set of N records is equally likely, and no record is printed twice. With `--where`, the sample is of
 /// the records that match. With fewer records, all are printed. All of the input is read.
@@ -383,7 +383,7 @@ pub struct DescribeArgs {
     }),
     after_long_help = "\
 Examples:
-  warpath sample 1000 tweets.ndjson > some.ndjson
+  warpath sample -n 1000 tweets.ndjson > some.ndjson
   warpath sample 10 --seed 1 --where '$.user.lang == \"nl\"' 'tweets/*.ndjson.zst'
   warpath sample 2 --by '$.user.lang' tweets.ndjson
 
@@ -391,12 +391,12 @@ The sample of a seed does not depend on the number of workers, and the sample of
 the one of N."
 )]
 pub struct SampleArgs {
-    /// Number of records
-    #[arg(value_name = "N", value_parser = sample_size, allow_negative_numbers = true)]
-    pub size: usize,
-
     #[command(flatten)]
     pub files: FileArgs,
+
+    /// Number of records [default: 10]. A number before the files means the same
+    #[arg(short = 'n', long = "limit", value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true)]
+    pub size: Option<usize>,
 
     /// Draw N records for each value of PATH; several options: for each combination of values
     #[arg(long, value_name = "PATH")]

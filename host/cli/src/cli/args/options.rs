@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use warpath::time::Format as TimeFormat;
+use warpath::time::{Format as TimeFormat, Zone};
 use warpath::{DeviceChoice, Error, FollowFrom, Format, OnError, Predicate, Query};
 
 use warpath_terminal::options::{When, workers};
 
 use super::endings::Ending;
-use super::values::{device, expression, number, partition_size, time_format};
+use super::values::{device, expression, number, partition_size, time_format, zone};
 
 #[derive(Args, Default)]
 pub struct FileArgs {
@@ -375,7 +375,14 @@ pub struct BackendArgs {
 pub struct EngineArgs {
     #[command(flatten)]
     pub backend: BackendArgs,
+    #[command(flatten)]
+    pub layout: LayoutArgs,
+}
 
+/// The layout of the input, and the records in it.
+#[derive(Args, Default)]
+#[command(next_help_heading = "Input and output")]
+pub struct LayoutArgs {
     /// Format of the input
     ///
     /// `auto` looks at the first bytes. A value on each line is a record. Pretty-printed and concatenated
@@ -396,11 +403,22 @@ pub struct EngineArgs {
     pub records: RecordsArgs,
 }
 
-impl EngineArgs {
+impl LayoutArgs {
     /// The format of what commands evaluate: matches of `--records` are lines.
     pub fn format(&self) -> Format {
         if self.records.records.is_some() { Format::Ndjson } else { self.input.into() }
     }
+}
+
+/// The time zone of results.
+#[derive(Args, Default)]
+pub struct ZoneArgs {
+    /// The time zone of printed times: UTC, an offset such as +01:00, or a name such as Europe/Amsterdam
+    ///
+    /// For `time` columns in text, and for the days and hours in the name of the output.
+    #[arg(long, value_name = "ZONE", default_value = "UTC", hide_default_value = true,
+          allow_hyphen_values = true, value_parser = zone)]
+    pub time_zone: Zone,
 }
 
 /// Records within the records of the input.

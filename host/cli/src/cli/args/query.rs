@@ -7,7 +7,7 @@ use clap::Args;
 use super::aggregate::{MemoryArgs, SortArgs};
 use super::options::{
     ColumnArgs, EngineArgs, ExitStatusArgs, FileArgs, FollowArgs, IndexArgs, LimitArgs, MapArgs,
-    OnMismatchArg, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs,
+    OnMismatchArg, PrettyArgs, RowFormatArgs, RunArgs, SkipArgs, StrictArgs, WhereArgs, ZoneArgs,
 };
 use super::values::expression;
 
@@ -44,6 +44,8 @@ pub struct QueryArgs {
     pub follow: FollowArgs,
     #[command(flatten)]
     pub exit_status: ExitStatusArgs,
+    #[command(flatten)]
+    pub zone: ZoneArgs,
 
     /// Keep only the matches for which EXPR is true, a filter of RFC 9535 about the match
     ///
@@ -154,6 +156,8 @@ Types, for `--format arrow` and `--format parquet`:
   int64         integers, written without fraction and exponent, that fit
   float64       numbers, to the nearest
   decimal(P,S)  numbers, exactly: P digits at most, S of them after the point; P is at most 38
+  int64(string), float64(string), decimal(P,S,string)
+                the same numbers, also within strings, as OTLP and MongoDB write them: \"12\"
   string        strings, with escapes resolved
   text          any value: strings as with `string`, other values as JSON; the default
   json          the JSON text of any value: strings with their quotes
@@ -227,6 +231,8 @@ pub struct SelectArgs {
     pub skip: SkipArgs,
     #[command(flatten)]
     pub sort: SortArgs,
+    #[command(flatten)]
+    pub zone: ZoneArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, value_parser};
 
 use super::options::{
-    FileArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, RejectArgs, ReportArgs, WhereArgs,
+    FileArgs, LayoutArgs, LimitArgs, OnErrorArgs, OutputArgs, PartitionArgs, RejectArgs, ReportArgs,
+    WhereArgs,
 };
 
 /// Check that every record is JSON, by all of RFC 8259 and in UTF-8
@@ -70,6 +71,8 @@ pub struct ValidateArgs {
     pub rejects: RejectArgs,
     #[command(flatten)]
     pub only: WhereArgs,
+    #[command(flatten)]
+    pub layout: LayoutArgs,
     #[command(flatten)]
     pub partitions: PartitionArgs,
     #[command(flatten)]

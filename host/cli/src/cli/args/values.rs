@@ -31,14 +31,6 @@ pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "a whole number is expected, such as 10".to_owned())
 }
 
-/// Parses the number of records of a sample, which comes before the files.
-pub fn sample_size(text: &str) -> Result<usize, String> {
-    number(text).map_err(|error| match text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
-        true => error,
-        false => "a whole number is expected, before the files: `warpath sample 10 FILE`".to_owned(),
-    })
-}
-
 /// Parses an expression. It may begin with a negative number. Any other text that begins with `-` was meant
 /// as an option.
 pub fn expression(text: &str) -> Result<String, String> {

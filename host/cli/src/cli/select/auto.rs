@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_ipc::reader::FileReader;
-use arrow_schema::SchemaRef;
+use arrow_schema::{FieldRef, SchemaRef};
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::{JsonType, SchemaNode, SchemaTree};
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, ValueLayout, Want};
+use warpath_core::json;
 use warpath_exec::input::RecordLines;
 #[cfg(feature = "parquet")]
 use warpath_exec::input::StoredFile;
@@ -111,6 +112,42 @@ pub fn flat(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<(Vec<Column>
     Ok((columns, again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
 }
 
+/// The columns of the members of all records, with their types. Objects that are maps are JSON. Also returns
+/// the inputs once more, if they were read.
+pub fn members(
+    args: &SelectArgs,
+    ui: &Ui,
+    started: Instant,
+) -> Result<(Vec<Column>, Option<Vec<Source>>), Failure> {
+    let (schema, again) = known(args, ui, started)?;
+    let column = |field: &FieldRef| {
+        let name = field.name().clone();
+        let query = Query::compile(&format!("$[{}]", json::encode(&name)))?;
+        let values = schema.type_at(&query).ok_or_else(|| {
+            Failure::usage("the records are no objects, so they have no columns for files of their own")
+                .with_help("give columns: `value='$'`")
+        })?;
+        Ok(Column { name, values: Some(values), is_auto: false, query, default: None })
+    };
+    let columns = schema.schema().fields().iter().map(column).collect::<Result<_, Failure>>()?;
+    Ok((columns, again))
+}
+
+/// The schema of `--schema`, or of all records. Also returns the inputs once more, if they were read.
+fn known(
+    args: &SelectArgs,
+    ui: &Ui,
+    started: Instant,
+) -> Result<(NestedSchema, Option<Vec<Source>>), Failure> {
+    if let Some(file) = &args.schema {
+        return Ok((saved(file)?, None));
+    }
+    let inputs = files::inputs(&args.files, reading(args), ui)?;
+    let (first, again) = twice(inputs)?;
+    let schema = of_all(args, None, first, ui, started)?;
+    Ok((schema, Some(again.into_iter().map(Again::source).collect::<Result<_, _>>()?)))
+}
+
 /// Adds the columns of the members of an object, whose name and path are given.
 fn add_flat(node: SchemaNode<'_>, name: &str, path: &str, columns: &mut Vec<Column>) -> Result<(), Failure> {
     let kinds: Vec<JsonType> = node.kinds().into_iter().filter(|kind| *kind != JsonType::Null).collect();
@@ -163,15 +200,7 @@ pub fn types(args: &SelectArgs, ui: &Ui, started: Instant) -> Result<Types, Fail
         return Err(Failure::usage("`--auto` gives columns types, and text formats have none")
             .with_help("add `--format parquet` or `--format arrow`"));
     }
-    let (schema, again) = match &args.schema {
-        Some(file) => (saved(file)?, None),
-        None => {
-            let inputs = files::inputs(&args.files, reading(args), ui)?;
-            let (first, again) = twice(inputs)?;
-            let schema = of_all(args, None, first, ui, started)?;
-            (schema, Some(again.into_iter().map(Again::source).collect::<Result<_, _>>()?))
-        }
-    };
+    let (schema, again) = known(args, ui, started)?;
     let type_of = |column: &Column| match column.is_auto {
         false => Ok(None),
         true => schema.type_at(&column.query).map(Some).ok_or_else(|| {

@@ -12,7 +12,7 @@ use super::super::failure::Failure;
 use super::super::paths;
 
 /// The types, as messages list them.
-const TYPES: &str = "bool, int64, float64, decimal(P,S), string, text, json, time, date, \
+const TYPES: &str = "bool, int64, float64, decimal(P,S), int64(string), string, text, json, time, date, \
                      list<TYPE>, struct<NAME:TYPE,…>, auto";
 
 /// A column.
@@ -67,11 +67,12 @@ pub fn parse(
         None => (name, None),
         Some((_, _, Err(_))) if text => (name, None),
         Some((name, _, Ok(values))) if !text => (name, Some(values)),
+        Some((name, _, Ok(ColumnType::Time))) => (name, Some(ColumnType::Time)),
         // Text has the JSON of lists and structs, as it is.
         Some((name, _, Ok(values))) if values.is_nested() => (name, None),
         Some((bare, end, Ok(_))) => {
             return Err(Failure::usage(format!(
-                "`{name}`: columns have types with `--format arrow` or `parquet` only"
+                "`{name}`: columns have types with `--format arrow` or `parquet` only, but for `time`"
             ))
             .with_help(format!("text formats have no types: write `{bare}={path}`, without `:{end}`")));
         }

@@ -148,8 +148,9 @@ impl Table {
 
     /// The names and the types of the columns.
     fn described(&self) -> Vec<Described> {
-        let columns = self.schema.program().columns().iter();
-        columns.map(|column| (column.name.clone(), column.values.to_string())).collect()
+        let columns = self.schema.program().columns();
+        let shown = columns.len() - self.writer.columns_of_names();
+        columns[..shown].iter().map(|column| (column.name.clone(), column.values.to_string())).collect()
     }
 
     fn reason(&self, column: usize, reason: Reason) -> String {
@@ -239,6 +240,7 @@ impl Sink for Table {
 
     fn report(&self, ui: &Ui) {
         losses::warn(&self.tally, &self.described(), Some(self.on_mismatch), ui);
+        self.writer.report(ui);
     }
 
     fn statistics(&self, statistics: Statistics) -> Statistics {
