@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times the tasks of docs/cookbook.md on a large file, beside jq, qj, DuckDB and Miller.
+"""Times the tasks of docs/cookbook.md on a large file, beside jq, jaq, DuckDB, ripgrep, Miller and qj.
 
     benches/tasks.py --warpath PROGRAM --file TWEETS [--peers FOLDER] [--runs N]
                      [--only N,…] [--tools T,…] [-o TABLE.md]
 
 TWEETS is a file of `generate --shape twitter --size 400MiB`. FOLDER is what `benches/peers.sh` made (default:
-target/peers); `mlr` and `jq` come from PATH. Each tool runs as its own users would run it, as a whole
+target/peers); `jq`, `jaq`, `rg` and `mlr` come from PATH. Each tool runs as its own users would run it, as a whole
 process, over the same file, with output to a file. Tools take turns: in each round each tool runs once. The
 table has the least time of all rounds. A tool that took more than 3 s runs once.
 
@@ -18,6 +18,7 @@ import datetime
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,12 @@ TASKS = [
         "jq": """jq -r 'select(.text | ascii_downcase | contains("the")) | .id_str' $F""",
         "duckdb": text(f"SELECT {value('$.id_str')} FROM {OBJECTS} WHERE {value('$.text')} ILIKE '%the%'"),
     }),
+    ("Count the records with a word", None, {
+        "warpath": """warpath query --count '$' --where 'contains($.text, "love")' $F""",
+        "jq": """jq -n '[inputs | select(.text | contains("love"))] | length' $F""",
+        "duckdb": text(f"SELECT count(*) FROM {OBJECTS} WHERE {value('$.text')} LIKE '%love%'"),
+        "rg": "rg -c love $F",
+    }),
     ("Whole records, sorted by a nested field", None, {
         "warpath": "warpath query '$' --sort '$.user.followers_count:desc' -n 100 $F",
         "jq": "jq -c -s 'sort_by(-.user.followers_count)[:100][]' $F",
@@ -243,7 +250,13 @@ TASKS = [
         "mlr": "mlr --ijsonl --ojsonl flatten then sort -nr user.followers_count then head -n 100 $F",
     }),
 ]
-TOOLS = ["warpath", "jq", "qj", "duckdb", "mlr"]
+TOOLS = ["warpath", "jq", "jaq", "duckdb", "rg", "mlr", "qj"]
+NAMES = {"warpath": "Warpath", "duckdb": "DuckDB", "rg": "ripgrep", "mlr": "Miller"}
+
+# jaq reads the language of jq.
+for _, _, tools in TASKS:
+    if "jq" in tools:
+        tools["jaq"] = re.sub(r"\bjq\b", "jaq", tools["jq"])
 
 
 def prepare(file, folder):
@@ -301,6 +314,25 @@ def digest(out, how):
     return hashlib.sha256(data).hexdigest()
 
 
+def machine():
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    return f"{model[1] if model else platform.machine()}, {os.cpu_count()} cores"
+
+
+def versions(tools, args, path):
+    for tool in tools:
+        if tool == "duckdb":
+            program = "import duckdb; print('DuckDB', duckdb.__version__, 'in Python')"
+            argv = [str(args.peers / "venv/bin/python"), "-c", program]
+        elif tool == "qj":
+            yield "qj 0.3.0"
+            continue
+        else:
+            argv = [tool, "--version"]
+        said = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "PATH": path})
+        yield said.stdout.splitlines()[0].replace("jq-", "jq ")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--warpath", type=Path, default=ROOT / "target/release/warpath")
@@ -313,9 +345,10 @@ def main():
     args = parser.parse_args()
     path = f"{args.warpath.resolve().parent}:{args.peers.resolve() / 'bin'}:{os.environ['PATH']}"
     has = {"duckdb": (args.peers / "venv/bin/python").exists()}
-    for tool, name in [("warpath", "warpath"), ("jq", "jq"), ("qj", "qj-0.3.0"), ("mlr", "mlr")]:
-        has[tool] = shutil.which(name, path=path) is not None
-    if missing := [tool for tool in TOOLS if not has[tool]]:
+    for tool in TOOLS:
+        if tool != "duckdb":
+            has[tool] = shutil.which("qj-0.3.0" if tool == "qj" else tool, path=path) is not None
+    if missing := [tool for tool in args.tools.split(",") if not has[tool]]:
         sys.exit(f"not installed: {', '.join(missing)}")
     only = {int(number) for number in args.only.split(",")} if args.only else set()
     rows, differences = [], []
@@ -350,6 +383,8 @@ def main():
                     differences.append(f"{number} {title}: {tool}")
             cells = []
             for tool in TOOLS:
+                if tool not in args.tools.split(","):
+                    continue
                 if tool in notes:
                     cells.append(notes[tool])
                 elif tool in best:
@@ -359,13 +394,14 @@ def main():
                     cells.append("")
             rows.append(f"| {number} | {title} | " + " | ".join(cells) + " |")
             print(rows[-1], flush=True)
-    version = subprocess.run(["jq", "--version"], capture_output=True, text=True).stdout.strip()
+    shown = [tool for tool in TOOLS if tool in args.tools.split(",")]
     head = [
-        f"{datetime.date.today()}, {os.cpu_count()} cores ({platform.machine()}), {args.file.stat().st_size} bytes, "
-        f"{count} records, best of {args.runs}; {version}, qj 0.3.0, DuckDB in Python, Miller.",
+        f"{datetime.date.today()}, {machine()}, {args.file.stat().st_size} bytes, {count} records, "
+        f"best of {args.runs}.",
+        f"{', '.join(versions(shown, args, path))}.",
         "",
-        "| | task | " + " | ".join(TOOLS) + " |",
-        "|---|---|" + "---|" * len(TOOLS),
+        "| | task | " + " | ".join(NAMES.get(tool, tool) for tool in shown) + " |",
+        "|---|---|" + "---|" * len(shown),
     ]
     table = "\n".join(head + rows) + "\n"
     if args.output:

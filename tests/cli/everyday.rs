@@ -68,6 +68,33 @@ fn rows_are_sorted_as_a_stable_sort_does() {
     assert_eq!(rows(&["--sort", "i:desc"]), all.iter().rev().cloned().collect::<Vec<_>>());
 }
 
+/// Rows in files that values name are the rows of their records, in memory and in a temporary file.
+#[test]
+fn tables_are_split_as_their_records_are() {
+    let mut records = Vec::new();
+    for i in 0..30_000u64 {
+        let host = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+        writeln!(records, "{{\"i\":{i},\"host\":\"h{host}\",\"long\":\"{}\"}}", "x".repeat(60)).unwrap();
+    }
+    let folder = Folder::new(&[("in", &records)]);
+    let lines = |name: &str| {
+        let text = String::from_utf8(folder.read(name)).unwrap();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    folder.run(&["query", "$", "-o", "want/{$.host}.ndjson", "in", "-q"]).ok();
+    for (memory, format) in [("1MiB", "parquet"), ("1GiB", "parquet"), ("1MiB", "arrow")] {
+        let out = format!("{memory}-{format}/{{$.host}}.{format}");
+        let args = ["select", "i:int64=$.i", "host=$.host", "long=$.long", "in", "-q", "-o", &out];
+        folder.run(&[&args[..], &["--memory", memory, "--partition-size", "64K"]].concat()).ok();
+        for host in 0..64 {
+            let (file, want) =
+                (format!("{memory}-{format}/h{host}.{format}"), lines(&format!("want/h{host}.ndjson")));
+            let got: Vec<_> = folder.run(&["query", "$", &file]).ok().lines().map(str::to_owned).collect();
+            assert_eq!(got, want, "{file}");
+        }
+    }
+}
+
 /// Texts that only strict checks refuse are no numbers, and every result is JSON.
 #[test]
 fn numbers_are_those_of_json() {

@@ -77,7 +77,7 @@ fn rows(bytes: &[u8]) -> Vec<String> {
             match spans.last_mut() {
                 // A space has no colour.
                 Some((before, color, bold)) if (*color, *bold) == style || text == " " => {
-                    before.push_str(text)
+                    before.push_str(text);
                 }
                 _ => spans.push((text.to_owned(), style.0, style.1)),
             }

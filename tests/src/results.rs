@@ -216,8 +216,19 @@ fn lost_for(kind: &ColumnType, text: &[u8]) -> LostFor {
 /// The text of a number, which may be within a string.
 fn unquoted(text: &[u8]) -> Option<&[u8]> {
     let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
-    let is_number = text.trim_ascii() == text && serde_json::from_slice::<serde_json::Number>(text).is_ok();
-    is_number.then_some(text)
+    is_number(std::str::from_utf8(text).ok()?).then_some(text)
+}
+
+/// Returns true for a number by the grammar of RFC 8259, section 6.
+fn is_number(text: &str) -> bool {
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let whole = whole.strip_prefix('-').unwrap_or(whole);
+    are_digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && are_digits(fraction)
+        && are_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))
 }
 
 fn value(kind: &ColumnType, text: &[u8]) -> Option<Value> {
@@ -454,7 +465,8 @@ pub fn compare_columns(
                 ensure!(large == (width == OffsetWidth::Large), "width of offsets");
             }
         }
-        ensure!(got_lost == wanted_lost, "{} as {kind:?}: values that are lost", query.text());
+        let other = got_lost.iter().zip(&wanted_lost).find(|(got, wanted)| got != wanted);
+        ensure!(got_lost == wanted_lost, "{} as {kind:?}: values that are lost: {other:?}", query.text());
         let differs = got.iter().zip(want).position(|(a, b)| a != b);
         ensure!(
             got == want,

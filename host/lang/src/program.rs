@@ -135,8 +135,8 @@ pub struct Column {
     pub name: String,
     /// The name as a key of a JSON object, with its colon.
     pub key: String,
-    /// True if the path selects at most one value of a record. Then a row has that value or null; otherwise it
-    /// has a list.
+    /// True if the path selects at most one value of a record. Then a row has that value or null; otherwise
+    /// it has a list.
     pub singular: bool,
     /// The type of the values in a typed column.
     pub values: ColumnType,

@@ -7,6 +7,7 @@ use warpath_core::json;
 use warpath_core::time::{Instant, Unit, Zone};
 use warpath_lang::column_type::ColumnType;
 use warpath_lang::program::{Column, Program};
+use warpath_shared::kernel::Match;
 
 use super::text::{self, TextForm};
 use super::{Piece, RowForm};
@@ -196,11 +197,10 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
             before = Some(rows.text().len());
         }
         for (i, (column, cells)) in columns.iter().zip(&mut cells).enumerate() {
-            let found = cells.of_record(row).iter();
+            let found = cells.of_record(row);
+            let cell = |found: &Match| Cell::of(text, found.start as usize..found.end as usize);
             if let (Some(zone), ColumnType::Time, true) = (column.shown_in, &column.values, column.singular) {
-                let value =
-                    found.map(|found| Cell::of(text, found.start as usize..found.end as usize).bytes());
-                let value = or_default(value.last(), column);
+                let value = or_default(found.first().map(|found| cell(found).bytes()), column);
                 let key = Cell::of(&keys[i], 0..column.key.len());
                 match value.map(|value| (value, shown(value, column, zone))) {
                     Some((_, Some(shown))) => rows.value(i, key, Cell::from(shown.as_bytes())),
@@ -209,7 +209,7 @@ fn write(text: &[u8], piece: &Piece, program: &Program, mut rows: impl RowWriter
                 }
                 continue;
             }
-            let mut values = found.map(|found| Cell::of(text, found.start as usize..found.end as usize));
+            let mut values = found.iter().map(cell);
             let key = Cell::of(&keys[i], 0..column.key.len());
             if !column.singular {
                 rows.array(i, key, values.map(Cell::bytes));

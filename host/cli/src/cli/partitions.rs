@@ -1,8 +1,8 @@
 //! `select -o 'out/{day($.at)}.parquet'`: rows in files that values of their records name.
 //!
-//! The values are columns after those of the file. Rows wait in memory, and beyond that in one temporary file,
-//! in the order of the run. At the end each file is written at once. So at most two files are open at a time,
-//! however many there are.
+//! The values are columns after those of the file. Rows wait in memory, and beyond that in one temporary
+//! file, in the order of the run. At the end the files are written one after the other, so at most two are
+//! open at a time.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -24,7 +24,7 @@ use super::out::Out;
 use super::split::{Files, failed};
 use super::table::{TableFormat, TableWriter};
 
-/// The bytes of rows that wait in memory.
+/// The most bytes of rows that wait in memory.
 const BUFFER_BYTES: usize = 64 << 20;
 
 /// The most values that are remembered.
@@ -41,8 +41,9 @@ pub struct Partitions {
     known: HashMap<Vec<Option<Box<str>>>, Known>,
     /// The rows of each file.
     waiting: Vec<Waiting>,
-    /// The bytes of the rows in memory.
+    /// The bytes of the rows in memory, and the most of them.
     bytes: usize,
+    most_bytes: usize,
     spilled: Option<File>,
     metadata: Vec<(String, String)>,
     time_path: String,
@@ -50,7 +51,7 @@ pub struct Partitions {
     rows: u64,
 }
 
-/// What is known of the values of a row.
+/// The file of a row, found by its values.
 #[derive(Clone, Copy)]
 struct Known {
     /// The number of the file.
@@ -76,8 +77,9 @@ fn temporary(source: io::Error) -> Failure {
 }
 
 impl Partitions {
-    /// Writes files of a format. The last columns of a schema have the values of the groups.
-    pub fn new(format: TableFormat, all: &Schema, grouping: Grouping, files: Files) -> Self {
+    /// Writes files of a format, with at most so many bytes of memory. The last columns of a schema have the
+    /// values of the groups.
+    pub fn new(format: TableFormat, all: &Schema, grouping: Grouping, files: Files, memory: usize) -> Self {
         let time_path = files.time_path();
         let columns = all.fields().len() - grouping.len();
         Self {
@@ -88,6 +90,7 @@ impl Partitions {
             known: HashMap::new(),
             waiting: Vec::new(),
             bytes: 0,
+            most_bytes: memory.min(BUFFER_BYTES),
             spilled: None,
             metadata: Vec::new(),
             time_path,
@@ -121,7 +124,7 @@ impl Partitions {
             self.waiting[number].batches.push(batch.slice(begin, rows.len()));
             begin += rows.len();
         }
-        if self.bytes > BUFFER_BYTES { self.spill() } else { Ok(()) }
+        if self.bytes > self.most_bytes { self.spill() } else { Ok(()) }
     }
 
     /// The number of the file of each row.

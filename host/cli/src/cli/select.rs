@@ -168,7 +168,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         let arrow = if with_filename { named::schema(&arrow) } else { arrow };
         let writer = match partitions {
             Some((grouping, files)) => {
-                TableWriter::Partitions(Box::new(Partitions::new(binary, &arrow, grouping, files)))
+                TableWriter::Partitions(Box::new(Partitions::new(binary, &arrow, grouping, files, memory)))
             }
             None => TableWriter::new(binary, arrow)?,
         };

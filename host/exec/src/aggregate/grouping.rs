@@ -105,8 +105,9 @@ impl Grouping {
         }
     }
 
-    /// Appends the key of the group of a record. `found` has the JSON text of the value of each path; `None` if
-    /// the record has none. Returns false if a value is not an instant and should be one; it counts as missing.
+    /// Appends the key of the group of a record. `found` has the JSON text of the value of each path; `None`
+    /// if the record has none. Returns false if a value should be an instant and is not: it counts as
+    /// missing.
     // Hidden: the program alone needs it.
     #[doc(hidden)]
     pub fn append_key<'a>(&self, found: impl Iterator<Item = Option<&'a str>>, key: &mut Vec<u8>) -> bool {
