@@ -580,8 +580,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// Checks that a page shows all plots among the files beside it, each with words and after a sentence of
-    /// result, that each of them has a text, and that each has its colours for dark pages.
-    pub(crate) fn check_plots(folder: &Path, files: &[String], text: &str) {
+    /// result.
+    fn check_page(folder: &Path, files: &[String]) {
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
         let paragraphs: Vec<&str> = page.split("\n\n").collect();
         for file in files.iter().filter(|file| file.ends_with(".svg")) {
@@ -591,6 +591,13 @@ pub(crate) mod tests {
             assert!(alternative.split_whitespace().count() >= 4, "{alternative}");
             assert!(!alternative.contains(file.trim_end_matches(".svg")), "{alternative}");
             result::tests::check_sentences(&paragraphs[at - 1].replace('\\', ""));
+        }
+    }
+
+    /// Checks a page and its plots: each of them has a text, and its colours for dark pages.
+    pub(crate) fn check_plots(folder: &Path, files: &[String], text: &str) {
+        check_page(folder, files);
+        for file in files.iter().filter(|file| file.ends_with(".svg")) {
             let plot = fs::read_to_string(folder.join(file)).unwrap();
             let plot = roxmltree::Document::parse(&plot).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(plot.descendants().any(|node| node.text() == Some(text)), "{file}");
@@ -605,6 +612,7 @@ pub(crate) mod tests {
         let made = tempfile::tempdir().unwrap();
         let files = write(&kept, made.path());
         assert!(files.iter().filter(|file| file.ends_with(".svg")).count() > 10, "{files:?}");
+        check_page(made.path(), &files);
         for file in files {
             let [kept, made] = [&kept, made.path()].map(|folder| fs::read_to_string(folder.join(&file)));
             assert!(kept.unwrap() == made.unwrap(), "docs/bench/{folder}/{file} is not of these results");

@@ -201,8 +201,10 @@ pub fn along(measure: Measure, ours: &Line, against: &Against, at: &dyn Fn(f64) 
             Some(["Warpath", "The best peer"])
         }
         Against::Peers(_) => {
-            let both = [from, to].map(|(name, value)| format!("{} ({})", figure(value), in_prose(name)));
-            let _ = write!(text, "; the best peer, {}.", both.join(" and "));
+            let both = [from, to].map(|(name, value)| {
+                format!("{} ({})", figure(value), in_prose(name.trim_start_matches("the ")))
+            });
+            let _ = write!(text, "; best peers: {}.", both.join(" and "));
             Some(["Warpath", "The best peer"])
         }
     };
@@ -319,7 +321,7 @@ pub(crate) mod tests {
             |last| Against::Peers(vec![line("a", &[0.001, 1.0, last]), line("b", &[0.0005, 2.0, 1.0])]);
         assert_eq!(
             along(RATE, &ours, &peers(0.5), &at),
-            "Warpath reads 0.0012 GB/s at 1 MB and 6.00 at 3 MB; the best peer, 0.0010 (a) and 1.00 (b). \
+            "Warpath reads 0.0012 GB/s at 1 MB and 6.00 at 3 MB; best peers: 0.0010 (a) and 1.00 (b). \
              Warpath leads at all 3 points, by a factor of 1.23 to 6.00."
         );
         assert_eq!(

@@ -259,12 +259,15 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The words around a position on an axis, in a sentence.
-fn at<'a>(groups: &'a [Group<'_>], before: &'a str, after: &'a str) -> impl Fn(f64) -> String + 'a {
+/// The words for a position on an axis, in a sentence. The last position comes after another one, and does
+/// not repeat its noun.
+fn at<'a>(groups: &'a [Group<'_>], before: &'a str, noun: &'a str) -> impl Fn(f64) -> String + 'a {
     move |x| {
-        let mut names = groups.iter().flat_map(|group| &group.points).map(|point| on_axis(&point.case));
-        let name = names.find(|(value, _, _)| *value == x).map_or(String::new(), |(_, name, _)| name);
-        format!("{before}{name}{after}")
+        let all: Vec<_> =
+            groups.iter().flat_map(|group| &group.points).map(|point| on_axis(&point.case)).collect();
+        let name = all.iter().find(|(value, _, _)| *value == x).map_or("", |(_, name, _)| name);
+        let is_last = all.iter().all(|(value, _, _)| *value <= x);
+        format!("{before}{name}{}", if is_last { "" } else { noun })
     }
 }
 
@@ -653,7 +656,7 @@ mod tests {
         let records = sample(true);
         assert_eq!(
             of(&records, "figure-9-5-nodes.svg"),
-            "Warpath on the GPU reads 7\u{2009}891 MB/s with 32 twigs and 123 with 2\u{2009}048 twigs; \
+            "Warpath on the GPU reads 7\u{2009}891 MB/s with 32 twigs and 123 with 2\u{2009}048; \
              the best peer, the paper's kernel, 197 and 3.08. \
              Warpath leads at all 2 points, by a factor of 40.0."
         );
