@@ -35,6 +35,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -289,13 +290,57 @@ def seconds(value):
     return f"{value * 1e3:.0f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def text(x, y, content, size=12, colour="#1F2328", anchor="start", extra=""):
+# Every colour, and the one that replaces it on a dark page (the colours of benches/src/harness/chart.rs).
+INK, FAINT, GRID, PEER, OURS, GROUND = "#1F2328", "#59636E", "#DFE3E8", "#76808B", "#0072B2", "#FBFBF9"
+DARK = {INK: "#E6EDF3", FAINT: "#9DA7B3", GRID: "#3A424C", PEER: "#8B949E", OURS: "#58B0F0",
+        GROUND: "#151B23"}
+STYLE = "".join(f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}\n'
+                for light, dark in DARK.items())
+
+# Tools that read the lines, and tools that read a table or a store of them: Warpath's first.
+LINES = ["warpath", "duckdb-lines", "duckdb-typed"]
+LOADED = ["warpath-store", "duckdb-parts", "duckdb-table", "clickhouse"]
+
+
+def sentences(subject, group, times):
+    """Who leads at how many queries, and by how much: `times` has the seconds of each query by tool."""
+    ours, others = times.get(group[0]), [tool for tool in group[1:] if tool in times]
+    if not ours:
+        return ""
+    of = f"{subject} takes {seconds(min(ours))} to {seconds(max(ours))}"
+    if not others:
+        return of + ". "
+    best = [min((times[tool][at], tool) for tool in others) for at in range(len(ours))]
+    ahead = [(theirs / value, tool) for value, (theirs, tool) in zip(ours, best) if theirs >= value]
+    lost = [(value / theirs, tool) for value, (theirs, tool) in zip(ours, best) if theirs < value]
+
+    def names(side):
+        return " or ".join(tool for tool in others if any(tool == name for _, name in side))
+
+    def factors(side):
+        return f"{min(side)[0]:.2f} to {max(side)[0]:.2f} times"
+
+    if not lost:
+        return f"{of} and leads at all {len(ours)} queries, by {factors(ahead)} over {names(ahead)}. "
+    if not ahead:
+        return f"{of}; {names(lost)} leads at all {len(ours)} queries, by {factors(lost)}. "
+    return (f"{of}. It leads at {len(ahead)} of {len(ours)} queries, by up to {max(ahead)[0]:.2f} times; "
+            f"{names(lost)} leads at {len(lost)}, by up to {max(lost)[0]:.2f}. ")
+
+
+def result(times):
+    """The sentences above a plot."""
+    lines = sentences("Over the lines Warpath", LINES, times)
+    return (lines + sentences("Over a store Warpath", LOADED, times)).strip() or "Warpath was not measured."
+
+
+def text(x, y, content, size=12, colour=INK, anchor="start", extra=""):
     corner = f'x="{x:.1f}" y="{y:.1f}"'
     style = f'font-size="{size}" fill="{colour}" text-anchor="{anchor}"{extra}'
     return f"<text {corner} {style}>{content}</text>\n"
 
 
-def plot(title, notes, groups):
+def plot(title, notes, groups, words):
     """An SVG with a mark for each tool of each query, on a logarithmic axis (the look of docs/bench)."""
     values = [value for _, rows in groups for _, value in rows]
     low, high = min(values) / 1.3, max(values) * 1.3
@@ -306,31 +351,33 @@ def plot(title, notes, groups):
 
     height = top + sum(24 + 20 * len(rows) for _, rows in groups)
     out = text(20, 30, title, 16, extra=' font-weight="600"')
-    out += "".join(text(20, 50 + 16 * at, note, colour="#59636E") for at, note in enumerate(notes))
+    out += "".join(text(20, 50 + 16 * at, note, colour=FAINT) for at, note in enumerate(notes))
     for exponent in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1):
         for step in (1, 2, 5):
             value = step * 10.0**exponent
             if low <= value <= high:
                 out += (f'<line x1="{x(value):.1f}" y1="{top - 8}" x2="{x(value):.1f}" y2="{height:.1f}" '
-                        'stroke="#DFE3E8"/>\n')
-                out += text(x(value), height + 16, f"{value:g}", 11, "#59636E", "middle")
-    out += text((left + right) / 2, height + 36, "seconds, logarithmic", 12, "#59636E", "middle")
+                        f'stroke="{GRID}"/>\n')
+                out += text(x(value), height + 16, f"{value:g}", 11, FAINT, "middle")
+    out += text((left + right) / 2, height + 36, "seconds, logarithmic", 12, FAINT, "middle")
     y = top
     for name, rows in groups:
         out += text(20, y + 14, name, 12, extra=' font-weight="600"')
         y += 24
         for tool, value in rows:
             ours = tool.startswith("warpath")
-            colour, weight = ("#0072B2", ' font-weight="600"') if ours else ("#8C959F", "")
+            colour, weight = (OURS, ' font-weight="600"') if ours else (PEER, "")
             out += text(left - 14, y + 11, tool, 12, anchor="end", extra=weight)
-            out += f'<circle cx="{x(value):.1f}" cy="{y + 7:.1f}" r="5" fill="{colour}" stroke="#FBFBF9"/>\n'
-            out += text(right + 20, y + 11, seconds(value), 11, "#1F2328" if ours else "#59636E")
+            out += f'<circle cx="{x(value):.1f}" cy="{y + 7:.1f}" r="5" fill="{colour}" stroke="{GROUND}"/>\n'
+            out += text(right + 20, y + 11, seconds(value), 11, INK if ours else FAINT)
             y += 20
     width, height = 740, height + 50
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:.0f}" '
             f'viewBox="0 0 {width} {height:.0f}" role="img" '
             "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif\">\n"
-            f'<title>{title}</title>\n<rect width="{width}" height="{height:.0f}" rx="6" fill="#FBFBF9"/>\n'
+            f'<title>{title}</title>\n<desc>{words}</desc>\n'
+            f'<style>\n@media (prefers-color-scheme:dark){{\n{STYLE}}}\n</style>\n'
+            f'<rect width="{width}" height="{height:.0f}" rx="6" fill="{GROUND}"/>\n'
             f"{out}</svg>\n")
 
 
@@ -355,6 +402,7 @@ def page(folder):
     runs = sorted({(it["machine"], it["records"]) for it in results}, key=lambda it: (it[1], it[0]))
     for number, (where, count) in enumerate(runs):
         of = [it for it in results if (it["machine"], it["records"]) == (where, count)]
+        of.sort(key=lambda it: (not it["tool"].startswith("warpath"), TOOLS.index(it["tool"].split()[0])))
         megabytes = f"{of[0]['bytes'] / 1e6:,.0f}".replace(",", "\u2009")
         size = f"{count / 1e6:.3g} million records, {megabytes} MB"
         date = max(it["date"] for it in of)
@@ -374,8 +422,10 @@ def page(folder):
             queries_of = [(it["tool"], query) for it in of for query in it["queries"] if query["query"] == at]
             groups.append((f"{at}: {title}", [(tool, min(query["times"])) for tool, query in queries_of]))
         name = re.sub(r"[^a-z0-9]+", "-", f"{count}-{where}".lower()).strip("-") + ".svg"
-        (folder / name).write_text(plot("JSONBench: seconds of each query", notes, groups))
-        out += f"\n![Seconds of each query, {size}]({name})\n"
+        words = result({it["tool"]: [min(query["times"]) for query in it["queries"]] for it in of})
+        (folder / name).write_text(plot("JSONBench: seconds of each query", notes, groups, words))
+        lines = textwrap.fill(words, 110, break_on_hyphens=False)
+        out += f"\n{lines}\n\n![Seconds of each query by {len(of)} tools, {count} records]({name})\n"
     (folder / "README.md").write_text(out)
 
 

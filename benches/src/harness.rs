@@ -16,6 +16,7 @@
 //! | [`timing`] | the loops of measurements within one process |
 //! | [`record`] | result files |
 //! | [`report`], [`chart`] | tables and plots of results |
+//! | [`result`] | the sentences above plots |
 //!
 //! The harness itself stays small: the peak memory that Linux reports of a program includes that of its
 //! parent at the start. So work that needs memory (data, reference results) runs in a process of its own.
@@ -31,6 +32,7 @@ pub mod plan;
 pub mod process;
 pub mod record;
 pub mod report;
+pub mod result;
 pub mod session;
 pub mod timing;
 pub mod tool;

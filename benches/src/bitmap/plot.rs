@@ -14,7 +14,10 @@ use anyhow::{Context, Result};
 
 use super::method::{Executor, Family, name};
 use super::record::{Data, Results, Times};
-use crate::harness::chart::{self, Axis, Figure, Heading, MEANS, Row, Series, Spot, milliseconds, number};
+use crate::harness::chart::{
+    self, Axis, Figure, Heading, MEANS, Plot, Row, SORTED, Series, Spot, milliseconds, number,
+};
+use crate::harness::result::{self, Against, Line, Measure};
 
 /// Makes the page of a folder, `README.md`, and its plots. What was written.
 ///
@@ -25,6 +28,7 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
     let mut page = format!(
         "# Range queries over bitmap indexes\n\n\
          Made by `bench bitmap-plots` of result files of `bench bitmap`; `benches/README.md` says how these come about. Not to be edited.\n\n\
+         Methods named *alone* unite columns that are decompressed before the timed run. The sentences above the plots count them as peers.\n\n\
          {}\n\n\
          | data | rows | attributes | columns | without a row | compressed to |\n|---|---:|---:|---:|---:|---:|\n",
         place_and_time(results)
@@ -46,14 +50,14 @@ pub fn write(results: &Results, folder: &Path) -> Result<Vec<String>> {
 
 /// The plots, each with its file's name, by figure.
 fn figures(results: &Results) -> Vec<Figure> {
-    let of_each = |stem: &str, plot: &dyn Fn(&Of<'_>) -> Option<String>| -> Vec<(String, String)> {
+    let of_each = |stem: &str, plot: &dyn Fn(&Of<'_>) -> Option<Plot>| -> Vec<(String, Plot)> {
         let plots = results
             .data
             .iter()
             .filter_map(|data| Some((format!("{stem}-{}.svg", data.name), plot(&Of::new(results, data)?)?)));
         plots.collect()
     };
-    let of_all = |stem: &str, plot: Option<String>| -> Vec<(String, String)> {
+    let of_all = |stem: &str, plot: Option<Plot>| -> Vec<(String, Plot)> {
         plot.map(|plot| (format!("{stem}.svg"), plot)).into_iter().collect()
     };
     vec![
@@ -117,14 +121,14 @@ impl<'a> Of<'a> {
         on_cpu.min_by(|a, b| a.mean().total_cmp(&b.mean()))
     }
 
-    fn heading(&self, title: String, what: String) -> Heading {
+    fn heading(&self, title: String, what: String, marks: &str, result: String) -> Heading {
         let Data { name, rows, columns, ratio, .. } = self.data;
         let data = format!(
             "{name}: {} rows × {columns} columns, compressed to {} %; {what}",
             number(*rows as f64),
             number(100.0 * ratio)
         );
-        Heading { title, notes: vec![data, MEANS.to_owned(), place_and_time(self.results)] }
+        Heading { title, notes: vec![data, marks.to_owned(), place_and_time(self.results)], result }
     }
 }
 
@@ -151,14 +155,42 @@ fn speedup(base: &Times, of: &Times) -> Spot {
     Spot { value: base.mean() / of.mean(), low: base.mean() / slowest, high: base.mean() / of.least() }
 }
 
-/// Lines with a name each; Warpath's first, so that they look the same on every plot.
-fn in_order(mut series: Vec<Series>) -> Vec<Series> {
-    series.sort_by_key(|series| !series.ours);
-    series
+/// The position of a method among others: Warpath's, so that its lines look the same on every plot, then
+/// libraries, then the paper's.
+fn rank(times: &Times) -> usize {
+    match times.family {
+        Family::Ours => usize::from(times.method != name::WARPATH),
+        Family::Peer => 2,
+        Family::Seed => 3,
+    }
+}
+
+fn in_order(mut times: Vec<&Times>) -> Vec<&Times> {
+    times.sort_by_key(|times| rank(times));
+    times
+}
+
+/// The speed-up over the pairwise reduction.
+const SPEEDUP: Measure = Measure { verb: "reaches", unit: "times the pairwise speed", least_is_best: false };
+
+/// The sentences of a plot of lines: Warpath's own line, beside those of others.
+fn of_series(measure: Measure, series: &[Series], at: &dyn Fn(f64) -> String) -> String {
+    let line = |series: &Series| Line {
+        name: series.name.clone(),
+        points: series.points.iter().map(|(x, spot)| (*x, spot.value)).collect(),
+    };
+    let peers = series.iter().filter(|series| !series.ours).map(line).collect();
+    match series.iter().find(|series| series.ours) {
+        Some(ours) => {
+            let ours = Line { name: "Warpath".into(), ..line(ours) };
+            result::along(measure, &ours, &Against::Peers(peers), at)
+        }
+        None => "Warpath was not measured.".into(),
+    }
 }
 
 /// Figure 7: speed-ups over the baseline on each number of threads.
-fn threads(of: &Of<'_>) -> Option<String> {
+fn threads(of: &Of<'_>) -> Option<Plot> {
     if of.baseline.len() < 2 {
         return None;
     }
@@ -168,7 +200,7 @@ fn threads(of: &Of<'_>) -> Option<String> {
         ours: times.family == Family::Ours,
         dashed: false,
     };
-    let series = in_order(of.compared().iter().map(line).collect());
+    let series: Vec<Series> = in_order(of.compared()).iter().map(line).collect();
     let axis = Axis {
         title: "threads of the pairwise reduction, logarithmic".into(),
         ticks: of.baseline.iter().map(|(threads, _)| (*threads as f64, threads.to_string())).collect(),
@@ -176,12 +208,14 @@ fn threads(of: &Of<'_>) -> Option<String> {
     };
     let columns = of.best_baseline().1.columns;
     let title = format!("{}: speed-up over the pairwise reduction, by its threads", of.data.name);
-    let heading = of.heading(title, format!("union of {columns}"));
+    let on = |threads: f64| format!("on {threads} thread{}", if threads == 1.0 { "" } else { "s" });
+    let result = of_series(SPEEDUP, &series, &on);
+    let heading = of.heading(title, format!("union of {columns}"), MEANS, result);
     (!series.is_empty()).then(|| chart::lines(&heading, &axis, "times as fast", &series))
 }
 
 /// Figure 8A: everything, beside the baseline on the most threads.
-fn methods(of: &Of<'_>) -> String {
+fn methods(of: &Of<'_>) -> Plot {
     let (threads, base) = of.best_baseline();
     let shown = of.times.iter().filter(|times| baseline(times).is_none_or(|of| of == threads));
     let mut rows: Vec<Row> = shown
@@ -194,29 +228,59 @@ fn methods(of: &Of<'_>) -> String {
     let value = |row: &Row| row.spot.map_or(0.0, |spot| spot.value);
     rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
     let title = format!("{}: union of {} columns", of.data.name, base.columns);
-    let heading = of.heading(title, format!("{} MB are united", number(base.bytes as f64 / 1e6)));
+    let ours = of.times.iter().filter(|times| times.method == name::WARPATH);
+    let ours = ours
+        .min_by(|a, b| a.mean().total_cmp(&b.mean()))
+        .map(|times| (if times.place == Executor::Resident { "on the device" } else { "" }, times.mean()));
+    let peers: Vec<(String, f64)> = of
+        .times
+        .iter()
+        .filter(|times| times.family != Family::Ours)
+        .map(|times| (times.label(), times.mean()))
+        .collect();
+    let result = result::of_case(result::TIME, ours.as_slice(), &peers);
+    let what = format!("{} MB are united", number(base.bytes as f64 / 1e6));
+    let heading = of.heading(title, what, &format!("{MEANS}{SORTED}"), result);
     chart::dots(&heading, &format!("times as fast as the pairwise reduction on {threads} threads"), &rows)
 }
 
 /// Figure 8B: methods on a device, beside the row-oriented one.
-fn beside_rows(results: &Results) -> Option<String> {
+fn beside_rows(results: &Results) -> Option<Plot> {
     let mut rows = Vec::new();
+    let (mut sets, mut ours, mut peers) = (Vec::new(), Vec::new(), Vec::<Line>::new());
     for data in &results.data {
         let Some(of) = Of::new(results, data) else { continue };
         let resident = |method: &str| {
             of.times.iter().copied().find(|times| times.place == Executor::Resident && times.method == method)
         };
         let Some(base) = resident(name::ROA) else { continue };
-        let on_device =
-            [name::COA, name::HYBRID, name::IDEAL, name::WARPATH].into_iter().filter_map(resident);
-        for times in on_device.chain(of.fastest_on_cpu()) {
+        let papers = [name::COA, name::HYBRID, name::IDEAL].into_iter().filter_map(resident);
+        let x = sets.len() as f64;
+        sets.push(data.name.as_str());
+        for times in resident(name::WARPATH).into_iter().chain(of.fastest_on_cpu()).chain(papers) {
             let spot = speedup(base, times);
+            let label = times.label();
+            match peers.iter_mut().find(|line| line.name == label) {
+                _ if times.method == name::WARPATH => ours.push((x, spot.value)),
+                _ if times.family == Family::Ours => {}
+                Some(line) => line.points.push((x, spot.value)),
+                None => peers.push(Line { name: label, points: vec![(x, spot.value)] }),
+            }
             let note = format!("{:+.1} %, {} ms", 100.0 * (spot.value - 1.0), milliseconds(times.mean()));
             let name = format!("{}: {}", data.name, times.label());
             rows.push(Row { name, spot: Some(spot), note, ours: times.family == Family::Ours });
         }
     }
+    const OVER_ROWS: Measure = Measure { verb: "is", unit: "times as fast as roa", least_is_best: false };
+    let result = if ours.is_empty() {
+        "Warpath was not measured.".into()
+    } else {
+        let ours = Line { name: "Warpath".into(), points: ours };
+        let at = |x: f64| format!("for {}", sets[x as usize]);
+        result::along(OVER_ROWS, &ours, &Against::Peers(peers), &at)
+    };
     let heading = Heading {
+        result,
         title: "Methods on a device, beside row-oriented access".into(),
         notes: vec![
             "the columns are on the device; % faster than roa".into(),
@@ -228,7 +292,7 @@ fn beside_rows(results: &Results) -> Option<String> {
 }
 
 /// Figure 9: times by number of columns.
-fn columns(of: &Of<'_>) -> Option<String> {
+fn columns(of: &Of<'_>) -> Option<Plot> {
     let mut shown: Vec<&Times> = vec![of.best_baseline().1];
     let others = of.times.iter().copied().filter(|times| {
         is_widest(times, &of.times)
@@ -256,7 +320,7 @@ fn columns(of: &Of<'_>) -> Option<String> {
         ours: times.family == Family::Ours,
         dashed: false,
     };
-    let series = in_order(shown.iter().map(line).collect());
+    let series: Vec<Series> = in_order(shown).iter().map(line).collect();
     let places: BTreeSet<usize> =
         series.iter().flat_map(|series| &series.points).map(|(columns, _)| *columns as usize).collect();
     if places.len() < 2 {
@@ -268,12 +332,13 @@ fn columns(of: &Of<'_>) -> Option<String> {
         log: true,
     };
     let title = format!("{}: time of a union, by its columns", of.data.name);
-    Some(chart::lines(&of.heading(title, "mean times".into()), &axis, "milliseconds", &series))
+    let result = of_series(result::TIME, &series, &|columns| format!("for {columns} columns"));
+    Some(chart::lines(&of.heading(title, "mean times".into(), MEANS, result), &axis, "milliseconds", &series))
 }
 
 /// Figure 10: the mean of the speed-ups over the baseline on each number of threads, by the compression ratio
 /// of a set.
-fn ratios(results: &Results) -> Option<String> {
+fn ratios(results: &Results) -> Option<Plot> {
     let mut sets: Vec<Of<'_>> = results.data.iter().filter_map(|data| Of::new(results, data)).collect();
     sets.sort_by(|a, b| a.data.ratio.total_cmp(&b.data.ratio));
     if sets.len() < 2 {
@@ -281,7 +346,7 @@ fn ratios(results: &Results) -> Option<String> {
     }
     let mut series: Vec<Series> = Vec::new();
     for of in &sets {
-        for times in of.compared() {
+        for times in in_order(of.compared()) {
             let spots: Vec<Spot> = of.baseline.iter().map(|(_, base)| speedup(base, times)).collect();
             let mean = |part: fn(&Spot) -> f64| spots.iter().map(part).sum::<f64>() / spots.len() as f64;
             let spot = Spot {
@@ -310,7 +375,12 @@ fn ratios(results: &Results) -> Option<String> {
         log: true,
     };
     let threads: Vec<String> = sets[0].baseline.iter().map(|(threads, _)| threads.to_string()).collect();
+    let at = |ratio: f64| {
+        let of = sets.iter().find(|of| of.data.ratio == ratio);
+        format!("for {}", of.map_or("", |of| &of.data.name))
+    };
     let heading = Heading {
+        result: of_series(SPEEDUP, &series, &at),
         title: "Speed-up over the pairwise reduction, by how far the data compresses".into(),
         notes: vec![
             format!("union of the most columns; mean of the speed-ups over {} threads", threads.join(", ")),
@@ -318,7 +388,7 @@ fn ratios(results: &Results) -> Option<String> {
             place_and_time(results),
         ],
     };
-    (!series.is_empty()).then(|| chart::lines(&heading, &axis, "times as fast", &in_order(series)))
+    (!series.is_empty()).then(|| chart::lines(&heading, &axis, "times as fast", &series))
 }
 
 /// All methods over a data set, by columns.
@@ -330,7 +400,9 @@ fn table(results: &Results, data: &Data) -> String {
     }
     // Over the most columns everything was measured.
     let mut labels: Vec<String> = Vec::new();
-    for times in columns.iter().rev().flat_map(|count| all.iter().filter(|times| times.columns == *count)) {
+    let from_the_most =
+        columns.iter().rev().flat_map(|count| all.iter().copied().filter(|times| times.columns == *count));
+    for times in in_order(from_the_most.collect()) {
         if !labels.contains(&times.label()) {
             labels.push(times.label());
         }
@@ -431,6 +503,39 @@ mod tests {
         let of = Of::new(&results, &results.data[2]).unwrap();
         let compared: Vec<String> = of.compared().iter().map(|times| times.label()).collect();
         assert_eq!(compared, ["croaring, 16 threads"]);
+    }
+
+    #[test]
+    fn sentences_are_of_warpath_and_the_best_other_method() {
+        let of = |results: &Results| -> Vec<String> {
+            let plots = figures(results).into_iter().flat_map(|(_, plots)| plots);
+            plots.filter(|(file, _)| !file.contains("linkage")).map(|(_, plot)| plot.result).collect()
+        };
+        let said = of(&sample(true));
+        // The reductions of the sample take milliseconds by columns, and Warpath 0.001 ms.
+        assert_eq!(
+            said[0],
+            "Warpath reaches 576 times the pairwise speed on 1 thread and 36.0 on 16 threads; the best peer, \
+             ideal hybrid, 103 and 6.44. Warpath leads at all 3 points, by a factor of 5.59."
+        );
+        assert_eq!(
+            said[2],
+            "Warpath takes 0.0010 ms on the device; the best peer, ideal hybrid, 0.0056. \
+             Warpath leads by a factor of 5.59."
+        );
+        let mut results = sample(true);
+        for times in results.times.iter_mut().filter(|times| times.family == Family::Ours) {
+            times.runs_ms = vec![1.0, 1.0];
+        }
+        assert!(of(&results)[2].ends_with("The peer leads by a factor of 179."), "{:?}", of(&results)[2]);
+        assert_eq!(of(&sample(false))[0], "Warpath was not measured.");
+    }
+
+    #[test]
+    fn the_published_page_is_that_of_the_results() {
+        chart::tests::check_published("bitmap", |kept, made| {
+            write(&Results::load(&[kept.join("bitmap.json")]).unwrap(), made).unwrap()
+        });
     }
 
     #[test]

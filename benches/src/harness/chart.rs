@@ -5,9 +5,10 @@
 //! have to be drawn by hand on top of a crate's plot. These are names beside the last point, numbers beside
 //! each row, and ticks only at measured values.
 //!
-//! The ground is light and opaque, so that a plot reads the same on a dark page and on a light one. The
-//! colours are those of Okabe and Ito, which people with any colour vision can distinguish. Each line also
-//! has a mark of its own.
+//! Each colour has a second one for dark pages. The elements carry the light colour as an attribute, and a
+//! style sheet in the plot replaces it where the reader prefers dark pages. The ground is opaque, so that a
+//! viewer without style sheets also shows a readable plot. The hues are those of Okabe and Ito, which people
+//! with any colour vision can distinguish. Each line also has a mark of its own.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,7 +18,7 @@ use anyhow::{Context, Result};
 
 /// Colours for data, Warpath's first.
 const PALETTE: [&str; 8] =
-    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#4D4D4D"];
+    ["#0072B2", "#D55E00", "#00875F", "#B5578C", "#B07800", "#2E8FC9", "#7A5195", "#4D4D4D"];
 
 /// The ground.
 const GROUND: &str = "#FBFBF9";
@@ -28,7 +29,27 @@ const FAINT: &str = "#59636E";
 /// Lines of the grid.
 const GRID: &str = "#DFE3E8";
 /// Marks of tools that are shown for comparison.
-const PEER: &str = "#8C959F";
+const PEER: &str = "#76808B";
+/// The ground below Warpath's rows.
+const BAND: &str = "#E8F1F8";
+
+/// Every colour, and the one that replaces it on a dark page.
+const DARK: [(&str, &str); 14] = [
+    (PALETTE[0], "#58B0F0"),
+    (PALETTE[1], "#FF8A3D"),
+    (PALETTE[2], "#2FC795"),
+    (PALETTE[3], "#E59AC6"),
+    (PALETTE[4], "#EDB443"),
+    (PALETTE[5], "#9ADBFF"),
+    (PALETTE[6], "#BE9BEA"),
+    (PALETTE[7], "#C9CDD2"),
+    (GROUND, "#151B23"),
+    (INK, "#E6EDF3"),
+    (FAINT, "#9DA7B3"),
+    (GRID, "#3A424C"),
+    (PEER, "#8B949E"),
+    (BAND, "#16304A"),
+];
 
 /// The meaning of marks and whiskers, for plots of medians.
 pub const MEDIANS: &str =
@@ -37,13 +58,57 @@ pub const MEDIANS: &str =
 pub const MEANS: &str =
     "A mark is the mean of all runs; the line through it goes from the least to the most.";
 
-/// The text at the top of a plot.
-#[derive(Clone, Debug)]
+/// The order of rows that are not in the order of peers.
+pub const SORTED: &str = " Rows are in the order of their values.";
+
+/// The text at the top of a plot, and above it.
+#[derive(Clone, Debug, Default)]
 pub struct Heading {
     /// The quantity in the plot.
     pub title: String,
     /// The data, the machine, and the day.
     pub notes: Vec<String>,
+    /// The sentence of result, for the page.
+    pub result: String,
+}
+
+/// A drawing, and its text on a page.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// The document, in SVG.
+    pub svg: String,
+    /// The content of the drawing in words, for readers who do not see it.
+    pub alternative: String,
+    /// The sentence of result.
+    pub result: String,
+}
+
+impl Plot {
+    fn new(svg: Svg, heading: &Heading, content: &str) -> Self {
+        Self {
+            svg: svg.finish(heading),
+            alternative: format!("{}. {content}.", heading.title),
+            result: heading.result.clone(),
+        }
+    }
+
+    /// The paragraphs of a page that show the plot in a file.
+    pub fn paragraphs(&self, file: &str) -> String {
+        let [result, alternative] = [&self.result, &self.alternative].map(|text| in_markdown(text));
+        format!("\n{result}\n\n![{alternative}]({file})\n")
+    }
+}
+
+/// Text whose characters have no meaning of their own in Markdown.
+fn in_markdown(text: &str) -> String {
+    let mut all = String::new();
+    for char in text.chars() {
+        if "*[]<`\\".contains(char) {
+            all.push('\\');
+        }
+        all.push(char);
+    }
+    all
 }
 
 impl Heading {
@@ -93,7 +158,7 @@ pub fn thousands(value: i64) -> String {
 }
 
 /// A figure: its title, and the names and contents of its plots.
-pub type Figure = (&'static str, Vec<(String, String)>);
+pub type Figure = (&'static str, Vec<(String, Plot)>);
 
 /// Writes the plots of figures to a folder, and adds them to a page. Returns the names of the files. Figures
 /// without plots are left out.
@@ -105,8 +170,8 @@ pub fn write_figures(figures: Vec<Figure>, folder: &Path, page: &mut String) -> 
     for (title, plots) in figures.into_iter().filter(|(_, plots)| !plots.is_empty()) {
         let _ = write!(page, "\n## {title}\n");
         for (file, plot) in plots {
-            let _ = write!(page, "\n![{title}: {file}]({file})\n");
-            fs::write(folder.join(&file), plot).with_context(|| file.clone())?;
+            *page += &plot.paragraphs(&file);
+            fs::write(folder.join(&file), plot.svg).with_context(|| file.clone())?;
             files.push(file);
         }
     }
@@ -142,7 +207,7 @@ pub struct Row {
 
 /// Draws rows in the order given, over an axis in `unit`: a dot at the median, a line from the least to the
 /// most.
-pub fn dots(heading: &Heading, unit: &str, rows: &[Row]) -> String {
+pub fn dots(heading: &Heading, unit: &str, rows: &[Row]) -> Plot {
     // The plot is between names and notes. A character of a name, bold or not, is no wider on average.
     const PLOT: f64 = 430.0;
     const NOTES: f64 = 240.0;
@@ -157,7 +222,7 @@ pub fn dots(heading: &Heading, unit: &str, rows: &[Row]) -> String {
     let spots = rows.iter().filter_map(|row| row.spot);
     let scale = Scale::over(spots.flat_map(|spot| [spot.low, spot.high]), left, left + PLOT);
     for (at, _) in rows.iter().enumerate().filter(|(_, row)| row.ours) {
-        svg.band(12.0, top + ROW * at as f64, width - 24.0, ROW, "#E8F1F8");
+        svg.band(12.0, top + ROW * at as f64, width - 24.0, ROW, BAND);
     }
     for value in scale.ticks() {
         let x = scale.place(value);
@@ -180,7 +245,8 @@ pub fn dots(heading: &Heading, unit: &str, rows: &[Row]) -> String {
         svg.mark((scale.place(spot.value), y), Mark::Disc, 5.0, colour);
         svg.text(left + PLOT + 14.0, y + 4.0, note, style);
     }
-    svg.finish(&heading.title)
+    let count = if rows.len() == 1 { "1 row".to_owned() } else { format!("{} rows", rows.len()) };
+    Plot::new(svg, heading, &format!("{count}; values: {unit}"))
 }
 
 /// A line.
@@ -214,7 +280,7 @@ const FAR: f64 = 1000.0;
 const APART: f64 = 15.0;
 
 /// Draws a line for each tool over an axis, with values in `unit`. Its name is beside its last point.
-pub fn lines(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> String {
+pub fn lines(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> Plot {
     const WIDTH: f64 = 900.0;
     const PLOT: f64 = 320.0;
     const LEFT: f64 = 64.0;
@@ -282,7 +348,9 @@ pub fn lines(heading: &Heading, axis: &Axis, unit: &str, series: &[Series]) -> S
         svg.mark((right + 20.0, place), mark, 4.0, colour);
         svg.text(right + 30.0, place + 4.0, name, Text { bold: *ours, ..PLAIN });
     }
-    svg.finish(&heading.title)
+    let count = if series.len() == 1 { "1 line".to_owned() } else { format!("{} lines", series.len()) };
+    let over = axis.title.trim_end_matches(", logarithmic");
+    Plot::new(svg, heading, &format!("{count}, by {over}; values: {unit}"))
 }
 
 /// The colour and the mark of a line.
@@ -478,17 +546,28 @@ impl Svg {
         let _ = writeln!(self.body, "{element}");
     }
 
-    /// The document. `title` is for those who hear it read.
-    fn finish(self, title: &str) -> String {
+    /// The document. Its title and its description are for readers who do not see it.
+    fn finish(self, heading: &Heading) -> String {
         let Self { width, height, body } = self;
-        let title = escaped(title);
+        let [title, result] = [&heading.title, &heading.result].map(|text| escaped(text));
+        let style = dark_rules();
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif\" role=\"img\">\n\
              <title>{title}</title>\n\
+             <desc>{result}</desc>\n\
+             <style>\n{style}</style>\n\
              <rect width=\"{width:.0}\" height=\"{height:.0}\" rx=\"6\" fill=\"{GROUND}\"/>\n{body}</svg>\n"
         )
     }
+}
+
+/// The style sheet that replaces all colours on a dark page.
+fn dark_rules() -> String {
+    let rule =
+        |(light, dark)| format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}\n");
+    let rules: String = DARK.into_iter().map(rule).collect();
+    format!("@media (prefers-color-scheme:dark){{\n{rules}}}\n")
 }
 
 fn escaped(text: &str) -> String {
@@ -497,17 +576,133 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::result;
     use super::*;
 
-    /// Checks that a page shows all plots among the files beside it, and that each of them has a text.
-    pub(crate) fn check_plots(folder: &Path, files: &[String], text: &str) {
+    /// Checks that a page shows all plots among the files beside it, each with words and after a sentence of
+    /// result.
+    fn check_page(folder: &Path, files: &[String]) {
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
+        let paragraphs: Vec<&str> = page.split("\n\n").collect();
         for file in files.iter().filter(|file| file.ends_with(".svg")) {
-            assert!(page.contains(&format!("]({file})")), "{file}");
+            let end = format!("]({file})");
+            let at = paragraphs.iter().position(|text| text.trim_end().ends_with(&end)).expect(file);
+            let alternative = paragraphs[at].trim_end().strip_suffix(&end).unwrap();
+            assert!(alternative.split_whitespace().count() >= 4, "{alternative}");
+            assert!(!alternative.contains(file.trim_end_matches(".svg")), "{alternative}");
+            result::tests::check_sentences(&paragraphs[at - 1].replace('\\', ""));
+        }
+    }
+
+    /// Checks a page and its plots: each of them has a text, and its colours for dark pages.
+    pub(crate) fn check_plots(folder: &Path, files: &[String], text: &str) {
+        check_page(folder, files);
+        for file in files.iter().filter(|file| file.ends_with(".svg")) {
             let plot = fs::read_to_string(folder.join(file)).unwrap();
             let plot = roxmltree::Document::parse(&plot).unwrap_or_else(|error| panic!("{file}: {error}"));
             assert!(plot.descendants().any(|node| node.text() == Some(text)), "{file}");
+            check_themes(&plot);
         }
+    }
+
+    /// Checks that the files in a folder of `docs/bench` are those that the results beside them give. The
+    /// same command that the pages name makes them again.
+    pub(crate) fn check_published(folder: &str, write: impl FnOnce(&Path, &Path) -> Vec<String>) {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bench").join(folder);
+        let made = tempfile::tempdir().unwrap();
+        let files = write(&kept, made.path());
+        assert!(files.iter().filter(|file| file.ends_with(".svg")).count() > 10, "{files:?}");
+        check_page(made.path(), &files);
+        for file in files {
+            let [kept, made] = [&kept, made.path()].map(|folder| fs::read_to_string(folder.join(&file)));
+            assert!(kept.unwrap() == made.unwrap(), "docs/bench/{folder}/{file} is not of these results");
+        }
+    }
+
+    /// Checks that a drawing replaces each of its colours where the reader prefers dark pages.
+    fn check_themes(plot: &roxmltree::Document) {
+        let style = plot.descendants().find(|node| node.has_tag_name("style")).unwrap().text().unwrap();
+        let (media, rules) = style.trim().split_once('{').unwrap();
+        assert_eq!(media, "@media (prefers-color-scheme:dark)");
+        let mut replaced = 0;
+        for node in plot.descendants() {
+            for property in ["fill", "stroke"] {
+                let Some(light) = node.attribute(property).filter(|value| *value != "none") else { continue };
+                let selector = format!("[{property}=\"{light}\"]{{{property}:#");
+                let dark = rules.split_once(&selector).unwrap_or_else(|| panic!("{selector}: {rules}")).1;
+                assert_ne!(&light[1..], &dark[..6]);
+                replaced += 1;
+            }
+        }
+        assert!(replaced > 10, "{replaced} colours");
+    }
+
+    #[test]
+    fn every_published_plot_has_both_themes() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bench")];
+        let mut plots = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "svg") {
+                    let text = fs::read_to_string(&path).unwrap();
+                    check_themes(&roxmltree::Document::parse(&text).unwrap());
+                    plots += 1;
+                }
+            }
+        }
+        assert!(plots > 60, "{plots} plots");
+    }
+
+    /// The ratio of contrast between two colours, as the Web Content Accessibility Guidelines define it.
+    fn contrast(one: &str, other: &str) -> f64 {
+        let luminance = |colour: &str| {
+            let part = |at: usize| {
+                let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+                if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    #[test]
+    fn contrasts_are_those_of_the_guidelines() {
+        assert!((contrast("#000000", "#FFFFFF") - 21.0).abs() < 1e-9);
+        assert!((contrast("#777777", "#FFFFFF") - 4.48).abs() < 0.01);
+    }
+
+    /// Text needs a contrast of 4.5, and marks and lines one of 3. Lines of the grid are fainter.
+    #[test]
+    fn everything_is_readable_on_light_and_dark_pages() {
+        let dark = |light: &str| DARK.into_iter().find(|(from, _)| *from == light).unwrap().1;
+        let same = |light: &'static str| light;
+        let themes: [&dyn Fn(&'static str) -> &'static str; 2] = [&same, &dark];
+        for theme in themes {
+            for ground in [GROUND, BAND] {
+                let against = |colour| contrast(theme(colour), theme(ground));
+                assert!(against(INK) >= 7.0 && against(FAINT) >= 4.5, "{ground}");
+                assert!((1.1..2.0).contains(&against(GRID)), "{ground}: {}", against(GRID));
+                for colour in PALETTE.into_iter().chain([PEER]) {
+                    assert!(against(colour) >= 3.0, "{colour} on {ground}: {}", against(colour));
+                }
+            }
+        }
+        let distinct: std::collections::HashSet<_> = DARK.iter().map(|(light, _)| light).collect();
+        assert_eq!(distinct.len(), DARK.len());
+    }
+
+    #[test]
+    fn texts_have_no_meaning_in_markdown() {
+        let plot = Plot {
+            svg: String::new(),
+            alternative: "* and [x]".into(),
+            result: "Warpath reads 2 * 3.".into(),
+        };
+        assert_eq!(plot.paragraphs("a.svg"), "\nWarpath reads 2 \\* 3.\n\n![\\* and \\[x\\]](a.svg)\n");
     }
 
     #[test]
@@ -528,10 +723,14 @@ pub(crate) mod tests {
             ours,
         };
         let rows = [row("cat", Some(7.0), false), row("us", Some(3.0), true), row("them", None, false)];
-        let heading = Heading { title: "A & B".into(), notes: vec!["x".into()] };
-        let text = dots(&heading, "GB/s", &rows);
+        let heading = Heading { title: "A & B".into(), notes: vec!["x".into()], result: "Us: 3 < 7.".into() };
+        let plot = dots(&heading, "GB/s", &rows);
+        assert_eq!(plot.alternative, "A & B. 3 rows; values: GB/s.");
+        let text = plot.svg;
         let document = roxmltree::Document::parse(&text).unwrap();
         let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+        check_themes(&document);
+        assert!(document.descendants().any(|node| node.text() == Some("Us: 3 < 7.")));
         assert_eq!(count("circle") + count("polygon"), 2);
         for row in &rows {
             for text in [&row.name, &row.note] {
@@ -558,7 +757,7 @@ pub(crate) mod tests {
             let series = [Series { name: "tool".into(), points, ours: true, dashed: false }];
             let axis =
                 Axis { title: "size".into(), ticks: vec![(1e5, "a".into()), (1.6e9, "b".into())], log };
-            lines(&Heading { title: "T".into(), notes: Vec::new() }, &axis, "GB/s", &series)
+            lines(&Heading { title: "T".into(), ..Heading::default() }, &axis, "GB/s", &series).svg
         };
         let points = |text: &str| {
             let document = roxmltree::Document::parse(text).unwrap();
@@ -585,9 +784,12 @@ pub(crate) mod tests {
             ticks: (0..4).map(|x| (10_f64.powi(x), format!("{x}"))).collect(),
             log: true,
         };
-        let text = lines(&Heading { title: "T".into(), notes: Vec::new() }, &axis, "GB/s", &series);
+        let plot = lines(&Heading { title: "T".into(), ..Heading::default() }, &axis, "GB/s", &series);
+        assert_eq!(plot.alternative, "T. 10 lines, by size; values: GB/s.");
+        let text = plot.svg;
         let document = roxmltree::Document::parse(&text).unwrap();
         let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+        check_themes(&document);
         assert_eq!(count("polyline"), 10);
         assert_eq!(count("circle") + count("polygon"), 10 * 5);
         assert!(
@@ -626,17 +828,19 @@ pub(crate) mod tests {
 
     #[test]
     fn every_element_is_well_formed() {
-        let mut svg = Svg::new(100.0, 50.0, &Heading { title: "T".into(), notes: Vec::new() });
+        let mut svg = Svg::new(100.0, 50.0, &Heading { title: "T".into(), ..Heading::default() });
         svg.text(1.0, 2.0, "a < b & \"c\"", Text { bold: true, upward: true, ..PLAIN });
         svg.line((0.0, 0.0), (1.0, 1.0), INK, 1.0);
         svg.path(&[(0.0, 0.0), (1.0, 1.0)], INK, 2.0, false);
         svg.band(0.0, 0.0, 5.0, 5.0, GROUND);
         Mark::ALL.iter().for_each(|mark| svg.mark((5.0, 5.0), *mark, 4.0, INK));
-        let text = svg.finish("<title>");
+        let text =
+            svg.finish(&Heading { title: "<title>".into(), result: "<result>".into(), ..Heading::default() });
         let document = roxmltree::Document::parse(&text).unwrap();
         let texts = document.descendants().filter(roxmltree::Node::is_text).filter_map(|node| node.text());
-        let texts: Vec<&str> = texts.filter(|text| !text.trim().is_empty()).collect();
-        assert_eq!(texts, ["<title>", "T", "a < b & \"c\""]);
-        assert_eq!(document.root_element().children().filter(roxmltree::Node::is_element).count(), 11);
+        let texts: Vec<&str> =
+            texts.filter(|text| !text.trim().is_empty() && !text.starts_with("\n@")).collect();
+        assert_eq!(texts, ["<title>", "<result>", "T", "a < b & \"c\""]);
+        assert_eq!(document.root_element().children().filter(roxmltree::Node::is_element).count(), 13);
     }
 }

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::chart::{self, Axis, Heading, MEDIANS, Row, Series, Spot, number, thousands};
+use super::chart::{self, Axis, Heading, MEDIANS, Plot, Row, SORTED, Series, Spot, number, thousands};
 use super::plan::Suite;
 use super::record::{self, Checked, Measured, Outcome, Record, median, spread};
+use super::result::{self, Against, Line, Measure};
 use show::{SHOWS, Show};
 
 /// The text before the tables.
@@ -61,8 +62,8 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
             let records = own;
             let _ = write!(page, "\n### {}\n\n{}\n", show.title, place_and_time(&records));
             for (name, plot) in plots(suite, show, &records, &beside) {
-                let _ = write!(page, "\n![{}]({name})\n", alternative(show, &name));
-                fs::write(folder.join(&name), plot).with_context(|| name.clone())?;
+                page += &plot.paragraphs(&name);
+                fs::write(folder.join(&name), plot.svg).with_context(|| name.clone())?;
                 files.push(name);
             }
             let _ = write!(all_tables, "\n## {}\n\n{}\n", show.title, place_and_time(&records));
@@ -75,10 +76,6 @@ pub fn write(folder: &Path) -> Result<Vec<String>> {
     fs::write(folder.join("README.md"), page).context("README.md")?;
     files.push("README.md".into());
     Ok(files)
-}
-
-fn alternative(show: &Show, file: &str) -> String {
-    format!("{}: {}", show.title, file.trim_end_matches(".svg"))
 }
 
 /// The machines and days of records.
@@ -107,12 +104,12 @@ fn cases<'a>(records: &[&'a Record]) -> Vec<(&'a str, Vec<&'a Record>)> {
 
 /// The plots of a chart, each with a file name.
 /// `beside` has the CPU's records for the cases of a chart of kernels.
-fn plots(suite: Suite, show: &Show, records: &[&Record], beside: &[&Record]) -> Vec<(String, String)> {
+fn plots(suite: Suite, show: &Show, records: &[&Record], beside: &[&Record]) -> Vec<(String, Plot)> {
     let stem = format!("{}-{}", suite.name(), show.id);
     let Some(axis) = show.axis else {
         let cases = cases(records);
         let name = |case: &str, what: &str| format!("{stem}-{}{what}.svg", case.replace(' ', "-"));
-        let mut plots: Vec<(String, String)> = cases
+        let mut plots: Vec<(String, Plot)> = cases
             .iter()
             .map(|(case, records)| (name(case, ""), speeds(&with_cpu(records, beside))))
             .collect();
@@ -147,7 +144,7 @@ fn notes(records: &[&Record], what: &str) -> Vec<String> {
     let bytes = number(first.bytes as f64 / 1e6);
     vec![
         what.replace("{bytes}", &bytes).replace("{shape}", &in_words(&first.shape)),
-        MEDIANS.to_owned(),
+        format!("{MEDIANS}{SORTED}"),
         place_and_time(records),
     ]
 }
@@ -230,7 +227,7 @@ fn why(record: &Record) -> Option<&str> {
 }
 
 /// The tools of one case by speed, or components by time.
-fn speeds(records: &[&Record]) -> String {
+fn speeds(records: &[&Record]) -> Plot {
     let components = is_component(records[0]);
     // What does not depend on the text would only stretch the axis; the table has it.
     let shown: Vec<&Record> =
@@ -253,7 +250,119 @@ fn speeds(records: &[&Record]) -> String {
         (false, case) => format!("{}: whole process, from file to output", capital(case)),
     };
     let unit = if components { "milliseconds" } else { "10⁹ bytes of input a second" };
-    chart::dots(&Heading { title, notes: notes(records, &what) }, unit, &rows)
+    let result = if components {
+        of_kernels(&shown)
+    } else {
+        of_tools(&shown, result::RATE, |record, measured| Some(record.rate(median(&measured.wall_ms)?)))
+    };
+    chart::dots(&Heading { title, notes: notes(records, &what), result }, unit, &rows)
+}
+
+/// The processors that Warpath runs on: the beginnings of its names, and their names in a sentence.
+const EXECUTORS: [(&str, &str); 2] = [("warpath cuda", "on the GPU"), ("warpath cpu", "on the CPU")];
+
+/// Warpath's ways on each processor, of which a sentence compares the first that was measured.
+const WAYS: [&str; 2] = ["", ", count"];
+
+/// Returns true for what is compared with Warpath. `cat` evaluates no query: it shows a limit.
+fn is_peer(name: &str) -> bool {
+    !name.starts_with("warpath") && name != "cat" && !name.starts_with("cat, ")
+}
+
+/// The sentences of a case of whole programs.
+fn of_tools(
+    records: &[&Record],
+    measure: Measure,
+    value: impl Fn(&Record, &Measured) -> Option<f64>,
+) -> String {
+    let value = |record: &Record| record.measured().and_then(|measured| value(record, measured));
+    let of = |tool: &str| records.iter().find(|record| record.tool == tool).and_then(|record| value(record));
+    let mut ours: Vec<(&str, f64)> = EXECUTORS
+        .into_iter()
+        .filter_map(|(tool, name)| Some((name, WAYS.iter().find_map(|way| of(&format!("{tool}{way}")))?)))
+        .collect();
+    if let [(name, _)] = &mut ours[..] {
+        *name = "";
+    }
+    let peers: Vec<(String, f64)> = records
+        .iter()
+        .filter(|record| is_peer(&record.tool))
+        .filter_map(|record| Some((record.tool.clone(), value(record)?)))
+        .collect();
+    result::of_case(measure, &ours, &peers)
+}
+
+/// The sentences of a case of kernels.
+fn of_kernels(records: &[&Record]) -> String {
+    let time = |record: &Record| median(&record.measured()?.wall_ms);
+    let of = |is: &dyn Fn(&str) -> bool| {
+        records.iter().find(|record| is_component(record) && is(&record.tool)).and_then(|record| time(record))
+    };
+    let index = of(&|tool| tool.starts_with("index, ") && tool.contains("first start to last end"));
+    let copy = of(&|tool| tool == "copy kernel");
+    let kernels = records.iter().filter(|record| {
+        is_component(record) && !record.tool.starts_with("index, ") && record.tool != "copy kernel"
+    });
+    let longest = kernels
+        .filter_map(|record| Some((record.tool.as_str(), time(record)?)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let mut sentences = Vec::new();
+    if let Some(index) = index {
+        let copy = copy.map(|copy| format!(", {} times as long as a copy of the text", number(index / copy)));
+        sentences.push(format!("The index takes {} ms{}.", number(index), copy.unwrap_or_default()));
+    }
+    if let Some((name, time)) = longest {
+        sentences.push(format!("The longest single kernel, {name}, takes {} ms.", number(time)));
+    }
+    if sentences.is_empty() { "Nothing was measured.".into() } else { sentences.join(" ") }
+}
+
+/// The sentences of a chart along an axis.
+fn of_series(show: &Show, is_component: bool, series: &[Series], ticks: &[(f64, String)]) -> String {
+    let at = |x: f64| {
+        let name = ticks.iter().find(|(tick, _)| *tick == x).map_or("", |(_, name)| name);
+        (show.at)(name)
+    };
+    let line = |series: &Series, name: &str| Line {
+        name: name.to_owned(),
+        points: series.points.iter().map(|(x, spot)| (*x, spot.value)).collect(),
+    };
+    let named = |name: &str| series.iter().find(|series| series.name == name);
+    if is_component {
+        const REACH: Measure = Measure { verb: "reach", ..result::RATE };
+        let index = series.iter().find(|series| series.name.starts_with("index: "));
+        let query = series.iter().filter(|series| series.name.starts_with("query: "));
+        let last = |series: &Series| series.points.last().map_or(f64::INFINITY, |(_, spot)| spot.value);
+        let slowest = query.min_by(|a, b| last(a).total_cmp(&last(b)));
+        let mut sentences = Vec::new();
+        if let Some(index) = index {
+            let copy = named("copy kernel").map(|copy| line(copy, "the copy kernel"));
+            let against = copy.map_or(Against::Peers(Vec::new()), |copy| Against::One(copy, None));
+            sentences.push(result::along(REACH, &line(index, "The kernels of the index"), &against, &at));
+        }
+        if let Some(query) = slowest {
+            let name = format!("The kernel for {}", query.name.replace("query: ", ""));
+            let measure = Measure { verb: "reaches", ..result::RATE };
+            sentences.push(result::alone(measure, &line(query, &name), &at));
+        }
+        return if sentences.is_empty() { "Nothing was measured.".into() } else { sentences.join(" ") };
+    }
+    let of = |tool: &str| WAYS.iter().find_map(|way| named(&format!("{tool}{way}")));
+    let peers: Vec<Line> = series
+        .iter()
+        .filter(|series| is_peer(&series.name))
+        .map(|series| line(series, &series.name))
+        .collect();
+    match EXECUTORS.map(|(tool, _)| of(tool)) {
+        [Some(cuda), Some(cpu)] if peers.is_empty() => {
+            let against = Against::One(line(cpu, "on the CPU"), Some(["The GPU", "The CPU"]));
+            result::along(result::RATE, &line(cuda, "Warpath on the GPU"), &against, &at)
+        }
+        [Some(ours), _] | [None, Some(ours)] => {
+            result::along(result::RATE, &line(ours, "Warpath"), &Against::Peers(peers), &at)
+        }
+        [None, None] => "Warpath was not measured.".into(),
+    }
 }
 
 fn capital(text: &str) -> String {
@@ -262,7 +371,7 @@ fn capital(text: &str) -> String {
 }
 
 /// The tools of one case by peak memory.
-fn peaks(records: &[&Record]) -> String {
+fn peaks(records: &[&Record]) -> Plot {
     let rows = rows(records, true, |_, measured| {
         let megabytes = measured.peak_bytes as f64 / 1e6;
         Some((
@@ -275,11 +384,12 @@ fn peaks(records: &[&Record]) -> String {
         records[0].query
     );
     let title = format!("{}: peak resident memory", capital(&records[0].case));
-    chart::dots(&Heading { title, notes: notes(records, &what) }, "10⁶ bytes", &rows)
+    let result = of_tools(records, result::MEMORY, |_, measured| Some(measured.peak_bytes as f64 / 1e6));
+    chart::dots(&Heading { title, notes: notes(records, &what), result }, "10⁶ bytes", &rows)
 }
 
 /// The tools of a chart along its axis.
-fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
+fn along(show: &Show, axis: &str, records: &[&Record]) -> Plot {
     let mut ticks: Vec<(f64, String)> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
     let mut add = |name: String, ours: bool, x: f64, spot: Spot| match series
@@ -344,9 +454,13 @@ fn along(show: &Show, axis: &str, records: &[&Record]) -> String {
         what
     };
     // Warpath's lines come first, and the CPU's before all, so that they have the same looks on every chart.
-    series.sort_by_key(|series| (!CPU_NAMES.contains(&series.name.as_str()), !series.ours));
-    let heading =
-        Heading { title: show.title.into(), notes: vec![what, MEDIANS.to_owned(), place_and_time(records)] };
+    series
+        .sort_by_key(|series| (!CPU_NAMES.contains(&series.name.as_str()), !series.ours, rank(&series.name)));
+    let heading = Heading {
+        title: show.title.into(),
+        notes: vec![what, MEDIANS.to_owned(), place_and_time(records)],
+        result: of_series(show, is_component(first), &series, &ticks),
+    };
     let axis = if show.log { format!("{axis}, logarithmic") } else { axis.to_owned() };
     chart::lines(
         &heading,
@@ -396,11 +510,24 @@ fn after_setup(measured: &Measured) -> Option<Vec<f64>> {
     Some(setup.iter().zip(total).map(|(setup, total)| total - setup).collect())
 }
 
+/// The tools that users know, in the order of tables and legends: Warpath, and then its peers.
+const KNOWN: [&str; 10] =
+    ["warpath", "jq", "jaq", "DuckDB", "Polars", "ripgrep", "ClickHouse", "pandas", "simdjson", "simd-json"];
+
+/// The position of a tool among others: those of [`KNOWN`], then other peers, then the limit.
+fn rank(name: &str) -> usize {
+    let known = KNOWN.iter().position(|known| name.starts_with(known));
+    known.unwrap_or(KNOWN.len() + usize::from(name.starts_with("cat")))
+}
+
 /// The tables of a chart: one for each case where cases are compared one by one, else one of all.
 fn tables(records: &[&Record]) -> String {
     let mut page = String::new();
-    for (case, records) in cases(records) {
+    for (case, mut records) in cases(records) {
         let first = records[0];
+        if !is_component(first) {
+            records.sort_by_key(|record| rank(&record.tool));
+        }
         let _ = write!(
             page,
             "\n**{case}**: `{}`, {} bytes of {}\n\n",

@@ -15,7 +15,10 @@ use std::slice::from_ref;
 use anyhow::{Context, Result};
 
 use super::record::{Case, EVENTS, Record, SIZES};
-use crate::harness::chart::{self, Axis, Figure, Heading, Series, Spot, milliseconds, number, thousands};
+use crate::harness::chart::{
+    self, Axis, Figure, Heading, Plot, Series, Spot, milliseconds, number, thousands,
+};
+use crate::harness::result::{self, Against, Line, Measure};
 
 /// Writes the page of a folder, `README.md`, and its plots. Returns the names of the files.
 ///
@@ -53,7 +56,7 @@ const BAR: &str = "bar";
 
 /// The plots by figure, each with the name of its file.
 fn figures(records: &[Record]) -> Vec<Figure> {
-    let of_each = |chart: &str, plot: fn(&Group<'_>) -> Option<(String, String)>| {
+    let of_each = |chart: &str, plot: fn(&Group<'_>) -> Option<(String, Plot)>| {
         groups(records, chart).iter().filter_map(plot).collect()
     };
     vec![
@@ -88,7 +91,7 @@ const PAPER: &str = "paper's";
 const CPU: &str = "cpu";
 const YFILTER: &str = "yfilter";
 /// The order of the ways in tables.
-const ORDER: [&str; 4] = [GPU, PAPER, CPU, YFILTER];
+const ORDER: [&str; 4] = [GPU, CPU, YFILTER, PAPER];
 
 fn on(threads: usize) -> String {
     if threads == 1 { "1 thread".into() } else { format!("{threads} threads") }
@@ -256,9 +259,78 @@ impl<'a> Group<'a> {
     }
 }
 
+/// The words for a position on an axis, in a sentence. The last position comes after another one, and does
+/// not repeat its noun.
+fn at<'a>(groups: &'a [Group<'_>], before: &'a str, noun: &'a str) -> impl Fn(f64) -> String + 'a {
+    move |x| {
+        let all: Vec<_> =
+            groups.iter().flat_map(|group| &group.points).map(|point| on_axis(&point.case)).collect();
+        let name = all.iter().find(|(value, _, _)| *value == x).map_or("", |(_, name, _)| name);
+        let is_last = all.iter().all(|(value, _, _)| *value <= x);
+        format!("{before}{name}{}", if is_last { "" } else { noun })
+    }
+}
+
+/// A line of a plot, in a sentence.
+fn line(series: &Series, name: &str) -> Line {
+    let points = series.points.iter().map(|(x, spot)| (*x, spot.value)).collect();
+    Line { name: name.into(), points }
+}
+
+/// The sentences of a plot of lines: Warpath's line on the GPU, or its first one, beside peers.
+fn of_series(measure: Measure, series: &[Series], at: &dyn Fn(f64) -> String) -> String {
+    let peers: Vec<Line> =
+        series.iter().filter(|series| !series.ours).map(|series| line(series, &series.name)).collect();
+    let mut ours = series.iter().filter(|series| series.ours);
+    let Some(first) = ours.next() else { return "Warpath was not measured.".into() };
+    let is_gpu = first.name.contains("GPU");
+    let of = line(first, if is_gpu { "Warpath on the GPU" } else { "Warpath" });
+    let against = match ours.next() {
+        Some(cpu) if peers.is_empty() && is_gpu => {
+            Against::One(line(cpu, "on the CPU"), Some(["The GPU", "The CPU"]))
+        }
+        _ => Against::Peers(peers),
+    };
+    result::along(measure, &of, &against, at)
+}
+
+/// The unit of speed-ups over YFilter on one thread, in a sentence.
+const ONE_THREAD: &str = "times single-threaded YFilter's speed";
+
+/// The sentences of a plot of speed-ups: Warpath's line on the GPU, or its first one, beside that of the
+/// paper's kernel over the same baseline.
+fn of_speedups(
+    unit: &'static str,
+    suffix: &str,
+    series: &[Series],
+    paper: Option<&Series>,
+    at: &dyn Fn(f64) -> String,
+) -> String {
+    let Some(ours) = series.iter().find(|series| series.ours) else {
+        return "Warpath was not measured.".into();
+    };
+    let name = if ours.name.contains("GPU") { "Warpath on the GPU" } else { "Warpath" };
+    let name = format!("{name}{suffix}");
+    let measure = Measure { verb: "reaches", unit, least_is_best: false };
+    let against = match paper {
+        Some(paper) => {
+            Against::One(line(paper, "the paper's kernel"), Some(["Warpath", "The paper's kernel"]))
+        }
+        None => Against::Peers(Vec::new()),
+    };
+    result::along(measure, &line(ours, &name), &against, at)
+}
+
 /// Draws lines over the property in which cases differ. Returns `None` if there are no lines, or only one
 /// position on the axis.
-fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[Series]) -> Option<String> {
+fn draw(
+    groups: &[Group<'_>],
+    title: String,
+    axis: &str,
+    unit: &str,
+    series: &[Series],
+    result: String,
+) -> Option<Plot> {
     let first = groups.first()?;
     let points = || groups.iter().flat_map(|group| &group.points);
     let mut ticks: Vec<(f64, String)> = Vec::new();
@@ -280,7 +352,7 @@ fn draw(groups: &[Group<'_>], title: String, axis: &str, unit: &str, series: &[S
     };
     let marks = "A mark is the median of all runs.".to_owned();
     let notes = vec![what, marks, place_and_time(points().flat_map(|point| &point.records).copied())];
-    Some(chart::lines(&Heading { title, notes }, &axis, unit, series))
+    Some(chart::lines(&Heading { title, notes, result }, &axis, unit, series))
 }
 
 /// The machines and dates of the records, each pair once.
@@ -296,7 +368,7 @@ fn place_and_time<'a>(records: impl Iterator<Item = &'a Record>) -> String {
 }
 
 /// Figures 7 and 9.
-fn throughput(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
+fn throughput(of: &Group<'_>, figure: u32) -> Option<(String, Plot)> {
     let mut ways = vec![Way::Gpu, Way::Cpu(All), Way::Paper, Way::YFilter(One)];
     if of.case.documents == 1 {
         // The line of one thread shows that all threads gain nothing on one document.
@@ -309,13 +381,15 @@ fn throughput(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
     } else {
         format!("{} documents", of.case.documents)
     };
-    let plot =
-        draw(from_ref(of), format!("Twigs of {nodes} nodes, {what}: throughput"), "twigs", "MB/s", &series)?;
+    let title = format!("Twigs of {nodes} nodes, {what}: throughput");
+    let measure = Measure { unit: "MB/s", ..result::RATE };
+    let result = of_series(measure, &series, &at(from_ref(of), "with ", " twigs"));
+    let plot = draw(from_ref(of), title, "twigs", "MB/s", &series, result)?;
     Some((format!("figure-{figure}-{nodes}-nodes.svg"), plot))
 }
 
 /// Figure 8: a line for each percentage of `*` and `//`.
-fn by_size(groups: &[Group<'_>]) -> Option<(String, String)> {
+fn by_size(groups: &[Group<'_>]) -> Option<(String, Plot)> {
     let mut series = Vec::new();
     for (way, name) in [
         (Way::Gpu, "Warpath, GPU"),
@@ -329,12 +403,18 @@ fn by_size(groups: &[Group<'_>]) -> Option<(String, String)> {
     }
     let percents: Vec<String> = groups.iter().map(|of| of.case.percent.to_string()).collect();
     let title = format!("One document: speed-up over YFilter, * and // at {} %", percents.join(", "));
-    let plot = draw(groups, title, "the document", "times as fast as YFilter on one thread", &series)?;
+    const UNIT: &str = "times as fast as YFilter on one thread";
+    // The lines of the first percentage are compared: a line of each percentage has its own baseline.
+    let percent = format!(", {} %", groups.first()?.case.percent);
+    let suffix = format!(" ({})", percent.trim_start_matches(", "));
+    let paper = series.iter().find(|series| !series.ours && series.name.ends_with(&percent));
+    let result = of_speedups(ONE_THREAD, &suffix, &series, paper, &at(groups, "at ", ""));
+    let plot = draw(groups, title, "the document", UNIT, &series, result)?;
     Some(("figure-8.svg".into(), plot))
 }
 
 /// Figures 10 and 11: the speed-up over YFilter on one thread and on all threads.
-fn speedups(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
+fn speedups(of: &Group<'_>, figure: u32) -> Option<(String, Plot)> {
     let mut series = Vec::new();
     for (way, base) in
         [(Way::Gpu, One), (Way::Gpu, All), (Way::Cpu(All), All), (Way::Paper, One), (Way::Paper, All)]
@@ -352,16 +432,27 @@ fn speedups(of: &Group<'_>, figure: u32) -> Option<(String, String)> {
     let documents = of.case.documents;
     let title = format!("{documents} documents: speed-up over YFilter, on one thread and on all");
     let axis = if of.case.chart == LENGTHS { "nodes of a twig" } else { "twigs" };
-    let plot = draw(from_ref(of), title, axis, "times as fast as YFilter", &series)?;
+    let (unit, paper) = match series.first()?.name.split_once(" over ") {
+        Some((_, base)) if base == on(1) => (ONE_THREAD, base),
+        other => ("times multi-threaded YFilter's speed", other.map_or("", |(_, base)| base)),
+    };
+    let paper = format!("paper's kernel over {paper}");
+    let paper = series.iter().find(|series| series.name == paper);
+    let after = if of.case.chart == LENGTHS { " nodes" } else { " twigs" };
+    let result = of_speedups(unit, "", &series, paper, &at(from_ref(of), "with ", after));
+    let plot = draw(from_ref(of), title, axis, "times as fast as YFilter", &series, result)?;
     Some((format!("figure-{figure}-{documents}-documents.svg"), plot))
 }
 
 /// JSON events a second.
-fn events(of: &Group<'_>) -> Option<(String, String)> {
+fn events(of: &Group<'_>) -> Option<(String, Plot)> {
     let kind = of.case.kind.unwrap_or_default();
     let series = of.ways(&[Way::Gpu, Way::Cpu(All), Way::Cpu(One)], Record::documents_a_second);
     let title = format!("JSON events a second, by {kind} subscriptions");
-    let plot = draw(from_ref(of), title, "subscriptions", "million events a second", &series)?;
+    const UNIT: &str = "million events a second";
+    let measure = Measure { unit: UNIT, ..result::RATE };
+    let result = of_series(measure, &series, &at(from_ref(of), "with ", " subscriptions"));
+    let plot = draw(from_ref(of), title, "subscriptions", UNIT, &series, result)?;
     Some((format!("events-{kind}.svg"), plot))
 }
 
@@ -554,6 +645,49 @@ mod tests {
         let sizes: Vec<String> =
             groups(&records, SIZES)[0].points.iter().map(|point| on_axis(&point.case).1).collect();
         assert_eq!(sizes, ["32 kB", "1 MB"]);
+    }
+
+    #[test]
+    fn sentences_are_of_warpath_and_of_the_fastest_other_way() {
+        let of = |records: &[Record], wanted: &str| -> String {
+            let mut plots = figures(records).into_iter().flat_map(|(_, plots)| plots);
+            plots.find(|(file, _)| file == wanted).unwrap().1.result
+        };
+        let records = sample(true);
+        assert_eq!(
+            of(&records, "figure-9-5-nodes.svg"),
+            "Warpath on the GPU reads 7\u{2009}891 MB/s with 32 twigs and 123 with 2\u{2009}048; \
+             the best peer, the paper's kernel, 197 and 3.08. \
+             Warpath leads at all 2 points, by a factor of 40.0."
+        );
+        assert_eq!(
+            of(&records, "figure-8.svg"),
+            "Warpath on the GPU (10 %) reaches 1\u{2009}280 times single-threaded YFilter's speed at 32 kB and \
+             1\u{2009}280 at 1 MB; the paper's kernel, 32.0 and 32.0. \
+             Warpath leads at all 2 points, by a factor of 40.0."
+        );
+        assert!(of(&records, "events-exact.svg").contains("; on the CPU, 0.44 and 0.0044. The GPU leads"));
+        let slower: Vec<Record> = records
+            .iter()
+            .map(|record| Record {
+                seconds: record.seconds * if record.what == GPU { 80.0 } else { 1.0 },
+                ..record.clone()
+            })
+            .collect();
+        assert!(
+            of(&slower, "figure-10-500-documents.svg")
+                .ends_with("The paper's kernel leads at all 2 points, by a factor of 2.00."),
+        );
+        assert!(
+            of(&sample(false), "events-exact.svg").starts_with("Warpath reads between 0.0044 million events")
+        );
+    }
+
+    #[test]
+    fn the_published_page_is_that_of_the_results() {
+        chart::tests::check_published("twig", |kept, made| {
+            write(&crate::twig::record::load(&[kept.join("h200.jsonl")]).unwrap(), made).unwrap()
+        });
     }
 
     #[test]

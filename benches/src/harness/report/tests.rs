@@ -80,6 +80,17 @@ fn everything_that_was_measured_is_shown() {
     );
     chart::tests::check_plots(folder.path(), &files, "A <machine> & more. 2026-11-21.");
     let plots = fs::read_to_string(folder.path().join("README.md")).unwrap();
+    // `cat` is faster than Warpath, and no peer.
+    for sentences in [
+        "\n\nWarpath reads 4.76 GB/s; the best peer, jq, 0.11. Warpath leads by a factor of 45.2.\n\n",
+        "\n\nWarpath needs 52.4 MB; the best peer, jq, 52.4. Warpath and the peer are level.\n\n",
+        "\n\nNothing was measured.\n\n![Two fields: whole process, from file to output. 1 row; ",
+        "\n\nWarpath reads 4.76 GB/s at 100 KB and 4.76 at 100 MB; the best peer, qj 0.1.4, 3.23 and 3.23. \
+         Warpath leads at all 2 points, by a factor of 1.48.\n\n",
+        "\n\nThe kernels of the index reach between 66.7 GB/s (at 100 KB) and 66.7 GB/s (at 100 MB).\n\n",
+    ] {
+        assert!(plots.contains(sentences), "{sentences}: {plots}");
+    }
     for file in files.iter().filter(|file| *file != "README.md") {
         assert!(plots.contains(&format!("]({file})")), "{file}: {plots}");
     }
@@ -105,6 +116,92 @@ fn everything_that_was_measured_is_shown() {
     }
 }
 
+/// The sentences above the plots of these records.
+fn sentences(suite: Suite, records: &[Record]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    record::save(&folder.path().join(format!("{}.jsonl", suite.name())), records).unwrap();
+    write(folder.path()).unwrap();
+    let page = fs::read_to_string(folder.path().join("README.md")).unwrap();
+    let paragraphs: Vec<&str> = page.split("\n\n").collect();
+    let pairs = paragraphs.windows(2).filter(|pair| pair[1].starts_with("!["));
+    pairs.map(|pair| pair[0].to_owned()).collect()
+}
+
+#[test]
+fn who_is_faster_is_said_even_if_it_is_not_warpath() {
+    let one = |tool: &str, times: &[f64]| record("queries", "filter", None, tool, times);
+    let lost = [one("warpath cpu", &[20.0]), one("sonic-rs get, all cores", &[16.0]), one("jq", &[900.0])];
+    assert_eq!(
+        sentences(Suite::Cpu, &lost)[0],
+        "Warpath reads 5.00 GB/s; the best peer, sonic-rs get on all cores, 6.25. The peer leads by a factor of 1.25."
+    );
+    let both = [one("warpath cuda", &[50.0]), one("warpath cpu", &[5.0]), one("qj 0.1.4", &[10.0])];
+    assert_eq!(
+        sentences(Suite::Gpu, &both)[0],
+        "Warpath reads 2.00 GB/s on the GPU and 20.0 GB/s on the CPU; the best peer, qj 0.1.4, 10.0. \
+         On the GPU the peer leads by a factor of 5.00; on the CPU Warpath leads by a factor of 2.00."
+    );
+}
+
+#[test]
+fn lines_without_peers_have_their_range() {
+    let at = |x: f64, tool: &str, time: f64| record("levels", &format!("{x}"), Some(x), tool, &[time]);
+    let cpu = [at(1.0, "cat", 1.0), at(1.0, "warpath cpu, count", 20.0), at(2.0, "cat", 1.0)];
+    let cpu = [&cpu[..], &[at(2.0, "warpath cpu, count", 50.0)]].concat();
+    assert_eq!(
+        sentences(Suite::Cpu, &cpu),
+        ["Warpath reads between 2.00 GB/s (at 2 levels) and 5.00 GB/s (at 1 level)."]
+    );
+    let cuda = [at(1.0, "warpath cuda, count", 100.0), at(2.0, "warpath cuda, count", 25.0)];
+    assert_eq!(
+        sentences(Suite::Gpu, &[&cpu[..], &cuda[..]].concat()),
+        ["Warpath on the GPU reads 1.00 GB/s at 1 level and 4.00 at 2 levels; on the CPU, 5.00 and 2.00. \
+          The GPU leads at 1 of 2 points, by a factor of up to 2.00; the CPU leads at 1, by up to 5.00."]
+    );
+}
+
+#[test]
+fn kernels_are_compared_with_a_copy() {
+    let of = |tool: &str, time: f64| record("components", "one field", None, tool, &[time]);
+    let records = [
+        of("context and module", 200.0),
+        of("copy kernel", 0.4),
+        of("structure_write", 0.7),
+        of("index, 2 levels: first start to last end", 0.8),
+        record("queries", "one field", None, "warpath cpu", &[20.0]),
+    ];
+    assert_eq!(
+        sentences(Suite::Gpu, &records)[2],
+        "The index takes 0.80 ms, 2.00 times as long as a copy of the text. \
+         The longest single kernel, structure_write, takes 0.70 ms."
+    );
+}
+
+#[test]
+fn peers_that_users_know_come_first() {
+    let tools =
+        ["cat", "rsonpath", "qj 0.1.4", "Polars", "simd-json value", "jq", "warpath cpu", "DuckDB, count"];
+    let records = tools.map(|tool| record("queries", "one field", None, tool, &[10.0]));
+    let page = tables(&records.iter().collect::<Vec<_>>());
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| tool"));
+    let names: Vec<&str> =
+        rows.map(|row| row.split(" | ").next().unwrap().trim_start_matches("| ")).collect();
+    assert_eq!(
+        names,
+        ["warpath cpu", "jq", "DuckDB, count", "Polars", "simd-json value", "rsonpath", "qj 0.1.4", "cat"]
+    );
+}
+
+#[test]
+fn the_published_pages_are_those_of_the_results() {
+    chart::tests::check_published("", |kept, made| {
+        for results in ["cpu.jsonl", "gpu.jsonl"] {
+            fs::copy(kept.join(results), made.join(results)).unwrap();
+        }
+        write(made).unwrap()
+    });
+}
+
 #[test]
 fn what_was_not_measured_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,7 +217,7 @@ fn times_after_set_up_are_a_line_of_their_own() {
         measured.stats_ms = [("setup".to_owned(), vec![8.0]), ("total".to_owned(), vec![18.0])].into();
         assert_eq!(after_setup(measured), Some(vec![10.0]));
     }
-    let plot = along(&SHOWS[1], "size", &[&one]);
+    let plot = along(&SHOWS[1], "size", &[&one]).svg;
     assert!(plot.contains(">warpath cuda, after set-up<"), "{plot}");
 }
 
