@@ -5,9 +5,9 @@
                      [--only N,…] [--tools T,…] [-o TABLE.md]
 
 TWEETS is a file of `generate --shape twitter --size 400MiB`. FOLDER is what `benches/peers.sh` made (default:
-target/peers); `jq`, `jaq`, `rg` and `mlr` come from PATH. Each tool runs as its own users would run it, as a whole
-process, over the same file, with output to a file. Tools take turns: in each round each tool runs once. The
-table has the least time of all rounds. A tool that took more than 3 s runs once.
+target/peers); `jq`, `jaq`, `rg` and `mlr` come from PATH. Each tool runs as its own users would run it, as a
+whole process, over the same file, with output to a file. Tools take turns: in each round each tool runs once.
+The table has the least time of all rounds. A tool that took more than 3 s runs once.
 
 Where all tools can print the same text, the outputs are compared (`same`: as lines; `sorted`: as sorted
 lines) before the table is written, and a tool with another output is marked `differs`.

@@ -4,6 +4,9 @@
 //! and which ones are aligned at the right. Later rows are printed at once. Memory does not grow with the
 //! number of rows.
 //!
+//! Texts are shortened to fit on a terminal. Numbers and times are not, because a part of one is another one:
+//! where they have no room, the last columns are left out.
+//!
 //! The layout is this module's own. A library such as comfy-table lays a table out when it has all rows.
 //! Memory would then grow with the number of rows, and a followed file would print nothing.
 
@@ -11,6 +14,7 @@ use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use warpath::TextForm;
 use warpath_answer::answer::text;
+use warpath_core::time;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::json::{HEADER, Look};
 
@@ -136,7 +140,9 @@ impl Grid {
                 let widest = cells(at).map(|cell| cell.text.width()).max().unwrap_or(0);
                 let mut values = cells(at).filter(|cell| !cell.text.is_empty()).peekable();
                 let is_right = values.peek().is_some() && values.all(|cell| cell.is_number);
-                let is_whole = at == 0 && self.has_whole_first;
+                let mut values = cells(at).filter(|cell| !cell.text.is_empty());
+                let are_times = !is_right && values.all(|cell| time::read(&cell.text).is_some());
+                let is_whole = at == 0 && self.has_whole_first || is_right || are_times && widest > 0;
                 Column { width: widest.max(name.width()), is_right, is_whole }
             })
             .collect();
@@ -153,8 +159,10 @@ impl Grid {
         let is_cut = columns.len() < self.names.len();
         for (at, (column, cell)) in columns.iter().zip(row).enumerate() {
             let text = match self.look.columns {
-                Some(_) => &shortened(&cell.text, column.width),
-                None => &cell.text,
+                Some(_) if !column.is_whole || column.is_right && !cell.is_number => {
+                    &shortened(&cell.text, column.width)
+                }
+                _ => &cell.text,
             };
             if at > 0 {
                 line.extend([' '; GAP]);
@@ -285,10 +293,32 @@ mod tests {
             let rows: [&[&str]; 2] =
                 [&["1", "\"日本語\"", "\"a longer text\"", "null"], &["100", "{\"a\":1}", "true", "\"x\""]];
             let table = table(Some(columns), &names, &rows);
-            for line in table.lines().filter(|_| columns > LEAST + GAP + 1) {
+            for line in table.lines().filter(|_| columns > "first".len() + GAP + 1) {
                 assert!(line.width() < columns, "{columns} columns:\n{table}");
             }
             assert_eq!(table.lines().count(), 3);
+        }
+    }
+
+    #[test]
+    fn numbers_and_times_are_never_shortened() {
+        let names = ["time", "level", "sum", "mean", "greatest"];
+        let row = ["\"2026-03-02T08:00:00Z\"", "\"a long level\"", "2210.75", "17.8625", "123456789"];
+        assert_eq!(
+            table(Some(58), &names, &[&row]),
+            "time                  level       sum     mean   greatest\n\
+             2026-03-02T08:00:00Z  a lon…  2210.75  17.8625  123456789\n"
+        );
+        assert_eq!(
+            table(Some(50), &names, &[&row]),
+            "time                  level       sum     mean  …\n\
+             2026-03-02T08:00:00Z  a lon…  2210.75  17.8625  …\n"
+        );
+        for columns in 1..70 {
+            let table = table(Some(columns), &names, &[&row]);
+            for part in table.lines().last().unwrap().split_whitespace().filter(|part| part.len() > 8) {
+                assert!(row.iter().any(|cell| cell.trim_matches('"') == part), "{columns}: {table}");
+            }
         }
     }
 

@@ -24,6 +24,57 @@ use super::out::Out;
 use super::split::{Files, failed};
 use super::table::{TableFormat, TableWriter};
 
+/// The destination of typed columns: one output, or files that values of the rows name.
+pub enum Destination {
+    One(TableWriter),
+    Files(Box<Partitions>),
+}
+
+impl Destination {
+    /// Returns true if the output can be read only when its end is written.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::One(writer) => writer.is_whole(),
+            Self::Files(_) => true,
+        }
+    }
+
+    /// The number of columns at the end of a batch that only name files.
+    pub fn columns_of_names(&self) -> usize {
+        match self {
+            Self::One(_) => 0,
+            Self::Files(files) => files.grouping.len(),
+        }
+    }
+
+    /// Adds rows, and writes when there are enough of them.
+    pub fn add(&mut self, batch: RecordBatch, out: &mut Out) -> Result<(), Failure> {
+        match self {
+            Self::One(writer) => writer.add(batch, out),
+            Self::Files(files) => files.add(&batch),
+        }
+    }
+
+    /// Writes the last rows, with metadata, and the end of the format.
+    pub fn finish(&mut self, key: &str, value: String, out: &mut Out) -> Result<(), Failure> {
+        match self {
+            Self::One(writer) => {
+                writer.add_metadata(key, value);
+                writer.finish(out)
+            }
+            Self::Files(files) => files.finish(key, &value),
+        }
+    }
+
+    /// Reports what was written, if there are several files.
+    pub fn report(&self, ui: &Ui) {
+        if let Self::Files(files) = self {
+            files.not_times.report(&files.time_path, ui);
+            files.files.report(files.rows, "row", ui);
+        }
+    }
+}
+
 /// The most bytes of rows that wait in memory.
 const BUFFER_BYTES: usize = 64 << 20;
 
@@ -45,7 +96,6 @@ pub struct Partitions {
     bytes: usize,
     most_bytes: usize,
     spilled: Option<File>,
-    metadata: Vec<(String, String)>,
     time_path: String,
     not_times: NotTimes,
     rows: u64,
@@ -77,8 +127,8 @@ fn temporary(source: io::Error) -> Failure {
 }
 
 impl Partitions {
-    /// Writes files of a format, with at most so many bytes of memory. The last columns of a schema have the
-    /// values of the groups.
+    /// Writes files of a format. `memory` is the most bytes of rows that wait in memory. The last columns of
+    /// a schema have the values of the groups.
     pub fn new(format: TableFormat, all: &Schema, grouping: Grouping, files: Files, memory: usize) -> Self {
         let time_path = files.time_path();
         let columns = all.fields().len() - grouping.len();
@@ -92,19 +142,13 @@ impl Partitions {
             bytes: 0,
             most_bytes: memory.min(BUFFER_BYTES),
             spilled: None,
-            metadata: Vec::new(),
             time_path,
             not_times: NotTimes::default(),
             rows: 0,
         }
     }
 
-    /// The number of columns that only name files.
-    pub fn columns_of_names(&self) -> usize {
-        self.grouping.len()
-    }
-
-    pub fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+    fn add(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let numbers = self.numbers(batch)?;
         self.rows += numbers.len() as u64;
         let columns: Vec<usize> = (0..self.schema.fields().len()).collect();
@@ -184,12 +228,8 @@ impl Partitions {
         out.flush().map_err(temporary)
     }
 
-    pub fn add_metadata(&mut self, key: &str, value: String) {
-        self.metadata.push((key.to_owned(), value));
-    }
-
-    /// Writes all files, and gives them their names.
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    /// Writes all files with metadata, and gives them their names.
+    fn finish(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         for (number, waiting) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
             let unfinished = self.files.temporary(number);
             let file = File::options().write(true).truncate(true).open(unfinished.path());
@@ -208,16 +248,10 @@ impl Partitions {
             for batch in waiting.batches {
                 writer.add(batch, &mut out)?;
             }
-            self.metadata.iter().for_each(|(key, value)| writer.add_metadata(key, value.clone()));
+            writer.add_metadata(key, value.to_owned());
             writer.finish(&mut out)?;
             out.finish()?;
         }
         self.files.rename()
-    }
-
-    /// Reports the numbers of rows and of files, and values that should be instants and are not.
-    pub fn report(&self, ui: &Ui) {
-        self.not_times.report(&self.time_path, ui);
-        self.files.report(self.rows, "row", ui);
     }
 }

@@ -25,7 +25,7 @@ use warpath_terminal::messages::Ui;
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs, ZoneArgs};
 use super::failure::Failure;
 use super::grid::Grid;
-use super::partitions::Partitions;
+use super::partitions::{Destination, Partitions};
 use super::paths;
 use super::run::{self, Sink};
 use super::sort::{self, Sorting};
@@ -168,9 +168,9 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         let arrow = if with_filename { named::schema(&arrow) } else { arrow };
         let writer = match partitions {
             Some((grouping, files)) => {
-                TableWriter::Partitions(Box::new(Partitions::new(binary, &arrow, grouping, files, memory)))
+                Destination::Files(Box::new(Partitions::new(binary, &arrow, grouping, files, memory)))
             }
-            None => TableWriter::new(binary, arrow)?,
+            None => Destination::One(TableWriter::new(binary, arrow)?),
         };
         let table = Table::new(schema, writer, limit, on_mismatch, with_filename);
         if sort.is_empty() {

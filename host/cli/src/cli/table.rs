@@ -18,11 +18,9 @@ use parquet::errors::ParquetError;
 use warpath::Error;
 #[cfg(feature = "parquet")]
 use warpath::columns::ParquetWriter;
-use warpath_terminal::messages::Ui;
 
 use super::failure::Failure;
 use super::out::Out;
-use super::partitions::Partitions;
 use arrow::ArrowWriter;
 
 /// A format of typed columns.
@@ -41,8 +39,6 @@ pub enum TableFormat {
 /// Writes batches of one schema.
 pub enum TableWriter {
     Arrow(Box<ArrowWriter>),
-    /// Files that values of the rows name.
-    Partitions(Box<Partitions>),
     #[cfg(feature = "parquet")]
     Parquet(Box<ParquetWriter>),
 }
@@ -80,24 +76,8 @@ impl TableWriter {
     pub fn is_whole(&self) -> bool {
         match self {
             Self::Arrow(writer) => writer.is_file(),
-            Self::Partitions(_) => true,
             #[cfg(feature = "parquet")]
             Self::Parquet(_) => true,
-        }
-    }
-
-    /// The number of columns at the end of a batch that only name files.
-    pub fn columns_of_names(&self) -> usize {
-        match self {
-            Self::Partitions(files) => files.columns_of_names(),
-            _ => 0,
-        }
-    }
-
-    /// Reports what was written.
-    pub fn report(&self, ui: &Ui) {
-        if let Self::Partitions(files) = self {
-            files.report(ui);
         }
     }
 
@@ -105,7 +85,6 @@ impl TableWriter {
     pub fn add(&mut self, batch: RecordBatch, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::Arrow(writer) => writer.add(batch, out),
-            Self::Partitions(files) => files.add(&batch),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
                 writer.add(batch).map_err(parquet_failed)?;
@@ -118,7 +97,6 @@ impl TableWriter {
     pub fn pause(&mut self, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::Arrow(writer) => writer.pause(out),
-            Self::Partitions(_) => Ok(()),
             #[cfg(feature = "parquet")]
             Self::Parquet(_) => Ok(()),
         }
@@ -128,7 +106,6 @@ impl TableWriter {
     pub fn add_metadata(&mut self, key: &str, value: String) {
         match self {
             Self::Arrow(writer) => writer.add_metadata(key, value),
-            Self::Partitions(files) => files.add_metadata(key, value),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => writer.add_metadata(key, value),
         }
@@ -138,7 +115,6 @@ impl TableWriter {
     pub fn finish(&mut self, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::Arrow(writer) => writer.finish(out),
-            Self::Partitions(files) => files.finish(),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
                 writer.finish().map_err(parquet_failed)?;

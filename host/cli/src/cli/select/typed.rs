@@ -12,11 +12,11 @@ use warpath_terminal::messages::Ui;
 use super::super::args::OnMismatchArg;
 use super::super::failure::Failure;
 use super::super::out::Out;
+use super::super::partitions::Destination;
 use super::super::rejects::Reject;
 use super::super::run::{Flow, Needs, Refused, Sink, excerpt};
 use super::super::sort::{LeftOut, Origins, Sortable};
 use super::super::statistics::Statistics;
-use super::super::table::TableWriter;
 use super::losses::{self, Described};
 use super::named;
 use super::rows::{Cut, Rest};
@@ -28,7 +28,7 @@ pub const METADATA_KEY: &str = "warpath.columns";
 pub struct Table {
     schema: Schema,
     arrow: SchemaRef,
-    writer: TableWriter,
+    writer: Destination,
     limit: Rest,
     on_mismatch: OnMismatchArg,
     tally: Tally,
@@ -44,7 +44,7 @@ impl Table {
     /// Writes columns. `is_named` is true if the writer's first column has the names of files.
     pub fn new(
         schema: Schema,
-        writer: TableWriter,
+        writer: Destination,
         limit: Rest,
         on_mismatch: OnMismatchArg,
         is_named: bool,
@@ -234,8 +234,7 @@ impl Sink for Table {
         {
             (tally.mismatch, tally.overflow) = (before.mismatch, before.overflow);
         }
-        self.writer.add_metadata(METADATA_KEY, losses::metadata(&self.tally, &columns));
-        self.writer.finish(out)
+        self.writer.finish(METADATA_KEY, losses::metadata(&self.tally, &columns), out)
     }
 
     fn report(&self, ui: &Ui) {
