@@ -238,10 +238,10 @@ TASKS = [
         "duckdb": text(f"SELECT {value('$.id_str')} FROM {OBJECTS} WHERE {value('$.text')} ILIKE '%the%'"),
     }),
     ("Count the records with a word", None, {
-        "warpath": """warpath query --count '$' --where 'contains($.text, "love")' $F""",
-        "jq": """jq -n '[inputs | select(.text | contains("love"))] | length' $F""",
-        "duckdb": text(f"SELECT count(*) FROM {OBJECTS} WHERE {value('$.text')} LIKE '%love%'"),
-        "rg": "rg -c love $F",
+        "warpath": """warpath query --count '$' --where 'contains($.text, "gracias")' $F""",
+        "jq": """jq -n '[inputs | select(.text | contains("gracias"))] | length' $F""",
+        "duckdb": text(f"SELECT count(*) FROM {OBJECTS} WHERE {value('$.text')} LIKE '%gracias%'"),
+        "rg": "rg -c gracias $F",
     }),
     ("Whole records, sorted by a nested field", None, {
         "warpath": "warpath query '$' --sort '$.user.followers_count:desc' -n 100 $F",
