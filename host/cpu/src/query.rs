@@ -323,6 +323,12 @@ impl Work for Anywhere<'_> {
             }
             while at < text.len() {
                 let start = skip_space(text, at);
+                if left == at && text.get(start) == Some(&b'\n') {
+                    // A blank line.
+                    sink.piece.lines += 1;
+                    (at, left) = (start + 1, start + 1);
+                    continue;
+                }
                 let looked = match text.get(start) {
                     Some(b'{' | b'[') => short.record::<S, true>(simd, batch, text, start, plan, found),
                     _ if batch.word_of(start).is_none() => Looked::Beyond,
@@ -424,6 +430,12 @@ impl Worker<'_> {
             }
             let next = match self.text.get(start) {
                 Some(b'{' | b'[') => scan.record(simd, self.text, start, plan),
+                // Pretty-printed values have many blank lines after them. An index for each costs much more.
+                Some(b'\n') => {
+                    self.sink.piece.lines += 1;
+                    at = start + 1;
+                    continue;
+                }
                 _ => None,
             };
             let end = next.unwrap_or_else(|| line_end(self.text, start));

@@ -370,10 +370,10 @@ impl State {
         out.extend(std::iter::repeat_n(b'\n', (lines - paid) as usize));
     }
 
-    /// Adds a line that is no record, for what is wrong around records.
-    fn malformed(&mut self, byte: u8, out: &mut Vec<u8>) {
+    /// Adds a line that is no record, for what is wrong around records. The report of the line shows its text.
+    fn malformed(&mut self, text: &str, out: &mut Vec<u8>) {
         self.end(out);
-        out.push(byte);
+        out.extend_from_slice(text.as_bytes());
         self.in_record = true;
         self.end(out);
     }
@@ -382,8 +382,7 @@ impl State {
     fn begin(&mut self, out: &mut Vec<u8>) {
         if !self.in_record {
             if self.in_array && self.has_value {
-                // No comma is before it.
-                self.malformed(b',', out);
+                self.malformed("(no comma before this element of the array)", out);
             }
             (self.in_record, self.has_value, self.has_comma) = (true, true, false);
         }
@@ -448,14 +447,14 @@ impl State {
             b',' if self.in_array => {
                 self.end(out);
                 if !self.has_value {
-                    self.malformed(b',', out);
+                    self.malformed("(no element before this comma of the array)", out);
                 }
                 (self.has_value, self.has_comma) = (false, true);
             }
             b']' if self.in_array => {
                 self.end(out);
                 if self.has_comma {
-                    self.malformed(b',', out);
+                    self.malformed("(no element after the last comma of the array)", out);
                 }
                 self.in_array = false;
             }
@@ -497,7 +496,7 @@ impl State {
     fn finish(&mut self, out: &mut Vec<u8>) {
         self.end(out);
         if self.in_array {
-            self.malformed(b'[', out);
+            self.malformed("(the array is not closed)", out);
         }
     }
 }
@@ -597,10 +596,10 @@ mod tests {
         for (text, want) in [
             ("[{\"a\":1},{\"a\":[2,3]}]", "{\"a\":1}\n{\"a\":[2,3]}\n"),
             ("[\n {\"a\":\n1},\n 2, \"x,]\", [3]\n]\n[]\n{}", "\n{\"a\": 1}\n\n2\n\"x,]\"\n[3]\n{}\n"),
-            ("[1,,2]", "1\n,\n2\n"),
-            ("[1,]", "1\n,\n"),
-            ("[1 2]", "1\n,\n2\n"),
-            ("[1,{\"a\":", "1\n{\"a\":\n[\n"),
+            ("[1,,2]", "1\n(no element before this comma of the array)\n2\n"),
+            ("[1,]", "1\n(no element after the last comma of the array)\n"),
+            ("[1 2]", "1\n(no comma before this element of the array)\n2\n"),
+            ("[1,{\"a\":", "1\n{\"a\":\n(the array is not closed)\n"),
         ] {
             assert_eq!(lines(text, ValueLayout::Elements), want, "{text:?}");
         }
