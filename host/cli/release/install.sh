@@ -128,5 +128,5 @@ echo "Warpath is installed in $prefix. To remove it, run"
 echo "  sh '$prefix/share/warpath/uninstall.sh'"
 case :${PATH:-}: in
 *:"$prefix/bin":*) ;;
-*) echo "PATH does not have $prefix/bin yet; add it in the profile of your shell." ;;
+*) echo "PATH does not have $prefix/bin yet; add this line to the profile of your shell:"; echo "  export PATH=\"$prefix/bin:\$PATH\"" ;;
 esac

@@ -71,6 +71,12 @@ pub fn is_file(word: &OsStr) -> bool {
     !text.starts_with('$') && (text.is_empty() || is_named() || path.symlink_metadata().is_ok())
 }
 
+/// Returns true for a word that ends in `[*]`, such as `tags[*]`, and has no folder in it.
+pub fn ends_in_brackets(word: &OsStr) -> bool {
+    let Some(text) = word.to_str() else { return false };
+    text.ends_with("[*]") && !text.contains(['/', '\\', ' ', '{'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -186,7 +186,7 @@ impl Reasons {
             let Some(why) = lookup.nowhere(query) else { continue };
             // All records are known to lack a path of names without a match.
             let is_known = why.is_whole(query) && predicate.is_none() && !self.is_stopped;
-            let mut text = why.text(Scope { is_all: scope.is_all || is_known, ..scope });
+            let mut text = with_own_paths(why.text(Scope { is_all: scope.is_all || is_known, ..scope }));
             if why.is_of_filter() && self.queries.len() > 1 {
                 text = format!("`{}`: {text}", escaped(query.text()));
             }
@@ -210,6 +210,20 @@ impl Reasons {
             ui.note(format_args!("{} more path{plural} no match either", more + 1));
         }
     }
+}
+
+/// A text with the paths of `select --explode` as the user writes them, in place of those of its records:
+/// `$['@'].price` is `@.price`, and `$['$.id']` is `$.id`.
+fn with_own_paths(text: String) -> String {
+    let mut own = String::new();
+    let mut rest = text.replace("$['@']", "@");
+    while let Some((before, after)) = rest.split_once("$['$")
+        && let Some((path, after)) = after.split_once("']`").filter(|(path, _)| !path.contains('`'))
+    {
+        own.push_str(&format!("{before}${path}`"));
+        rest = after.to_owned();
+    }
+    own + &rest
 }
 
 /// A query that filters the children of a value, taken apart: a path, and a condition on the record.

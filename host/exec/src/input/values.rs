@@ -370,7 +370,7 @@ impl State {
         out.extend(std::iter::repeat_n(b'\n', (lines - paid) as usize));
     }
 
-    /// Adds a line that is no record, for what is wrong around records. The report of the line shows its text.
+    /// Adds a line that is no record, for what is wrong around records. Its report shows the text.
     fn malformed(&mut self, text: &str, out: &mut Vec<u8>) {
         self.end(out);
         out.extend_from_slice(text.as_bytes());

@@ -64,8 +64,12 @@ impl PathsAndFiles {
         let Self { words, mut files } = self;
         let is_path = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('$'));
         let has_file = words.iter().any(|word| !is_path(word) && paths::is_file(word));
+        // `tags[*]` is a path: as a pattern it would name the file `tags*`.
+        let is_file = |at: usize, word: &OsString| {
+            paths::is_file(word) && !(at == 0 && words.len() > 1 && paths::ends_in_brackets(word))
+        };
         let count = (words.iter().enumerate())
-            .take_while(|(at, word)| is_path(word) || !paths::is_file(word) && (has_file || *at == 0))
+            .take_while(|(at, word)| is_path(word) || !is_file(*at, word) && (has_file || *at == 0))
             .count();
         let (paths, names) = words.split_at(count);
         let shown = |word: &OsString| word.to_string_lossy().into_owned();
