@@ -180,6 +180,13 @@ warpath --version
 [ "$(python3 -c 'import warpath; print(warpath.open("people.ndjson").query("$.user.lang").count())')" = \
     "$(warpath query --count '$.user.lang' people.ndjson)" ] || die "the module"
 [ -f venv/share/man/man1/warpath.1 ] || die "no man page"
+for file in venv/lib/python3*/site-packages/LICENSE*; do
+    [ ! -e "$file" ] || die "pip puts $file beside all modules"
+done
+if grep -rho 'file:///[^"]*' venv/lib/python3*/site-packages/warpath-*.dist-info/sboms |
+    grep -v '^file:///warpath/'; then
+    die "the wheel has names of folders of the machine that made it"
+fi
 pip check
 pip uninstall --quiet --yes warpath
 rm -rf venv/share/man venv/share/bash-completion venv/share/fish venv/share/zsh 2>/dev/null
