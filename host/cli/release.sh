@@ -19,7 +19,8 @@
 #   --no-wheel          without the wheel
 #   --no-licences       without the licences of dependencies, which `cargo about` collects. For tests
 #
-# Cargo options apply to `warpath` alone, for example `-- --features object-store`.
+# Cargo options choose the features of `warpath`, for example `-- --features object-store`. `cargo about` gets
+# them, too.
 #
 # The C compiler and the linker are those of Zig, so the programs run with an older glibc than that of this
 # machine. pip installs Zig, cargo-zigbuild and maturin into the target folder, and Cargo installs `cargo
@@ -172,18 +173,21 @@ compile() {
 
 # --- pack ---------------------------------------------------------------------------------------------------
 
-# collect_licences MANIFEST TARGET FILE
+# collect_licences MANIFEST TARGET FILE FEATURE_OPTION...
 collect_licences() {
+    local manifest=$1 target=$2 file=$3
+    shift 3
     if ! "$tools/bin/cargo-about" --version >"$scratch/about" 2>&1 || ! grep -qF " $about" "$scratch/about"; then
         cargo install --quiet --locked --root "$tools" --features cli "cargo-about@$about"
     fi
-    "$tools/bin/cargo-about" generate --locked --fail --manifest-path "$1" --target "$2" \
-        --config host/cli/release/about.toml --output-file "$3" host/cli/release/about.hbs
+    "$tools/bin/cargo-about" generate --locked --fail --manifest-path "$manifest" --target "$target" "$@" \
+        --config host/cli/release/about.toml --output-file "$file" host/cli/release/about.hbs
 }
 
-# pack TARGET PARTS: the archive and the wheel, in $folder.
+# pack TARGET PARTS CARGO_OPTION...: the archive and the wheel, in $folder.
 pack() {
     local target=$1 parts=$2 name programs=()
+    shift 2
     local root=$scratch/warpath-$version-$target
     local doc=$root/share/doc/warpath run=()
     mkdir -p "$root/bin" "$root/share/man/man1" "$root/share/bash-completion/completions" \
@@ -216,9 +220,9 @@ pack() {
     cp LICENSE-MIT LICENSE-APACHE "$doc"
     if $licences; then
         for name in "${programs[@]}"; do
-            local crate=host/${name#warpath-}
-            if [[ $name == warpath ]]; then crate=host/cli; fi
-            collect_licences "$crate/Cargo.toml" "$target" "$doc/licences-$name.txt"
+            local manifest=host/${name#warpath-}/Cargo.toml options=()
+            if [[ $name == warpath ]]; then manifest=host/cli/Cargo.toml options=("$@"); fi
+            collect_licences "$manifest" "$target" "$doc/licences-$name.txt" "${options[@]}"
         done
     fi
     local needed
@@ -255,7 +259,7 @@ else
         parts=$scratch/parts-$target
         mkdir "$parts"
         compile "$target" "$parts" "$@"
-        pack "$target" "$parts"
+        pack "$target" "$parts" "$@"
     done
 fi
 (cd "$folder" && sha256sum -- * >"$scratch/SHA256SUMS")

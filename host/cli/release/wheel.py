@@ -38,7 +38,11 @@ def main():
         for entry in old.infolist():
             if entry.is_dir():
                 continue
-            files[entry.filename] = (old.read(entry), (entry.external_attr >> 16) & 0o777 or 0o644)
+            content = old.read(entry)
+            # The list of dependencies names the checkout's folder. release.sh keeps it out of programs, too.
+            if entry.filename.startswith(f"{described}/sboms/"):
+                content = content.replace(os.fsencode(Path(__file__).resolve().parents[3]), b"/warpath")
+            files[entry.filename] = (content, (entry.external_attr >> 16) & 0o777 or 0o644)
     del files[f"{described}/RECORD"]
     tags = f"{described}/WHEEL"
     lines = [line for line in files[tags][0].decode().splitlines() if line and not line.startswith("Tag:")]
