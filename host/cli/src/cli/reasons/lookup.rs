@@ -359,7 +359,9 @@ impl<'t> Lookup<'t> {
         let mut so = format!("and `{op} {literal}` compares it with {}", class.name());
         if class == Class::Number && value.classes == [Class::String] && op != ComparisonOp::Eq {
             // As a string, the literal would be compared letter by letter: "99" > "200".
-            so.push_str("; a column `n:float64(string)=PATH` of `select -o FILE.parquet` makes numbers of strings");
+            so.push_str(
+                "; a column `n:float64(string)=PATH` of `select -o FILE.parquet` makes numbers of strings",
+            );
             return Some(Why::Is { is: names(&value.classes), path: value.text, so, meant: None });
         }
         let meant =
