@@ -143,7 +143,9 @@ impl Reading {
         if let Some(records) = &self.records {
             let sources: Vec<Source> = match &self.origin {
                 Origin::Files(names) => files(names),
-                Origin::Bytes(name, bytes) => vec![Source::Bytes(name.clone(), InputBytes::shared(bytes.clone()))],
+                Origin::Bytes(name, bytes) => {
+                    vec![Source::Bytes(name.clone(), InputBytes::shared(bytes.clone()))]
+                }
             };
             let lines = EngineSettings { format: Format::Ndjson, ..settings.clone() }.engine()?;
             return Ok(lines.input(sources.into_iter().map(|source| records.of(&engine, source)).collect()));
