@@ -39,6 +39,7 @@ use super::out::Out;
 use super::rejects::Reject;
 use super::run::{self, Flow, Needs, Refused, Sink};
 use super::statistics::Statistics;
+#[cfg(feature = "json-schema")]
 use super::written::Written;
 
 /// The exit code for malformed and invalid records. It is the code for bad input in other commands.
