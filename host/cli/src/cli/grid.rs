@@ -4,8 +4,8 @@
 //! and which ones are aligned at the right. Later rows are printed at once. Memory does not grow with the
 //! number of rows.
 //!
-//! Texts are shortened to fit on a terminal. Numbers and times are not, because a part of one is another one:
-//! where they have no room, the last columns are left out.
+//! Texts are shortened to fit on a terminal. Numbers and times are not, because a part of one is another one.
+//! The last columns are left out where numbers and times have no room.
 //!
 //! The layout is this module's own. A library such as comfy-table lays a table out when it has all rows.
 //! Memory would then grow with the number of rows, and a followed file would print nothing.

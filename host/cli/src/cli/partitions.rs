@@ -106,8 +106,8 @@ pub struct Partitions {
 struct Known {
     /// The number of the file.
     file: u32,
-    /// False if a value should be an instant and is not.
-    is_time: bool,
+    /// The value that should be an instant and is not.
+    not_time: Option<usize>,
 }
 
 /// The rows of a file that is not written yet.
@@ -186,8 +186,8 @@ impl Partitions {
                 Some(known) => *known,
                 None => {
                     key.clear();
-                    let is_time = self.grouping.append_key(values.iter().map(Option::as_deref), &mut key);
-                    let known = Known { file: self.files.number(&key)? as u32, is_time };
+                    let not_time = self.grouping.append_key(values.iter().map(Option::as_deref), &mut key);
+                    let known = Known { file: self.files.number(&key)? as u32, not_time };
                     // Times of records are all different.
                     if self.known.len() == MOST_KNOWN {
                         self.known.clear();
@@ -196,8 +196,8 @@ impl Partitions {
                     known
                 }
             };
-            if !known.is_time {
-                self.not_times.add_value(values.iter().flatten().next().map_or("", |value| value));
+            if let Some(value) = known.not_time {
+                self.not_times.add_value(values[value].as_deref().unwrap_or_default());
             }
             numbers.push(known.file);
         }

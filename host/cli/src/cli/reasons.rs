@@ -129,17 +129,19 @@ pub struct Reasons {
     /// True for a path whose value may be missing, since its column has a default.
     defaults: Vec<bool>,
     records: Records,
+    /// True if the records are those of `select --explode`.
+    of_elements: bool,
     /// True if the run ended before its input did.
     is_stopped: bool,
 }
 
 impl Reasons {
-    /// The paths of a program.
-    pub fn new(program: &Program) -> Self {
+    /// The paths of a program. `of_elements` is true if the records are those of `select --explode`.
+    pub fn new(program: &Program, of_elements: bool) -> Self {
         let queries = program.queries().to_vec();
         let defaults = program.columns().iter().map(|column| column.default.is_some()).collect();
         let counts = vec![0; queries.len()];
-        Self { queries, counts, defaults, records: Records::default(), is_stopped: false }
+        Self { queries, counts, defaults, records: Records::default(), of_elements, is_stopped: false }
     }
 
     /// Takes the records from files, of which most was left unread.
@@ -186,7 +188,10 @@ impl Reasons {
             let Some(why) = lookup.nowhere(query) else { continue };
             // All records are known to lack a path of names without a match.
             let is_known = why.is_whole(query) && predicate.is_none() && !self.is_stopped;
-            let mut text = with_own_paths(why.text(Scope { is_all: scope.is_all || is_known, ..scope }));
+            let mut text = why.text(Scope { is_all: scope.is_all || is_known, ..scope });
+            if self.of_elements {
+                text = with_own_paths(text);
+            }
             if why.is_of_filter() && self.queries.len() > 1 {
                 text = format!("`{}`: {text}", escaped(query.text()));
             }

@@ -165,7 +165,7 @@ pub fn consume(
     let sources = for_paths(sources, program.queries());
     let is_shown = out.is_terminal() && needs.prints_meanwhile;
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
-    let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program));
+    let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program, args.of_elements));
     let files = reasons::files_of(&sources);
     let recognised = Recognised::of(&sources);
     reasons::report_patterns(&program, predicate.as_ref(), ui);

@@ -152,6 +152,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         sources = files::records_of(sources, &exploded.records, engine.layout.format(), reading)?;
         // The condition is about the records around the elements.
         run.only.only = None;
+        run.of_elements = true;
         engine.layout.records.records = Some(exploded.records.path().text().to_owned());
     }
     if partitions.is_some() {

@@ -106,25 +106,29 @@ impl Grouping {
     }
 
     /// Appends the key of the group of a record. `found` has the JSON text of the value of each path; `None`
-    /// if the record has none. Returns false if a value should be an instant and is not: it counts as
-    /// missing.
+    /// if the record has none. Returns the number of the path whose value should be an instant and is not, if
+    /// there is one. Such a value counts as missing.
     // Hidden: the program alone needs it.
     #[doc(hidden)]
-    pub fn append_key<'a>(&self, found: impl Iterator<Item = Option<&'a str>>, key: &mut Vec<u8>) -> bool {
-        let mut is_time = true;
-        for (value, part) in found.zip(&self.parts) {
+    pub fn append_key<'a>(
+        &self,
+        found: impl Iterator<Item = Option<&'a str>>,
+        key: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let mut not_time = None;
+        for (path, (value, part)) in found.zip(&self.parts).enumerate() {
             let mut cache = Cache::default();
             match (value.map(str::as_bytes), part) {
                 (None, _) => key::encode_missing(key),
                 (Some(value), None) => key::encode(value, key),
                 (Some(value), Some(buckets)) if cache.find(value, buckets) => key::encode(&cache.bucket, key),
                 (Some(_), Some(_)) => {
-                    is_time = false;
+                    not_time = not_time.or(Some(path));
                     key::encode_missing(key);
                 }
             }
         }
-        is_time
+        not_time
     }
 
     /// True if the groups are the values of one path.

@@ -266,6 +266,10 @@ impl WhereArgs {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Input and output")]
 pub struct RunArgs {
+    /// True if the records are those of `select --explode`, whose paths the user does not see.
+    #[arg(skip)]
+    pub of_elements: bool,
+
     #[command(flatten)]
     pub on_error: OnErrorArgs,
     #[command(flatten)]
