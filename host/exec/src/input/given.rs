@@ -66,10 +66,23 @@ impl<'a> Inputs<'a> {
         let is_named = |source: &Source| match source {
             Source::File(path) => path.extension().is_some_and(|ending| ending == "parquet"),
             #[cfg(feature = "store")]
-            Source::Stored(_) => true,
+            Source::Stored(_) | Source::Loaded(_) => true,
             _ => false,
         };
         self.sources().len() > 1 && self.sources().iter().any(is_named)
+    }
+
+    /// True if all of several inputs are in memory.
+    #[cfg(feature = "store")]
+    pub fn are_loaded(&self) -> bool {
+        let is_loaded = |source: &Source| matches!(source, Source::Loaded(_));
+        !self.sources().is_empty() && self.sources().iter().all(is_loaded)
+    }
+
+    /// Nothing is loaded, because the feature `store` is off.
+    #[cfg(not(feature = "store"))]
+    pub fn are_loaded(&self) -> bool {
+        false
     }
 
     /// The names of the inputs.

@@ -1,0 +1,315 @@
+//! Inputs that stay in memory, as segments of leaves and compressed lines (crate `warpath-resident`).
+
+mod read;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpath_core::error::{Error, InputError};
+use warpath_core::pool;
+use warpath_core::stamp::Stamp;
+use warpath_part::file::Reader;
+use warpath_part::text::Shredder;
+use warpath_plan::Evaluated;
+use warpath_resident::{Dictionaries, Segment};
+use warpath_shared::units::ByteOffset;
+
+use crate::engine::Engine;
+use crate::input::{OpenedSource, Sequence, Source, Text, begins_within, text_of_group};
+use crate::operators::Input;
+use crate::stream::{EachValue, Ordered};
+use crate::trace::Operation;
+
+pub(crate) use read::{lines, slice_end};
+pub(crate) use text::LoadedText;
+
+/// Bytes of text of a segment that is made of text. A longer line makes its segment longer.
+const SEGMENT_BYTES: usize = 32 << 20;
+
+/// Inputs in memory, in the state in which they were loaded. Cheap to clone; any number of threads may
+/// evaluate questions at once. [`Engine::load`] makes them.
+///
+/// Members of records are packed numbers and codes. Conditions, counts, groups and statistics of members are
+/// evaluated on these. Whatever else is wanted is evaluated on the lines, which are compressed in memory and
+/// come back byte for byte. Results are those over the inputs themselves, and so are line numbers and offsets.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Loaded, Predicate, Query, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\",\"n\":1}\n{\"lang\":\"en\",\"n\":2}\n{\"lang\":\"nl\",\"n\":3}\n";
+/// let engine = Engine::builder().build()?;
+/// let loaded: Loaded = engine.load(vec![Source::Bytes("tweets".into(), tweets.into())])?;
+/// let large = || Ok::<_, warpath::Error>(loaded.input(&engine).matching(&Predicate::parse("$.n > 1")?));
+/// assert_eq!(large()?.count(&Query::compile("$.lang")?)?, 2);
+/// assert_eq!(large()?.distinct(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?.distinct()?, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Loaded(Arc<LoadedInputs>);
+
+#[derive(Debug, Default)]
+struct LoadedInputs {
+    inputs: Vec<LoadedInput>,
+    dictionaries: Arc<Dictionaries>,
+}
+
+/// One input in memory. Cheap to clone. [`Source::Loaded`] reads it.
+#[derive(Clone, Debug)]
+pub struct LoadedInput(Arc<Contents>);
+
+/// The contents of an input.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub name: Arc<str>,
+    identity: Option<Identity>,
+    pub segments: Vec<Arc<Placed>>,
+    /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
+    pub begins_within: bool,
+}
+
+/// A segment, and its position in its input.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub segment: Segment,
+    /// The offset of its text.
+    pub offset: ByteOffset,
+    /// The number of its first line, from 0 on.
+    pub first: u64,
+}
+
+/// A file in the state in which it was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    path: PathBuf,
+    stamp: Stamp,
+}
+
+impl Identity {
+    /// The identity of a file; `None` for other sources.
+    fn of(source: &Source) -> Option<Self> {
+        let Source::File(path) = source else { return None };
+        let file = std::fs::File::open(path).ok()?;
+        let stamp = file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| Stamp::of(&file).ok());
+        Some(Self { path: path.clone(), stamp: stamp.flatten()? })
+    }
+}
+
+/// The sizes of loaded inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadedSize {
+    /// Lines, blank and malformed ones too.
+    pub lines: u64,
+    /// Bytes of text.
+    pub text: u64,
+    /// Bytes of memory, of which [`lines_memory`](Self::lines_memory) are for the lines.
+    pub memory: u64,
+    /// Bytes of memory of the compressed lines.
+    pub lines_memory: u64,
+}
+
+impl Engine {
+    /// Loads inputs into memory. All workers take part.
+    ///
+    /// # Errors
+    /// The errors of the inputs. [`Error::Memory`] if they need more memory than the engine may use
+    /// ([`EngineBuilder::memory`](crate::engine::EngineBuilder::memory)).
+    pub fn load(&self, sources: Vec<Source>) -> Result<Loaded, Error> {
+        Loaded(Arc::default()).renewed(self, sources)
+    }
+}
+
+impl Loaded {
+    /// Loads inputs again: another version of what is loaded. Files that have not changed since are not read
+    /// again; those of the old version stay as long as somebody uses them. Questions that began with the old
+    /// version end with it.
+    ///
+    /// # Errors
+    /// The errors of [`Engine::load`].
+    pub fn renewed(&self, engine: &Engine, sources: Vec<Source>) -> Result<Self, Error> {
+        let dictionaries = self.0.dictionaries.clone();
+        let room =
+            Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };
+        let mut inputs = Vec::with_capacity(sources.len());
+        for source in sources {
+            let identity = Identity::of(&source);
+            let same = |input: &&LoadedInput| identity.is_some() && input.0.identity == identity;
+            if let Some(known) = self.0.inputs.iter().find(same) {
+                room.take(known.memory())?;
+                inputs.push(known.clone());
+                continue;
+            }
+            let contents = Contents { identity, ..load(engine, source, &dictionaries, &room)? };
+            inputs.push(LoadedInput(Arc::new(contents)));
+        }
+        Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
+    }
+
+    /// The inputs, each with its name.
+    #[must_use]
+    pub fn inputs(&self) -> &[LoadedInput] {
+        &self.0.inputs
+    }
+
+    /// All inputs, one after the other.
+    #[must_use]
+    pub fn input(&self, engine: &Engine) -> Input<'static> {
+        engine.input(self.0.inputs.iter().cloned().map(Source::Loaded).collect())
+    }
+
+    /// The sizes of all inputs together.
+    #[must_use]
+    pub fn size(&self) -> LoadedSize {
+        let mut size = LoadedSize { memory: self.0.dictionaries.bytes(), ..LoadedSize::default() };
+        for input in &self.0.inputs {
+            let of_input = input.size();
+            size.lines += of_input.lines;
+            size.text += of_input.text;
+            size.memory += of_input.memory;
+            size.lines_memory += of_input.lines_memory;
+        }
+        size
+    }
+}
+
+impl LoadedInput {
+    /// The name: that of the source from which it was loaded.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The sizes. Strings that inputs share are not in the memory.
+    #[must_use]
+    pub fn size(&self) -> LoadedSize {
+        let mut size = LoadedSize::default();
+        for Placed { segment, .. } in self.0.segments.iter().map(|placed| &**placed) {
+            size.lines += u64::from(segment.rows());
+            size.text += segment.lines().text_len(0..segment.rows()) as u64;
+            size.memory += segment.bytes();
+            size.lines_memory += segment.lines().bytes();
+        }
+        size
+    }
+
+    fn memory(&self) -> u64 {
+        self.0.segments.iter().map(|placed| placed.segment.bytes()).sum()
+    }
+
+    /// All lines, read from start to end.
+    pub(crate) fn into_sequence(self) -> Sequence {
+        let (name, is_begin) = (self.0.name.clone(), !self.0.begins_within);
+        Sequence::of_text(name, LoadedText::new(self.0)).with_mark(is_begin)
+    }
+
+    pub(crate) fn contents(&self) -> &Arc<Contents> {
+        &self.0
+    }
+}
+
+/// The memory that loaded inputs take.
+struct Room {
+    used: AtomicU64,
+    limit: Option<u64>,
+}
+
+impl Room {
+    fn take(&self, bytes: u64) -> Result<(), Error> {
+        let wanted = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        match self.limit {
+            Some(limit) if wanted > limit => Err(Error::Memory { what: "loaded inputs", wanted, limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Loads an input.
+fn load(
+    engine: &Engine,
+    source: Source,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+) -> Result<Contents, Error> {
+    let name: Arc<str> = source.name().into();
+    match source {
+        Source::Loaded(input) => {
+            room.take(input.memory())?;
+            let Contents { segments, begins_within, .. } = &*input.0;
+            Ok(Contents { name, identity: None, segments: segments.clone(), begins_within: *begins_within })
+        }
+        source if source.is_stored() => match source.open(pool::cores())? {
+            OpenedSource::Stored(part) => load_part(part.reader(), name, dictionaries, room),
+            _ => Err(Error::Internal("a part of a store became another file".into())),
+        },
+        source => load_text(engine, source, name, dictionaries, room),
+    }
+}
+
+/// Loads a part of a store: a segment for each of its groups.
+fn load_part(
+    reader: &Reader,
+    name: Arc<str>,
+    dictionaries: &Dictionaries,
+    room: &Room,
+) -> Result<Contents, Error> {
+    let failed = |reason: String| Error::from(InputError::Part { name: name.to_string(), reason });
+    let make = |number: usize| {
+        let group = reader.group(number).map_err(|error| failed(error.to_string()))?;
+        let text = text_of_group(reader, number, &group).map_err(failed)?;
+        let segment = Segment::of(reader.tree(), &group, &text, dictionaries);
+        let segment = segment.map_err(|error| failed(error.to_string()))?;
+        room.take(segment.bytes())?;
+        Ok::<_, Error>((segment, text.len() as u64))
+    };
+    let made = pool::map((0..reader.groups()).collect(), make);
+    let (mut segments, mut offset, mut first) = (Vec::with_capacity(made.len()), 0, 0);
+    for made in made {
+        let (segment, bytes) = made?;
+        let rows = u64::from(segment.rows());
+        segments.push(Arc::new(Placed { segment, offset, first }));
+        (offset, first) = (offset + bytes, first + rows);
+    }
+    Ok(Contents { name, identity: None, segments, begins_within: begins_within(reader) })
+}
+
+/// Loads text.
+fn load_text(
+    engine: &Engine,
+    source: Source,
+    name: Arc<str>,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+) -> Result<Contents, Error> {
+    let mut input = engine.input(vec![source]).0;
+    let facts = input.facts();
+    let mut chosen = input.engine.choose_to_keep(facts.bytes.plain())?;
+    chosen.partition_size = input.engine.wanted_partition_size().unwrap_or(SEGMENT_BYTES);
+    let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
+    chosen.begin(Operation::Index, || name.to_string());
+    let shared = dictionaries.clone();
+    let make = move |_: usize, text: &Text<'_>| {
+        let mut shredder = Shredder::new();
+        let inexact = |error: String| Error::Internal(error);
+        let group = shredder.shred(text.bytes()).map_err(|error| inexact(error.to_string()))?;
+        let segment = Segment::of(shredder.tree(), &group, text.bytes(), &shared);
+        let segment = segment.map_err(|error| inexact(error.to_string()))?;
+        Ok::<_, Error>(Placed { segment, offset: text.offset(), first: 0 })
+    };
+    let lines = |placed: &Placed| u64::from(placed.segment.rows());
+    let (mut segments, mut first) = (Vec::new(), 0);
+    for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, lines, make) {
+        let (_, placed) = made?;
+        room.take(placed.segment.bytes())?;
+        let rows = u64::from(placed.segment.rows());
+        segments.push(Arc::new(Placed { first, ..placed }));
+        first += rows;
+    }
+    Ok(Contents { name, identity: None, segments, begins_within: true })
+}
