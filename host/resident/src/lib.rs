@@ -13,8 +13,10 @@
 //! | [`compressed`] | strings and lines, compressed by FSST |
 //! | [`segment`] | the rows of a segment, made of a group of a part |
 //! | [`rows`] | the rows of which a condition is true |
+//! | [`aggregate`](mod@aggregate) | groups of the rows of all segments, with counts, extremes and sums |
 //! | [`coded`] | the values of a member as codes, for groups |
 
+pub mod aggregate;
 pub mod coded;
 pub mod compressed;
 pub mod dictionary;

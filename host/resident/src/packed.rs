@@ -117,6 +117,15 @@ impl Packed {
         }
     }
 
+    /// Reads the numbers of a block. The last block may have fewer than [`BLOCK_ROWS`] rows; the numbers after
+    /// these are arbitrary.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn block(&self, number: usize, values: &mut [u64; BLOCK_ROWS]) {
+        self.unpack(&self.blocks[number], values);
+    }
+
     fn unpack(&self, block: &Block, values: &mut [u64; BLOCK_ROWS]) {
         let &Block { base, width, .. } = block;
         if width == 0 {
