@@ -1,4 +1,4 @@
-//! Inputs that stay in memory: loaded once, then asked as often as you like.
+//! Inputs that stay in memory: they are loaded once, and any number of queries is evaluated on them.
 //!
 //! ```sh
 //! cargo run --release --example loaded --features store -- FILE PATH [PREDICATE]

@@ -27,7 +27,7 @@ pub const BLOCK_ROWS: usize = 1024;
 /// Lanes of a block.
 pub const LANES: usize = 32;
 
-/// The place and the form of a block.
+/// The position and the form of a block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {

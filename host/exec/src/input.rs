@@ -37,6 +37,8 @@ mod given;
 #[cfg(feature = "store")]
 mod groups;
 mod held;
+#[cfg(feature = "store")]
+mod loaded;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod names;
@@ -74,6 +76,10 @@ pub(crate) use given::{Given, Held, Inputs};
 #[cfg(feature = "store")]
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
+#[cfg(feature = "store")]
+pub(crate) use loaded::{Contents, Identity, LoadedText, Placed, lines, slice_end};
+#[cfg(feature = "store")]
+pub use loaded::{LoadedInput, LoadedSize};
 #[cfg(feature = "store")]
 pub(crate) use part::{
     EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, numbered, text_of,

@@ -1,11 +1,8 @@
 //! Inputs that stay in memory, as segments of leaves and compressed lines (crate `warpath-resident`).
 
-mod read;
 #[cfg(test)]
 mod tests;
-mod text;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,16 +13,13 @@ use warpath_part::file::Reader;
 use warpath_part::text::Shredder;
 use warpath_plan::Evaluated;
 use warpath_resident::{Dictionaries, Segment};
-use warpath_shared::units::ByteOffset;
 
 use crate::engine::Engine;
-use crate::input::{OpenedSource, Sequence, Source, Text, begins_within, text_of_group};
+use crate::input::{Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group};
+pub use crate::input::{LoadedInput, LoadedSize};
 use crate::operators::Input;
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
-
-pub(crate) use read::{lines, slice_end};
-pub(crate) use text::LoadedText;
 
 /// Bytes of text of a segment that is made of text. A longer line makes its segment longer.
 const SEGMENT_BYTES: usize = 32 << 20;
@@ -35,7 +29,8 @@ const SEGMENT_BYTES: usize = 32 << 20;
 ///
 /// Members of records are packed numbers and codes. Conditions, counts, groups and statistics of members are
 /// evaluated on these. Whatever else is wanted is evaluated on the lines, which are compressed in memory and
-/// come back byte for byte. Results are those over the inputs themselves, and so are line numbers and offsets.
+/// come back byte for byte. Results are those over the inputs themselves, and so are line numbers and
+/// offsets.
 ///
 /// ```
 /// use warpath::aggregate::DEFAULT_MEMORY;
@@ -60,59 +55,12 @@ struct LoadedInputs {
     dictionaries: Arc<Dictionaries>,
 }
 
-/// One input in memory. Cheap to clone. [`Source::Loaded`] reads it.
-#[derive(Clone, Debug)]
-pub struct LoadedInput(Arc<Contents>);
-
-/// The contents of an input.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    pub name: Arc<str>,
-    identity: Option<Identity>,
-    pub segments: Vec<Arc<Placed>>,
-    /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
-    pub begins_within: bool,
-}
-
-/// A segment, and its position in its input.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    pub segment: Segment,
-    /// The offset of its text.
-    pub offset: ByteOffset,
-    /// The number of its first line, from 0 on.
-    pub first: u64,
-}
-
-/// A file in the state in which it was loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Identity {
-    path: PathBuf,
-    stamp: Stamp,
-}
-
-impl Identity {
-    /// The identity of a file; `None` for other sources.
-    fn of(source: &Source) -> Option<Self> {
-        let Source::File(path) = source else { return None };
-        let file = std::fs::File::open(path).ok()?;
-        let stamp = file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| Stamp::of(&file).ok());
-        Some(Self { path: path.clone(), stamp: stamp.flatten()? })
-    }
-}
-
-/// The sizes of loaded inputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoadedSize {
-    /// Lines, blank and malformed ones too.
-    pub lines: u64,
-    /// Bytes of text.
-    pub text: u64,
-    /// Bytes of memory, of which [`lines_memory`](Self::lines_memory) are for the lines.
-    pub memory: u64,
-    /// Bytes of memory of the compressed lines.
-    pub lines_memory: u64,
+/// The identity of a file; `None` for other sources.
+fn identity(source: &Source) -> Option<Identity> {
+    let Source::File(path) = source else { return None };
+    let file = std::fs::File::open(path).ok()?;
+    let stamp = file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| Stamp::of(&file).ok());
+    Some(Identity { path: path.clone(), stamp: stamp.flatten()? })
 }
 
 impl Engine {
@@ -139,15 +87,15 @@ impl Loaded {
             Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };
         let mut inputs = Vec::with_capacity(sources.len());
         for source in sources {
-            let identity = Identity::of(&source);
-            let same = |input: &&LoadedInput| identity.is_some() && input.0.identity == identity;
+            let identity = identity(&source);
+            let same = |input: &&LoadedInput| identity.is_some() && input.contents().identity == identity;
             if let Some(known) = self.0.inputs.iter().find(same) {
                 room.take(known.memory())?;
                 inputs.push(known.clone());
                 continue;
             }
             let contents = Contents { identity, ..load(engine, source, &dictionaries, &room)? };
-            inputs.push(LoadedInput(Arc::new(contents)));
+            inputs.push(LoadedInput::new(contents));
         }
         Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
     }
@@ -179,41 +127,6 @@ impl Loaded {
     }
 }
 
-impl LoadedInput {
-    /// The name: that of the source from which it was loaded.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// The sizes. Strings that inputs share are not in the memory.
-    #[must_use]
-    pub fn size(&self) -> LoadedSize {
-        let mut size = LoadedSize::default();
-        for Placed { segment, .. } in self.0.segments.iter().map(|placed| &**placed) {
-            size.lines += u64::from(segment.rows());
-            size.text += segment.lines().text_len(0..segment.rows()) as u64;
-            size.memory += segment.bytes();
-            size.lines_memory += segment.lines().bytes();
-        }
-        size
-    }
-
-    fn memory(&self) -> u64 {
-        self.0.segments.iter().map(|placed| placed.segment.bytes()).sum()
-    }
-
-    /// All lines, read from start to end.
-    pub(crate) fn into_sequence(self) -> Sequence {
-        let (name, is_begin) = (self.0.name.clone(), !self.0.begins_within);
-        Sequence::of_text(name, LoadedText::new(self.0)).with_mark(is_begin)
-    }
-
-    pub(crate) fn contents(&self) -> &Arc<Contents> {
-        &self.0
-    }
-}
-
 /// The memory that loaded inputs take.
 struct Room {
     used: AtomicU64,
@@ -241,7 +154,7 @@ fn load(
     match source {
         Source::Loaded(input) => {
             room.take(input.memory())?;
-            let Contents { segments, begins_within, .. } = &*input.0;
+            let Contents { segments, begins_within, .. } = &**input.contents();
             Ok(Contents { name, identity: None, segments: segments.clone(), begins_within: *begins_within })
         }
         source if source.is_stored() => match source.open(pool::cores())? {

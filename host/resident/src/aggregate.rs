@@ -1,8 +1,8 @@
 //! Aggregates of all segments together: rows in groups by the values of members, and for each group counts,
 //! numbers of different values, least and greatest values, and sums. All of them are exact.
 //!
-//! Groups are found by numbers: the code of a string, or a number that is given to each other value when it is
-//! first seen. Strings are never read. Threads take segments, and their groups are joined at the end.
+//! Groups are found by numbers: the code of a string, or a number that is given to each other value when it
+//! is first seen. Strings are never read. Threads take segments, and their groups are joined at the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -25,8 +25,8 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// The values of a member as codes. `None` if some of the values are objects or arrays, which leaves do not
-    /// have as a whole. No member has no values.
+    /// The values of a member as codes. `None` if some of the values are objects or arrays, which leaves do
+    /// not have as a whole. No member has no values.
     #[must_use]
     pub fn of(segment: &Segment, member: Option<&Member>) -> Option<Self> {
         let mut coded = Self { rows: vec![MISSING; segment.rows() as usize], ..Self::default() };
@@ -59,8 +59,8 @@ impl Coded {
         &self.texts[begin..self.ends[at]]
     }
 
-    /// Other values, one for each code: `write` gets a code and the text of its value, and appends the text of
-    /// the other value, or nothing for a missing one. Equal texts get equal codes.
+    /// Other values, one for each code: `write` gets a code and the text of its value, and appends the text
+    /// of the other value, or nothing for a missing one. Equal texts get equal codes.
     #[must_use]
     pub fn mapped(&self, mut write: impl FnMut(u32, &[u8], &mut Vec<u8>)) -> Self {
         let mut made = Self::default();
@@ -222,7 +222,8 @@ pub struct RowGroup {
 }
 
 impl Groups {
-    /// Groups the rows of a set by codes. Rows without any value are in no group, unless `has_missing` is set.
+    /// Groups the rows of a set by codes. Rows without any value are in no group, unless `has_missing` is
+    /// set.
     #[must_use]
     pub fn of(members: &[Coded], set: &RowSet, has_missing: bool) -> Self {
         let rows = set.rows() as usize;

@@ -84,8 +84,8 @@ impl Compressed {
         Ok(())
     }
 
-    /// The end of the rows from `first` on whose strings have at most `size` bytes; at least one row, if there
-    /// is one.
+    /// The end of the rows from `first` on whose strings have at most `size` bytes; at least one row, if
+    /// there is one.
     #[must_use]
     pub fn end_within(&self, first: u32, size: usize) -> u32 {
         let last = (self.before(first).1 as usize).saturating_add(size);

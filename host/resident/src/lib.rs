@@ -3,7 +3,8 @@
 //!
 //! A leaf has one value in each row, or none. Integers and doubles are packed ([`packed`]); strings that
 //! repeat are codes of a [`dictionary`] that all segments share; other strings, and the lines, are compressed
-//! by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if the leaves are
+//! by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if the leaves
+//! are
 //! *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the text.
 //!
 //! | module | contents |

@@ -117,8 +117,8 @@ impl Packed {
         }
     }
 
-    /// Reads the numbers of a block. The last block may have fewer than [`BLOCK_ROWS`] rows; the numbers after
-    /// these are arbitrary.
+    /// Reads the numbers of a block. The last block may have fewer than [`BLOCK_ROWS`] rows; the numbers
+    /// after these are arbitrary.
     ///
     /// # Panics
     /// If there is no such block.

@@ -21,14 +21,14 @@ use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
 #[cfg(feature = "store")]
+use super::loaded::{LoadedInput, LoadedText};
+#[cfg(feature = "store")]
 use super::part::{PartText, StoredPart, text_bytes};
 use super::plain::PlainFile;
 #[cfg(feature = "store")]
 use super::ranged::StoredFile;
 use super::sequence::Sequence;
 use super::values::{ValueLayout, ValueLines};
-#[cfg(feature = "store")]
-use crate::loaded::{LoadedInput, LoadedText};
 
 /// An input that has not been opened yet. Its bytes may be compressed by gzip, zstd, bzip2, xz or lz4; the
 /// first bytes show it.

@@ -20,9 +20,9 @@ use crate::input::{
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
-use crate::input::{Slice, StoredPart};
+use crate::input::{LoadedInput, lines, slice_end};
 #[cfg(feature = "store")]
-use crate::loaded::{LoadedInput, lines, slice_end};
+use crate::input::{Slice, StoredPart};
 
 /// The input that a part belongs to.
 #[derive(Clone, Default)]
@@ -63,8 +63,8 @@ pub(super) enum Job {
     /// A group of a part of a store, by its number; still to be read, as texts of about `size` bytes.
     #[cfg(feature = "store")]
     Rows { part: Arc<StoredPart>, group: usize, slice: Slice, size: usize },
-    /// Rows of a segment of a loaded input, by its number; still to be evaluated on its leaves, or to be decoded
-    /// as texts of about `size` bytes.
+    /// Rows of a segment of a loaded input, by its number. They are still to be evaluated on its leaves, or
+    /// to be decoded as texts of about `size` bytes.
     #[cfg(feature = "store")]
     Loaded { input: LoadedInput, at: usize, rows: Range<u32>, by: Option<Arc<ByLeaves>>, size: usize },
     /// A text that was already read, from an input that is read in order.
@@ -453,7 +453,7 @@ pub(super) struct LineJobs {
     /// The digest that workers make of the results, and the sampler that copies records.
     digest: Option<Arc<dyn Digest>>,
     sampler: Option<Arc<Sampler>>,
-    /// What is evaluated on the leaves of loaded inputs.
+    /// The results that leaves of loaded inputs can have.
     #[cfg(feature = "store")]
     leaves: Option<Arc<ByLeaves>>,
     failed: bool,

@@ -7,8 +7,7 @@ use warpath_plan::PartColumns;
 use warpath_resident::{Member, Question, Rows, Segment};
 
 use super::{Digest, Sampler};
-use crate::input::{Counts, KnownLeaves};
-use crate::loaded::Placed;
+use crate::input::{Counts, KnownLeaves, Placed};
 
 /// The results of a program for the rows of a segment, as its leaves have them.
 pub struct LeafResults<'a> {
@@ -20,7 +19,7 @@ pub struct LeafResults<'a> {
     pub rows: RowSet,
 }
 
-/// What a run evaluates on leaves.
+/// The results of a run that leaves can have, and the lines that are read otherwise.
 pub(super) struct ByLeaves {
     /// The condition by which lines are read. It may be true of more records than the predicate.
     pub reads: Option<Question>,
@@ -36,7 +35,7 @@ struct Answers {
 }
 
 impl ByLeaves {
-    /// What a plan reads of loaded inputs.
+    /// The results of a plan over loaded inputs.
     pub fn new(
         columns: &PartColumns,
         digest: Option<Arc<dyn Digest>>,

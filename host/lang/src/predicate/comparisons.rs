@@ -39,7 +39,7 @@ impl Predicate {
 /// The parts of a predicate that its condition has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Completeness {
-    /// Those that are comparisons.
+    /// The parts that are comparisons.
     Some,
     /// All of them.
     All,

@@ -72,8 +72,8 @@ impl Program {
 }
 
 impl Query {
-    /// The names of the path, if it has nothing else: each record has one value of it at most. The path of the
-    /// record itself has none.
+    /// The names of the path, if it has nothing else: each record has one value of it at most. The path of
+    /// the record itself has none.
     // Hidden: the layers above need it.
     #[doc(hidden)]
     #[must_use]

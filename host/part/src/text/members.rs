@@ -192,7 +192,7 @@ impl<'a> Finder<'a> {
 
     /// True if the values of a node are those of the lines.
     fn is_exact(&self, node: NodeIx, layout: Layout) -> Result<bool> {
-        /// A decimal number with at most so many digits is that of the fewest digits of its double.
+        /// A decimal number with at most this many digits is that of the fewest digits of its double.
         const DIGITS: f64 = 1e15;
 
         match layout {

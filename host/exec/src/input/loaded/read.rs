@@ -3,19 +3,24 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use warpath_core::error::InputError;
+use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
 
 use super::{Contents, Placed};
-use crate::input::{Buffers, Cut, HeldLines, InputBytes, Text, numbered};
+use crate::input::buffers::Buffers;
+use crate::input::bytes::InputBytes;
+use crate::input::held::HeldLines;
+use crate::input::part::numbered;
+use crate::input::plain::Cut;
+use crate::input::text::Text;
 
 /// The end of the rows from `first` on whose lines have about `size` bytes; at least one row.
 pub(crate) fn slice_end(placed: &Placed, first: u32, size: usize) -> u32 {
     placed.segment.lines().end_within(first, size)
 }
 
-/// The lines of some rows of a segment, as texts of about `size` bytes. A set of rows of the whole segment comes
-/// in place of all of them.
+/// The lines of some rows of a segment, as texts of about `size` bytes. A set of rows of the whole segment
+/// comes in place of all of them.
 pub(crate) fn lines(
     contents: &Contents,
     placed: &Placed,
@@ -37,7 +42,7 @@ fn read(
     selected: Option<RowSet>,
     size: usize,
     buffers: &Arc<Buffers>,
-) -> Result<Cut<'static>, warpath_core::error::Error> {
+) -> Result<Cut<'static>, Error> {
     let Placed { segment, offset, first } = placed;
     let compressed = segment.lines();
     let failed = |fault| InputError::Part {
