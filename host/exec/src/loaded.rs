@@ -94,10 +94,46 @@ impl Loaded {
                 inputs.push(known.clone());
                 continue;
             }
-            let contents = Contents { identity, ..load(engine, source, &dictionaries, &room)? };
-            inputs.push(LoadedInput::new(contents));
+            let old = identity.as_ref().and_then(|identity| self.grown(identity, &source));
+            let contents = match old {
+                Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room)?,
+                None => load(engine, source, &dictionaries, &room)?,
+            };
+            inputs.push(LoadedInput::new(Contents { identity, ..contents }));
         }
         Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
+    }
+
+    /// The loaded input of a plain file that has only become longer since, and the source of its new lines.
+    fn grown(&self, identity: &Identity, source: &Source) -> Option<(&Contents, Source)> {
+        let known = self.0.inputs.iter().map(|input| &**input.contents());
+        let old = known.filter(|old| *old.name == *source.name()).find_map(|old| {
+            let stamp = old.identity.as_ref().filter(|of| of.path == identity.path)?.stamp;
+            (stamp.size < identity.stamp.size).then_some((old, stamp))
+        });
+        let (old, stamp) = old?;
+        let first = Stamp::of_first(&std::fs::File::open(&identity.path).ok()?, stamp.size).ok()?;
+        let is_same = first.samples == stamp.samples && source.has_parts() && old.ends_with_newline();
+        let rest = stamp.size..identity.stamp.size;
+        is_same.then(|| (old, Source::Part(identity.path.clone(), rest)))
+    }
+
+    /// The same sources, with the loaded input in place of each file that has not changed since it was loaded.
+    #[must_use]
+    pub fn in_place_of(&self, sources: Vec<Source>) -> Vec<Source> {
+        let loaded = |source: Source| {
+            let Source::File(path) = &source else { return source };
+            let Ok(metadata) = path.metadata() else { return source };
+            let now = (metadata.len(), metadata.modified().ok());
+            let is_it = |input: &&LoadedInput| {
+                input.file().is_some_and(|(of, size, modified)| of == path && now == (size, Some(modified)))
+            };
+            match self.0.inputs.iter().find(is_it) {
+                Some(input) => Source::Loaded(input.clone()),
+                None => source,
+            }
+        };
+        sources.into_iter().map(loaded).collect()
     }
 
     /// The inputs, each with its name.
@@ -161,8 +197,22 @@ fn load(
             OpenedSource::Stored(part) => load_part(part.reader(), name, dictionaries, room),
             _ => Err(Error::Internal("a part of a store became another file".into())),
         },
-        source => load_text(engine, source, name, dictionaries, room),
+        source => load_text(engine, source, name, dictionaries, room, 0),
     }
+}
+
+/// Loads the new lines of a file after those of an old version.
+fn load_rest(
+    engine: &Engine,
+    old: &Contents,
+    rest: Source,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+) -> Result<Contents, Error> {
+    room.take(old.segments.iter().map(|placed| placed.segment.bytes()).sum())?;
+    let new = load_text(engine, rest, old.name.clone(), dictionaries, room, old.lines())?;
+    let segments = old.segments.iter().cloned().chain(new.segments).collect();
+    Ok(Contents { segments, begins_within: old.begins_within, ..new })
 }
 
 /// Loads a part of a store: a segment for each of its groups.
@@ -192,13 +242,14 @@ fn load_part(
     Ok(Contents { name, identity: None, segments, begins_within: begins_within(reader) })
 }
 
-/// Loads text.
+/// Loads text, whose first line has the number `first` in its input.
 fn load_text(
     engine: &Engine,
     source: Source,
     name: Arc<str>,
     dictionaries: &Arc<Dictionaries>,
     room: &Room,
+    mut first: u64,
 ) -> Result<Contents, Error> {
     let mut input = engine.input(vec![source]).0;
     let facts = input.facts();
@@ -216,7 +267,7 @@ fn load_text(
         Ok::<_, Error>(Placed { segment, offset: text.offset(), first: 0 })
     };
     let lines = |placed: &Placed| u64::from(placed.segment.rows());
-    let (mut segments, mut first) = (Vec::new(), 0);
+    let mut segments = Vec::new();
     for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, lines, make) {
         let (_, placed) = made?;
         room.take(placed.segment.bytes())?;

@@ -165,7 +165,7 @@ pub struct Facts {
     pub selected: Option<Selected>,
     /// True if parts of a store are among the inputs.
     pub has_parts: bool,
-    /// True if all inputs are loaded into memory.
+    /// True if inputs are loaded into memory: all of them, or some.
     pub is_loaded: bool,
 }
 

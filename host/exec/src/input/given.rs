@@ -72,11 +72,10 @@ impl<'a> Inputs<'a> {
         self.sources().len() > 1 && self.sources().iter().any(is_named)
     }
 
-    /// True if all of several inputs are in memory.
+    /// True if any input is loaded into memory.
     #[cfg(feature = "store")]
     pub fn are_loaded(&self) -> bool {
-        let is_loaded = |source: &Source| matches!(source, Source::Loaded(_));
-        !self.sources().is_empty() && self.sources().iter().all(is_loaded)
+        self.sources().iter().any(|source| matches!(source, Source::Loaded(_)))
     }
 
     /// Nothing is loaded, because the feature `store` is off.

@@ -30,6 +30,22 @@ pub(crate) struct Contents {
     pub begins_within: bool,
 }
 
+impl Contents {
+    /// The number of lines.
+    pub fn lines(&self) -> u64 {
+        self.segments.iter().map(|placed| u64::from(placed.segment.rows())).sum()
+    }
+
+    /// True if the last line is whole, or there is none.
+    pub fn ends_with_newline(&self) -> bool {
+        let Some(placed) = self.segments.last() else { return true };
+        let rows = placed.segment.rows();
+        let mut last = Vec::new();
+        let decoded = placed.segment.lines().decode(rows.saturating_sub(1)..rows, &mut last);
+        decoded.is_ok() && last.last().is_none_or(|byte| *byte == b'\n')
+    }
+}
+
 /// A segment, and its position in its input.
 #[derive(Debug)]
 pub(crate) struct Placed {

@@ -215,3 +215,67 @@ fn results_are_those_of_the_text() {
         }
     }
 }
+
+/// The texts of a path with their lines and offsets, or the error.
+fn hits(input: Input<'_>) -> Result<Vec<(u64, (u64, u64), String)>, String> {
+    let hits = input.query(&Query::compile("$.a").unwrap()).map_err(|error| error.to_string())?;
+    hits.map(|hit| hit.map(|hit| (hit.line(), hit.offsets(), hit.text().into_owned())))
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())
+}
+
+/// A file that grows, is changed, and is cut: other versions have its lines, and share what has not changed.
+#[test]
+fn versions_are_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.ndjson");
+    let engine = Engine::builder().partition_size(1000).build().unwrap();
+    let sources = || vec![Source::File(path.clone())];
+    let mut rng = Rng::new(5);
+    let mut all = "\u{feff}".to_owned() + &text(&mut rng, 200, false);
+    std::fs::write(&path, &all).unwrap();
+    let mut loaded = engine.load(sources()).unwrap();
+    let mut first = Arc::as_ptr(&loaded.inputs()[0].contents().segments[0]);
+    for (change, is_shared) in [
+        ("{\"a\":1}\n{\"a\":2}\n", !all.ends_with(['}'])),
+        ("{\"a\":3}\n{\"a\"", true),
+        (":4}\n{\"a\":5}", false),
+        ("cut", false),
+        ("{\"a\":[6]}\n", true),
+    ] {
+        match change {
+            "cut" => all.truncate(all.find('\n').unwrap() + 1),
+            more => all += more,
+        }
+        std::fs::write(&path, &all).unwrap();
+        let old = loaded.clone();
+        loaded = loaded.renewed(&engine, sources()).unwrap();
+        let now = Arc::as_ptr(&loaded.inputs()[0].contents().segments[0]);
+        assert_eq!(now == first, is_shared, "{change:?}");
+        first = now;
+        assert_eq!(hits(loaded.input(&engine)), hits(engine.input(sources())), "{change:?}");
+        assert!(matches!(loaded.in_place_of(sources())[..], [Source::Loaded(_)]));
+        assert!(matches!(old.in_place_of(sources())[..], [Source::File(_)]));
+    }
+}
+
+/// Parts of a store, whose segments are their row groups.
+#[test]
+fn stores_are_loaded_by_their_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.wp");
+    for (seed, wild) in [(1, false), (2, true), (3, false)] {
+        let text = text(&mut Rng::new(seed), 300, wild) + "\n";
+        let source = Source::Bytes("lines".into(), text.into_bytes().into());
+        crate::store::Store::add(&path, vec![source], Default::default(), &mut |_| {}).unwrap();
+    }
+    let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
+    let sources = || Source::named(&path, Default::default()).unwrap();
+    let loaded = engine.load(sources()).unwrap();
+    assert_eq!(loaded.inputs().len(), 3);
+    let (got, want) = (results(&|| loaded.input(&engine)), results(&|| engine.input(sources())));
+    got.iter().zip(&want).for_each(|(got, want)| assert_eq!(got, want));
+    let limited = Engine::builder().memory(10_000).build().unwrap();
+    let refused = limited.load(sources()).err().expect("an error").to_string();
+    assert!(refused.contains("loaded inputs"), "{refused}");
+}
