@@ -77,13 +77,12 @@ pub(crate) use given::{Given, Held, Inputs};
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use loaded::{Contents, Identity, LoadedText, Placed, lines, slice_end};
+pub(crate) use loaded::{Contents, Identity, Placed, lines, slice_end};
 #[cfg(feature = "store")]
 pub use loaded::{LoadedInput, LoadedSize};
 #[cfg(feature = "store")]
 pub(crate) use part::{
-    EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, numbered, text_of,
-    text_of_group,
+    EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of, text_of_group,
 };
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 #[cfg(feature = "store")]
