@@ -18,13 +18,15 @@
 //! | [`split`] | files that values of records name |
 //! | [`out`], [`screen`] | results on standard output or in a file; a table that is drawn again |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
-//! | [`sql`] | the program that `warpath sql` is |
+//! | [`programs`] | programs of their own: `warpath sql` and `warpath serve` |
+//! | [`served`], [`client`] | a command that a server runs for a client; the client of a server |
 //! | [`install`] | completions of shells, and man pages |
 //! | [`face`] | the groups of commands, and command lines without a command |
 //! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
 //! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
 mod args;
+mod client;
 mod count;
 mod describe;
 mod devices;
@@ -46,6 +48,7 @@ mod meant;
 mod out;
 mod partitions;
 mod paths;
+mod programs;
 mod query;
 mod reasons;
 mod rejects;
@@ -55,12 +58,12 @@ mod sample;
 mod schema;
 mod screen;
 mod select;
+pub mod served;
 mod shell;
 #[cfg(unix)]
 mod signals;
 mod sort;
 mod split;
-mod sql;
 mod statistics;
 #[cfg(feature = "parquet")]
 mod store;
@@ -89,13 +92,20 @@ use warpath_terminal::options::{MessageFormat, When};
 pub fn main() -> ExitCode {
     let started = Instant::now();
     let args: Vec<OsString> = std::env::args_os().collect();
-    // All arguments after `sql` are those of another program, also those that this one has.
+    // All arguments after `sql` and `serve` are those of another program, also those that this one has.
     if let [_, first, rest @ ..] = &args[..]
-        && first == "sql"
+        && (first == "sql" || first == "serve")
     {
-        let ui = Ui::new(When::Auto, false, MessageFormat::Human);
-        return sql::run(rest).unwrap_or_else(|failure| {
-            failure.report(&ui);
+        let run = match client::server_of(rest) {
+            Some(server) if first == "sql" => {
+                end_by_signals();
+                client::run(&server, &args, None)
+            }
+            _ if first == "sql" => programs::sql(rest),
+            _ => programs::serve(rest),
+        };
+        return run.unwrap_or_else(|failure| {
+            failure.report(&Ui::new(When::Auto, false, MessageFormat::Human));
             failure.exit_code()
         });
     }
@@ -148,21 +158,27 @@ fn command_line(args: &[OsString], started: Instant) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error, args, color, format),
     };
-    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
-    #[cfg(unix)]
-    let _ = signals::clean_up_after();
+    end_by_signals();
     #[cfg(unix)]
     let _ = memory::end_if_none_is_left(
         "`--max-record SIZE` refuses long records, and `--workers 1` takes less memory",
     );
     let ui = Ui::of(&cli.messages);
-    match dispatch(cli, &ui, started) {
-        Ok(code) => code,
-        Err(failure) => {
-            failure.report(&ui);
-            failure.exit_code()
-        }
-    }
+    let run = match &cli.server.server {
+        Some(server) => client::run(server, args, Some(&cli)),
+        None => dispatch(cli, &ui, started),
+    };
+    run.unwrap_or_else(|failure| {
+        failure.report(&ui);
+        failure.exit_code()
+    })
+}
+
+/// Lets signals end the program after its temporary files are removed.
+fn end_by_signals() {
+    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
+    #[cfg(unix)]
+    let _ = signals::clean_up_after();
 }
 
 /// Returns true for `--help engine` and `help engine`.
@@ -189,7 +205,8 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),
-        Command::Sql { arguments } => sql::run(&arguments),
+        Command::Sql { arguments } => programs::sql(&arguments),
+        Command::Serve { arguments } => programs::serve(&arguments),
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
     }
@@ -262,8 +279,15 @@ fn given(args: &[OsString], option: &str) -> Option<String> {
 
 /// The value of an option that messages about wrong arguments need.
 fn early<T: ValueEnum + Default>(args: &[OsString], option: &str, variable: &str) -> T {
-    let text = given(args, option).or_else(|| std::env::var(variable).ok());
-    text.and_then(|text| T::from_str(&text, false).ok()).unwrap_or_default()
+    match std::env::var(variable) {
+        Ok(text) if given(args, option).is_none() => T::from_str(&text, false).unwrap_or_default(),
+        _ => early_of(args, option),
+    }
+}
+
+/// The value of an option that messages about wrong arguments need, whatever the environment is.
+fn early_of<T: ValueEnum + Default>(args: &[OsString], option: &str) -> T {
+    given(args, option).and_then(|text| T::from_str(&text, false).ok()).unwrap_or_default()
 }
 
 /// The error in the arguments as a message.

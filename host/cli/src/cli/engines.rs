@@ -3,6 +3,7 @@
 use warpath::{Engine, EngineBuilder};
 
 use super::args::{BackendArgs, OnErrorArgs};
+use super::served;
 
 /// Returns the engine settings for the given options.
 pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
@@ -13,8 +14,8 @@ pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
     if let Some(bytes) = args.partitions.max_record {
         builder = builder.max_record(bytes);
     }
-    if let Some(workers) = args.partitions.workers {
+    if let Some(workers) = served::workers(args.partitions.workers) {
         builder = builder.workers(workers);
     }
-    builder
+    served::limited(builder)
 }

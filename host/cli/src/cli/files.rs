@@ -8,7 +8,7 @@ use std::slice;
 use std::sync::Arc;
 
 use warpath::{
-    Error, FolderFiles, FollowEnd, FollowedFiles, Format, InputError, Query, Records, Source, TableFormat,
+    Error, FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Format, InputError, Query, Records, Source, TableFormat,
     TextColumn,
 };
 use warpath_exec::input::FindsRecords;
@@ -18,6 +18,7 @@ use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
+use super::served::Inputs;
 use super::args::{
     ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArgs, RecordsArgs, RunArgs, StrictArgs,
 };
@@ -27,6 +28,7 @@ use super::inherited;
 #[cfg(feature = "parquet")]
 use super::locations;
 use super::paths;
+use super::served;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -57,6 +59,9 @@ pub fn sources_of(
     written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
+    if let Some(inputs) = served::inputs() {
+        return served::sources(args, files, &*inputs, ui);
+    }
     let dash = Path::new("-");
     let mut sources = Vec::new();
     for name in &args.files {
@@ -71,13 +76,10 @@ pub fn sources_of(
                 None => Source::named(name, files).map_err(Error::from)?,
             };
             for source in named {
-                match &source {
-                    Source::File(path) => drop(file(path)?),
-                    Source::Bytes(name, _) => {
-                        ui.note(format_args!("{}: the store has no lines", escaped(name)));
-                    }
-                    _ => {}
+                if let Source::File(path) = &source {
+                    file(path)?;
                 }
+                note_if_empty(&source, ui);
                 sources.push(source);
             }
         }
@@ -121,6 +123,13 @@ pub fn sources_of(
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// Says that a store has no lines, if the input is such a store.
+pub fn note_if_empty(source: &Source, ui: &Ui) {
+    if let Source::Bytes(name, _) = source {
+        ui.note(format_args!("{}: the store has no lines", escaped(name)));
+    }
 }
 
 /// Returns what a URL means. `None` for other names, and for a file that has exactly this name.
@@ -365,7 +374,7 @@ fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
 /// # Errors
 /// If a name begins with `$`, and no file has it.
 pub fn refuse_paths(args: &FileArgs, help: &str) -> Result<(), Failure> {
-    let is_path = |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !name.exists();
+    let is_path = |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !served::is_input(name);
     match args.files.iter().find(is_path) {
         None => Ok(()),
         Some(name) => {
@@ -389,26 +398,60 @@ pub fn sources_or_followed(
         let message = "`--follow` requires lines of JSON: a document or a table ends with its file";
         return Err(Failure::usage(message));
     }
+    if let Some(inputs) = served::inputs() {
+        return followed_in_server(args, from.into(), &*inputs);
+    }
     let (dash, names) = (Path::new("-"), &args.files);
     if names.iter().any(|name| name == dash) || names.is_empty() && args.files_from.is_none() {
         return Err(Failure::usage("`--follow` requires a file; standard input is read as it comes"));
     }
     let paths = paths_to_follow(args, written, ui)?;
+    let end = FollowEnd::default();
+    let source = followed(paths, from.into(), &end)?;
+    written.refuse_inputs(slice::from_ref(&source))?;
+    #[cfg(unix)]
+    signals::end_input_first(end);
+    Ok(vec![source])
+}
+
+/// Returns files and folders as one input that is followed.
+fn followed(paths: Vec<PathBuf>, from: FollowFrom, end: &FollowEnd) -> Result<Source, Failure> {
     let (folders, mut paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     for path in &paths {
         file(path)?;
     }
+    Ok(match (&paths[..], &folders[..]) {
+        ([path], []) => Source::Followed(path.clone(), from, end.clone()),
+        _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from, end.clone())),
+    })
+}
+
+/// Returns inputs of a server as they are followed: files and folders, or one store with its later versions.
+fn followed_in_server(
+    args: &FileArgs,
+    from: FollowFrom,
+    inputs: &dyn Inputs,
+) -> Result<Vec<Source>, Failure> {
+    let names = served::names(args, inputs)?;
     let end = FollowEnd::default();
-    let source = match (&paths[..], &folders[..]) {
-        ([path], []) => Source::Followed(path.clone(), from.into(), end.clone()),
-        _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from.into(), end.clone())),
-    };
-    written.refuse_inputs(slice::from_ref(&source))?;
-    #[cfg(unix)]
-    signals::end_input_first(end);
-    Ok(vec![source])
+    served::end_with_command(&end);
+    let mut paths = Vec::new();
+    for name in &names {
+        if let Some(path) = inputs.path(name) {
+            paths.push(path);
+        } else if let Some(tail) = inputs.tail(name, from, &end)? {
+            return match names.len() {
+                1 => Ok(vec![tail]),
+                _ => Err(Failure::usage("`--follow` takes one store at a time")
+                    .with_help(format!("such as {}", name.display()))),
+            };
+        } else {
+            return Err(served::not_loaded(name, inputs));
+        }
+    }
+    Ok(vec![followed(paths, from, &end)?])
 }
 
 /// Returns the paths of files and folders that are followed. `-` is left out.

@@ -1,11 +1,11 @@
 //! The formats of results: the one that an output's name means, the writer of each format of rows, and
 //! the options that fit it.
 
-use std::io::{self, IsTerminal};
 
 use warpath::RowForm;
 use warpath_terminal::json::Look;
 
+use warpath_terminal::streams::{Stream, Streams};
 use super::args::{Ending, OutputArgs, RowFormat, RowFormatArgs, compressor};
 use super::failure::Failure;
 use super::out;
@@ -36,7 +36,7 @@ pub fn named<F: Default>(
 /// # Errors
 /// Those of [`named`].
 pub fn of_rows(args: &RowFormatArgs, output: &OutputArgs) -> Result<RowFormat, Failure> {
-    let is_shown = args.format.is_none() && output.path().is_none() && io::stdout().is_terminal();
+    let is_shown = args.format.is_none() && output.path().is_none() && Streams::current().is_terminal(Stream::Output);
     if is_shown && !args.pretty.pretty {
         return Ok(RowFormat::Table);
     }

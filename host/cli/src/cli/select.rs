@@ -22,6 +22,7 @@ use typed::Table;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
+use super::{served, split};
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs, ZoneArgs};
 use super::failure::Failure;
 use super::grid::Grid;
@@ -99,6 +100,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     };
     let template = Template::of(&run.output);
     if let Some(template) = &template {
+        served::refuse(split::MANY)?;
         if binary.is_none() {
             return Err(Failure::usage("an output with `{PATH}` in its name takes rows of Parquet or Arrow")
                 .with_help(
@@ -133,7 +135,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         )
         .with_help("print the rows as they come, without `--sort`"));
     }
-    let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
+    let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.bytes());
     formats::check(format, &run.output, look)?;
     let reading = files::Reading::of_run(&column, &engine, &run).following(&follow);
     let mut sources = match again {

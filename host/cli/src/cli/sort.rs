@@ -10,6 +10,7 @@ use warpath_exec::aggregate::sorter::Sorter;
 use warpath_exec::stream::Digest;
 use warpath_terminal::messages::Ui;
 
+use super::served;
 use super::args::SortArgs;
 use super::failure::Failure;
 use super::out::Out;
@@ -153,7 +154,7 @@ impl<C: Sortable> Sink for Sorting<C> {
         if !needs.is_done {
             let text = SortedText::new(sorter.finish()?, self.origins.locations.clone());
             let rows = Source::Reader("sorted rows".into(), Box::new(text));
-            let input = Engine::builder().device(DeviceChoice::Cpu).build()?.input(vec![rows]);
+            let input = served::limited(Engine::builder().device(DeviceChoice::Cpu)).build()?.input(vec![rows]);
             for batch in input.answers(self.program.clone(), needs.want) {
                 // All values that a column does not take were found before their rows were sorted.
                 if self.inner.batch(&mut batch?, out, &mut Refused::default())? != Flow::Continue {

@@ -11,6 +11,7 @@ use warpath::{Error, InputError, Source, Want};
 use warpath_cpu::strict;
 use warpath_exec::stream::{Digest, PieceResults};
 
+use warpath_terminal::streams::Streams;
 use super::super::failure::Failure;
 use super::super::schema::is_saved;
 use super::super::written::Written;
@@ -89,6 +90,11 @@ impl Schema {
         let name = path.display().to_string();
         written.refuse("the schema", path)?;
         Written::refuse_twice("the schema", path, sources)?;
+        if let Some(client) = Streams::current().client() {
+            let failed = |source| Error::from(InputError::Io { name: name.clone(), source });
+            let text = client.read(path).map_err(failed)?;
+            return on_large_stack(|| Self::of_text(&name, &text)).map_err(Error::Thread)?;
+        }
         if path.is_dir() {
             return Err(Failure::usage(format!("{name}: is a folder; `--schema` names one file")));
         }
