@@ -441,7 +441,7 @@ fn followed_in_server(
     for name in &names {
         if let Some(path) = inputs.path(name) {
             paths.push(path);
-        } else if let Some(tail) = inputs.tail(name, from, &end)? {
+        } else if let Some(tail) = inputs.tail(name, from, &served::token())? {
             return match names.len() {
                 1 => Ok(vec![tail]),
                 _ => Err(Failure::usage("`--follow` takes one store at a time")

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use clap::builder::Resettable;
 use clap::{Command as Parser, CommandFactory, FromArgMatches};
-use warpath::{CancelToken, EngineBuilder, Error, FollowEnd, FolderFiles, FollowFrom, Source};
+use warpath::{CancelToken, DeviceChoice, EngineBuilder, Error, FollowEnd, FolderFiles, FollowFrom, Source};
 use warpath_terminal::messages::Ui;
 use warpath_terminal::options::{MessageFormat, When};
 use warpath_terminal::streams::{Client, Streams};
@@ -37,12 +37,12 @@ pub trait Inputs: Send + Sync {
     /// The file or the folder of a name, as the server follows it; `None` for a store.
     fn path(&self, name: &Path) -> Option<PathBuf>;
 
-    /// The lines of a store, and those of its later versions, until `end` is called. `None` if no store has
-    /// this name.
+    /// The lines of a store, and those of its later versions, until `cancel` is cancelled. `None` if no store
+    /// has this name.
     ///
     /// # Errors
     /// Those of the store.
-    fn tail(&self, name: &Path, from: FollowFrom, end: &FollowEnd) -> Result<Option<Source>, Error>;
+    fn tail(&self, name: &Path, from: FollowFrom, cancel: &CancelToken) -> Result<Option<Source>, Error>;
 }
 
 /// The limits of a command that a server runs.
@@ -57,6 +57,8 @@ pub struct Limits {
     pub memory: Option<usize>,
     /// The most workers.
     pub workers: Option<usize>,
+    /// The device of commands that choose none.
+    pub device: DeviceChoice,
 }
 
 /// A command line of a client, and what it runs with.
@@ -109,6 +111,14 @@ pub fn limited(mut builder: EngineBuilder) -> EngineBuilder {
     builder
 }
 
+/// The device, given what the options say.
+pub fn device(given: &DeviceChoice) -> DeviceChoice {
+    match (given, current()) {
+        (DeviceChoice::Auto, Some(current)) => current.limits.device.clone(),
+        _ => given.clone(),
+    }
+}
+
 /// The number of workers, given what the options say.
 pub fn workers(given: Option<usize>) -> Option<usize> {
     let most = current().and_then(|current| current.limits.workers);
@@ -151,6 +161,11 @@ pub fn names(args: &FileArgs, inputs: &dyn Inputs) -> Result<Vec<PathBuf>, Failu
         refuse("`--files-from`")?;
     }
     Ok(if args.files.is_empty() { inputs.names() } else { args.files.clone() })
+}
+
+/// The token that cancels the command; a token of its own in the program itself.
+pub fn token() -> CancelToken {
+    current().map(|current| current.limits.cancel.clone()).unwrap_or_default()
 }
 
 /// Ends a followed input together with its command.
