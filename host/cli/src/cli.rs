@@ -19,9 +19,11 @@
 //! | [`out`], [`screen`] | results on standard output or in a file; a table that is drawn again |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
 //! | [`programs`] | programs of their own: `warpath sql` and `warpath serve` |
-//! | [`served`], [`client`] | a command that a server runs for a client; the client of a server |
+//! | [`served`], [`serving`] | the inputs and limits that a command has in a server; the run of such a command |
+//! | [`client`] | the client of a server |
 //! | [`install`] | completions of shells, and man pages |
 //! | [`face`] | the groups of commands, and command lines without a command |
+//! | [`parsing`], [`given`] | arguments as a command; options that are read before that |
 //! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
 //! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
@@ -37,6 +39,7 @@ mod failure;
 mod files;
 mod filter;
 mod formats;
+mod given;
 mod grid;
 mod groups;
 mod index;
@@ -46,6 +49,7 @@ mod install;
 mod locations;
 mod meant;
 mod out;
+mod parsing;
 mod partitions;
 mod paths;
 mod programs;
@@ -59,6 +63,7 @@ mod schema;
 mod screen;
 mod select;
 pub mod served;
+pub mod serving;
 mod shell;
 #[cfg(unix)]
 mod signals;
@@ -78,14 +83,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use args::{Cli, Command, IndexCommand};
-use clap::builder::Resettable;
-use clap::error::{ContextKind, ContextValue};
-use clap::{ColorChoice, FromArgMatches, ValueEnum};
 use failure::Failure;
+use given::early;
+use parsing::{parse, usage_message};
 use warpath_terminal::escape::{escaped, escaped_lines};
 #[cfg(unix)]
 use warpath_terminal::memory;
-use warpath_terminal::messages::{Message, Ui};
+use warpath_terminal::messages::Ui;
 use warpath_terminal::options::{MessageFormat, When};
 
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
@@ -96,7 +100,7 @@ pub fn main() -> ExitCode {
     if let [_, first, rest @ ..] = &args[..]
         && (first == "sql" || first == "serve")
     {
-        let run = match client::server_of(rest) {
+        let run = match given::server(rest) {
             Some(server) if first == "sql" => {
                 end_by_signals();
                 client::run(&server, &args, None)
@@ -210,92 +214,6 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
     }
-}
-
-fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
-    let choice = match color {
-        When::Auto => ColorChoice::Auto,
-        When::Always => ColorChoice::Always,
-        When::Never => ColorChoice::Never,
-    };
-    let has_empty = has_empty_variable();
-    if !has_empty && let Some(parsed) = parse_alone(args) {
-        return parsed;
-    }
-    let command = face::command().color(choice);
-    let command = if has_empty { without_empty_variables(command) } else { command };
-    let matches =
-        command.try_get_matches_from(args).map_err(|error| meant::with_guess(named(error, args), args))?;
-    Cli::from_arg_matches(&matches)
-}
-
-/// Returns true if a variable of this program is set, but empty.
-fn has_empty_variable() -> bool {
-    let is_ours = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("WARPATH_"));
-    std::env::vars_os().any(|(name, value)| value.is_empty() && is_ours(&name))
-}
-
-/// Treats variables that are empty as if they were not set.
-fn without_empty_variables(command: clap::Command) -> clap::Command {
-    let is_empty =
-        |arg: &clap::Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-    command
-        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
-        .mut_subcommands(without_empty_variables)
-}
-
-/// Parses the arguments without the subcommands that they do not name. Returns `None` if that fails; the
-/// whole command line then has the right message.
-fn parse_alone(args: &[OsString]) -> Option<Result<Cli, clap::Error>> {
-    let first = args.get(1)?.to_str()?;
-    if args.len() == 2 && matches!(first, "--version" | "-V") {
-        return Cli::version().try_get_matches_from(args).err().map(Err);
-    }
-    let matches = Cli::with_only(first)?.try_get_matches_from(args).ok()?;
-    Cli::from_arg_matches(&matches).ok().map(Ok)
-}
-
-/// Names the environment variable in an error about its value.
-fn named(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return error };
-    let option = option.split(' ').next().unwrap_or(option).to_owned();
-    let variable = format!("WARPATH_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase());
-    if std::env::var_os(&variable).is_some() && given(args, &option).is_none() {
-        let value = ContextValue::String(format!("{variable} (an environment variable)"));
-        error.insert(ContextKind::InvalidArg, value);
-    }
-    error
-}
-
-/// The last value of an option, read before the arguments are parsed.
-fn given(args: &[OsString], option: &str) -> Option<String> {
-    let value = |(at, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix(option)? {
-        "" => args.get(at + 1)?.to_str().map(str::to_owned),
-        value => value.strip_prefix('=').map(str::to_owned),
-    };
-    let options = args.iter().take_while(|arg| *arg != "--").enumerate();
-    options.filter_map(value).last()
-}
-
-/// The value of an option that messages about wrong arguments need.
-fn early<T: ValueEnum + Default>(args: &[OsString], option: &str, variable: &str) -> T {
-    match std::env::var(variable) {
-        Ok(text) if given(args, option).is_none() => T::from_str(&text, false).unwrap_or_default(),
-        _ => early_of(args, option),
-    }
-}
-
-/// The value of an option that messages about wrong arguments need, whatever the environment is.
-fn early_of<T: ValueEnum + Default>(args: &[OsString], option: &str) -> T {
-    given(args, option).and_then(|text| T::from_str(&text, false).ok()).unwrap_or_default()
-}
-
-/// The error in the arguments as a message.
-fn usage_message(error: &clap::Error) -> Message {
-    let text = error.to_string();
-    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let help = Some(rest.trim().to_owned()).filter(|help| !help.is_empty());
-    Message { text: first.trim_start_matches("error: ").to_owned(), help, ..Message::default() }
 }
 
 /// Prints the help text, or the error in the arguments. Returns the exit code.

@@ -6,4 +6,5 @@
 mod cli;
 
 pub use cli::main;
-pub use cli::served::{Inputs, Limits, Served};
+pub use cli::served::{Inputs, Limits};
+pub use cli::serving::Served;

@@ -1,4 +1,4 @@
-//! The streams of a command as the body of an answer.
+//! The streams of a command as the body of a response.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use warpath_terminal::streams::{Client, ClientFile, Shows, Stream};
 
+use crate::cancel::Cancel;
 use crate::metrics::Metrics;
-use crate::questions::Cancel;
 
 /// The most bytes of a frame. Longer texts are several.
 const MOST_FRAME: usize = 1 << 20;
 
-/// The form of an answer.
+/// The form of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Frames with standard output, standard error, files and the exit code, for `--server`.
@@ -49,7 +49,7 @@ pub fn frame(kind: u8, begin: &[u8], rest: &[u8]) -> Bytes {
     frame.into()
 }
 
-/// What a client says about itself.
+/// A client, as it describes itself.
 #[derive(Default)]
 pub struct About {
     /// The command line, without the name of the program.
@@ -114,13 +114,13 @@ impl HttpClient {
         send(&self.sender, &self.closed, &self.handle, bytes)
     }
 
-    /// Counts the lines of an answer, up to the most that there may be.
+    /// Counts the lines of a response, up to the most that there may be.
     fn count(&self, bytes: &[u8]) -> io::Result<()> {
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
         self.metrics.rows.inc_by(lines);
         let most = self.most_rows;
         if self.rows.fetch_add(lines, Ordering::Relaxed) + lines > most {
-            let why = format!("the answer has more than {most} lines, the most that this server gives");
+            let why = format!("the response has more than {most} lines, the most that this server gives");
             self.cancel.because(&why);
             return Err(io::Error::other(why));
         }

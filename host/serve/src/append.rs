@@ -1,4 +1,4 @@
-//! Lines that are added to a store. The answer comes when they are on the disk.
+//! Lines that are added to a store. The response comes when they are on the disk.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ use warpath::Source;
 use warpath::store::{AddOptions, Store};
 use warpath_cli::Inputs as _;
 
-use crate::http::Server;
+use crate::loaded::Loaded;
+use crate::metrics::Metrics;
 
 /// Pieces of a body that wait to be read.
 const WAITING: usize = 4;
@@ -82,7 +83,8 @@ impl Appends {
     /// If the server or the store takes no lines, and if the body is not read to its end.
     pub async fn append(
         &self,
-        server: &Server,
+        loaded: &Loaded,
+        metrics: &Metrics,
         name: Option<PathBuf>,
         body: Body,
     ) -> Result<Value, Refused> {
@@ -92,12 +94,12 @@ impl Appends {
         }
         let name = match name {
             Some(name) => name,
-            None => match &server.loaded.names()[..] {
+            None => match &loaded.names()[..] {
                 [name] => name.clone(),
                 _ => return Err((StatusCode::BAD_REQUEST, "`input` is the name of a store".to_owned())),
             },
         };
-        let Some(store) = server.loaded.store(&name).map(Path::to_owned) else {
+        let Some(store) = loaded.store(&name).map(Path::to_owned) else {
             let why = format!("{}: is no store of the server", name.display());
             return Err((StatusCode::BAD_REQUEST, why));
         };
@@ -132,8 +134,8 @@ impl Appends {
         let added: Result<_, warpath::Error> = added.await.map_err(|error| fault(error.to_string()))?;
         match added {
             Ok((added, version)) => {
-                server.metrics.appended.inc_by(added.lines);
-                server.loaded.changes().tell();
+                metrics.appended.inc_by(added.lines);
+                loaded.changes().tell();
                 Ok(json!({"version": version, "lines": added.lines}))
             }
             Err(_) if state.is_too_long.load(Ordering::Relaxed) => {

@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "5min", value_parser = time, help_heading = "Limits")]
     pub time: Duration,
 
-    /// The most lines of an answer
+    /// The most lines of a response
     #[arg(long, value_name = "N", default_value_t = 100_000_000, help_heading = "Limits")]
     pub rows: u64,
 
@@ -95,7 +95,13 @@ pub struct Args {
     pub grace: Duration,
 
     /// Device that evaluates: auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "WARPATH_DEVICE", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "auto",
+        env = "WARPATH_DEVICE",
+        hide_env_values = true
+    )]
     pub device: DeviceChoice,
 
     #[command(flatten)]

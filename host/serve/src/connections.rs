@@ -16,9 +16,9 @@ use tokio::sync::{Mutex, Semaphore};
 use warpath_cli::Inputs as _;
 use warpath_terminal::messages::Ui;
 
-use crate::Failure;
 use crate::append::Appends;
 use crate::args::Args;
+use crate::failure::Failure;
 use crate::guard::{Guard, LEAST_TOKEN};
 use crate::http::{Server, router};
 use crate::loaded::Loaded;
@@ -201,10 +201,7 @@ struct Signals {
 impl Signals {
     fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     async fn next(&mut self) {

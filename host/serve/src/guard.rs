@@ -39,10 +39,10 @@ impl Guard {
             let message = "the host is not this machine: use localhost or 127.0.0.1";
             return Err(Refused { status: StatusCode::MISDIRECTED_REQUEST, message, reason: "host" });
         }
-        // Browsers send the origin of the page that asks.
+        // Browsers send the origin of the page that makes the request.
         let is_own = |origin: &str| origin.split_once("://").map(|(_, origin)| origin) == host;
         if headers.contains_key(ORIGIN) && !text(ORIGIN).is_some_and(is_own) {
-            let message = "pages of other origins ask nothing";
+            let message = "pages of other origins are refused";
             return Err(Refused { status: StatusCode::FORBIDDEN, message, reason: "origin" });
         }
         let Some(token) = self.token.as_deref().filter(|_| needs_token) else { return Ok(()) };
@@ -88,7 +88,9 @@ mod tests {
         for host in ["localhost", "LOCALHOST:7273", "127.0.0.1:80", "127.9.9.9", "[::1]", "[::1]:7273"] {
             assert_eq!(checked(&guard, &[("host", host)]), None, "{host}");
         }
-        for host in ["", "evil.example", "localhost.evil.example", "10.0.0.1", "127.0.0.1.evil.example", "::2", "a:b"] {
+        for host in
+            ["", "evil.example", "localhost.evil.example", "10.0.0.1", "127.0.0.1.evil.example", "::2", "a:b"]
+        {
             assert_eq!(checked(&guard, &[("host", host)]), Some("host"), "{host}");
         }
         assert_eq!(checked(&guard, &[]), Some("host"));
@@ -108,7 +110,9 @@ mod tests {
     fn a_token_is_compared_as_a_whole() {
         let guard = Guard { token: Some("0123456789abcdef".into()), is_loopback: false };
         assert_eq!(checked(&guard, &[("authorization", "Bearer 0123456789abcdef")]), None);
-        for given in ["Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Bearer ", "0123456789abcdef", "Basic x"] {
+        for given in
+            ["Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Bearer ", "0123456789abcdef", "Basic x"]
+        {
             assert_eq!(checked(&guard, &[("authorization", given)]), Some("token"), "{given}");
         }
         assert_eq!(checked(&guard, &[]), Some("token"));

@@ -19,14 +19,15 @@ use warpath_cli::Inputs as _;
 
 use crate::answer::{About, Form, frame, kind};
 use crate::append::Appends;
+use crate::cancel::Cancel;
 use crate::guard::{Guard, Refused};
 use crate::loaded::Loaded;
 use crate::metrics::Metrics;
-use crate::questions::{Answer, Cancel, Questions, TooMany};
+use crate::questions::{Answer, Questions, TooMany};
 use crate::request::{self, COMMANDS, Format, Wrong};
 use crate::{page, schema};
 
-/// The type of an answer of frames.
+/// The type of a response of frames.
 const FRAMES: &str = "application/vnd.warpath.run";
 
 /// The parts of a server that requests need.
@@ -155,7 +156,7 @@ enum Ending {
     Abort,
 }
 
-/// The body of an answer. `first` are bytes of it that have come.
+/// The body of a response. `first` are bytes of it that have come.
 fn streamed(answer: Answer, first: Option<Bytes>, ending: Ending) -> Body {
     let state = (Some(answer), first);
     Body::from_stream(stream::unfold(state, move |(answer, first)| async move {
@@ -182,7 +183,7 @@ fn streamed(answer: Answer, first: Option<Bytes>, ending: Ending) -> Body {
     }))
 }
 
-/// True for the exit codes of a command that did what it was asked: 1 says that nothing matched.
+/// True for the exit codes of a command that ran to its end: 1 says that nothing matched.
 fn is_done(code: u8) -> bool {
     code <= 1
 }
@@ -224,7 +225,7 @@ impl Said {
 }
 
 /// Adds the text with the fault, and the bytes of it that the carets are under, from an excerpt: a line of
-/// text, and a line of carets, each behind two spaces.
+/// text, and a line of carets, each after two spaces.
 fn place_in_input(message: &mut serde_json::Map<String, Value>) {
     let Some(excerpt) = message.get("excerpt").and_then(Value::as_str) else { return };
     let Some((text, carets)) = excerpt.split_once('\n') else { return };
@@ -320,9 +321,7 @@ async fn schema_of(State(server): State<Arc<Server>>, Query(parameters): Paramet
     }
     let inputs: Vec<Value> = names.iter().map(|name| input(&server.loaded, name)).collect();
     match schema::tree(&rows) {
-        Ok(root) => {
-            json_response(StatusCode::OK, &json!({"inputs": inputs, "root": root, "notes": notes}))
-        }
+        Ok(root) => json_response(StatusCode::OK, &json!({"inputs": inputs, "root": root, "notes": notes})),
         Err(why) => failed(StatusCode::INTERNAL_SERVER_ERROR, &why),
     }
 }
@@ -381,7 +380,7 @@ async fn append(
         [] => None,
         _ => return failed(StatusCode::BAD_REQUEST, "the parameter is `input`, with the name of a store"),
     };
-    match server.appends.append(&server, name, request.into_body()).await {
+    match server.appends.append(&server.loaded, &server.metrics, name, request.into_body()).await {
         Ok(added) => json_response(StatusCode::OK, &added),
         Err((status, message)) => failed(status, &message),
     }

@@ -7,9 +7,9 @@
 //! |---|---|
 //! | `args` | the options |
 //! | `loaded` | the inputs, of which each question gets one version |
-//! | `tail` | the lines of a store, and those of its later versions |
-//! | `questions` | the run of a command: its thread, its limits, its end |
-//! | `answer` | the streams of a command as the body of an answer |
+//! | `changes`, `tail` | other versions of stores, as they come; the lines of all of them |
+//! | `questions`, `cancel` | the run of a command: its thread and its limits; its end before its time |
+//! | `answer` | the streams of a command as the body of a response |
 //! | `http` | the addresses, and what each of them does |
 //! | `request` | a body of JSON as a command line |
 //! | `guard` | hosts, origins and tokens that are refused |
@@ -18,11 +18,15 @@
 //! | `page` | the files of the page |
 //! | `metrics` | counts and times, for Prometheus |
 //! | `connections` | the socket, connections and their end |
+//! | `failure` | what ends the server before its time |
 
 mod answer;
 mod append;
 mod args;
+mod cancel;
+mod changes;
 mod connections;
+mod failure;
 mod guard;
 mod http;
 mod loaded;
@@ -41,22 +45,7 @@ use warpath_terminal::memory;
 use warpath_terminal::messages::{Message, Ui};
 
 use args::Args;
-
-/// What ends the server before its time.
-struct Failure {
-    message: String,
-    help: Option<String>,
-}
-
-impl Failure {
-    fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
-    }
-
-    fn with_help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
-    }
-}
+use failure::Failure;
 
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {

@@ -1,18 +1,18 @@
 //! The inputs of a server, of which each question gets one version.
 //!
-//! All access to data goes through [`Loaded`]. A store is opened for each question, so that a question sees the
-//! version that is the last one when the question begins, from its start to its end.
+//! All access to data goes through [`Loaded`]. A store is opened for each question. From its start to its
+//! end, a question sees the version that was the last one at its start.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use warpath::store::Store;
 use warpath::{CancelToken, Error, FolderFiles, FollowFrom, InputError, Source};
 use warpath_cli::Inputs;
 
-use crate::Failure;
+use crate::changes::Changes;
+use crate::failure::Failure;
 use crate::tail::Tail;
 
 /// An input as the server was given it.
@@ -25,33 +25,6 @@ struct Entry {
 pub struct Loaded {
     entries: Vec<Entry>,
     changes: Arc<Changes>,
-}
-
-/// Says when a store has another version.
-#[derive(Default)]
-pub struct Changes {
-    count: Mutex<u64>,
-    changed: Condvar,
-}
-
-impl Changes {
-    /// Says that a store has another version.
-    pub fn tell(&self) {
-        *self.count.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.changed.notify_all();
-    }
-
-    /// The number of changes so far.
-    pub fn count(&self) -> u64 {
-        *self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a change after this one, and no longer than a time: other programs change stores, too.
-    pub fn wait(&self, after: u64, longest: Duration) {
-        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(count, longest, |count| *count == after);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
-    }
 }
 
 /// The meaning of a name in a question.
@@ -76,10 +49,10 @@ impl Loaded {
                 return Err(Failure::new(format!("{shown}: is given twice")));
             }
             let failed = |error: Error| {
-                Failure::new(error.chain()).with_help("name stores, folders, patterns and files of this machine")
+                Failure::new(error.chain())
+                    .with_help("name stores, folders, patterns and files of this machine")
             };
-            let sources =
-                Source::named(&name, FolderFiles::Json).map_err(|error| failed(error.into()))?;
+            let sources = Source::named(&name, FolderFiles::Json).map_err(|error| failed(error.into()))?;
             if let [Source::File(path)] = &sources[..]
                 && let Err(source) = path.metadata()
             {
@@ -106,7 +79,8 @@ impl Loaded {
             return Some(Found::Entry(entry));
         }
         let others = self.entries.iter().filter(|entry| !entry.is_store);
-        let files = others.filter_map(|entry| Source::named(&entry.name, FolderFiles::Documents).ok()).flatten();
+        let files =
+            others.filter_map(|entry| Source::named(&entry.name, FolderFiles::Documents).ok()).flatten();
         let files = files.filter_map(|source| match source {
             Source::File(path) => Some(path),
             _ => None,
@@ -234,15 +208,15 @@ mod tests {
             std::fs::write(file, "{}\n").unwrap();
         }
         let loaded = Loaded::new(vec![logs.clone(), folder.path().join("c.ndjson")]).ok().unwrap();
-        let count = |name: &Path| {
-            loaded.sources(name, FolderFiles::Json).unwrap().map(|sources| sources.len())
-        };
+        let count =
+            |name: &Path| loaded.sources(name, FolderFiles::Json).unwrap().map(|sources| sources.len());
         assert_eq!(count(&logs), Some(2));
         assert_eq!(count(Path::new("logs")), Some(2));
         assert_eq!(count(Path::new("c.ndjson")), Some(1));
         assert_eq!(count(&logs.join("a.ndjson")), Some(1));
         assert_eq!(count(Path::new("b.ndjson")), Some(1));
-        for other in ["secret.ndjson", "logs/../secret.ndjson", "/etc/passwd", "", "-", "*.ndjson", "logs/c"] {
+        for other in ["secret.ndjson", "logs/../secret.ndjson", "/etc/passwd", "", "-", "*.ndjson", "logs/c"]
+        {
             assert_eq!(count(Path::new(other)), None, "{other}");
         }
         assert_eq!(count(&logs.join("../secret.ndjson")), None);

@@ -34,9 +34,9 @@ pub struct Metrics {
     questions: Family<Question, Counter>,
     seconds: Family<Command, Histogram, fn() -> Histogram>,
     refused: Family<Reason, Counter>,
-    /// Lines of answers.
+    /// Lines of responses.
     pub rows: Counter,
-    /// Bytes of answers.
+    /// Bytes of responses.
     pub bytes: Counter,
     /// Questions that run.
     pub running: Gauge,
@@ -70,8 +70,8 @@ impl Default for Metrics {
         let help = "Times of questions, from their start to their last byte";
         registry.register_with_unit("question", help, Unit::Seconds, all.seconds.clone());
         registry.register("refused", "Requests that were refused before they ran", all.refused.clone());
-        registry.register("rows", "Lines of answers", all.rows.clone());
-        registry.register_with_unit("answer", "Bytes of answers", Unit::Bytes, all.bytes.clone());
+        registry.register("rows", "Lines of responses", all.rows.clone());
+        registry.register_with_unit("answer", "Bytes of responses", Unit::Bytes, all.bytes.clone());
         registry.register("running", "Questions that run", all.running.clone());
         registry.register("waiting", "Questions that wait for others", all.waiting.clone());
         registry.register("connections", "Connections", all.connections.clone());

@@ -7,7 +7,7 @@ use axum::response::Response;
 /// The files of the folder `page`, by name.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-/// What the page may do: run its own scripts, and talk to this server alone.
+/// The rules for the page: it runs its own scripts, and connects to this server alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -4,20 +4,21 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
-use warpath::{CancelToken, DeviceChoice};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
+use warpath::DeviceChoice;
 use warpath_cli::{Limits, Served};
 use warpath_sql::Names;
 use warpath_sql::cli::Failure as SqlFailure;
 use warpath_terminal::streams::{Client, Stream, Streams};
 
 use crate::answer::{About, Form, HttpClient};
+use crate::cancel::{Cancel, Guard};
 use crate::loaded::Loaded;
 use crate::metrics::Metrics;
 
@@ -69,61 +70,7 @@ impl Running {
     }
 }
 
-/// Ends a question before its time.
-#[derive(Clone)]
-pub struct Cancel {
-    token: CancelToken,
-    reason: Arc<OnceLock<String>>,
-    /// Ends a statement of SQL.
-    sql: UnboundedSender<SqlFailure>,
-    /// Says that nobody reads the answer.
-    closed: Arc<watch::Sender<bool>>,
-    is_tail: bool,
-}
-
-impl Cancel {
-    fn new(is_tail: bool) -> (Self, UnboundedReceiver<SqlFailure>, watch::Receiver<bool>) {
-        let (sql, ends) = unbounded_channel();
-        let (closed, is_closed) = watch::channel(false);
-        let (token, reason) = (CancelToken::new(), Arc::default());
-        (Self { token, reason, sql, closed: Arc::new(closed), is_tail }, ends, is_closed)
-    }
-
-    /// Keeps the reason for which the question ends.
-    pub fn because(&self, reason: &str) {
-        let _ = self.reason.set(reason.to_owned());
-    }
-
-    /// The reason for which the question ended, if the server ended it.
-    pub fn reason(&self) -> Option<&str> {
-        self.reason.get().map(String::as_str)
-    }
-
-    /// Ends the question. The client reads why, if there is a reason.
-    fn cancel(&self) {
-        self.token.cancel();
-        let reason = self.reason.get().map_or("the question was cancelled", String::as_str);
-        // A question that is no statement, or has ended, receives nothing.
-        let _ = self.sql.send(SqlFailure::usage(reason));
-    }
-
-    /// Ends the question, whose answer nobody reads.
-    fn close(&self) {
-        self.closed.send_replace(true);
-        self.cancel();
-    }
-}
-
-/// Ends a question when its answer is dropped: all of it has been sent, or the client is gone.
-pub struct Guard(Cancel);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
-/// An answer that comes.
+/// A response that comes.
 pub struct Answer {
     bytes: mpsc::Receiver<Bytes>,
     code: oneshot::Receiver<u8>,
@@ -204,7 +151,7 @@ impl Questions {
         self.permits.clone().acquire_owned().await.map_err(|_| TooMany)
     }
 
-    /// Runs a command. The question ends early if the answer is dropped.
+    /// Runs a command. The question ends early if the response is dropped.
     ///
     /// # Errors
     /// [`TooMany`] if too many other questions run and wait.
@@ -257,7 +204,7 @@ impl Questions {
             if let Some(timer) = timer {
                 timer.abort();
             }
-            let status = match (ended.reason(), *ended.closed.borrow(), number_of_end) {
+            let status = match (ended.reason(), ended.is_closed(), number_of_end) {
                 (Some(_), ..) => "limit",
                 (None, true, _) => "cancelled",
                 (None, false, 0 | 1) => "ok",
@@ -312,7 +259,8 @@ fn end_late(cancel: Cancel, settings: &Settings) -> impl Future<Output = ()> + S
     async move {
         tokio::time::sleep(time).await;
         let seconds = time.as_secs_f64();
-        cancel.because(&format!("the question took longer than {seconds} s, the most that this server allows"));
+        cancel
+            .because(&format!("the question took longer than {seconds} s, the most that this server allows"));
         cancel.cancel();
         tokio::time::sleep(idle).await;
         // The client does not read.

@@ -12,10 +12,11 @@ use crate::answer::{About, Form};
 
 /// The commands that have an address of their own.
 pub const COMMANDS: [&str; 11] = [
-    "query", "select", "count-by", "distinct", "stats", "head", "sample", "validate", "filter", "explain", "sql",
+    "query", "select", "count-by", "distinct", "stats", "head", "sample", "validate", "filter", "explain",
+    "sql",
 ];
 
-/// Those of them that have the option `--format` with `ndjson`.
+/// The commands that have the option `--format` with `ndjson`.
 const WITH_FORMAT: [&str; 6] = ["select", "count-by", "distinct", "stats", "filter", "sql"];
 
 /// The options of commands that `explain` has, too.
@@ -25,7 +26,7 @@ const OF_EXPLAIN: [&str; 9] =
 /// The most words of a command line.
 const MOST_WORDS: usize = 10_000;
 
-/// The options that a request does not have. Its answer is the output, and its messages are JSON.
+/// The options that a request does not have. Its response is the output, and its messages are JSON.
 const REFUSED: [&str; 9] = [
     "output",
     "rejects",
@@ -84,7 +85,7 @@ pub fn run(body: &[u8]) -> Result<About, Wrong> {
     Ok(About { arguments, files, shows })
 }
 
-/// What a stream of the client shows.
+/// The look of a stream of the client.
 fn shows(stream: &Value) -> Shows {
     let is = |key: &str| stream[key].as_bool().unwrap_or(false);
     let number = |key: &str| stream[key].as_u64().and_then(|number| u16::try_from(number).ok());
@@ -120,7 +121,7 @@ fn of_bytes(bytes: Vec<u8>) -> Result<OsString, Wrong> {
     String::from_utf8(bytes).map(OsString::from).or_else(|_| wrong("an argument is no UTF-8"))
 }
 
-/// The format of an answer.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     #[default]
@@ -143,7 +144,7 @@ impl Format {
         ("table", Self::Text),
     ];
 
-    /// The type of the answer.
+    /// The type of the response.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Ndjson => "application/x-ndjson",
@@ -175,11 +176,11 @@ pub struct Asked {
     pub about: About,
     pub form: Form,
     pub format: Format,
-    /// True if notes are the last line of the answer.
+    /// True if notes are the last line of the response.
     pub notes: bool,
 }
 
-/// The question that a body asks of a command.
+/// The question of a body to a command.
 ///
 /// # Errors
 /// A body that is no question.
@@ -261,7 +262,8 @@ fn explained(object: Map<String, Value>) -> Result<Asked, Wrong> {
 
 /// Adds a member as an option.
 fn option(key: &str, value: &Value, words: &mut Vec<OsString>) -> Result<(), Wrong> {
-    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || b"-0123456789".contains(&byte));
+    let is_name =
+        |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || b"-0123456789".contains(&byte));
     if key.len() < 2 || key.starts_with('-') || !is_name(key) {
         return wrong(format!("`{}` is no option", key.escape_debug()));
     }
@@ -310,14 +312,29 @@ mod tests {
                 "select",
                 Some("text/html, text/csv;q=0.9, */*"),
                 r#"{"arguments": ["a=$.a"], "sort": ["a", "b:desc"]}"#,
-                &["select", "--format=csv", "--sort=a", "--sort=b:desc", "--message-format=json", "--", "a=$.a"],
+                &[
+                    "select",
+                    "--format=csv",
+                    "--sort=a",
+                    "--sort=b:desc",
+                    "--message-format=json",
+                    "--",
+                    "a=$.a",
+                ],
                 Format::Csv,
             ),
             (
                 "sql",
                 None,
                 r#"{"query": "-- x", "format": "parquet"}"#,
-                &["sql", "--format=parquet", "--output=answer.parquet", "--message-format=json", "--", "-- x"],
+                &[
+                    "sql",
+                    "--format=parquet",
+                    "--output=answer.parquet",
+                    "--message-format=json",
+                    "--",
+                    "-- x",
+                ],
                 Format::Parquet,
             ),
             ("head", Some("*/*"), "{}", &["head", "--message-format=json"], Format::Ndjson),
@@ -366,6 +383,9 @@ mod tests {
         let about = run(body).unwrap();
         assert_eq!(about.arguments[1].as_encoded_bytes(), b"\xffa");
         assert_eq!(about.files, [(PathBuf::from("s"), b"a".to_vec())]);
-        assert_eq!(about.shows, [Shows { is_terminal: true, size: Some((80, 24)), color: true }, Shows::default()]);
+        assert_eq!(
+            about.shows,
+            [Shows { is_terminal: true, size: Some((80, 24)), color: true }, Shows::default()]
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use warpath::store::Store;
 use warpath::{CancelToken, Error, FollowFrom};
 
-use crate::loaded::Changes;
+use crate::changes::Changes;
 
 /// The time after which a store is looked at although this server has not changed it.
 const LOOK: Duration = Duration::from_millis(200);
@@ -44,14 +44,7 @@ impl Tail {
         cancel: CancelToken,
         changes: Arc<Changes>,
     ) -> Result<Self, Error> {
-        let mut tail = Self {
-            store,
-            cancel,
-            changes,
-            last: None,
-            texts: None,
-            text: io::Cursor::default(),
-        };
+        let mut tail = Self { store, cancel, changes, last: None, texts: None, text: io::Cursor::default() };
         let new = tail.new_parts()?;
         if from == FollowFrom::Start {
             tail.texts = Some(texts(new));

@@ -2,7 +2,7 @@
 //!
 //! A server runs many commands in one process, each in a thread of its own. Such a thread has
 //! [`Streams`] that lead to the client. A command takes the streams of its thread when it begins to print, so
-//! that its other threads print to the same place.
+//! that its other threads print there, too.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub enum Stream {
     Error,
 }
 
-/// What a stream shows. The default is a file or a pipe.
+/// The look of a stream. The default is that of a file or a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shows {
     /// True for a terminal.
@@ -43,7 +43,7 @@ pub trait Client: Send + Sync {
     /// [`io::ErrorKind::BrokenPipe`] if the client is gone. Other errors say why the client gets no more.
     fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
 
-    /// What a stream shows.
+    /// The look of a stream.
     fn shows(&self, stream: Stream) -> Shows;
 
     /// Begins a file of the client. If `is_whole`, the file takes its name when it is
@@ -155,7 +155,7 @@ impl Streams {
         }
     }
 
-    /// What a stream shows.
+    /// The look of a stream.
     pub fn shows(&self, stream: Stream) -> Shows {
         Shows {
             is_terminal: self.is_terminal(stream),
@@ -240,10 +240,15 @@ mod tests {
             assert!(streams.is_terminal(Stream::Error) && !streams.is_terminal(Stream::Output));
             assert_eq!(streams.arguments(), ["query"]);
             let ui = Ui::new(When::Auto, false, MessageFormat::Human);
-            // Another thread prints to the same place.
+            // Another thread prints there, too.
             std::thread::scope(|scope| scope.spawn(|| ui.note("there")).join().unwrap());
             streams.output().write_all(b"here\n").unwrap();
-            assert!(std::thread::scope(|scope| scope.spawn(Streams::current).join().unwrap().client().is_none()));
+            assert!(std::thread::scope(|scope| scope
+                .spawn(Streams::current)
+                .join()
+                .unwrap()
+                .client()
+                .is_none()));
         });
         assert!(Streams::current().client().is_none());
         assert_eq!(*kept.0.lock().unwrap(), b"note: there\nhere\n");

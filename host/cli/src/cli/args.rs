@@ -94,8 +94,14 @@ pub struct ServerArgs {
     /// Names of inputs are then those of the server; without one, all that it has are read. Files that the
     /// command writes, and files of options, are those of this machine. The variable WARPATH_TOKEN has the
     /// token, if the server wants one.
-    #[arg(long, value_name = "URL", global = true, help_heading = "Messages", display_order = 8,
-          hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        global = true,
+        help_heading = "Messages",
+        display_order = 8,
+        hide_short_help = true
+    )]
     pub server: Option<String>,
 }
 

@@ -18,17 +18,18 @@ use warpath_terminal::streams::{Shows, Stream, Streams};
 
 use super::args::{Cli, Command, OutputArgs};
 use super::failure::{Failure, reason};
+use super::given::given;
 use super::out::Out;
-use super::{given, parse};
+use super::parsing::parse;
 
-/// The type of an answer of frames.
+/// The type of a response of frames.
 pub const FRAMES: &str = "application/vnd.warpath.run";
 
 /// The variable that has the token of the server.
 const TOKEN: &str = "WARPATH_TOKEN";
 
-/// The variables that are defaults of options, and these options. Those of the engine are left out, because
-/// they are about another machine.
+/// The variables that are defaults of options, and these options. Variables of the engine are left out,
+/// because they are about another machine.
 const VARIABLES: [(&str, &str); 3] = [
     ("WARPATH_COLOR", "--color"),
     ("WARPATH_MESSAGE_FORMAT", "--message-format"),
@@ -75,11 +76,6 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     }
     let (_, body) = answer.into_parts();
     Answer::new(body, &base, words).print()
-}
-
-/// The server that a command line names, before it is parsed.
-pub fn server_of(args: &[OsString]) -> Option<String> {
-    given(args, "--server")
 }
 
 /// The arguments without `--server URL`.
@@ -172,7 +168,7 @@ fn text(word: &OsStr) -> String {
     }
 }
 
-/// The answer of a server, as it is printed.
+/// The response of a server, as it is printed.
 struct Answer<'a> {
     body: Box<dyn Read>,
     server: &'a str,
@@ -187,7 +183,7 @@ impl<'a> Answer<'a> {
         Self { body, server, words, output: Out::stdout(), files: Vec::new() }
     }
 
-    /// Prints all of the answer, and returns the exit code of the command.
+    /// Prints all of the response, and returns the exit code of the command.
     fn print(&mut self) -> Result<ExitCode, Failure> {
         let mut bytes = Vec::new();
         loop {
@@ -248,7 +244,7 @@ impl<'a> Answer<'a> {
 
     fn ended(&self, error: &io::Error) -> Failure {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.refused("ended the answer before the command did"),
+            io::ErrorKind::UnexpectedEof => self.refused("ended the response before the command did"),
             _ => Failure::usage(format!("{}: {}", self.server, reason(error))),
         }
     }

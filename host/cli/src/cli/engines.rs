@@ -7,7 +7,8 @@ use super::served;
 
 /// Returns the engine settings for the given options.
 pub fn builder(args: &BackendArgs, on_error: &OnErrorArgs) -> EngineBuilder {
-    let mut builder = Engine::builder().device(served::device(&args.device.device)).on_error(on_error.action().into());
+    let mut builder =
+        Engine::builder().device(served::device(&args.device.device)).on_error(on_error.action().into());
     if let Some(bytes) = args.partitions.partition_size {
         builder = builder.partition_size(bytes);
     }

@@ -19,10 +19,10 @@ use warpath_remote::address::is_url;
 use warpath_terminal::escape::{escaped, escaped_lines};
 use warpath_terminal::messages::Ui;
 
-use super::served;
 use super::args::{ExplainArgs, FileArgs, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
+use super::served;
 use super::written::Written;
 use super::{engines, files, filter, run};
 

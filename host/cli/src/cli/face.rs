@@ -11,7 +11,7 @@ use warpath::Query;
 use warpath_remote::address::is_url;
 
 use super::args::{BackendArgs, Cli};
-use super::client;
+use super::given;
 use super::paths;
 
 /// The groups of commands in the help, in order.
@@ -79,7 +79,7 @@ pub fn meant(args: &[OsString]) -> Option<Meant> {
             .collect()
     };
     // A name may be that of an input of a server.
-    let exists = Path::new(first).exists() || client::server_of(rest).is_some();
+    let exists = Path::new(first).exists() || given::server(rest).is_some();
     if text.starts_with('$') && !Path::new(first).exists() {
         return Some(Meant::Query(with(&["query", text], rest)));
     }

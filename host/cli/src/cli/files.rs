@@ -8,8 +8,8 @@ use std::slice;
 use std::sync::Arc;
 
 use warpath::{
-    Error, FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Format, InputError, Query, Records, Source, TableFormat,
-    TextColumn,
+    Error, FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Format, InputError, Query, Records, Source,
+    TableFormat, TextColumn,
 };
 use warpath_exec::input::FindsRecords;
 use warpath_lang::jsonpath::{SegmentKind, SelectorKind};
@@ -18,7 +18,6 @@ use warpath_remote::{Address, READS_OBJECTS};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 
-use super::served::Inputs;
 use super::args::{
     ColumnArgs, EngineArgs, FileArgs, FollowArgs, InputFormat, OnErrorArgs, RecordsArgs, RunArgs, StrictArgs,
 };
@@ -29,6 +28,7 @@ use super::inherited;
 use super::locations;
 use super::paths;
 use super::served;
+use super::served::Inputs;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -60,7 +60,7 @@ pub fn sources_of(
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
     if let Some(inputs) = served::inputs() {
-        return served::sources(args, files, &*inputs, ui);
+        return sources_in_server(args, files, &*inputs, ui);
     }
     let dash = Path::new("-");
     let mut sources = Vec::new();
@@ -123,6 +123,38 @@ pub fn sources_of(
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// The inputs that the arguments name: all that the server has, if they name none.
+///
+/// # Errors
+/// If a name is not loaded, and for a list of names.
+fn sources_in_server(
+    args: &FileArgs,
+    files: FolderFiles,
+    inputs: &dyn Inputs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for name in names_in_server(args, inputs)? {
+        match inputs.sources(&name, files)? {
+            Some(named) => sources.extend(named),
+            None => return Err(served::not_loaded(&name, inputs)),
+        }
+    }
+    sources.iter().for_each(|source| note_if_empty(source, ui));
+    Ok(sources)
+}
+
+/// The names of the inputs that are read.
+///
+/// # Errors
+/// For a list of names, which is a file.
+fn names_in_server(args: &FileArgs, inputs: &dyn Inputs) -> Result<Vec<PathBuf>, Failure> {
+    if args.files_from.is_some() {
+        served::refuse("`--files-from`")?;
+    }
+    Ok(if args.files.is_empty() { inputs.names() } else { args.files.clone() })
 }
 
 /// Says that a store has no lines, if the input is such a store.
@@ -374,7 +406,8 @@ fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
 /// # Errors
 /// If a name begins with `$`, and no file has it.
 pub fn refuse_paths(args: &FileArgs, help: &str) -> Result<(), Failure> {
-    let is_path = |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !served::is_input(name);
+    let is_path =
+        |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !served::is_input(name);
     match args.files.iter().find(is_path) {
         None => Ok(()),
         Some(name) => {
@@ -434,7 +467,7 @@ fn followed_in_server(
     from: FollowFrom,
     inputs: &dyn Inputs,
 ) -> Result<Vec<Source>, Failure> {
-    let names = served::names(args, inputs)?;
+    let names = names_in_server(args, inputs)?;
     let end = FollowEnd::default();
     served::end_with_command(&end);
     let mut paths = Vec::new();

@@ -15,8 +15,6 @@ use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
 use watch::Watch;
 
-use super::served;
-use warpath_terminal::streams::Streams;
 use super::args::{DocumentsArg, FilterArgs, IdsFormatArg, OnErrorArg};
 use super::engines::builder;
 use super::failure::Failure;
@@ -26,8 +24,10 @@ use super::out::{self, Out};
 use super::reasons::{self, Records};
 use super::rejects::{self, Rejects};
 use super::run::{check_times, excerpt, table};
+use super::served;
 use super::statistics;
 use super::written::Written;
+use warpath_terminal::streams::Streams;
 
 /// The exit code if a subscription is wrong.
 const WRONG: u8 = 3;

@@ -7,8 +7,8 @@ use std::path::Path;
 use warpath::Source;
 use warpath_remote::address::is_url;
 
-use super::served;
 use super::failure::Failure;
+use super::served;
 
 /// The whole path of a text that may lack its `$.`: `user.lang`, `.user.lang` and `['user']`.
 pub fn full(text: &str) -> Cow<'_, str> {

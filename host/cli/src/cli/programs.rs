@@ -4,9 +4,9 @@
 //! They are no part of this one because their builds take many minutes.
 
 use std::ffi::OsString;
-use std::{io, iter};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::{io, iter};
 
 use super::failure::Failure;
 
@@ -16,8 +16,7 @@ use super::failure::Failure;
 /// The program is not installed, or cannot be run.
 pub fn sql(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if names_cluster(arguments) {
-        let arguments: Vec<OsString> =
-            iter::once("sql".into()).chain(arguments.iter().cloned()).collect();
+        let arguments: Vec<OsString> = iter::once("sql".into()).chain(arguments.iter().cloned()).collect();
         let help = "`cargo install --path host/cluster` builds it, which takes longer than for SQL alone";
         return run("warpath-cluster", "SQL on a cluster", help, &arguments);
     }

@@ -17,16 +17,16 @@ use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
-use super::split;
 use super::args::{HeadArgs, QueryArgs};
 use super::failure::Failure;
 use super::files::{self, Reading};
 use super::formats;
 use super::out::Out;
 use super::paths;
-use super::served;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::served;
 use super::sort;
+use super::split;
 use super::split::{Split, Template};
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -299,7 +299,8 @@ fn is_file(arg: &str) -> bool {
 /// # Errors
 /// If no query follows, or several do.
 fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
-    let is_query = |file: &PathBuf| file.to_str().is_some_and(|arg| arg.starts_with('$')) && !served::is_input(file);
+    let is_query =
+        |file: &PathBuf| file.to_str().is_some_and(|arg| arg.starts_with('$')) && !served::is_input(file);
     let queries: Vec<usize> =
         args.files.files.iter().enumerate().filter(|(_, file)| is_query(file)).map(|(at, _)| at).collect();
     let ([at], Some(query)) =

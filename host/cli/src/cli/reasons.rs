@@ -26,9 +26,9 @@ use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Message, Ui};
 
 use super::served;
-use warpath_terminal::streams::Streams;
 use super::shell::quoted;
 use lookup::Lookup;
+use warpath_terminal::streams::Streams;
 use why::Scope;
 
 /// The most bytes of records that are looked at.
@@ -207,7 +207,8 @@ impl Reasons {
             ui.note(&reported[reported.len() - 1]);
             // A condition would be about the other paths, too.
             if let (Some(meant), [_]) = (why.on_record(query), &self.queries[..])
-                && let Some(command) = meant.command(query, predicate, Streams::current().arguments().into_iter())
+                && let Some(command) =
+                    meant.command(query, predicate, Streams::current().arguments().into_iter())
             {
                 ui.help(format_args!("for a condition on the record: {command}"));
             }

@@ -14,7 +14,6 @@ use warpath_terminal::escape::escaped;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
-use super::served;
 use super::args::{self, SampleArgs};
 use super::failure::Failure;
 use super::files::{self, Reading};
@@ -22,6 +21,7 @@ use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::served;
 
 /// Prints random records.
 pub fn run(mut args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {

@@ -22,7 +22,6 @@ use typed::Table;
 use warpath_terminal::json::Look;
 use warpath_terminal::messages::Ui;
 
-use super::{served, split};
 use super::args::{OnMismatchArg, RowFormat, RunArgs, SelectArgs, WhereArgs, ZoneArgs};
 use super::failure::Failure;
 use super::grid::Grid;
@@ -33,6 +32,7 @@ use super::sort::{self, Sorting};
 use super::split::{Files, Template};
 use super::table::TableWriter;
 use super::{files, formats};
+use super::{served, split};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if args.columns.iter().any(|column| column == "*") {

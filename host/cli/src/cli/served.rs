@@ -1,23 +1,12 @@
-//! A command that a server runs for a client: over inputs of the server, with the streams and the files of the
-//! client.
+//! The inputs and the limits of a command that a server runs for a client. Its thread has them.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
 
-use clap::builder::Resettable;
-use clap::{Command as Parser, CommandFactory, FromArgMatches};
-use warpath::{CancelToken, DeviceChoice, EngineBuilder, Error, FollowEnd, FolderFiles, FollowFrom, Source};
-use warpath_terminal::messages::Ui;
-use warpath_terminal::options::{MessageFormat, When};
-use warpath_terminal::streams::{Client, Streams};
+use warpath::{CancelToken, DeviceChoice, EngineBuilder, Error, FolderFiles, FollowEnd, FollowFrom, Source};
 
-use super::args::{Cli, Command, FileArgs, SchemaCommand};
 use super::failure::Failure;
-use super::{files, dispatch, early_of, usage_message};
 
 /// The inputs that a server has loaded, by their names.
 pub trait Inputs: Send + Sync {
@@ -61,17 +50,7 @@ pub struct Limits {
     pub device: DeviceChoice,
 }
 
-/// A command line of a client, and what it runs with.
-pub struct Served {
-    /// The streams and the files of the client.
-    pub client: Arc<dyn Client>,
-    /// The inputs of the server.
-    pub inputs: Arc<dyn Inputs>,
-    /// The limits of the command.
-    pub limits: Limits,
-}
-
-/// The parts of [`Served`] that commands look up, and what they leave to be ended.
+/// The inputs and the limits of a command, and the files that it follows.
 struct Current {
     inputs: Arc<dyn Inputs>,
     limits: Limits,
@@ -80,6 +59,26 @@ struct Current {
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Current>>> = const { RefCell::new(None) };
+}
+
+/// A thread that runs a command. It is left as it was when this value is dropped, also after a panic.
+pub struct Entered(Arc<Current>);
+
+impl Entered {
+    /// Lets the commands of this thread have these inputs and limits.
+    pub fn new(inputs: Arc<dyn Inputs>, limits: Limits) -> Self {
+        let current = Arc::new(Current { inputs, limits, followed: Mutex::default() });
+        CURRENT.set(Some(current.clone()));
+        Self(current)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(None);
+        let followed = self.0.followed.lock();
+        followed.unwrap_or_else(PoisonError::into_inner).iter().for_each(FollowEnd::end);
+    }
 }
 
 fn current() -> Option<Arc<Current>> {
@@ -131,38 +130,6 @@ pub fn memory(given: usize) -> usize {
     most.map_or(given, |most| given.min(most))
 }
 
-/// The inputs that the arguments name: all that the server has, if they name none.
-///
-/// # Errors
-/// If a name is not loaded, and for a list of names.
-pub fn sources(
-    args: &FileArgs,
-    files: FolderFiles,
-    inputs: &dyn Inputs,
-    ui: &Ui,
-) -> Result<Vec<Source>, Failure> {
-    let mut sources = Vec::new();
-    for name in names(args, inputs)? {
-        match inputs.sources(&name, files)? {
-            Some(named) => sources.extend(named),
-            None => return Err(not_loaded(&name, inputs)),
-        }
-    }
-    sources.iter().for_each(|source| files::note_if_empty(source, ui));
-    Ok(sources)
-}
-
-/// The names of the inputs that are read.
-///
-/// # Errors
-/// For a list of names, which is a file.
-pub fn names(args: &FileArgs, inputs: &dyn Inputs) -> Result<Vec<PathBuf>, Failure> {
-    if args.files_from.is_some() {
-        refuse("`--files-from`")?;
-    }
-    Ok(if args.files.is_empty() { inputs.names() } else { args.files.clone() })
-}
-
 /// The token that cancels the command; a token of its own in the program itself.
 pub fn token() -> CancelToken {
     current().map(|current| current.limits.cancel.clone()).unwrap_or_default()
@@ -200,98 +167,3 @@ pub fn not_loaded(name: &Path, inputs: &dyn Inputs) -> Failure {
 
 /// The most names in a message.
 const MOST_NAMES: usize = 10;
-
-impl Served {
-    /// Runs a command line, without the name of the program, and returns its exit code. All output goes to
-    /// the client, messages and failures included.
-    pub fn run(self, arguments: &[OsString]) -> u8 {
-        let Self { client, inputs, limits } = self;
-        let current = Arc::new(Current { inputs, limits, followed: Mutex::default() });
-        /// Leaves the thread as it was, also after a panic.
-        struct Leave(Arc<Current>);
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                CURRENT.set(None);
-                let followed = self.0.followed.lock();
-                followed.unwrap_or_else(PoisonError::into_inner).iter().for_each(FollowEnd::end);
-            }
-        }
-        let leave = Leave(current.clone());
-        CURRENT.set(Some(current.clone()));
-        let code = Streams::of(client).run(|| command(arguments, &current.limits));
-        drop(leave);
-        number(code)
-    }
-}
-
-/// The number of an exit code.
-fn number(code: ExitCode) -> u8 {
-    (0..=u8::MAX).find(|number| ExitCode::from(*number) == code).unwrap_or(u8::MAX)
-}
-
-/// Parses and runs a command line.
-fn command(arguments: &[OsString], limits: &Limits) -> ExitCode {
-    let started = Instant::now();
-    let args: Vec<OsString> =
-        std::iter::once("warpath".into()).chain(arguments.iter().cloned()).collect();
-    let cli = match parse(&args) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let color = early_of::<When>(&args, "--color");
-            let ui = Ui::new(color, false, early_of::<MessageFormat>(&args, "--message-format"));
-            ui.report(&usage_message(&error));
-            return ExitCode::from(2);
-        }
-    };
-    let ui = Ui::of(&cli.messages);
-    let done = refused(&cli.command).and_then(|()| dispatch(cli, &ui, started));
-    done.unwrap_or_else(|failure| {
-        let failure = limits.reason.get().filter(|_| failure.is_interrupt()).map_or(failure, Failure::usage);
-        failure.report(&ui);
-        failure.exit_code()
-    })
-}
-
-/// Parses a command line. Variables of the server's environment are no defaults of its options.
-fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
-    let name = args.get(1).and_then(|name| name.to_str()).unwrap_or_default();
-    let parser = without_variables(Cli::with_only(name).unwrap_or_else(Cli::command));
-    Cli::from_arg_matches(&parser.try_get_matches_from(args)?)
-}
-
-fn without_variables(command: Parser) -> Parser {
-    command.mut_args(|arg| arg.env(Resettable::Reset)).mut_subcommands(without_variables)
-}
-
-/// Refuses the commands that are about this machine, and not about inputs.
-fn refused(command: &Command) -> Result<(), Failure> {
-    let refused = |name: &str| {
-        Err(Failure::usage(format!("`warpath {name}` is not for a server"))
-            .with_help("run it on the machine of the server"))
-    };
-    match command {
-        Command::Query(_)
-        | Command::Select(_)
-        | Command::CountBy(_)
-        | Command::Distinct(_)
-        | Command::Stats(_)
-        | Command::Sample(_)
-        | Command::Head(_)
-        | Command::Validate(_)
-        | Command::Filter(_)
-        | Command::Explain(_) => Ok(()),
-        Command::Schema(args) => match &args.command {
-            None => Ok(()),
-            Some(SchemaCommand::Diff(_)) => refused("schema diff"),
-        },
-        #[cfg(feature = "parquet")]
-        Command::Store { .. } => refused("store"),
-        Command::Index { .. } => refused("index"),
-        Command::Tree(_) => refused("tree"),
-        Command::Devices => refused("devices"),
-        Command::Sql { .. } => refused("sql"),
-        Command::Serve { .. } => refused("serve"),
-        Command::Completions { .. } => refused("completions"),
-        Command::Man { .. } => refused("man"),
-    }
-}

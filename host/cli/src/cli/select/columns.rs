@@ -7,10 +7,10 @@ use warpath::{Error, Query};
 use warpath_cpu::strict;
 use warpath_remote::address::is_url;
 
-use crate::cli::served;
 use super::super::args::WhereArgs;
 use super::super::failure::Failure;
 use super::super::paths;
+use crate::cli::served;
 
 /// The types, as messages list them.
 const TYPES: &str = "bool, int64, float64, decimal(P,S), int64(string), string, text, json, time, date, \

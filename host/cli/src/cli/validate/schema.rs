@@ -11,7 +11,6 @@ use warpath::{Error, InputError, Source, Want};
 use warpath_cpu::strict;
 use warpath_exec::stream::{Digest, PieceResults};
 
-use warpath_terminal::streams::Streams;
 use super::super::failure::Failure;
 use super::super::schema::is_saved;
 use super::super::written::Written;
@@ -21,6 +20,7 @@ use super::describe::{self, Report};
 use super::numbers;
 use super::record::{Item, Records, Tree};
 use super::{Invalid, Judged};
+use warpath_terminal::streams::Streams;
 
 /// The most levels of containers in a schema.
 const MOST_LEVELS: usize = 1024;
