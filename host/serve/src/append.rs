@@ -49,8 +49,10 @@ struct State {
 
 /// A body that is read by a thread.
 struct Reader {
-    bytes: Receiver<io::Result<Bytes>>,
+    /// Pieces of the body; `None` is its end.
+    bytes: Receiver<io::Result<Option<Bytes>>>,
     piece: Bytes,
+    is_ended: bool,
     read: u64,
     most: u64,
     state: Arc<State>,
@@ -58,10 +60,13 @@ struct Reader {
 
 impl Read for Reader {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
+        while self.piece.is_empty() && !self.is_ended {
             match self.bytes.blocking_recv() {
-                None => return Ok(0),
-                Some(piece) => self.piece = piece?,
+                // The client is gone: nobody has sent the end.
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(Ok(Some(piece))) => self.piece = piece,
+                Some(Ok(None)) => self.is_ended = true,
+                Some(Err(error)) => return Err(error),
             }
         }
         let len = room.len().min(self.piece.len());
@@ -106,7 +111,14 @@ impl Appends {
         let _turn = self.turn.lock().await;
         let state = Arc::new(State::default());
         let (sender, bytes) = channel(WAITING);
-        let reader = Reader { bytes, piece: Bytes::new(), read: 0, most: self.most, state: state.clone() };
+        let reader = Reader {
+            bytes,
+            piece: Bytes::new(),
+            is_ended: false,
+            read: 0,
+            most: self.most,
+            state: state.clone(),
+        };
         let added = {
             let state = state.clone();
             tokio::task::spawn_blocking(move || {
@@ -119,12 +131,12 @@ impl Appends {
         let mut pieces = body.into_data_stream();
         loop {
             let piece = match tokio::time::timeout(self.idle, pieces.next()).await {
-                Ok(None) => break,
-                Ok(Some(Ok(piece))) => Ok(piece),
+                Ok(None) => Ok(None),
+                Ok(Some(Ok(piece))) => Ok(Some(piece)),
                 Ok(Some(Err(error))) => Err(io::Error::other(error)),
                 Err(_) => Err(io::ErrorKind::TimedOut.into()),
             };
-            let is_last = piece.is_err();
+            let is_last = !matches!(piece, Ok(Some(_)));
             if sender.send(piece).await.is_err() || is_last {
                 break;
             }

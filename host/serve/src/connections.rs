@@ -35,6 +35,9 @@ const MOST_HEAD: usize = 64 << 10;
 /// The time before another connection is accepted if the system has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The time for the last bytes of responses after all questions were ended.
+const LAST: Duration = Duration::from_millis(500);
+
 /// The variable that has the token.
 const TOKEN: &str = "WARPATH_TOKEN";
 
@@ -49,6 +52,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
         return Err(Failure::new(format!("{}: other machines reach this address", args.listen.ip()))
             .with_help("set a token by `--token-file FILE` or WARPATH_TOKEN, or listen on 127.0.0.1"));
     }
+    // Each connection takes a descriptor. Without more of them, fewer connections are accepted.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     let loaded = Arc::new(Loaded::new(args.inputs.clone())?);
     let cores = std::thread::available_parallelism().map_or(1, Into::into);
     let runtime = |name: &str| {
@@ -92,9 +97,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
 
 /// Ends the threads of SQL, if no statement holds them any more. Otherwise the process ends them.
 fn end_sql(sql: Arc<Runtime>) {
-    match Arc::into_inner(sql) {
-        Some(sql) => sql.shutdown_background(),
-        None => {}
+    if let Some(sql) = Arc::into_inner(sql) {
+        sql.shutdown_background();
     }
 }
 
@@ -182,8 +186,14 @@ async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure
     }
     server.questions.end_all();
     tokio::select! {
-        () = &mut ended => {}
+        () = server.questions.ended() => {}
         () = tokio::time::sleep(args.grace) => {}
+        () = signals.next() => {}
+    }
+    // Clients that read get the ends of their responses.
+    tokio::select! {
+        () = &mut ended => {}
+        () = tokio::time::sleep(LAST) => {}
         () = signals.next() => {}
     }
     Ok(())

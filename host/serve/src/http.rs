@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Path as Part, Query, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, StatusCode};
@@ -111,6 +111,10 @@ fn too_many(server: &Server, of: fn(StatusCode, &str) -> Response) -> Response {
 /// The bytes of a body.
 async fn body_of(server: &Server, request: Request) -> Result<Bytes, (StatusCode, String)> {
     let most = server.body;
+    if request.body().size_hint().lower() > most as u64 {
+        server.metrics.refuse("body");
+        return Err((StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {most} bytes")));
+    }
     match tokio::time::timeout(server.idle, to_bytes(request.into_body(), most)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => {

@@ -138,6 +138,7 @@ fn a_token_opens_the_server() {
 
 #[test]
 fn a_thousand_connections_are_served() {
+    rlimit::increase_nofile_limit(u64::MAX).unwrap();
     let server = Server::of(&["data"]);
     let open: Vec<TcpStream> = (0..1000).map(|_| server.connect()).collect();
     server.wait_for("warpath_connections", 1001);
