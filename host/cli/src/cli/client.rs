@@ -21,6 +21,7 @@ use super::failure::{Failure, reason};
 use super::given::given;
 use super::out::Out;
 use super::parsing::parse;
+use super::written::Written;
 
 /// The type of a response of frames.
 pub const FRAMES: &str = "application/vnd.warpath.run";
@@ -51,6 +52,9 @@ const MOST_FRAME: u32 = 64 << 20;
 
 /// Runs a command line in a server. `cli` is the same command line; `None` for that of `sql`.
 pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, Failure> {
+    if let Some(cli) = cli {
+        written(&cli.command).refuse_one_for_both()?;
+    }
     let mut words = without_server(&args[1..]);
     if cli.is_some() {
         add_variables(&mut words, &args[0]);
@@ -76,6 +80,21 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     }
     let (_, body) = answer.into_parts();
     Answer::new(body, &base, words).print()
+}
+
+/// The files that a command writes, which are on this machine.
+fn written(command: &Command) -> Written<'_> {
+    match command {
+        Command::Query(args) => Written::of_run(&args.run),
+        Command::Select(args) => Written::of_run(&args.run),
+        Command::CountBy(args) => Written::of_run(&args.run),
+        Command::Distinct(args) => Written::of_run(&args.run),
+        Command::Stats(args) => Written::of_run(&args.run),
+        Command::Head(args) => Written::of_run(&args.run),
+        Command::Sample(args) => Written::of_run(&args.run),
+        Command::Filter(args) => Written::of(&args.output).and(&args.rejects),
+        _ => Written::default(),
+    }
 }
 
 /// The arguments without `--server URL`.

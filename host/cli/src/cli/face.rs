@@ -20,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Ask", &["query", "count-by", "distinct", "stats", "sql"]),
     ("Shape", &["select"]),
     ("Watch", &["filter"]),
-    ("Keep", &["store", "serve"]),
+    ("Store", &["store", "serve"]),
     ("Inside", &["explain", "index", "tree", "devices", "completions", "help"]),
 ];
 
