@@ -42,9 +42,10 @@ LAYERS = [
     ("host/exec", "lib.rs"),
     ("host", "lib.rs"),
     ("host/remote", "lib.rs"),
-    ("host/cli", "main.rs"),
+    ("host/cli", "lib.rs"),
     ("host/sql", "lib.rs"),
     ("host/cluster", "lib.rs"),
+    ("host/serve", "lib.rs"),
 ]
 FACADE = "host"
 LARGEST = 3

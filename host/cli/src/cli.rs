@@ -18,13 +18,17 @@
 //! | [`split`] | files that values of records name |
 //! | [`out`], [`screen`] | results on standard output or in a file; a table that is drawn again |
 //! | [`statistics`] | statistics of a run, as text and as JSON |
-//! | [`sql`] | the program that `warpath sql` is |
+//! | [`programs`] | programs of their own: `warpath sql` and `warpath serve` |
+//! | [`served`], [`serving`] | the inputs and limits that a command has in a server; the run of such a command |
+//! | [`client`] | the client of a server |
 //! | [`install`] | completions of shells, and man pages |
 //! | [`face`] | the groups of commands, and command lines without a command |
+//! | [`parsing`], [`given`] | arguments as a command; options that are read before that |
 //! | [`meant`], [`shell`] | what wrong arguments were probably meant to be; words as a shell reads them |
 //! | [`inherited`], [`signals`], `memory` | the standard streams at the start of the program; signals that end it; memory that cannot be had |
 
 mod args;
+mod client;
 mod count;
 mod describe;
 mod devices;
@@ -35,6 +39,7 @@ mod failure;
 mod files;
 mod filter;
 mod formats;
+mod given;
 mod grid;
 mod groups;
 mod index;
@@ -44,8 +49,10 @@ mod install;
 mod locations;
 mod meant;
 mod out;
+mod parsing;
 mod partitions;
 mod paths;
+mod programs;
 mod query;
 mod reasons;
 mod rejects;
@@ -55,12 +62,13 @@ mod sample;
 mod schema;
 mod screen;
 mod select;
+pub mod served;
+pub mod serving;
 mod shell;
 #[cfg(unix)]
 mod signals;
 mod sort;
 mod split;
-mod sql;
 mod statistics;
 #[cfg(feature = "parquet")]
 mod store;
@@ -75,27 +83,33 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use args::{Cli, Command, IndexCommand};
-use clap::builder::Resettable;
-use clap::error::{ContextKind, ContextValue};
-use clap::{ColorChoice, FromArgMatches, ValueEnum};
 use failure::Failure;
+use given::early;
+use parsing::{parse, usage_message};
 use warpath_terminal::escape::{escaped, escaped_lines};
 #[cfg(unix)]
 use warpath_terminal::memory;
-use warpath_terminal::messages::{Message, Ui};
+use warpath_terminal::messages::Ui;
 use warpath_terminal::options::{MessageFormat, When};
 
 /// Runs the program. Reports its failure on standard error, and returns its exit code.
 pub fn main() -> ExitCode {
     let started = Instant::now();
     let args: Vec<OsString> = std::env::args_os().collect();
-    // All arguments after `sql` are those of another program, also those that this one has.
+    // All arguments after `sql` and `serve` are those of another program, also those that this one has.
     if let [_, first, rest @ ..] = &args[..]
-        && first == "sql"
+        && (first == "sql" || first == "serve")
     {
-        let ui = Ui::new(When::Auto, false, MessageFormat::Human);
-        return sql::run(rest).unwrap_or_else(|failure| {
-            failure.report(&ui);
+        let run = match given::server(rest) {
+            Some(server) if first == "sql" => {
+                end_by_signals();
+                client::run(&server, &args, None)
+            }
+            _ if first == "sql" => programs::sql(rest),
+            _ => programs::serve(rest),
+        };
+        return run.unwrap_or_else(|failure| {
+            failure.report(&Ui::new(When::Auto, false, MessageFormat::Human));
             failure.exit_code()
         });
     }
@@ -148,21 +162,27 @@ fn command_line(args: &[OsString], started: Instant) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain_usage(&error, args, color, format),
     };
-    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
-    #[cfg(unix)]
-    let _ = signals::clean_up_after();
+    end_by_signals();
     #[cfg(unix)]
     let _ = memory::end_if_none_is_left(
         "`--max-record SIZE` refuses long records, and `--workers 1` takes less memory",
     );
     let ui = Ui::of(&cli.messages);
-    match dispatch(cli, &ui, started) {
-        Ok(code) => code,
-        Err(failure) => {
-            failure.report(&ui);
-            failure.exit_code()
-        }
-    }
+    let run = match &cli.server.server {
+        Some(server) => client::run(server, args, Some(&cli)),
+        None => dispatch(cli, &ui, started),
+    };
+    run.unwrap_or_else(|failure| {
+        failure.report(&ui);
+        failure.exit_code()
+    })
+}
+
+/// Lets signals end the program after its temporary files are removed.
+fn end_by_signals() {
+    // A failure is no error here: a signal then ends the program all the same, but temporary files stay.
+    #[cfg(unix)]
+    let _ = signals::clean_up_after();
 }
 
 /// Returns true for `--help engine` and `help engine`.
@@ -189,89 +209,11 @@ fn dispatch(cli: Cli, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
         Command::Tree(args) => tree::run(&args, ui),
         Command::Explain(args) => explain::run(&args, ui),
         Command::Devices => devices::run(),
-        Command::Sql { arguments } => sql::run(&arguments),
+        Command::Sql { arguments } => programs::sql(&arguments),
+        Command::Serve { arguments } => programs::serve(&arguments),
         Command::Completions { shell } => install::completions(shell),
         Command::Man { folder } => install::man(&folder),
     }
-}
-
-fn parse(args: &[OsString], color: When) -> Result<Cli, clap::Error> {
-    let choice = match color {
-        When::Auto => ColorChoice::Auto,
-        When::Always => ColorChoice::Always,
-        When::Never => ColorChoice::Never,
-    };
-    let has_empty = has_empty_variable();
-    if !has_empty && let Some(parsed) = parse_alone(args) {
-        return parsed;
-    }
-    let command = face::command().color(choice);
-    let command = if has_empty { without_empty_variables(command) } else { command };
-    let matches =
-        command.try_get_matches_from(args).map_err(|error| meant::with_guess(named(error, args), args))?;
-    Cli::from_arg_matches(&matches)
-}
-
-/// Returns true if a variable of this program is set, but empty.
-fn has_empty_variable() -> bool {
-    let is_ours = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("WARPATH_"));
-    std::env::vars_os().any(|(name, value)| value.is_empty() && is_ours(&name))
-}
-
-/// Treats variables that are empty as if they were not set.
-fn without_empty_variables(command: clap::Command) -> clap::Command {
-    let is_empty =
-        |arg: &clap::Arg| arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-    command
-        .mut_args(|arg| if is_empty(&arg) { arg.env(Resettable::Reset) } else { arg })
-        .mut_subcommands(without_empty_variables)
-}
-
-/// Parses the arguments without the subcommands that they do not name. Returns `None` if that fails; the
-/// whole command line then has the right message.
-fn parse_alone(args: &[OsString]) -> Option<Result<Cli, clap::Error>> {
-    let first = args.get(1)?.to_str()?;
-    if args.len() == 2 && matches!(first, "--version" | "-V") {
-        return Cli::version().try_get_matches_from(args).err().map(Err);
-    }
-    let matches = Cli::with_only(first)?.try_get_matches_from(args).ok()?;
-    Cli::from_arg_matches(&matches).ok().map(Ok)
-}
-
-/// Names the environment variable in an error about its value.
-fn named(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return error };
-    let option = option.split(' ').next().unwrap_or(option).to_owned();
-    let variable = format!("WARPATH_{}", option.trim_start_matches('-').replace('-', "_").to_uppercase());
-    if std::env::var_os(&variable).is_some() && given(args, &option).is_none() {
-        let value = ContextValue::String(format!("{variable} (an environment variable)"));
-        error.insert(ContextKind::InvalidArg, value);
-    }
-    error
-}
-
-/// The last value of an option, read before the arguments are parsed.
-fn given(args: &[OsString], option: &str) -> Option<String> {
-    let value = |(at, arg): (usize, &'_ OsString)| match arg.to_str()?.strip_prefix(option)? {
-        "" => args.get(at + 1)?.to_str().map(str::to_owned),
-        value => value.strip_prefix('=').map(str::to_owned),
-    };
-    let options = args.iter().take_while(|arg| *arg != "--").enumerate();
-    options.filter_map(value).last()
-}
-
-/// The value of an option that messages about wrong arguments need.
-fn early<T: ValueEnum + Default>(args: &[OsString], option: &str, variable: &str) -> T {
-    let text = given(args, option).or_else(|| std::env::var(variable).ok());
-    text.and_then(|text| T::from_str(&text, false).ok()).unwrap_or_default()
-}
-
-/// The error in the arguments as a message.
-fn usage_message(error: &clap::Error) -> Message {
-    let text = error.to_string();
-    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let help = Some(rest.trim().to_owned()).filter(|help| !help.is_empty());
-    Message { text: first.trim_start_matches("error: ").to_owned(), help, ..Message::default() }
 }
 
 /// Prints the help text, or the error in the arguments. Returns the exit code.

@@ -1,7 +1,5 @@
 //! The `warpath` program: JSONPath over newline-delimited JSON, on a terminal.
 
-mod cli;
-
 use std::process::ExitCode;
 
 /// An allocation that fails ends the program with a message.
@@ -10,5 +8,5 @@ use std::process::ExitCode;
 static MEMORY: warpath_terminal::memory::Noting = warpath_terminal::memory::Noting;
 
 fn main() -> ExitCode {
-    cli::main()
+    warpath_cli::main()
 }

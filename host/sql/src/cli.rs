@@ -7,17 +7,20 @@
 //! | `output` | rows as a table, NDJSON, CSV, Arrow or Parquet |
 //! | `shell` | the interactive shell |
 //! | `watch` | progress, and signals that end a statement |
+//! | [`served`] | a command line that a server runs for a client |
 //! | `messages` | failures with their positions and exit codes, and reports |
 
 mod args;
 mod messages;
 mod output;
+pub mod served;
 mod shell;
 mod statements;
 mod watch;
 
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,6 +30,7 @@ use tokio::runtime::Runtime;
 #[cfg(unix)]
 use warpath_terminal::memory;
 use warpath_terminal::messages::Ui;
+use warpath_terminal::streams::Streams;
 
 use crate::options::Options;
 use crate::report::Report;
@@ -112,7 +116,26 @@ pub fn run(
     let runtime = runtime.build().map_err(refused)?;
     let report = Arc::new(Report::default());
     let context = open(&runtime, &args.options(), &report)?;
-    let mut session = Session {
+    let signals = watch::Signals::wait()
+        .map_err(|error| Failure::usage(format!("no thread can be started: {error}")).with_help(LESS))?;
+    let mut session = session(args, ui, runtime.into(), context, report, signals)?;
+    let done = all(args, &mut session);
+    if done.as_ref().is_err_and(Failure::is_signal) {
+        session.give_up();
+    }
+    done
+}
+
+/// The session of a command line.
+fn session(
+    args: &Args,
+    ui: &Ui,
+    runtime: Arc<Runtime>,
+    context: SessionContext,
+    report: Arc<Report>,
+    signals: watch::Signals,
+) -> Result<Session, Failure> {
+    Ok(Session {
         runtime,
         context,
         report,
@@ -120,15 +143,17 @@ pub fn run(
         output: args.output.clone(),
         progress: args.progress,
         ui: ui.clone(),
-        signals: watch::Signals::wait()
-            .map_err(|error| Failure::usage(format!("no thread can be started: {error}")).with_help(LESS))?,
+        streams: Streams::current(),
+        signals,
         columns: BTreeSet::new(),
-    };
-    let done = all(args, &mut session);
-    if done.as_ref().is_err_and(Failure::is_signal) {
-        session.give_up();
-    }
-    done
+    })
+}
+
+/// The statements of a file.
+fn statements(path: &Path) -> Result<String, Failure> {
+    let named = |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
+    let text = Streams::current().read(path).map_err(|error| named(&error))?;
+    String::from_utf8(text).map_err(|_| named(&"stream did not contain valid UTF-8"))
 }
 
 /// Runs all statements of the arguments, or the shell.
@@ -137,8 +162,7 @@ fn all(args: &Args, session: &mut Session) -> Result<(), Failure> {
         return session.run(query);
     }
     if let Some(path) = &args.file {
-        let named = |error| Failure::usage(format!("{}: {error}", path.display()));
-        return session.run(&std::fs::read_to_string(path).map_err(named)?);
+        return session.run(&statements(path)?);
     }
     if std::io::stdin().is_terminal() {
         return shell::run(session);

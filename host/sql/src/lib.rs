@@ -66,5 +66,5 @@ mod stores;
 mod tables;
 
 pub use format::WarpathFormatFactory;
-pub use options::{Options, SchemaFrom};
+pub use options::{Names, Options, SchemaFrom};
 pub use warpath_remote::StoreSettings;

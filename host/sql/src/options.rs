@@ -1,6 +1,8 @@
 //! Settings of SQL.
 
+use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
@@ -41,6 +43,37 @@ impl std::str::FromStr for SchemaFrom {
     }
 }
 
+/// The inputs that statements may name, and no others.
+///
+/// ```
+/// use warpath_sql::Names;
+///
+/// let names = Names::new(|name| (name == "tweets").then(|| "/data/tweets.ndjson".to_owned()));
+/// assert_eq!(names.path("tweets").as_deref(), Some("/data/tweets.ndjson"));
+/// assert_eq!(names.path("/etc/passwd"), None);
+/// ```
+#[derive(Clone)]
+pub struct Names(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+impl Names {
+    /// Inputs by their names: `path` returns the file, folder or URL of a name.
+    pub fn new(path: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(path))
+    }
+
+    /// The file, folder or URL of a name; `None` for a name that statements may not use.
+    #[must_use]
+    pub fn path(&self, name: &str) -> Option<String> {
+        (self.0)(name)
+    }
+}
+
+impl Debug for Names {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("Names")
+    }
+}
+
 /// Settings of SQL.
 ///
 /// ```
@@ -74,6 +107,9 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Credentials, endpoints and limits of object stores; `None` for those of the environment.
     pub stores: Option<StoreSettings>,
+    /// The inputs that statements may name; `None` for all files and URLs. With names, statements only read:
+    /// they make no tables and write no files.
+    pub names: Option<Names>,
 }
 
 impl Default for Options {
@@ -88,6 +124,7 @@ impl Default for Options {
             cache: None,
             memory: None,
             stores: None,
+            names: None,
         }
     }
 }

@@ -58,6 +58,14 @@ impl Debug for Files {
 #[async_trait]
 impl UrlTableFactory for Files {
     async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let path = self.engines.options.names.as_ref().map(|names| names.path(name));
+        let name = match &path {
+            None => name,
+            Some(Some(path)) => path,
+            // A name without a dot or a slash is probably that of a table.
+            Some(None) if !name.contains(['.', '/']) => return Ok(None),
+            Some(None) => return plan_err!("{name}: is not among the inputs of the server"),
+        };
         if let Some(table) = stored::table(name, &self.state(name)?).await? {
             return Ok(Some(table));
         }

@@ -3,13 +3,11 @@
 //! A printer copies the bytes of strings and numbers unchanged. It works on any text that the records of an
 //! input can have, well-formed or not.
 
-use std::io;
-
 use clap::builder::styling::Style;
-use terminal_size::{Width, terminal_size_of};
 use warpath_core::json::Cursor;
 
-use crate::options::{When, supports_color};
+use crate::options::When;
+use crate::streams::{Stream, Streams};
 
 // The sequences of a terminal that start a colour: bold blue, green, cyan and magenta.
 const KEY: &[u8] = b"\x1b[1m\x1b[34m";
@@ -36,13 +34,14 @@ pub struct Look {
 impl Look {
     /// The look of results. `is_file` is true if they are written to a file, and not to standard output.
     pub fn of(color: When, is_file: bool, pretty: bool) -> Self {
+        let streams = Streams::current();
         let color = match color {
             When::Always => true,
             When::Never => false,
-            When::Auto => !is_file && supports_color(&io::stdout()),
+            When::Auto => !is_file && streams.supports_color(Stream::Output),
         };
-        let columns = terminal_size_of(io::stdout()).filter(|_| !is_file);
-        Self { pretty, color, columns: columns.map(|(Width(columns), _)| columns.into()) }
+        let size = streams.size(Stream::Output).filter(|_| !is_file);
+        Self { pretty, color, columns: size.map(|(columns, _)| columns) }
     }
 
     /// Returns true if JSON is printed as the input has it.

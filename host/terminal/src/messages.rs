@@ -1,15 +1,14 @@
 //! Messages on standard error.
 
 use std::fmt::Display;
-use std::io::{self, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
 use warpath_core::error::{InputError, RecordError, TreeError};
 use warpath_core::foreign::Foreign;
 
 use crate::escape::{escaped, escaped_lines, quoted};
-use crate::options::{MessageArgs, MessageFormat, When, supports_color};
-use crate::progress;
+use crate::options::{MessageArgs, MessageFormat, When};
+use crate::streams::{Stream, Streams};
 
 /// Prints messages on standard error. A message that cannot be written is lost, and the run continues.
 #[derive(Clone)]
@@ -19,6 +18,7 @@ pub struct Ui {
     /// The option `--color`, which results follow too.
     when: When,
     format: MessageFormat,
+    streams: Streams,
 }
 
 /// A message with what belongs to it.
@@ -92,13 +92,13 @@ const HELP: Style = AnsiColor::Cyan.on_default().bold();
 impl Ui {
     /// Messages with these options.
     pub fn new(color: When, quiet: bool, format: MessageFormat) -> Self {
-        let when = color;
+        let (when, streams) = (color, Streams::current());
         let color = match when {
             When::Always => true,
             When::Never => false,
-            When::Auto => supports_color(&io::stderr()),
+            When::Auto => streams.supports_color(Stream::Error),
         };
-        Self { color, quiet, when, format }
+        Self { color, quiet, when, format, streams }
     }
 
     /// The option `--color`, which results follow too.
@@ -199,7 +199,7 @@ impl Ui {
 
     /// Prints a text of whole lines as it is.
     pub fn lines(&self, text: &str) {
-        let _ = progress::aside(|| io::stderr().lock().write_all(text.as_bytes()));
+        self.streams.message(text.as_bytes());
     }
 
     /// Prints lines without a label. All messages pass here or through the other functions of this type, so
@@ -208,8 +208,7 @@ impl Ui {
         if self.format == MessageFormat::Json {
             return self.object("note", &Message { text: text.to_owned(), ..Message::default() });
         }
-        let text = escaped_lines(text);
-        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{text}"));
+        self.lines(&format!("{}\n", escaped_lines(text)));
     }
 
     /// Prints a message as a JSON object.
@@ -229,7 +228,7 @@ impl Ui {
                 object += &format!(",\"{key}\":{}", quoted(value));
             }
         }
-        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{object}}}"));
+        self.lines(&(object + "}\n"));
     }
 
     fn say(&self, label: &str, style: Style, indent: &str, message: impl Display) {
@@ -238,8 +237,7 @@ impl Ui {
             return self.object(label.trim_end_matches(':'), &message);
         }
         let (label, message) = (styled(label, style, self.color), message.to_string());
-        let message = escaped(&message);
-        let _ = progress::aside(|| writeln!(io::stderr().lock(), "{indent}{label} {message}"));
+        self.lines(&format!("{indent}{label} {}\n", escaped(&message)));
     }
 }
 

@@ -3,7 +3,7 @@
 //! A terminal shows one bar at most, on one row. Whatever is printed there meanwhile goes through [`aside`],
 //! which removes the bar first.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
 
 use crate::options::When;
+use crate::streams::{Stream, Streams};
 
 /// The time before a bar is shown with `--progress auto`. A shorter run shows no bar.
 const QUIET_START: Duration = Duration::from_millis(500);
@@ -42,6 +43,7 @@ pub struct Progress {
     total: Option<u64>,
     shown: Shown,
     started: Instant,
+    streams: Streams,
 }
 
 enum Shown {
@@ -54,11 +56,13 @@ enum Shown {
 }
 
 impl Progress {
-    /// Starts the display. `answers_on_terminal` is true if a bar would be mixed with printed results.
+    /// Starts the display. `answers_on_terminal` is true if a bar would be mixed with printed results. A
+    /// client of a server gets lines, and no bar.
     ///
     /// `total` is the number of bytes in all inputs; `None` if it is unknown or an input is compressed.
     pub fn new(when: When, total: Option<u64>, answers_on_terminal: bool) -> Self {
-        let terminal = io::stderr().is_terminal();
+        let streams = Streams::current();
+        let terminal = streams.client().is_none() && streams.is_terminal(Stream::Error);
         let shown = match when {
             When::Never => Shown::Nothing,
             When::Auto if !terminal || answers_on_terminal => Shown::Nothing,
@@ -66,7 +70,7 @@ impl Progress {
             When::Always if terminal => Shown::Later(Duration::ZERO),
             When::Always => Shown::Lines(Instant::now()),
         };
-        let mut progress = Self { total, shown, started: Instant::now() };
+        let mut progress = Self { total, shown, started: Instant::now(), streams };
         progress.update(0);
         progress
     }
@@ -95,7 +99,7 @@ impl Progress {
             Shown::Lines(last) => {
                 if last.elapsed() >= LINE_INTERVAL {
                     *last = Instant::now();
-                    line(bytes, total, started);
+                    line(&self.streams, bytes, total, started);
                 }
             }
         }
@@ -109,7 +113,7 @@ impl Progress {
                 *BAR.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 bar.finish_and_clear();
             }
-            Shown::Lines(_) => line(bytes, self.total, self.started),
+            Shown::Lines(_) => line(&self.streams, bytes, self.total, self.started),
             Shown::Nothing | Shown::Later(_) => {}
         }
         self.shown = Shown::Nothing;
@@ -171,10 +175,10 @@ fn pace(bytes: u64, total: Option<u64>, elapsed: Duration) -> String {
     pace
 }
 
-fn line(bytes: u64, total: Option<u64>, started: Instant) {
+fn line(streams: &Streams, bytes: u64, total: Option<u64>, started: Instant) {
     let of = total.map(|total| format!(" of {}", HumanBytes(total))).unwrap_or_default();
     let pace = pace(bytes, total, started.elapsed());
-    let _ = writeln!(io::stderr().lock(), "progress: {}{of}, {pace}", HumanBytes(bytes));
+    streams.message(format!("progress: {}{of}, {pace}\n", HumanBytes(bytes)).as_bytes());
 }
 
 #[cfg(test)]

@@ -82,6 +82,27 @@ pub struct Cli {
 
     #[command(flatten)]
     pub messages: MessageArgs,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// The server that runs a command.
+#[derive(Args)]
+pub struct ServerArgs {
+    /// Run the command in the server at URL, which `warpath serve` is
+    ///
+    /// Names of inputs are then those of the server; without one, all that it has are read. Files that the
+    /// command writes, and files of options, are those of this machine. The variable WARPATH_TOKEN has the
+    /// token, if the server wants one.
+    #[arg(
+        long,
+        value_name = "URL",
+        global = true,
+        help_heading = "Messages",
+        display_order = 8,
+        hide_short_help = true
+    )]
+    pub server: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -113,6 +134,13 @@ pub enum Command {
     #[command(disable_help_flag = true)]
     Sql {
         /// Arguments of that program: `warpath sql --help` lists them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+        arguments: Vec<OsString>,
+    },
+    /// Answer questions about inputs over HTTP, by the program `warpath-serve`
+    #[command(disable_help_flag = true)]
+    Serve {
+        /// Arguments of that program: `warpath serve --help` lists them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
         arguments: Vec<OsString>,
     },
@@ -163,7 +191,7 @@ impl Cli {
     /// help are incomplete. Returns `None` for the other subcommands, and for names that are none.
     pub fn with_only(subcommand: &str) -> Option<clap::Command> {
         let (name, augment) = SUBCOMMANDS.iter().find(|(name, _)| *name == subcommand)?;
-        let program = MessageArgs::augment_args(clap::Command::new("warpath"));
+        let program = ServerArgs::augment_args(MessageArgs::augment_args(clap::Command::new("warpath")));
         Some(program.subcommand_required(true).subcommand(augment(clap::Command::new(*name))))
     }
 

@@ -69,7 +69,7 @@ pub fn count_by(mut args: CountByArgs, ui: &Ui, started: Instant) -> Result<Exit
     let look = Look::of(ui.when(), args.run.output.is_file(), false);
     let mut count = CountBy {
         tally,
-        counter: Some(Counter::new(args.memory.memory)),
+        counter: Some(Counter::new(args.memory.bytes())),
         top: args.top,
         layout: if args.bars { Layout::Bars } else { Layout::Rows(format, args.rows.raw_output) },
         screen: Screen::of(&args.follow, look),
@@ -98,7 +98,7 @@ pub fn distinct(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCod
     }
     let mut distinct = Distinct {
         tally: Arc::new(Tally::new(Grouping::of_values(program.queries()))?),
-        counter: Some(Counter::new(args.memory.memory)),
+        counter: Some(Counter::new(args.memory.bytes())),
         rows: format.map(|format| RowWriter::new(format, args.rows.raw_output, look, paths)),
         limit: args.limit.limit,
         found: 0,
@@ -128,7 +128,7 @@ fn first_records(args: DistinctArgs, ui: &Ui, started: Instant) -> Result<ExitCo
     let engine = run::engine_of(&args.engine, &args.run)?;
     let mut records = FirstOnes {
         find: Arc::new(FindFirst::new(Grouping::of_values(&by))?),
-        firsts: Some(Firsts::new(args.memory.memory)),
+        firsts: Some(Firsts::new(args.memory.bytes())),
         look: Look::of(ui.when(), args.run.output.is_file(), false),
         limit: args.limit.limit.unwrap_or(u64::MAX),
         found: 0,

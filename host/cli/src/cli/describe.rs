@@ -56,7 +56,7 @@ pub fn run(mut args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode
     let describe = Describe::new(paths.len(), groups.grouping.clone())?.with_distinct(args.distinct);
     let mut stats = Stats {
         describe: Arc::new(describe),
-        statistics: Some(Statistics::new(paths.len(), args.memory.memory).with_distinct(args.distinct)),
+        statistics: Some(Statistics::new(paths.len(), args.memory.bytes()).with_distinct(args.distinct)),
         paths,
         fractions,
         screen: Screen::of(&args.follow, look),
@@ -64,7 +64,7 @@ pub fn run(mut args: DescribeArgs, ui: &Ui, started: Instant) -> Result<ExitCode
         layout,
         order,
         top: args.top.unwrap_or(usize::MAX),
-        memory: args.memory.memory,
+        memory: args.memory.bytes(),
         groups,
         values: 0,
     };

@@ -22,6 +22,7 @@ use warpath_terminal::messages::Ui;
 use super::args::{ExplainArgs, FileArgs, OnErrorArgs};
 use super::failure::Failure;
 use super::out::Out;
+use super::served;
 use super::written::Written;
 use super::{engines, files, filter, run};
 
@@ -84,7 +85,7 @@ pub fn run(args: &ExplainArgs, ui: &Ui) -> Result<ExitCode, Failure> {
 /// True if an argument names an input, and is no path.
 fn is_input(arg: &str) -> bool {
     let is_path = arg.starts_with('$') || column(arg).0.is_some();
-    !is_path && (arg == "-" || is_url(arg) || Path::new(arg).exists())
+    !is_path && (arg == "-" || is_url(arg) || served::is_input(Path::new(arg)))
 }
 
 /// The name and the path of a column of `select`; without a name, the path alone.

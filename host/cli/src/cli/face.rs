@@ -11,6 +11,7 @@ use warpath::Query;
 use warpath_remote::address::is_url;
 
 use super::args::{BackendArgs, Cli};
+use super::given;
 use super::paths;
 
 /// The groups of commands in the help, in order.
@@ -19,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Ask", &["query", "count-by", "distinct", "stats", "sql"]),
     ("Shape", &["select"]),
     ("Watch", &["filter"]),
-    ("Store", &["store"]),
+    ("Store", &["store", "serve"]),
     ("Inside", &["explain", "index", "tree", "devices", "completions", "help"]),
 ];
 
@@ -77,12 +78,13 @@ pub fn meant(args: &[OsString]) -> Option<Meant> {
             .chain(rest.iter().cloned())
             .collect()
     };
-    let exists = Path::new(first).exists();
-    if text.starts_with('$') && !exists {
+    // A name may be that of an input of a server.
+    let exists = Path::new(first).exists() || given::server(rest).is_some();
+    if text.starts_with('$') && !Path::new(first).exists() {
         return Some(Meant::Query(with(&["query", text], rest)));
     }
     let is_path = text.starts_with('.') && text[1..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    if is_path && !exists && Query::compile(&paths::full(text)).is_ok() {
+    if is_path && !Path::new(first).exists() && Query::compile(&paths::full(text)).is_ok() {
         return Some(Meant::Query(with(&["query", text], rest)));
     }
     let is_pattern = text.contains(['*', '?']) && !text.contains(['(', '$']);

@@ -109,6 +109,11 @@ impl Failure {
         ExitCode::from(code)
     }
 
+    /// True if the run was cancelled.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Library(error, _) if matches!(**error, Error::Cancelled))
+    }
+
     /// Prints the failure on standard error.
     pub fn report(&self, ui: &Ui) {
         match self {

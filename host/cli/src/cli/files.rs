@@ -8,8 +8,8 @@ use std::slice;
 use std::sync::Arc;
 
 use warpath::{
-    Error, FolderFiles, FollowEnd, FollowedFiles, Format, InputError, Query, Records, Source, TableFormat,
-    TextColumn,
+    Error, FolderFiles, FollowEnd, FollowFrom, FollowedFiles, Format, InputError, Query, Records, Source,
+    TableFormat, TextColumn,
 };
 use warpath_exec::input::FindsRecords;
 use warpath_lang::jsonpath::{SegmentKind, SelectorKind};
@@ -27,6 +27,8 @@ use super::inherited;
 #[cfg(feature = "parquet")]
 use super::locations;
 use super::paths;
+use super::served;
+use super::served::Inputs;
 #[cfg(unix)]
 use super::signals;
 use super::written::Written;
@@ -57,6 +59,9 @@ pub fn sources_of(
     written: Written<'_>,
     ui: &Ui,
 ) -> Result<Vec<Source>, Failure> {
+    if let Some(inputs) = served::inputs() {
+        return sources_in_server(args, files, &*inputs, ui);
+    }
     let dash = Path::new("-");
     let mut sources = Vec::new();
     for name in &args.files {
@@ -71,13 +76,10 @@ pub fn sources_of(
                 None => Source::named(name, files).map_err(Error::from)?,
             };
             for source in named {
-                match &source {
-                    Source::File(path) => drop(file(path)?),
-                    Source::Bytes(name, _) => {
-                        ui.note(format_args!("{}: the store has no lines", escaped(name)));
-                    }
-                    _ => {}
+                if let Source::File(path) = &source {
+                    file(path)?;
                 }
+                note_if_empty(&source, ui);
                 sources.push(source);
             }
         }
@@ -121,6 +123,45 @@ pub fn sources_of(
         ui.note("reading standard input; Ctrl-D ends it");
     }
     Ok(sources)
+}
+
+/// The inputs that the arguments name: all that the server has, if they name none.
+///
+/// # Errors
+/// If a name is not loaded, and for a list of names.
+fn sources_in_server(
+    args: &FileArgs,
+    files: FolderFiles,
+    inputs: &dyn Inputs,
+    ui: &Ui,
+) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for name in names_in_server(args, inputs)? {
+        match inputs.sources(&name, files)? {
+            Some(named) => sources.extend(named),
+            None => return Err(served::not_loaded(&name, inputs)),
+        }
+    }
+    sources.iter().for_each(|source| note_if_empty(source, ui));
+    Ok(sources)
+}
+
+/// The names of the inputs that are read.
+///
+/// # Errors
+/// For a list of names, which is a file.
+fn names_in_server(args: &FileArgs, inputs: &dyn Inputs) -> Result<Vec<PathBuf>, Failure> {
+    if args.files_from.is_some() {
+        served::refuse("`--files-from`")?;
+    }
+    Ok(if args.files.is_empty() { inputs.names() } else { args.files.clone() })
+}
+
+/// Says that a store has no lines, if the input is such a store.
+pub fn note_if_empty(source: &Source, ui: &Ui) {
+    if let Source::Bytes(name, _) = source {
+        ui.note(format_args!("{}: the store has no lines", escaped(name)));
+    }
 }
 
 /// Returns what a URL means. `None` for other names, and for a file that has exactly this name.
@@ -365,7 +406,8 @@ fn listed(list: &Path, ui: &Ui) -> Result<Vec<PathBuf>, Failure> {
 /// # Errors
 /// If a name begins with `$`, and no file has it.
 pub fn refuse_paths(args: &FileArgs, help: &str) -> Result<(), Failure> {
-    let is_path = |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !name.exists();
+    let is_path =
+        |name: &&PathBuf| name.to_str().is_some_and(|name| name.starts_with('$')) && !served::is_input(name);
     match args.files.iter().find(is_path) {
         None => Ok(()),
         Some(name) => {
@@ -389,26 +431,60 @@ pub fn sources_or_followed(
         let message = "`--follow` requires lines of JSON: a document or a table ends with its file";
         return Err(Failure::usage(message));
     }
+    if let Some(inputs) = served::inputs() {
+        return followed_in_server(args, from.into(), &*inputs);
+    }
     let (dash, names) = (Path::new("-"), &args.files);
     if names.iter().any(|name| name == dash) || names.is_empty() && args.files_from.is_none() {
         return Err(Failure::usage("`--follow` requires a file; standard input is read as it comes"));
     }
     let paths = paths_to_follow(args, written, ui)?;
+    let end = FollowEnd::default();
+    let source = followed(paths, from.into(), &end)?;
+    written.refuse_inputs(slice::from_ref(&source))?;
+    #[cfg(unix)]
+    signals::end_input_first(end);
+    Ok(vec![source])
+}
+
+/// Returns files and folders as one input that is followed.
+fn followed(paths: Vec<PathBuf>, from: FollowFrom, end: &FollowEnd) -> Result<Source, Failure> {
     let (folders, mut paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     for path in &paths {
         file(path)?;
     }
+    Ok(match (&paths[..], &folders[..]) {
+        ([path], []) => Source::Followed(path.clone(), from, end.clone()),
+        _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from, end.clone())),
+    })
+}
+
+/// Returns inputs of a server as they are followed: files and folders, or one store with its later versions.
+fn followed_in_server(
+    args: &FileArgs,
+    from: FollowFrom,
+    inputs: &dyn Inputs,
+) -> Result<Vec<Source>, Failure> {
+    let names = names_in_server(args, inputs)?;
     let end = FollowEnd::default();
-    let source = match (&paths[..], &folders[..]) {
-        ([path], []) => Source::Followed(path.clone(), from.into(), end.clone()),
-        _ => Source::FollowedAll(FollowedFiles::new(paths, folders, from.into(), end.clone())),
-    };
-    written.refuse_inputs(slice::from_ref(&source))?;
-    #[cfg(unix)]
-    signals::end_input_first(end);
-    Ok(vec![source])
+    served::end_with_command(&end);
+    let mut paths = Vec::new();
+    for name in &names {
+        if let Some(path) = inputs.path(name) {
+            paths.push(path);
+        } else if let Some(tail) = inputs.tail(name, from, &served::token())? {
+            return match names.len() {
+                1 => Ok(vec![tail]),
+                _ => Err(Failure::usage("`--follow` takes one store at a time")
+                    .with_help(format!("such as {}", name.display()))),
+            };
+        } else {
+            return Err(served::not_loaded(name, inputs));
+        }
+    }
+    Ok(vec![followed(paths, from, &end)?])
 }
 
 /// Returns the paths of files and folders that are followed. `-` is left out.

@@ -3,7 +3,6 @@
 mod answers;
 mod watch;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,8 +24,10 @@ use super::out::{self, Out};
 use super::reasons::{self, Records};
 use super::rejects::{self, Rejects};
 use super::run::{check_times, excerpt, table};
+use super::served;
 use super::statistics;
 use super::written::Written;
+use warpath_terminal::streams::Streams;
 
 /// The exit code if a subscription is wrong.
 const WRONG: u8 = 3;
@@ -47,6 +48,9 @@ pub fn run(mut args: FilterArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let only = predicate(args)?;
     let written = Written::of(&args.output).and(&args.rejects);
     written.refuse_one_for_both()?;
+    if args.watch {
+        served::refuse("`--watch`")?;
+    }
     let seen = watch::Stamp::of(&args.subscriptions);
     let (subscriptions, is_whole) = subscriptions(&args.subscriptions, ui)?;
     let mut names = args.files.files.iter().cloned().map(Source::File);
@@ -115,7 +119,7 @@ pub fn all_subscriptions(path: &Path, ui: &Ui) -> Result<(Subscriptions, ExitCod
 fn text_of(path: &Path) -> Result<String, Failure> {
     let name = path.display();
     let failed = |source| Error::from(InputError::Io { name: name.to_string(), source });
-    String::from_utf8(fs::read(path).map_err(failed)?).map_err(|error| {
+    String::from_utf8(Streams::current().read(path).map_err(failed)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
         Failure::usage(format!("{name}:{line}: the subscriptions are not UTF-8"))

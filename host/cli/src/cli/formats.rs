@@ -1,8 +1,6 @@
 //! The formats of results: the one that an output's name means, the writer of each format of rows, and
 //! the options that fit it.
 
-use std::io::{self, IsTerminal};
-
 use warpath::RowForm;
 use warpath_terminal::json::Look;
 
@@ -10,6 +8,7 @@ use super::args::{Ending, OutputArgs, RowFormat, RowFormatArgs, compressor};
 use super::failure::Failure;
 use super::out;
 use super::table::TableFormat;
+use warpath_terminal::streams::{Stream, Streams};
 
 /// The format of results, of a command that has `--format`: `given` by this option, or else that of the
 /// output's name. `format_of` returns the format for each ending that the command has one for.
@@ -36,7 +35,8 @@ pub fn named<F: Default>(
 /// # Errors
 /// Those of [`named`].
 pub fn of_rows(args: &RowFormatArgs, output: &OutputArgs) -> Result<RowFormat, Failure> {
-    let is_shown = args.format.is_none() && output.path().is_none() && io::stdout().is_terminal();
+    let is_shown =
+        args.format.is_none() && output.path().is_none() && Streams::current().is_terminal(Stream::Output);
     if is_shown && !args.pretty.pretty {
         return Ok(RowFormat::Table);
     }

@@ -17,6 +17,7 @@ use super::args::{GroupArgs, WhereArgs};
 use super::failure::Failure;
 use super::paths;
 use super::rows::Cell;
+use super::served;
 
 /// The groups that the options name.
 pub struct Groups {
@@ -236,7 +237,8 @@ fn found_time(sources: &mut [Source], format: Option<&Format>, ui: &Ui) -> Resul
     let Some(sample) = sample(first)? else {
         return Err(needed(format!("{} cannot be read twice", escaped(&name))));
     };
-    let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build()?;
+    let engine =
+        served::limited(Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip)).build()?;
     let mut parts = engine.input(vec![sample]).schema(Some(SAMPLE_RECORDS)).keeping_names(true);
     // The end of what was read ahead may be within a value. The run itself reports all errors.
     while let Some(Ok(_)) = parts.next() {}

@@ -1,12 +1,13 @@
 //! The destination of results: standard output or a file.
 
 use std::fs::File;
-use std::io::{self, IoSlice, IsTerminal, Write};
+use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use warpath_core::temporary::{OutputMode, Temporary, is_special};
 use warpath_terminal::progress;
+use warpath_terminal::streams::{ClientFile, Stream, Streams};
 
 use super::args::OutputArgs;
 use super::failure::Failure;
@@ -17,7 +18,7 @@ use super::inherited;
 const BUFFER_BYTES: usize = 256 << 10;
 
 fn is_terminal(output: &OutputArgs) -> bool {
-    output.path().is_none() && io::stdout().is_terminal()
+    output.path().is_none() && Streams::current().is_terminal(Stream::Output)
 }
 
 /// Refuses to write a binary format to a terminal.
@@ -40,10 +41,28 @@ pub struct Out {
     is_whole: bool,
     /// The file until then.
     unfinished: Option<Temporary>,
-    sink: Option<Box<dyn Write>>,
+    sink: Option<Sink>,
+    streams: Streams,
     /// The bytes that have not been written yet.
     pub buffer: Vec<u8>,
     terminal: bool,
+}
+
+/// An open destination.
+enum Sink {
+    /// Standard output, or a file of this machine.
+    Own(Box<dyn Write>),
+    /// A file of the client of a server.
+    Client(Box<dyn ClientFile>),
+}
+
+impl Sink {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Own(own) => own,
+            Self::Client(file) => file,
+        }
+    }
 }
 
 impl Out {
@@ -62,6 +81,7 @@ impl Out {
             is_whole: false,
             unfinished: None,
             sink: None,
+            streams: Streams::current(),
             buffer: Vec::with_capacity(BUFFER_BYTES + (64 << 10)),
             terminal,
         }
@@ -69,7 +89,7 @@ impl Out {
 
     /// A file that is open, with its name for errors.
     pub fn to_file(file: File, name: &Path) -> Self {
-        let out = Self { sink: Some(Box::new(file)), ..Self::stdout() };
+        let out = Self { sink: Some(Sink::Own(Box::new(file))), ..Self::stdout() };
         Self { file: Some(name.to_owned()), terminal: false, ..out }
     }
 
@@ -81,6 +101,8 @@ impl Out {
     /// Makes a file take its name when it is [complete](Self::complete). Until then, a file of that name
     /// stays as it is. A device or a pipe is written to directly, as standard output is.
     pub fn make_whole(&mut self) {
+        // A client knows what its file is.
+        let is_special = |path| self.streams.client().is_none() && is_special(path);
         self.is_whole = self.file.as_deref().is_some_and(|path| !is_special(path));
     }
 
@@ -100,24 +122,26 @@ impl Out {
     }
 
     fn sink(&mut self) -> io::Result<&mut dyn Write> {
-        let sink: Box<dyn Write> = match (self.sink.take(), &self.file) {
-            (Some(sink), _) => sink,
-            (None, Some(path)) => {
+        let sink = match (self.sink.take(), &self.file, self.streams.client()) {
+            (Some(sink), ..) => sink,
+            (None, Some(path), Some(client)) => Sink::Client(client.create(path, self.is_whole)?),
+            (None, None, Some(_)) => Sink::Own(self.streams.output()),
+            (None, Some(path), None) => {
                 inherited::named(path)?;
                 if self.is_whole {
                     let (unfinished, file) = Temporary::beside(path, self.mode)?;
                     self.unfinished = Some(unfinished);
-                    Box::new(file)
+                    Sink::Own(Box::new(file))
                 } else {
-                    Box::new(self.mode.create(path)?)
+                    Sink::Own(Box::new(self.mode.create(path)?))
                 }
             }
-            (None, None) => {
+            (None, None, None) => {
                 inherited::stdout()?;
-                Box::new(io::stdout().lock())
+                Sink::Own(Box::new(io::stdout().lock()))
             }
         };
-        Ok(self.sink.insert(sink).as_mut())
+        Ok(self.sink.insert(sink).writer())
     }
 
     /// Writes the buffer if it is full. Callers call this after each line.
@@ -172,6 +196,10 @@ impl Out {
     /// Writes the rest, and gives the file its name. No result may follow.
     pub fn complete(&mut self) -> Result<(), Failure> {
         self.finish()?;
+        if let Some(Sink::Client(file)) = &mut self.sink {
+            let done = file.complete();
+            return done.map_err(|error| self.failed(error));
+        }
         match self.unfinished.take() {
             Some(file) => file.rename().map_err(|error| self.failed(error)),
             None => Ok(()),

@@ -8,6 +8,7 @@ use warpath::Source;
 use warpath_remote::address::is_url;
 
 use super::failure::Failure;
+use super::served;
 
 /// The whole path of a text that may lack its `$.`: `user.lang`, `.user.lang` and `['user']`.
 pub fn full(text: &str) -> Cow<'_, str> {
@@ -68,7 +69,11 @@ pub fn is_file(word: &OsStr) -> bool {
             || text.contains(['/', '*', '?', '{', '\\', ' '])
             || Source::has_ending(path)
     };
-    !text.starts_with('$') && (text.is_empty() || is_named() || path.symlink_metadata().is_ok())
+    let is_there = || match served::inputs() {
+        Some(inputs) => inputs.has(path),
+        None => path.symlink_metadata().is_ok(),
+    };
+    !text.starts_with('$') && (text.is_empty() || is_named() || is_there())
 }
 
 /// Returns true for a word that ends in `[*]`, such as `tags[*]`, and has no folder in it.

@@ -24,7 +24,9 @@ use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::served;
 use super::sort;
+use super::split;
 use super::split::{Split, Template};
 
 pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -40,6 +42,7 @@ pub fn run(mut args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, F
         return edited(args, ui, started);
     }
     if let Some(template) = Template::of(&args.run.output) {
+        served::refuse(split::MANY)?;
         return split(args, template, ui, started);
     }
     if !args.sort.is_empty() {
@@ -230,7 +233,7 @@ fn sorted(args: QueryArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
     let form = if args.raw_output { TextForm::Raw } else { TextForm::Json };
     let mut matches = SortedLines {
         digest: Arc::new(SortMatches::new(&by, form)?),
-        sorter: Some(Sorter::new(args.memory.memory)),
+        sorter: Some(Sorter::new(args.memory.bytes())),
         look: Look::of(ui.when(), args.run.output.is_file(), args.pretty.pretty),
         is_raw: args.raw_output,
         limit: args.limit.limit.unwrap_or(u64::MAX),
@@ -288,7 +291,7 @@ impl Sink for SortedLines {
 
 /// Returns true if an argument is no query, but the name of a file.
 fn is_file(arg: &str) -> bool {
-    !arg.starts_with('$') && (is_url(arg) || Path::new(arg).exists())
+    !arg.starts_with('$') && (is_url(arg) || served::is_input(Path::new(arg)))
 }
 
 /// Exchanges a file that is given first with the one query that follows it.
@@ -296,7 +299,8 @@ fn is_file(arg: &str) -> bool {
 /// # Errors
 /// If no query follows, or several do.
 fn swap(args: &mut QueryArgs) -> Result<(), Failure> {
-    let is_query = |file: &PathBuf| file.to_str().is_some_and(|arg| arg.starts_with('$')) && !file.exists();
+    let is_query =
+        |file: &PathBuf| file.to_str().is_some_and(|arg| arg.starts_with('$')) && !served::is_input(file);
     let queries: Vec<usize> =
         args.files.files.iter().enumerate().filter(|(_, file)| is_query(file)).map(|(at, _)| at).collect();
     let ([at], Some(query)) =
@@ -317,7 +321,7 @@ pub fn head(args: HeadArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failu
         &args.files,
         "`warpath head` prints whole records; `warpath query PATH` prints values",
     )?;
-    if let Some(number) = args.files.files.first().filter(|name| is_number(name) && !name.exists()) {
+    if let Some(number) = args.files.files.first().filter(|name| is_number(name) && !served::is_input(name)) {
         let number = number.display();
         return Err(Failure::usage(format!("`{number}` is a number, and no file"))
             .with_help(format!("`-n {number}` prints {number} records")));

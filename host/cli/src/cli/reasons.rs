@@ -25,8 +25,10 @@ use warpath_lang::pattern;
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::{Message, Ui};
 
+use super::served;
 use super::shell::quoted;
 use lookup::Lookup;
+use warpath_terminal::streams::Streams;
 use why::Scope;
 
 /// The most bytes of records that are looked at.
@@ -102,7 +104,7 @@ impl Records {
     }
 
     fn read(&self) -> Option<SchemaTree> {
-        let engine = Engine::builder().on_error(OnError::Skip).workers(1).build().ok()?;
+        let engine = served::limited(Engine::builder().on_error(OnError::Skip).workers(1)).build().ok()?;
         let mut parts = match self.files.is_empty() {
             true => engine.bytes(self.texts.join(&b'\n')).schema(None),
             false => {
@@ -205,7 +207,8 @@ impl Reasons {
             ui.note(&reported[reported.len() - 1]);
             // A condition would be about the other paths, too.
             if let (Some(meant), [_]) = (why.on_record(query), &self.queries[..])
-                && let Some(command) = meant.command(query, predicate, std::env::args_os().skip(1))
+                && let Some(command) =
+                    meant.command(query, predicate, Streams::current().arguments().into_iter())
             {
                 ui.help(format_args!("for a condition on the record: {command}"));
             }

@@ -21,6 +21,7 @@ use super::formats;
 use super::out::Out;
 use super::paths;
 use super::run::{self, Flow, Needs, Refused, Sink};
+use super::served;
 
 /// Prints random records.
 pub fn run(mut args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
@@ -43,7 +44,7 @@ pub fn run(mut args: SampleArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         seed,
         groups: HashMap::new(),
         offered: 0,
-        memory: args.memory.memory,
+        memory: args.memory.bytes(),
         bytes: 0,
         is_empty: true,
         look: Look::of(ui.when(), args.run.output.is_file(), false),
@@ -57,7 +58,7 @@ fn size(args: &mut SampleArgs) -> Result<usize, Failure> {
     let first = args.files.files.first().map(|first| first.to_string_lossy().into_owned());
     let number = first.filter(|first| {
         let is_whole = first.bytes().all(|byte| byte.is_ascii_digit());
-        first.starts_with(|c: char| c.is_ascii_digit()) && (is_whole || !Path::new(first).exists())
+        first.starts_with(|c: char| c.is_ascii_digit()) && (is_whole || !served::is_input(Path::new(first)))
     });
     match (args.size, number) {
         (None, Some(number)) => {

@@ -1,9 +1,7 @@
 //! A table on a terminal that is drawn again when its rows change.
 
-use std::io;
-
-use terminal_size::{Height, Width, terminal_size_of};
 use warpath_terminal::json::Look;
+use warpath_terminal::streams::{Stream, Streams};
 
 use super::args::FollowArgs;
 use super::failure::Failure;
@@ -25,7 +23,7 @@ impl Screen {
     pub fn of(follow: &FollowArgs, look: Look) -> Option<Self> {
         follow.follow?;
         look.columns?;
-        let rows = terminal_size_of(io::stdout()).map_or(ROWS, |(Width(_), Height(rows))| rows.into());
+        let rows = Streams::current().size(Stream::Output).map_or(ROWS, |(_, rows)| rows);
         Some(Self { rows, drawn: 0 })
     }
 

@@ -32,6 +32,7 @@ use super::sort::{self, Sorting};
 use super::split::{Files, Template};
 use super::table::TableWriter;
 use super::{files, formats};
+use super::{served, split};
 
 pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
     if args.columns.iter().any(|column| column == "*") {
@@ -99,6 +100,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     };
     let template = Template::of(&run.output);
     if let Some(template) = &template {
+        served::refuse(split::MANY)?;
         if binary.is_none() {
             return Err(Failure::usage("an output with `{PATH}` in its name takes rows of Parquet or Arrow")
                 .with_help(
@@ -133,7 +135,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
         )
         .with_help("print the rows as they come, without `--sort`"));
     }
-    let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.memory);
+    let (sort, memory) = (sort::columns(&sort, &program)?, sort.memory.bytes());
     formats::check(format, &run.output, look)?;
     let reading = files::Reading::of_run(&column, &engine, &run).following(&follow);
     let mut sources = match again {

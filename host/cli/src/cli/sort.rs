@@ -14,6 +14,7 @@ use super::args::SortArgs;
 use super::failure::Failure;
 use super::out::Out;
 use super::run::{Flow, Needs, Refused, Sink};
+use super::served;
 use super::statistics::Statistics;
 
 /// The columns by which rows are sorted, as the options name them.
@@ -153,7 +154,8 @@ impl<C: Sortable> Sink for Sorting<C> {
         if !needs.is_done {
             let text = SortedText::new(sorter.finish()?, self.origins.locations.clone());
             let rows = Source::Reader("sorted rows".into(), Box::new(text));
-            let input = Engine::builder().device(DeviceChoice::Cpu).build()?.input(vec![rows]);
+            let input =
+                served::limited(Engine::builder().device(DeviceChoice::Cpu)).build()?.input(vec![rows]);
             for batch in input.answers(self.program.clone(), needs.want) {
                 // All values that a column does not take were found before their rows were sorted.
                 if self.inner.batch(&mut batch?, out, &mut Refused::default())? != Flow::Continue {

@@ -34,6 +34,9 @@ const MOST_FILES: usize = 100_000;
 /// The most bytes of a value in a name. A longer one is cut, and a hash of it follows.
 const MOST_NAME: usize = 180;
 
+/// The options that write files that values name, for messages.
+pub const MANY: &str = "`-o` with `{PATH}` in its name";
+
 /// The units of time in a template.
 const PERIODS: [&str; 4] = ["hour", "day", "month", "year"];
 

@@ -7,6 +7,7 @@ use warpath::{IndexFile, Source};
 
 use super::args::{OutputArgs, RejectArgs, RunArgs};
 use super::failure::Failure;
+use super::served;
 
 /// The destinations of a run.
 #[derive(Clone, Copy, Default)]
@@ -38,7 +39,8 @@ impl<'a> Written<'a> {
     /// # Errors
     /// If it is standard output or the file of `--output`, under whatever name.
     pub fn refuse_one_for_both(&self) -> Result<(), Failure> {
-        let Some(rejects) = self.rejects else { return Ok(()) };
+        // The client of a server has checked its files.
+        let Some(rejects) = self.rejects.filter(|_| served::inputs().is_none()) else { return Ok(()) };
         if rejects == Path::new("-") {
             return Err(Failure::usage("`--rejects` names a file: standard output has the results"));
         }
@@ -106,6 +108,10 @@ impl<'a> Written<'a> {
 
     /// The destinations that are regular files, or may become one.
     fn identities(&self) -> Vec<Destination> {
+        // The files of a client are on another machine than the inputs of its server.
+        if served::inputs().is_some() {
+            return Vec::new();
+        }
         let shown = |path: &Path| format!("`{}`", path.display());
         let results = match self.output {
             Some(path) => (path, format!("the output ({})", shown(path))),

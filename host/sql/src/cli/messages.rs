@@ -8,6 +8,7 @@ use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use warpath::Error;
 use warpath_terminal::messages::{Location, Message, Ui, nearest};
+use warpath_terminal::streams::Streams;
 
 use crate::report::LeftOut;
 
@@ -152,7 +153,8 @@ fn help(error: &DataFusionError) -> Option<String> {
         && let Some((name, _)) = rest.split_once("' not found")
     {
         let file = name.strip_prefix("public.").unwrap_or(name);
-        let is_file = Path::new(file).exists() || Path::new(name).exists();
+        let is_here = Streams::current().client().is_none();
+        let is_file = is_here && (Path::new(file).exists() || Path::new(name).exists());
         return is_file.then(|| format!("the name of a file is in quotes: FROM '{file}'"));
     }
     if text.contains("Cannot cast") || text.contains("Cannot coerce") {

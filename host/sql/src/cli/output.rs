@@ -1,9 +1,8 @@
 //! Rows as a table, NDJSON, CSV, Arrow or Parquet.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
 use datafusion::arrow::csv;
@@ -17,6 +16,7 @@ use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
 use warpath_core::temporary::{OutputMode, Temporary};
 use warpath_terminal::escape::escaped;
+use warpath_terminal::streams::{ClientFile, Streams};
 
 use super::args::Format;
 use super::messages::{Failure, is_broken_pipe};
@@ -27,7 +27,35 @@ pub struct Output {
     /// The name in messages.
     name: String,
     /// The file that becomes the output when all rows are written.
-    file: Option<Temporary>,
+    file: Option<Unfinished>,
+}
+
+/// A file that takes its name when all rows are written.
+enum Unfinished {
+    /// A file of this machine.
+    Own(Temporary),
+    /// A file of the client of a server.
+    Client(OfClient),
+}
+
+/// A file of a client, which a writer and its [`Output`] share.
+#[derive(Clone)]
+struct OfClient(Arc<Mutex<Box<dyn ClientFile>>>);
+
+impl OfClient {
+    fn with<R>(&self, work: impl FnOnce(&mut dyn ClientFile) -> R) -> R {
+        work(&mut **self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for OfClient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(|file| file.flush())
+    }
 }
 
 type Out = Box<dyn Write + Send>;
@@ -38,19 +66,24 @@ enum RowOutput {
     Ndjson(LineDelimitedWriter<Out>),
     Csv(Box<csv::Writer<Out>>, SchemaRef),
     Stream(Box<StreamWriter<Out>>),
-    File(Box<FileWriter<BufWriter<File>>>),
-    Parquet(Box<ArrowWriter<BufWriter<File>>>),
+    File(Box<FileWriter<Out>>),
+    Parquet(Box<ArrowWriter<Out>>),
 }
 
 impl Output {
-    pub fn new(format: Format, path: Option<&Path>, schema: &SchemaRef) -> Result<Self, DataFusionError> {
+    pub fn new(
+        format: Format,
+        path: Option<&Path>,
+        schema: &SchemaRef,
+        streams: &Streams,
+    ) -> Result<Self, DataFusionError> {
         if let (Format::Csv, Some(field)) = (format, schema.fields().iter().find(|it| is_nested(it))) {
             let (name, kind) = (field.name(), field.data_type());
             let failure = Failure::query(format!("CSV has no column of the type of `{name}`: {kind}"));
             return Err(failure.with_help("`--format ndjson` has lists and structs").into());
         }
         let name = path.map_or_else(|| "standard output".to_owned(), |path| format!("`{}`", path.display()));
-        Self::begun(format, path, schema, &name).map_err(|error| cannot_write(error, &name))
+        Self::begun(format, path, schema, &name, streams).map_err(|error| cannot_write(error, &name))
     }
 
     fn begun(
@@ -58,36 +91,30 @@ impl Output {
         path: Option<&Path>,
         schema: &SchemaRef,
         name: &str,
+        streams: &Streams,
     ) -> Result<Self, DataFusionError> {
-        let (file, opened) = match path {
-            Some(path) => {
+        let (file, out): (_, Out) = match (path, streams.client()) {
+            (Some(path), Some(client)) => {
+                let file = OfClient(Arc::new(Mutex::new(client.create(path, true)?)));
+                let out = Box::new(BufWriter::with_capacity(1 << 18, file.clone()));
+                (Some(Unfinished::Client(file)), out)
+            }
+            (Some(path), None) => {
                 let (temporary, file) = Temporary::beside(path, OutputMode::default())?;
-                (Some(temporary), Some(file))
+                (Some(Unfinished::Own(temporary)), Box::new(BufWriter::with_capacity(1 << 20, file)))
             }
-            None => (None, None),
+            (None, _) => (None, Box::new(BufWriter::with_capacity(1 << 16, streams.output()))),
         };
-        let buffered = |file: Option<File>| -> Out {
-            match file {
-                Some(file) => Box::new(BufWriter::with_capacity(1 << 20, file)),
-                None => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
+        let rows = match format {
+            Format::Table => RowOutput::Table(out, schema.clone(), Vec::new()),
+            Format::Ndjson => RowOutput::Ndjson(LineDelimitedWriter::new(out)),
+            Format::Csv => RowOutput::Csv(Box::new(csv::Writer::new(out)), schema.clone()),
+            Format::Arrow if file.is_some() => RowOutput::File(Box::new(FileWriter::try_new(out, schema)?)),
+            Format::Parquet if file.is_some() => {
+                RowOutput::Parquet(Box::new(ArrowWriter::try_new(out, schema.clone(), None)?))
             }
-        };
-        let rows = match (format, opened) {
-            (Format::Table, opened) => RowOutput::Table(buffered(opened), schema.clone(), Vec::new()),
-            (Format::Ndjson, opened) => RowOutput::Ndjson(LineDelimitedWriter::new(buffered(opened))),
-            (Format::Csv, opened) => {
-                RowOutput::Csv(Box::new(csv::Writer::new(buffered(opened))), schema.clone())
-            }
-            (Format::Arrow, Some(file)) => {
-                RowOutput::File(Box::new(FileWriter::try_new(BufWriter::new(file), schema)?))
-            }
-            (Format::Parquet, Some(file)) => RowOutput::Parquet(Box::new(ArrowWriter::try_new(
-                BufWriter::new(file),
-                schema.clone(),
-                None,
-            )?)),
-            (Format::Arrow | Format::Parquet, None) => {
-                RowOutput::Stream(Box::new(StreamWriter::try_new(buffered(None), schema)?))
+            Format::Arrow | Format::Parquet => {
+                RowOutput::Stream(Box::new(StreamWriter::try_new(out, schema)?))
             }
         };
         Ok(Self { rows, name: name.to_owned(), file })
@@ -137,11 +164,16 @@ impl Output {
                 writer.finish()?;
                 writer.get_mut().flush()?;
             }
-            RowOutput::File(mut writer) => writer.finish()?,
-            RowOutput::Parquet(writer) => drop(writer.close()?),
+            RowOutput::File(mut writer) => {
+                writer.finish()?;
+                writer.get_mut().flush()?;
+            }
+            RowOutput::Parquet(writer) => writer.into_inner()?.flush()?,
         }
-        if let Some(file) = self.file {
-            file.rename()?;
+        match self.file {
+            None => {}
+            Some(Unfinished::Own(file)) => file.rename()?,
+            Some(Unfinished::Client(file)) => file.with(|file| file.complete())?,
         }
         Ok(())
     }

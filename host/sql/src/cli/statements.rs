@@ -1,7 +1,6 @@
 //! Statements, run one after the other.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,13 +10,14 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{SQLOptions, SessionContext};
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::options::When;
+use warpath_terminal::streams::{Stream, Streams};
 
 use crate::report::Report;
 
@@ -28,13 +28,14 @@ use super::watch::{Signals, Total, Watch};
 
 /// A session, and the form of its results.
 pub(super) struct Session {
-    pub runtime: Runtime,
+    pub runtime: Arc<Runtime>,
     pub context: SessionContext,
     pub report: Arc<Report>,
     pub format: Format,
     pub output: Option<PathBuf>,
     pub progress: When,
     pub ui: Ui,
+    pub streams: Streams,
     pub signals: Signals,
     /// The columns of all tables that statements have named, and the members of their structs, as they are
     /// written in SQL.
@@ -55,14 +56,17 @@ impl Session {
         }
         for statement in statements {
             // A bar of progress would be mixed with rows that are printed while the query runs.
-            let is_shown =
-                self.output.is_none() && self.format != Format::Table && io::stdout().is_terminal();
+            let is_shown = self.output.is_none()
+                && self.format != Format::Table
+                && self.streams.is_terminal(Stream::Output);
             let watch = Watch::start(self.progress, &self.report, is_shown);
             let run = StatementRun {
                 context: self.context.clone(),
                 report: self.report.clone(),
                 format: self.format,
                 output: self.output.clone(),
+                streams: self.streams.clone(),
+                only_reads: self.streams.client().is_some(),
                 total: watch.total(),
             };
             // Other threads plan and evaluate, so that a signal is seen whatever these do.
@@ -97,7 +101,9 @@ impl Session {
     pub fn give_up(self) {
         // No output is begun or finished from now on.
         std::mem::forget(warpath::remove_unfinished());
-        self.runtime.shutdown_background();
+        if let Some(runtime) = Arc::into_inner(self.runtime) {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -107,6 +113,9 @@ struct StatementRun {
     report: Arc<Report>,
     format: Format,
     output: Option<PathBuf>,
+    streams: Streams,
+    /// True if statements neither make tables nor write files.
+    only_reads: bool,
     total: Total,
 }
 
@@ -114,6 +123,10 @@ impl StatementRun {
     /// Runs a statement. Returns the columns of the tables that it names.
     async fn of(self, statement: Statement) -> Result<Vec<String>, DataFusionError> {
         let plan = self.context.state().statement_to_plan(statement).await?;
+        if self.only_reads {
+            let only_reads = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
+            only_reads.with_allow_statements(false).verify_plan(&plan)?;
+        }
         let columns = columns(&plan)?;
         let frame = self.context.execute_logical_plan(plan).await?;
         let task = Arc::new(frame.task_ctx());
@@ -124,7 +137,7 @@ impl StatementRun {
             drain(rows).await?;
             return Ok(columns);
         }
-        let mut output = Output::new(self.format, self.output.as_deref(), &rows.schema())?;
+        let mut output = Output::new(self.format, self.output.as_deref(), &rows.schema(), &self.streams)?;
         let written = async {
             // Another thread evaluates while this one writes.
             let mut rows = ahead(rows);

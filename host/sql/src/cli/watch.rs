@@ -1,6 +1,6 @@
 //! Progress of a statement, and signals that end it.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use warpath_terminal::options::When;
 use warpath_terminal::progress::Progress;
+use warpath_terminal::streams::{Stream, Streams};
 
 use super::messages::Failure;
 use crate::report::Report;
@@ -40,11 +41,11 @@ pub struct Watch {
 impl Watch {
     /// Starts the display. `is_shown` is true if rows are printed on the terminal while the query runs.
     pub fn start(when: When, report: &Arc<Report>, is_shown: bool) -> Self {
-        let total = Total::default();
+        let (total, streams) = (Total::default(), Streams::current());
         let is_visible = match when {
             When::Never => false,
             When::Always => true,
-            When::Auto => io::stderr().is_terminal() && !is_shown,
+            When::Auto => streams.client().is_none() && streams.is_terminal(Stream::Error) && !is_shown,
         };
         // Without a thread, there is no display.
         let thread = is_visible.then(|| {
@@ -60,7 +61,7 @@ impl Watch {
                 progress.expect(planned());
                 progress.finish(report.bytes_read());
             };
-            Some((sender, thread::Builder::new().spawn(show).ok()?))
+            Some((sender, thread::Builder::new().spawn(|| streams.run(show)).ok()?))
         });
         Self { total, thread: thread.flatten() }
     }
@@ -95,7 +96,7 @@ fn bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
 /// The signals that end a statement. A thread waits for them, because those that evaluate may be busy for
 /// long, and no other one then looks at signals.
 pub struct Signals {
-    received: UnboundedReceiver<u8>,
+    received: UnboundedReceiver<Failure>,
     is_running: Arc<AtomicBool>,
 }
 
@@ -112,12 +113,17 @@ impl Signals {
         Ok(Self { received, is_running })
     }
 
+    /// Failures that another part of the process sends, in place of signals.
+    pub fn of(received: UnboundedReceiver<Failure>) -> Self {
+        Self { received, is_running: Arc::default() }
+    }
+
     /// The failure of a statement that a signal ends. While this is awaited, the first signal ends it; every
     /// other signal ends the process.
     pub async fn next(&mut self) -> Failure {
         self.is_running.store(true, Ordering::SeqCst);
         match self.received.recv().await {
-            Some(code) => Failure::signalled(code),
+            Some(failure) => failure,
             None => std::future::pending().await,
         }
     }
@@ -130,7 +136,7 @@ impl Signals {
 
 /// Hands signals on while a statement runs.
 #[cfg(unix)]
-fn forward(sender: &UnboundedSender<u8>, is_running: &AtomicBool) {
+fn forward(sender: &UnboundedSender<Failure>, is_running: &AtomicBool) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level;
@@ -138,7 +144,7 @@ fn forward(sender: &UnboundedSender<u8>, is_running: &AtomicBool) {
     let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
     for signal in signals.forever() {
         let code = 128 + signal;
-        if !is_running.swap(false, Ordering::SeqCst) || sender.send(code as u8).is_err() {
+        if !is_running.swap(false, Ordering::SeqCst) || sender.send(Failure::signalled(code as u8)).is_err() {
             // No output is begun or finished from now on.
             let _unfinished = warpath::remove_unfinished();
             low_level::exit(code);
@@ -148,4 +154,4 @@ fn forward(sender: &UnboundedSender<u8>, is_running: &AtomicBool) {
 
 /// The system ends the process itself.
 #[cfg(not(unix))]
-fn forward(_: &UnboundedSender<u8>, _: &AtomicBool) {}
+fn forward(_: &UnboundedSender<Failure>, _: &AtomicBool) {}

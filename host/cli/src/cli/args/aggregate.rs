@@ -17,7 +17,7 @@ use super::options::{
 };
 use super::values::{every, number, zone};
 use crate::cli::failure::Failure;
-use crate::cli::{formats, paths};
+use crate::cli::{formats, paths, served};
 
 /// Paths, and the files after them.
 #[derive(Args)]
@@ -93,7 +93,14 @@ pub struct MemoryArgs {
     ///
     /// Temporary files are in the folder that TMPDIR names. The buffers of workers come on top.
     #[arg(long, value_name = "SIZE", value_parser = memory_size, default_value = "1GiB", hide_short_help = true)]
-    pub memory: usize,
+    memory: usize,
+}
+
+impl MemoryArgs {
+    /// The memory for values, within that of a server.
+    pub fn bytes(&self) -> usize {
+        served::memory(self.memory)
+    }
 }
 
 impl Default for MemoryArgs {

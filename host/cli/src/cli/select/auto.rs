@@ -33,6 +33,7 @@ use crate::cli::inherited;
 use crate::cli::out::Out;
 use crate::cli::run::{self, Flow, Needs, Refused, Sink};
 use crate::cli::schema::{self, Reading};
+use crate::cli::served;
 use crate::cli::statistics::Statistics;
 use crate::cli::table::TableWriter;
 use crate::cli::written::Written;
@@ -64,6 +65,7 @@ pub fn run(mut args: SelectArgs, ui: &Ui, started: Instant) -> Result<ExitCode, 
     let sources = files::inputs(&args.files, reading(&args), ui)?;
     let (schema, sources) = match &args.schema {
         Some(file) => {
+            served::refuse("`--schema`")?;
             Written::of_run(&args.run).refuse("the schema", file)?;
             (saved(file)?, sources)
         }

@@ -10,6 +10,7 @@ use warpath_remote::address::is_url;
 use super::super::args::WhereArgs;
 use super::super::failure::Failure;
 use super::super::paths;
+use crate::cli::served;
 
 /// The types, as messages list them.
 const TYPES: &str = "bool, int64, float64, decimal(P,S), int64(string), string, text, json, time, date, \
@@ -39,7 +40,7 @@ fn is_file(arg: &str) -> bool {
     let is_column =
         arg.starts_with('$') || arg.split_once('=').is_some_and(|(_, path)| path.starts_with(['$', '@']));
     let is_pattern = arg.contains(['*', '?', '[']) && !arg.contains('=');
-    !is_column && (arg == "-" || is_pattern || is_url(arg) || Path::new(arg).exists())
+    !is_column && (arg == "-" || is_pattern || is_url(arg) || served::is_input(Path::new(arg)))
 }
 
 /// Parses a column. `text` is true for rows of text, which have no types. A colon that no type follows is

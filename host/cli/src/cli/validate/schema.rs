@@ -20,6 +20,7 @@ use super::describe::{self, Report};
 use super::numbers;
 use super::record::{Item, Records, Tree};
 use super::{Invalid, Judged};
+use warpath_terminal::streams::Streams;
 
 /// The most levels of containers in a schema.
 const MOST_LEVELS: usize = 1024;
@@ -89,6 +90,11 @@ impl Schema {
         let name = path.display().to_string();
         written.refuse("the schema", path)?;
         Written::refuse_twice("the schema", path, sources)?;
+        if let Some(client) = Streams::current().client() {
+            let failed = |source| Error::from(InputError::Io { name: name.clone(), source });
+            let text = client.read(path).map_err(failed)?;
+            return on_large_stack(|| Self::of_text(&name, &text)).map_err(Error::Thread)?;
+        }
         if path.is_dir() {
             return Err(Failure::usage(format!("{name}: is a folder; `--schema` names one file")));
         }

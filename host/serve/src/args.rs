@@ -1,0 +1,113 @@
+//! The options.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use warpath::DeviceChoice;
+use warpath_terminal::options::{MessageArgs, memory_size, size, workers};
+
+/// Answer questions about stores, folders and files over HTTP
+///
+/// Every command of `warpath` takes `--server URL` and then prints what it prints beside the files. A browser
+/// shows a page at the same address.
+#[derive(Parser)]
+#[command(
+    name = "warpath serve",
+    version,
+    max_term_width = 100,
+    after_long_help = "\
+Examples:
+  warpath serve logs.wp
+  warpath serve --writable --listen 127.0.0.1:8080 logs.wp tweets.ndjson
+  warpath count-by '$.level' --server http://127.0.0.1:7273
+  curl -d '{\"arguments\": [\"$.user.lang\"], \"limit\": 3}' http://127.0.0.1:7273/query
+  curl --data-binary @new.ndjson 'http://127.0.0.1:7273/append?input=logs.wp'
+
+The first line on standard output is the address. Whoever reaches the address can read all inputs, so it is one
+of this machine, unless a token is set. docs/serve.md has the interface.
+
+SIGINT or SIGTERM ends the server: questions that run get the time of `--grace` to end."
+)]
+pub struct Args {
+    /// Stores, folders, patterns and files of JSON
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<PathBuf>,
+
+    /// Address and port; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7273")]
+    pub listen: SocketAddr,
+
+    /// File with the token that requests must have, of at least 16 characters
+    ///
+    /// Without it, the variable WARPATH_TOKEN has the token, if there is one. An address that other machines
+    /// reach requires a token.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+
+    /// Let requests add lines to the stores
+    #[arg(long)]
+    pub writable: bool,
+
+    /// Questions that run at the same time [default: one for each core, and at least 4]
+    #[arg(long, value_name = "N", value_parser = workers, help_heading = "Limits")]
+    pub questions: Option<usize>,
+
+    /// Questions that wait for others; more are refused
+    #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Limits")]
+    pub queue: usize,
+
+    /// Questions that follow their inputs at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Limits")]
+    pub tails: usize,
+
+    /// The longest time of a question, such as 90s or 10min
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = time, help_heading = "Limits")]
+    pub time: Duration,
+
+    /// The most lines of a response
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, help_heading = "Limits")]
+    pub rows: u64,
+
+    /// The most memory for the partitions of a question, and for the values that it sorts or counts
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory_size, help_heading = "Limits")]
+    pub memory: usize,
+
+    /// The most bytes of the body of a request
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Limits")]
+    pub body: u64,
+
+    /// The most bytes of lines that one request adds
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "Limits")]
+    pub append: u64,
+
+    /// Connections at the same time; more wait
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Limits")]
+    pub connections: usize,
+
+    /// The longest time without a byte of a client that is to send more
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time, help_heading = "Limits")]
+    pub idle: Duration,
+
+    /// The time that questions have to end when the server does
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time, help_heading = "Limits")]
+    pub grace: Duration,
+
+    /// Device that evaluates: auto, cpu, cuda, cuda:N, cuda:N,N or cuda:all
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "auto",
+        env = "WARPATH_DEVICE",
+        hide_env_values = true
+    )]
+    pub device: DeviceChoice,
+
+    #[command(flatten)]
+    pub messages: MessageArgs,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("{error}: times are such as 90s or 10min"))
+}

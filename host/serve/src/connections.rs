@@ -1,0 +1,237 @@
+//! The socket, connections and their end.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, Semaphore};
+use warpath_cli::Inputs as _;
+use warpath_terminal::messages::Ui;
+
+use crate::append::Appends;
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::guard::{Guard, LEAST_TOKEN};
+use crate::http::{Server, router};
+use crate::loaded::Loaded;
+use crate::metrics::Metrics;
+use crate::questions::{Questions, Settings};
+
+/// The stack of a thread that runs commands or SQL: both descend into each term of a condition. The system
+/// gives memory for what is used alone.
+const STACK: usize = 64 << 20;
+
+/// The most bytes of the head of a request.
+const MOST_HEAD: usize = 64 << 10;
+
+/// The time before another connection is accepted if the system has no descriptor left.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The time for the last bytes of responses after all questions were ended.
+const LAST: Duration = Duration::from_millis(500);
+
+/// The variable that has the token.
+const TOKEN: &str = "WARPATH_TOKEN";
+
+/// Serves until a signal ends the server.
+///
+/// # Errors
+/// Inputs that cannot be read, an address that cannot be had, and a token that is missing or too short.
+pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
+    let token = token(args.token_file.as_deref())?;
+    let is_loopback = args.listen.ip().is_loopback();
+    if !is_loopback && token.is_none() {
+        return Err(Failure::new(format!("{}: other machines reach this address", args.listen.ip()))
+            .with_help("set a token by `--token-file FILE` or WARPATH_TOKEN, or listen on 127.0.0.1"));
+    }
+    // Each connection takes a descriptor. Without more of them, fewer connections are accepted.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let loaded = Arc::new(Loaded::new(args.inputs.clone())?);
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
+    let runtime = |name: &str| {
+        let mut builder = Builder::new_multi_thread();
+        builder.thread_name(name).thread_stack_size(STACK).enable_all();
+        builder.build().map_err(|error| Failure::new(format!("no thread can be started: {error}")))
+    };
+    let (runtime, sql) = (runtime("serve")?, Arc::new(runtime("sql")?));
+    let metrics = Arc::new(Metrics::default());
+    let settings = Settings {
+        most: args.questions.unwrap_or(cores.max(4)),
+        queue: args.queue,
+        tails: args.tails,
+        time: args.time,
+        idle: args.idle,
+        rows: args.rows,
+        memory: args.memory,
+        device: args.device.clone(),
+    };
+    let server = Arc::new(Server {
+        guard: Guard { token, is_loopback },
+        questions: Questions::new(settings, loaded.clone(), metrics.clone(), sql.clone()),
+        appends: Appends {
+            is_writable: args.writable,
+            most: args.append,
+            idle: args.idle,
+            turn: Mutex::default(),
+        },
+        loaded,
+        metrics,
+        body: usize::try_from(args.body).unwrap_or(usize::MAX),
+        idle: args.idle,
+        started: Instant::now(),
+    });
+    let served = runtime.block_on(listen(&args, server, ui));
+    // Threads that wait for a client that is gone are not waited for.
+    runtime.shutdown_background();
+    end_sql(sql);
+    served
+}
+
+/// Ends the threads of SQL, if no statement holds them any more. Otherwise the process ends them.
+fn end_sql(sql: Arc<Runtime>) {
+    if let Some(sql) = Arc::into_inner(sql) {
+        sql.shutdown_background();
+    }
+}
+
+/// The token of the file, or else of the environment.
+fn token(file: Option<&Path>) -> Result<Option<String>, Failure> {
+    let token = match file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path);
+            Some(text.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?)
+        }
+        None => std::env::var(TOKEN).ok(),
+    };
+    let token = token.map(|token| token.trim().to_owned());
+    match token {
+        Some(token) if token.is_empty() && file.is_none() => Ok(None),
+        Some(token) if token.len() < LEAST_TOKEN => {
+            Err(Failure::new(format!("the token has fewer than {LEAST_TOKEN} characters"))
+                .with_help("`openssl rand -hex 32` makes one"))
+        }
+        Some(token) if !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            Err(Failure::new("the token has characters that a header does not have"))
+        }
+        token => Ok(token),
+    }
+}
+
+/// Accepts connections until a signal comes. Then the questions that run get some time to end.
+async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure> {
+    let failed = |error| Failure::new(format!("{}: {error}", args.listen));
+    // Before the address is printed: whoever reads it may send a signal.
+    let mut signals = Signals::new().map_err(failed)?;
+    let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let names: Vec<String> = server.loaded.names().iter().map(|name| name.display().to_string()).collect();
+    ui.note(format_args!("serving {}; Ctrl-C ends it", names.join(", ")));
+    let mut out = std::io::stdout();
+    // The server serves whether somebody reads the address or not.
+    let _ = writeln!(out, "http://{address}").and_then(|()| out.flush());
+    let connections = Arc::new(Semaphore::new(args.connections));
+    let graceful = GracefulShutdown::new();
+    let service = TowerToHyperService::new(router(server.clone()));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(args.idle).max_buf_size(MOST_HEAD);
+    loop {
+        let accepted = async {
+            let permit = connections.clone().acquire_owned().await;
+            (listener.accept().await, permit)
+        };
+        let (stream, permit) = tokio::select! {
+            accepted = accepted => match accepted {
+                (Ok((stream, _)), Ok(permit)) => (stream, permit),
+                (Err(error), _) => {
+                    // A connection that ended before it was accepted, or no descriptor is left.
+                    ui.warning(format_args!("a connection was not accepted: {error}"));
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                (Ok(_), Err(_)) => continue,
+            },
+            () = signals.next() => break,
+        };
+        // Answers are often short, and their client waits for them.
+        let _ = stream.set_nodelay(true);
+        let connection = http.serve_connection(TokioIo::new(stream), service.clone());
+        let connection = graceful.watch(connection);
+        let metrics = server.metrics.clone();
+        metrics.connections.inc();
+        tokio::spawn(async move {
+            // Clients that send no HTTP, or are gone, miss nothing.
+            let _ = connection.await;
+            metrics.connections.dec();
+            drop(permit);
+        });
+    }
+    drop(listener);
+    server.questions.end_tails();
+    let mut ended = pin!(async {
+        graceful.shutdown().await;
+        server.questions.ended().await;
+    });
+    tokio::select! {
+        () = &mut ended => return Ok(()),
+        () = tokio::time::sleep(args.grace) => {}
+        () = signals.next() => {}
+    }
+    server.questions.end_all();
+    tokio::select! {
+        () = server.questions.ended() => {}
+        () = tokio::time::sleep(args.grace) => {}
+        () = signals.next() => {}
+    }
+    // Clients that read get the ends of their responses.
+    tokio::select! {
+        () = &mut ended => {}
+        () = tokio::time::sleep(LAST) => {}
+        () = signals.next() => {}
+    }
+    Ok(())
+}
+
+/// The signals that end the server.
+struct Signals {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) {
+        // Without a handler, the system ends the process.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The real server: commands over `--server`, requests of other clients, and clients that misbehave.
+
+mod appends;
+mod commands;
+mod harness;
+mod hostile;
+mod limits;
+mod requests;
