@@ -46,7 +46,7 @@ const SEGMENT_BYTES: usize = 32 << 20;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Loaded(Arc<LoadedInputs>);
 
 #[derive(Debug, Default)]
@@ -82,6 +82,33 @@ impl Loaded {
     /// # Errors
     /// The errors of [`Engine::load`].
     pub fn renewed(&self, engine: &Engine, sources: Vec<Source>) -> Result<Self, Error> {
+        self.renewed_or(engine, sources, |_, error| Err(error))
+    }
+
+    /// Loads inputs again, as [`renewed`](Self::renewed) does, and leaves out those that cannot be loaded. `skip`
+    /// gets each of them.
+    // Hidden: the server alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn renewed_as_far(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        skip: &mut dyn FnMut(&str, Error),
+    ) -> Self {
+        let renewed = self.renewed_or(engine, sources, |name, error| {
+            skip(name, error);
+            Ok(())
+        });
+        renewed.unwrap_or_else(|_| self.clone())
+    }
+
+    fn renewed_or(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        mut skip: impl FnMut(&str, Error) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
         let dictionaries = self.0.dictionaries.clone();
         let room =
             Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };
@@ -94,12 +121,19 @@ impl Loaded {
                 inputs.push(known.clone());
                 continue;
             }
+            let (name, used) = (source.name(), room.used.load(Ordering::Relaxed));
             let old = identity.as_ref().and_then(|identity| self.grown(identity, &source));
             let contents = match old {
-                Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room)?,
-                None => load(engine, source, &dictionaries, &room)?,
+                Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room),
+                None => load(engine, source, &dictionaries, &room),
             };
-            inputs.push(LoadedInput::new(Contents { identity, ..contents }));
+            match contents {
+                Ok(contents) => inputs.push(LoadedInput::new(Contents { identity, ..contents })),
+                Err(error) => {
+                    room.used.store(used, Ordering::Relaxed);
+                    skip(&name, error)?;
+                }
+            }
         }
         Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
     }

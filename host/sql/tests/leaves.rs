@@ -118,10 +118,10 @@ fn rows_are_those_of_the_files() {
         } else {
             std::fs::write(&table, lines(1, 910)).unwrap();
         }
-        assert!(rows(&context, count).starts_with("910 9"), "{}", rows(&context, count));
+        assert!(rows(&context, count).starts_with("910 "), "{}", rows(&context, count));
         let again = loaded.lock().unwrap().renewed(&engine, sources()).unwrap();
         *loaded.lock().unwrap() = again;
         assert!(rows(&context, &format!("EXPLAIN {count}")).contains("LeafAggregateExec"));
-        assert!(rows(&context, count).starts_with("910 9"));
+        assert!(rows(&context, count).starts_with("910 "));
     }
 }
