@@ -27,6 +27,7 @@ const NEXT_TRY = 2000;
 let state = states.read(location.hash);
 let controller = new AbortController();
 let schema = null;
+let schemaKnown = Promise.resolve();
 let times = [];
 let live = null;
 let sqlRun = null;
@@ -187,9 +188,11 @@ function run({ entered = true } = {}) {
     explainFault(signal).finally(() => !signal.aborted && busy(false));
     return;
   }
-  const parts = [runRecords(signal, sql)];
-  if (schema) parts.push(runBeside(signal));
-  Promise.allSettled(parts).then(() => !signal.aborted && busy(false));
+  // Rows need no schema, unless the range is of a time that the schema chooses.
+  const early = schema || state.from === null || state.time !== null;
+  (early ? Promise.resolve() : schemaKnown)
+    .then(() => runRecords(signal, sql))
+    .finally(() => !signal.aborted && busy(false));
 }
 
 async function runRecords(signal, sql) {
@@ -201,7 +204,7 @@ async function runRecords(signal, sql) {
   records.setColumns(state.columns.map((path) => ({ title: path.replace(/^\$\.?/, '') || '$', path })), timePath(), state.sort);
   try {
     if (live && !sql) {
-      await follow(signal);
+      await Promise.all([follow(signal), beside(signal)]);
       return;
     }
     const notes = await records.load(signal, sql);
@@ -211,11 +214,16 @@ async function runRecords(signal, sql) {
     matched = null;
     tookFirst = first;
     showStatus();
-    if (sql) return;
-    await countMatches(signal);
+    // What is beside the rows comes after them, so that nothing delays the first rows.
+    await Promise.all([sql || countMatches(signal), beside(signal)]);
   } catch (error) {
     await report(error, signal);
   }
+}
+
+async function beside(signal) {
+  await schemaKnown;
+  if (schema && !signal.aborted) await runBeside(signal);
 }
 
 let firstRows = () => {};
@@ -254,6 +262,8 @@ async function fetchSql(signal, each) {
 
 async function countMatches(signal) {
   const { where } = condition();
+  await schemaKnown;
+  if (signal.aborted) return;
   if (!where && schema) {
     matched = totalRecords();
   } else {
@@ -597,7 +607,13 @@ async function copyCommand() {
 
 // The server
 
-async function loadSchema() {
+/** Reads the schema of the chosen inputs. Questions that need it wait for `schemaKnown`. */
+function loadSchema() {
+  schemaKnown = readSchema();
+  return schemaKnown;
+}
+
+async function readSchema() {
   try {
     schema = await api.get('schema', { input: state.inputs });
   } catch (error) {
@@ -654,7 +670,7 @@ async function tryAgain() {
   } catch (error) {
     if (error instanceof api.Unreachable) return;
   }
-  await loadSchema();
+  loadSchema();
   run();
 }
 
@@ -733,34 +749,18 @@ function wire() {
     state = states.read(location.hash);
     box.set(state.q);
     if (!state.field && panel.dataset.kind === 'field') hidePanel();
-    const reload = before.inputs.join('\n') !== state.inputs.join('\n') ? loadSchema() : Promise.resolve();
-    reload.then(() => run());
+    if (before.inputs.join('\n') !== state.inputs.join('\n')) loadSchema();
+    run();
   });
 }
 
-async function start() {
+function start() {
   setTheme(localStorage.getItem('warpath-theme') ?? 'auto');
   wire();
   api.connect({ token: (refused) => promptForToken(refused, api.keepToken, api.keptToken), reach });
   box.set(state.q);
-  // Rows need no schema, unless the range is of a time that the schema chooses.
-  const early = state.from === null || state.time !== null;
-  if (early) run();
-  else busy(true);
-  await loadSchema();
-  if (!schema) {
-    busy(false);
-    return;
-  }
-  if (!early) {
-    run();
-    return;
-  }
-  const { signal } = controller;
-  busy(true);
-  await runBeside(signal);
-  if (!isSql(state.q) && matched === null && records.complete !== undefined) showStatus();
-  if (!signal.aborted) busy(records.loading);
+  loadSchema();
+  run();
 }
 
 start();

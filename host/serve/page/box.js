@@ -1,6 +1,6 @@
 // The box for a condition or SQL: colours, completion, and the server's messages with a caret.
 
-import { el, icon, visible, data } from './dom.js';
+import { el, icon, visible, visibleText, data } from './dom.js';
 import { tokens, sqlTokens, isSql, complete } from './language.js';
 
 export class Box {
@@ -115,7 +115,7 @@ export class Box {
 
   showNotes(notes) {
     const items = notes.map(({ level, message, help }) =>
-      el('li', { className: `note note-${level === 'warning' ? 'warning' : 'note'}` }, ...visible(message), help ? el('span', { className: 'muted' }, ' ', ...visible(help)) : null),
+      el('li', { className: `note note-${level === 'warning' ? 'warning' : 'note'}`, title: visibleText(help ? `${message}\n${help}` : message) }, ...visible(message), help ? el('span', { className: 'muted' }, ' ', ...visible(help)) : null),
     );
     this.notes.replaceChildren(...items);
     this.notes.hidden = !items.length;

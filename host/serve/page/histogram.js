@@ -98,7 +98,7 @@ export class Histogram {
         this.drawing.append(svg('text', { class: 'tick', x: SIDE - 8, y: y + 4, 'text-anchor': 'end' }, compact(value)));
       }
     }
-    const focused = document.activeElement === this.element;
+    const focused = this.element.matches(':focus-visible') && this.pressed === undefined;
     const chosen = this.selection();
     this.buckets.forEach((bucket, i) => {
       const left = this.x(bucket.from);

@@ -85,7 +85,8 @@ export class SchemaTree {
   /** Counts the values of open fields anew. */
   async refresh(signal) {
     this.signal = signal;
-    this.loaded.clear();
+    // Closed fields are counted when they are opened; open ones keep their values until the new ones are here.
+    for (const path of this.loaded.keys()) if (!this.open.has(path)) this.loaded.delete(path);
     const open = this.fields.filter((node) => this.open.has(node.path) && hasValues(node));
     await Promise.all(open.map((node) => this.load(node)));
   }
@@ -102,6 +103,8 @@ export class SchemaTree {
       this.loaded.set(node.path, { values: values.slice(0, TOP), more: values.length > TOP });
     } catch (error) {
       if (error.name === 'AbortError') return;
+      // The fault of a condition is reported below it.
+      if (this.loaded.has(node.path)) return;
       this.loaded.set(node.path, { error: error.message });
     }
     this.flatten();
