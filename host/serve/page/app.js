@@ -737,12 +737,14 @@ function wire() {
   $('inputs').addEventListener('change', (event) => change({ inputs: event.target.value ? [event.target.value] : [], from: null, to: null, time: null, field: null }));
   for (const button of document.querySelectorAll('[data-format]')) button.addEventListener('click', () => exportAs(button.dataset.format, button));
   $('malformed').addEventListener('click', async () => {
+    const found = [];
     try {
-      const { lines } = await api.all('validate', { arguments: inputs(), limit: LISTED_MALFORMED });
-      showMalformed(lines, malformed());
+      await api.lines('validate', { arguments: inputs(), limit: LISTED_MALFORMED }, undefined, (lines) => found.push(...lines));
     } catch (error) {
-      await report(error);
+      // The command fails because there are malformed records; those that it has listed are its result.
+      if (!(error instanceof api.ServerError)) return;
     }
+    showMalformed(found, malformed());
   });
   window.addEventListener('popstate', () => {
     const before = state;

@@ -29,6 +29,8 @@ export class Box {
     });
     this.input.addEventListener('input', () => {
       this.mark = null;
+      // The list stays until the next one is here, so what it replaces grows with the text.
+      if (this.span) this.span.to += this.input.value.length - this.length;
       this.draw();
       changed(this.input.value);
       this.suggest();
@@ -61,6 +63,7 @@ export class Box {
   /** Draws the text below the transparent text of the input, in colours, and sets the height. */
   draw() {
     const text = this.input.value;
+    this.length = text.length;
     const found = isSql(text) ? sqlTokens(text) : tokens(text);
     const nodes = [];
     for (const token of found) {
@@ -201,6 +204,7 @@ export class Box {
   close() {
     this.turn += 1;
     this.items = [];
+    this.span = null;
     this.active = -1;
     this.list.hidden = true;
     this.list.replaceChildren();

@@ -1,5 +1,7 @@
 // The command line that prints what the page shows, quoted for a shell.
 
+import { segments } from './paths.js';
+
 const SAFE = /^[A-Za-z0-9_\/.:=@%+,-]+$/;
 
 /** `word` as a POSIX shell reads it. */
@@ -9,7 +11,8 @@ export function quoted(word) {
 
 /** A name for a column of `path`, different from those in `taken`. */
 export function columnName(path, taken) {
-  const base = path.replace(/^\$\.?/, '').replace(/\[\*\]|\.\*/g, '') || 'record';
+  const names = (segments(path) ?? []).filter((segment) => segment.name !== undefined).map((segment) => segment.name);
+  const base = names.join('.') || 'record';
   let name = base;
   for (let i = 2; taken.includes(name); i += 1) name = `${base}_${i}`;
   return name;

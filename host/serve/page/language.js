@@ -142,7 +142,6 @@ const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', '=', '<>', 'like'
 export function context(text, caret) {
   const all = tokens(text);
   const here = all.find((t) => t.kind !== 'space' && t.from < caret && caret <= t.to);
-  const before = all.filter((t) => t.kind !== 'space' && t.to <= (here ? here.from : caret));
   const typed = here ? text.slice(here.from, caret) : '';
   const span = { from: here ? here.from : caret, to: here ? here.to : caret, text: typed };
 
@@ -159,8 +158,7 @@ export function context(text, caret) {
   if (here?.kind === 'string') return { ...span, kind: 'none' };
   if (here && (here.kind === 'word' || here.kind === 'keyword')) return { ...span, from: here.from, to: here.to, text: typed, kind: 'word' };
   if (here && partial) return { ...span, kind: 'none' };
-  const last = before.at(-1);
-  return { ...span, kind: here || !last ? 'word' : 'word', after: last };
+  return { ...span, kind: 'word', after: left.at(-1) };
 }
 
 /** The path whose values fit after these tokens: after `path ==`, `path in (a,` or `contains(path,`. */
@@ -252,11 +250,14 @@ export async function complete(text, caret, { fields, tables, valuesOf }) {
 
 function completeSql(text, caret, fields, tables) {
   const here = sqlTokens(text).find((t) => t.kind !== 'space' && t.from < caret && caret <= t.to);
-  if (!here || !['word', 'keyword', 'path'].includes(here.kind)) return { from: caret, to: caret, items: [] };
-  const typed = text.slice(here.from, caret).replace(/^"/, '');
+  if (!here || !['word', 'keyword', 'path', 'string'].includes(here.kind)) return { from: caret, to: caret, items: [] };
+  const typed = text.slice(here.from, caret).replace(/^["']/, '');
   const quoted = (name) => (/^[a-z_][a-z0-9_]*$/.test(name) && !SQL_KEYWORDS.includes(name.toUpperCase()) ? name : `"${name.replaceAll('"', '""')}"`);
+  const files = tables.map((name) => ({ text: name, insert: `'${name.replaceAll("'", "''")}'`, detail: 'table', kind: 'field' }));
+  // A string may be the name of a file; whether it is a value, only the server knows.
+  if (here.kind === 'string') return { from: here.from, to: here.to, items: best(files, typed.replace(/'$/, ''), (item) => item.text, LIMIT) };
   const items = [
-    ...tables.map((name) => ({ text: name, insert: quoted(name), detail: 'table', kind: 'field' })),
+    ...files,
     ...fields.filter((n) => n.depth === 1).map((n) => ({ text: n.name, insert: quoted(n.name), detail: Object.keys(n.types).join(' | '), kind: 'field' })),
     ...SQL_KEYWORDS.map((word) => ({ text: word, insert: `${word} `, kind: 'keyword' })),
   ];

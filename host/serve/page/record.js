@@ -82,9 +82,10 @@ function twig(entry, level, acts) {
     if (text !== null) {
       row.act = (exclude) => acts.filter(path, value, exclude);
       shown.classList.add('filters');
+      // A click that ends a selection of text is none, and Shift extends no selection here.
+      shown.addEventListener('mousedown', (event) => event.shiftKey && event.preventDefault());
       shown.addEventListener('click', (event) => {
-        if (getSelection()?.toString()) return;
-        row.act(event.shiftKey);
+        if (event.shiftKey || getSelection().isCollapsed) row.act(event.shiftKey);
       });
       row.setAttribute('aria-description', `Enter: ${equal(path, text)}. Shift and Enter: ${unequal(path, text)}`);
       shown.title = `Click: only records with this value. Shift-click: all others.`;

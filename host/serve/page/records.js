@@ -58,7 +58,7 @@ export class Records {
     this.active = -1;
     this.element.classList.remove('stale');
     this.element.scrollTop = 0;
-    this.list.clear();
+    this.list.set(0);
   }
 
   /** Loads the first page. The promise gives the notes of the run. */
@@ -143,7 +143,7 @@ export class Records {
       this.element.style.setProperty('--columns', widths.join(' '));
       this.drawHead(shown);
       this.list.clear();
-      if (!this.stale || this.rows.length) this.list.draw();
+      this.list.draw();
     }
   }
 

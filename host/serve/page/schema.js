@@ -128,7 +128,7 @@ export class SchemaTree {
       const shown = matching ? nodes.filter((node) => matching.has(node)) : nodes;
       shown.forEach((node, i) => {
         const searched = matching && node.children?.some((inner) => matching.has(inner));
-        const open = this.open.has(node.path) || searched;
+        const open = this.open.has(node.path) || Boolean(searched);
         items.push({ kind: 'field', node, open, of: shown.length, at: i + 1 });
         if (!open) return;
         if (this.open.has(node.path) && hasValues(node)) this.addValues(items, node);
