@@ -84,7 +84,11 @@ test('every shortcut that is listed does what it says', async () => {
   const active = () => page.evaluate(() => document.activeElement.id);
   await page.keyboard.press('?');
   const keys = await page.$$eval('#dialog section:first-child kbd', (all) => all.map((key) => key.textContent));
-  await page.keyboard.press('Escape');
+  const close = async () => {
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('#dialog', { state: 'hidden' });
+  };
+  await close();
   const does = {
     '/': async () => assert.equal(await active(), 'condition'),
     f: async () => assert.equal(await active(), 'tree'),
@@ -101,7 +105,7 @@ test('every shortcut that is listed does what it says', async () => {
   for (const key of keys) {
     await page.keyboard.press(key === 'Esc' ? 'Escape' : key);
     await does[key]();
-    if (key === '?') await page.keyboard.press('Escape');
+    if (key === '?') await close();
     // Keys are text in the box, and commands everywhere else.
     if (key === '/') await page.keyboard.press('Escape');
   }

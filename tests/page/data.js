@@ -60,13 +60,22 @@ export function hostile() {
   ];
 }
 
-/** Records that together have `count` fields, 100 in each. */
-export function* wide(count) {
-  for (let from = 0; from < count; from += 100) {
+/** Records with 100 objects of 100 members each: 10,100 fields. */
+export function* wide(records) {
+  for (let k = 0; k < records; k += 1) {
     const record = {};
-    for (let i = from; i < from + 100; i += 1) record[`field_${String(i).padStart(5, '0')}`] = i;
+    for (let i = 0; i < 10_000; i += 1) {
+      const part = `part_${String(Math.floor(i / 100)).padStart(2, '0')}`;
+      record[part] ??= {};
+      record[part][`field_${String(i).padStart(5, '0')}`] = i + k;
+    }
     yield record;
   }
+}
+
+/** A record with 10,000 members, which the schema shows as a map. */
+export function flat() {
+  return Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`field_${i}`, i]));
 }
 
 /** Records of which each has a value of its own. */

@@ -57,13 +57,13 @@ test('an answer that is no JSON is reported as it is', async () => {
 });
 
 test('the page asks for the token, once, and keeps it for the tab', async () => {
-  const { url } = await serve([LOG], { options: ['--token', 'open sesame'] });
+  const { url } = await serve([LOG], { token: 'open sesame, please' });
   const page = await open(url, { settled: false });
   await page.waitForSelector('#dialog[open] #token');
   await page.fill('#token', 'wrong');
   await page.press('#token', 'Enter');
   await page.waitForSelector('#dialog[open] >> text=does not accept');
-  await page.fill('#token', 'open sesame');
+  await page.fill('#token', 'open sesame, please');
   await page.click('#dialog .main');
   await page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('500 records'));
   await idle(page);
@@ -96,10 +96,11 @@ test('a server that goes away is noticed, and so is its return', async () => {
 test('a page that is opened without its server finds it later', async () => {
   const first = await serve([LOG]);
   const page = await open(first.url);
-  await page.route('**/schema*', (route) => route.abort('connectionrefused'));
+  const answers = (address) => /^\/(?:schema|query|health)$/.test(address.pathname);
+  await page.route(answers, (route) => route.abort('connectionrefused'));
   await page.reload();
   await page.waitForSelector('#offline:not([hidden])');
-  await page.unroute('**/schema*');
+  await page.unroute(answers);
   await page.click('#offline button');
   await page.waitForSelector('.row-field');
   await page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('500 records'));

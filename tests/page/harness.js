@@ -39,8 +39,11 @@ export function file(path, lines) {
 }
 
 /** Starts a server over `inputs`. Resolves when the server prints its address: `{ url, stop() }`. */
-export async function serve(inputs, { port = 0, options = [] } = {}) {
-  const child = spawn(SERVER, [...inputs, '--listen', `127.0.0.1:${port}`, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function serve(inputs, { port = 0, options = [], token } = {}) {
+  const child = spawn(SERVER, [...inputs, '--listen', `127.0.0.1:${port}`, ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...(token && { WARPATH_TOKEN: token }) },
+  });
   const ended = new Promise((done) => child.once('exit', done));
   let output = '';
   const url = await new Promise((done, fail) => {

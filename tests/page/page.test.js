@@ -91,7 +91,6 @@ test('names, functions and values are completed by keys', async () => {
   await page.focus('#condition');
   await page.keyboard.type('$.lev');
   await page.waitForSelector('#completions li');
-  assert.equal(await page.getAttribute('#condition', 'aria-expanded'), 'true');
   assert.deepEqual(await texts(page, '#completions .completion-text'), ['$.level']);
   await page.keyboard.press('Tab');
   assert.equal(await page.inputValue('#condition'), '$.level');

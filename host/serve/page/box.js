@@ -178,7 +178,6 @@ export class Box {
     );
     this.list.hidden = false;
     this.list.scrollTop = 0;
-    this.input.setAttribute('aria-expanded', 'true');
     this.place();
   }
 
@@ -208,7 +207,6 @@ export class Box {
     this.active = -1;
     this.list.hidden = true;
     this.list.replaceChildren();
-    this.input.setAttribute('aria-expanded', 'false');
     this.input.removeAttribute('aria-activedescendant');
   }
 

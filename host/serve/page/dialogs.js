@@ -59,7 +59,7 @@ const SHORTCUTS = [
     ['Tab', 'take the completion'], ['↓ ↑', 'choose a completion'], ['Ctrl Space', 'show completions'], ['Enter', 'run SQL, keep in the history'], ['Shift Enter', 'a new line'],
   ]],
   ['Fields and values', [
-    ['→ ←', 'open and close'], ['Enter', 'only records with the value'], ['Shift Enter', 'all other records'], ['b', 'bars and statistics'], ['c', 'show as a column'],
+    ['→ ←', 'open and close'], ['*', 'open all beside'], ['Enter', 'only records with the value'], ['Shift Enter', 'all other records'], ['b', 'bars and statistics'], ['c', 'show as a column'],
   ]],
   ['Histogram', [
     ['← →', 'from bucket to bucket'], ['Shift ← →', 'extend the range'], ['Enter', 'restrict the time'], ['Backspace', 'the whole range'],

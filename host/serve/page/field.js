@@ -1,6 +1,6 @@
 // One field: its most frequent values as bars, and for numbers the statistics and a histogram.
 
-import { el, icon, data, visibleText, count, percent } from './dom.js';
+import { el, icon, data, visibleText, count, counted, percent } from './dom.js';
 import { VirtualList } from './virtual.js';
 import { parse, member, write } from './json.js';
 import { literal } from './paths.js';
@@ -60,22 +60,26 @@ export class FieldPanel {
 
   async fillValues(top) {
     const { signal, node } = this;
-    const lines = await this.counts(node.path, top + 1, signal);
+    const lines = await this.counts(node.path, top + 2, signal);
     if (signal.aborted || node !== this.node) return;
-    this.rows = lines.slice(0, top).map((line) => {
+    const rows = lines.map((line) => {
       const row = parse(line);
       const value = member(row, node.path);
       const text = !value ? 'missing' : value.kind === 'string' ? value.value : write(value);
       return { count: Number(member(row, 'count').text), value, text };
     });
-    this.more = lines.length > top;
-    this.greatest = Math.max(1, ...this.rows.slice(0, 1).map((row) => row.count));
-    const total = this.rows.reduce((sum, row) => sum + row.count, 0);
-    this.total = this.more ? null : total;
+    // Records without a value come last, whatever their number, and do not set the scale.
+    const without = rows.filter((row) => !row.value);
+    const found = rows.filter((row) => row.value);
+    this.more = found.length > top;
+    this.rows = [...found.slice(0, top), ...without];
+    this.greatest = Math.max(1, ...(found.length ? found.slice(0, 1) : without).map((row) => row.count));
+    this.total = this.more ? null : rows.reduce((sum, row) => sum + row.count, 0);
+    const shownValues = this.rows.length - without.length;
     const all = this.more
       ? el('button', { type: 'button', className: 'link', id: 'all-values', click: (event) => { event.target.textContent = 'counting …'; this.fillValues(ALL).catch((error) => { event.target.textContent = error.message; }); } }, 'all values')
       : null;
-    this.head.replaceChildren(el('h3', {}, this.more ? `Top ${count(top)} values` : `${count(this.rows.length)} ${this.rows.length === 1 ? 'value' : 'values'}`), all ?? '');
+    this.head.replaceChildren(el('h3', {}, this.more ? `Top ${count(top)} values` : counted(shownValues, 'value')), all ?? '');
     this.find.hidden = this.rows.length < 20;
     this.narrow();
   }
@@ -93,7 +97,8 @@ export class FieldPanel {
     row.dataset.index = index;
     row.dataset.value = text;
     const bar = el('span', { className: 'bar-fill' });
-    bar.style.width = `${((records / this.greatest) * 100).toFixed(2)}%`;
+    bar.style.width = `${(Math.min(1, records / this.greatest) * 100).toFixed(2)}%`;
+    if (!value) bar.classList.add('bar-missing');
     row.append(
       bar,
       value ? data(`value j-${value.kind}`, text || '""', 120) : el('span', { className: 'value muted' }, 'missing'),
@@ -159,8 +164,8 @@ export class FieldPanel {
     let exact = false;
     if (n('distinct') <= EXACT) {
       const lines = await this.counts(this.node.path, EXACT + 2, signal);
-      const counted = lines.map(parse).filter((r) => member(r, this.node.path)?.kind === 'number').map((r) => [Number(member(r, this.node.path).text), Number(member(r, 'count').text)]).sort((a, b) => a[0] - b[0]);
-      below = (x) => counted.reduce((sum, [value, times]) => (value < x ? sum + times : sum), 0);
+      const numbersOf = lines.map(parse).filter((r) => member(r, this.node.path)?.kind === 'number').map((r) => [Number(member(r, this.node.path).text), Number(member(r, 'count').text)]).sort((a, b) => a[0] - b[0]);
+      below = (x) => numbersOf.reduce((sum, [value, times]) => (value < x ? sum + times : sum), 0);
       exact = true;
     } else {
       const points = [[least, 0], ...QUANTILES.map((q) => [Number(member(row, quantileName(q)).text), Number(q)]), [greatest, 1]];

@@ -94,12 +94,13 @@ export class SchemaTree {
   async load(node) {
     const { signal } = this;
     try {
-      const lines = await this.valuesOf(node.path, TOP + 1, signal);
+      // One more shows that there are more, and another may be the records without a value.
+      const lines = await this.valuesOf(node.path, TOP + 2, signal);
       if (signal?.aborted) return;
-      const values = lines.map((line) => {
-        const row = parse(line);
-        return { count: Number(member(row, 'count').text), value: member(row, node.path) };
-      });
+      const values = lines
+        .map((line) => parse(line))
+        .map((row) => ({ count: Number(member(row, 'count').text), value: member(row, node.path) }))
+        .filter(({ value }) => value);
       this.loaded.set(node.path, { values: values.slice(0, TOP), more: values.length > TOP });
     } catch (error) {
       if (error.name === 'AbortError') return;
@@ -208,18 +209,16 @@ export class SchemaTree {
   }
 
   renderValue(row, { node, value, share }) {
-    const text = value.value ? write(value.value) : 'missing';
+    const text = write(value.value);
     row.title = `${visibleText(text)}\nClick: only these. Shift-click: all others.`;
     const bar = el('span', { className: 'value-bar' });
     bar.style.width = `${(share * 100).toFixed(2)}%`;
     row.append(
       bar,
-      value.value
-        ? data(`value j-${value.value.kind}`, value.value.kind === 'string' ? value.value.value || '""' : text, 80)
-        : el('span', { className: 'value muted' }, text),
+      data(`value j-${value.value.kind}`, value.value.kind === 'string' ? value.value.value || '""' : text, 80),
       el('span', { className: 'value-count' }, count(value.count)),
     );
-    if (value.value && literal(value.value) === null) row.setAttribute('aria-disabled', 'true');
+    if (literal(value.value) === null) row.setAttribute('aria-disabled', 'true');
     row.dataset.value = text;
   }
 
@@ -284,6 +283,10 @@ export class SchemaTree {
         const above = item.kind === 'field' ? item.node.parent : item.node;
         if (above) this.goto(this.items.findIndex((i) => i.kind === 'field' && i.node === above));
       }
+    } else if (event.key === '*') {
+      const parent = item.node.parent ?? this.root;
+      for (const node of parent.children) if (node.children?.length) this.open.add(node.path);
+      this.flatten();
     } else if (event.key === 'b') this.bars(item.node);
     else if (event.key === 'c') this.column(item.node);
     else return;
