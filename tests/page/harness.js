@@ -4,11 +4,13 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, writeFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
-export const DATA = resolve(import.meta.dirname, '../data');
-export const PAGE = resolve(import.meta.dirname, '../../host/serve/page');
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+export const DATA = resolve(HERE, '../data');
+export const PAGE = resolve(HERE, '../../host/serve/page');
 
 const SERVER = process.env.WARPATH_SERVE;
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';

@@ -12,7 +12,7 @@ export function connect({ token, reach }) {
   reportReach = reach;
 }
 
-/** An error that the server sent: message, help, and the bytes `begin` to `end` of `input` that are wrong. */
+/** An error that the server sent, or the lack of its answer's end: message, help, and the bytes `begin` to `end` of `input` that are wrong. */
 export class ServerError extends Error {
   constructor(error, status, notes = []) {
     super(error.message ?? `the server answered with status ${status}`);
@@ -77,13 +77,15 @@ export async function get(path, parameters, signal) {
   return plain(parse(await body(response.text())));
 }
 
+/** What is read of a body. A body that breaks off is the end of the server, or of this question alone. */
 async function body(promise) {
   try {
     return await promise;
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    reportReach(false);
-    throw new Unreachable('the server has ended the connection');
+    // Throws if there is no server.
+    await send('health', {});
+    throw new ServerError({ message: 'the server broke off its answer' }, 200);
   }
 }
 

@@ -73,7 +73,7 @@ export class FieldPanel {
     const found = rows.filter((row) => row.value);
     this.more = found.length > top;
     this.rows = [...found.slice(0, top), ...without];
-    this.greatest = Math.max(1, ...(found.length ? found.slice(0, 1) : without).map((row) => row.count));
+    this.greatest = found[0]?.count ?? 1;
     this.total = this.more ? null : rows.reduce((sum, row) => sum + row.count, 0);
     const shownValues = this.rows.length - without.length;
     const all = this.more
@@ -97,8 +97,7 @@ export class FieldPanel {
     row.dataset.index = index;
     row.dataset.value = text;
     const bar = el('span', { className: 'bar-fill' });
-    bar.style.width = `${(Math.min(1, records / this.greatest) * 100).toFixed(2)}%`;
-    if (!value) bar.classList.add('bar-missing');
+    bar.style.width = value ? `${((records / this.greatest) * 100).toFixed(2)}%` : '0';
     row.append(
       bar,
       value ? data(`value j-${value.kind}`, text || '""', 120) : el('span', { className: 'value muted' }, 'missing'),

@@ -5,6 +5,7 @@
 
 import { parse } from './json.js';
 
+const LONE = /\p{Surrogate}/u;
 const SHORTHAND = /^[A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*$/u;
 const SEGMENT = /\.\*|\.([A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*)|\[\*\]|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/uy;
 
@@ -60,7 +61,7 @@ export function singular(path) {
 export function literal(value) {
   switch (value.kind) {
     case 'string':
-      return value.value.isWellFormed() ? JSON.stringify(value.value) : null;
+      return LONE.test(value.value) ? null : JSON.stringify(value.value);
     case 'number':
     case 'boolean':
     case 'null':

@@ -3,7 +3,7 @@
 import { el, icon, data, count, percent, visibleText } from './dom.js';
 import { VirtualList } from './virtual.js';
 import { parse, member, write } from './json.js';
-import { literal } from './paths.js';
+import { literal, segments } from './paths.js';
 
 const ROW = 24;
 const TOP = 8;
@@ -51,6 +51,8 @@ export class SchemaTree {
     const walk = (node, parent) => {
       for (const inner of node.children ?? []) {
         inner.depth = node.depth + 1;
+        const last = segments(inner.path)?.at(-1);
+        inner.name = last?.name ?? last?.text ?? inner.name;
         inner.parent = parent;
         // An array's elements are more or fewer than its records, so only members have a share of all.
         inner.share = node.depth === 0 ? inner.present : (inner.count / Math.max(1, this.root.count));
