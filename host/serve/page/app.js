@@ -67,10 +67,9 @@ function tableColumns() {
 }
 
 function presentQuestion() {
-  return question({ columns: tableColumns(), where: condition().where, sort: state.sort, skipBad: malformed() > 0 });
+  return question({ columns: tableColumns(), where: condition().where, sort: state.sort, skipBad: malformed > 0 });
 }
 
-const malformed = () => (schema?.inputs ?? []).reduce((sum, input) => sum + (input.malformed ?? 0), 0);
 const totalRecords = () => schema?.root?.count ?? 0;
 
 const countValues = async (path, top, signal) => (await api.all('count-by', { arguments: [path, ...inputs()], top, format: 'ndjson', ...about() }, signal)).lines;
@@ -229,6 +228,7 @@ async function beside(signal) {
 let firstRows = () => {};
 let tookFirst = null;
 let matched = null;
+let malformed = 0;
 
 function fetchRecords(skip, limit, signal, each) {
   const hear = (lines) => {
@@ -260,18 +260,15 @@ async function fetchSql(signal, each) {
   }
 }
 
+/** Counts the records that match, and the malformed ones, which no condition chooses. */
 async function countMatches(signal) {
-  const { where } = condition();
+  const { lines, notes } = await api.all('query', { arguments: ['$', ...inputs()], count: true, stats: 'json', ...about() }, signal);
   await schemaKnown;
   if (signal.aborted) return;
-  if (!where && schema) {
-    matched = totalRecords();
-  } else {
-    const { lines } = await api.all('query', { arguments: ['$', ...inputs()], count: true, ...about() }, signal);
-    if (signal.aborted) return;
-    matched = Number(lines[0]);
-  }
+  matched = Number(lines[0]);
+  malformed = notes.find((note) => note.level === 'statistics')?.skipped ?? 0;
   showStatus();
+  showCommand();
 }
 
 /** Everything beside the records: the histogram, the counts of fields, their values, the panel. */
@@ -397,9 +394,8 @@ function setStatus(text) {
 }
 
 function showStatus() {
-  const bad = malformed();
-  $('malformed').hidden = !bad;
-  $('malformed').textContent = counted(bad, 'malformed record');
+  $('malformed').hidden = !malformed;
+  $('malformed').textContent = counted(malformed, 'malformed record');
   if (live) return;
   const parts = [];
   if (isSql(state.q)) parts.push(counted(records.rows.length, 'row'));
@@ -744,7 +740,7 @@ function wire() {
       // The command fails because there are malformed records; those that it has listed are its result.
       if (!(error instanceof api.ServerError)) return;
     }
-    showMalformed(found, malformed());
+    showMalformed(found, malformed);
   });
   window.addEventListener('popstate', () => {
     const before = state;

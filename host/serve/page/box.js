@@ -99,6 +99,8 @@ export class Box {
       }
       children.push(excerpt(input, from, to));
     }
+    // A text that ends too early is still being written: its fault waits for the completions to go.
+    this.input.parentElement.classList.toggle('unfinished', Boolean(this.mark) && this.mark.to >= this.text.length);
     if (help) children.push(el('p', { className: 'fault-help' }, ...visible(help)));
     this.fault.replaceChildren(...children);
     this.fault.hidden = false;
