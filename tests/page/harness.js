@@ -1,6 +1,6 @@
 // What the tests share: a server over files, a browser, and a page that notes everything that goes wrong.
 
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, writeFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -141,17 +141,13 @@ export function request(response) {
 
 /** Starts a writable server over a new store with these records. */
 export async function store(path, records) {
-  const body = records.map((record) => JSON.stringify(record)).join('\n');
-  await makeStore(path, body);
+  const input = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  execFileSync(process.env.WARPATH, ['store', 'add', '--quiet', path], { input });
   return serve([path], { options: ['--writable'] });
 }
 
-/** Appends records to the store of a server. */
+/** Appends records to the store of a server. Resolves when they are on the disk. */
 export async function append(server, records) {
   const response = await fetch(`${server.url}/append`, { method: 'POST', body: records.map((record) => `${JSON.stringify(record)}\n`).join('') });
   if (!response.ok) throw new Error(await response.text());
-}
-
-async function makeStore(path, body) {
-  writeFileSync(path, `${body}\n`);
 }
