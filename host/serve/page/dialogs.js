@@ -65,7 +65,7 @@ const SHORTCUTS = [
     ['← →', 'from bucket to bucket'], ['Shift ← →', 'extend the range'], ['Enter', 'restrict the time'], ['Backspace', 'the whole range'],
   ]],
   ['Records', [
-    ['j k', 'next and previous'], ['Enter', 'open the record'], ['Home', 'the first record'],
+    ['j k', 'next and previous'], ['Enter', 'open the record, filter by its value'], ['Shift Enter', 'exclude the value'], ['c', 'show the value as a column'],
   ]],
 ];
 

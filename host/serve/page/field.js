@@ -7,14 +7,15 @@ import { literal } from './paths.js';
 
 const ROW = 26;
 const TOP = 100;
-const ALL = 1_000_000;
+// As many as a list can have.
+const ALL = 500_000;
 const BINS = 32;
 // A histogram of more different numbers than this is drawn from quantiles.
 const EXACT = 2000;
 const QUANTILES = Array.from({ length: 199 }, (_, i) => ((i + 1) / 200).toString());
 
 export class FieldPanel {
-  /** `counts(path, top, signal)` and `stats(path, quantiles, signal)` give lines; the rest is what to do. */
+  /** `counts(path, top, signal, each)` and `stats(path, quantiles, signal)` give lines; the rest is what to do. */
   constructor(panel, { counts, stats, filter, range, column, isColumn, close }) {
     Object.assign(this, { panel, counts, stats, filter, range, column, isColumn, close });
   }
@@ -60,14 +61,17 @@ export class FieldPanel {
 
   async fillValues(top) {
     const { signal, node } = this;
-    const lines = await this.counts(node.path, top + 2, signal);
-    if (signal.aborted || node !== this.node) return;
-    const rows = lines.map((line) => {
-      const row = parse(line);
-      const value = member(row, node.path);
-      const text = !value ? 'missing' : value.kind === 'string' ? value.value : write(value);
-      return { count: Number(member(row, 'count').text), value, text };
+    const rows = [];
+    // Lines are parsed as they arrive, so that a million of them does not hold up the page at once.
+    await this.counts(node.path, top + 2, signal, (lines) => {
+      for (const line of lines) {
+        const row = parse(line);
+        const value = member(row, node.path);
+        const text = !value ? 'missing' : value.kind === 'string' ? value.value : write(value);
+        rows.push({ count: Number(member(row, 'count').text), value, text });
+      }
     });
+    if (signal.aborted || node !== this.node) return;
     // Records without a value come last, whatever their number, and do not set the scale.
     const without = rows.filter((row) => !row.value);
     const found = rows.filter((row) => row.value);
@@ -76,7 +80,7 @@ export class FieldPanel {
     this.greatest = found[0]?.count ?? 1;
     this.total = this.more ? null : rows.reduce((sum, row) => sum + row.count, 0);
     const shownValues = this.rows.length - without.length;
-    const all = this.more
+    const all = this.more && top < ALL
       ? el('button', { type: 'button', className: 'link', id: 'all-values', click: (event) => { event.target.textContent = 'counting …'; this.fillValues(ALL).catch((error) => { event.target.textContent = error.message; }); } }, 'all values')
       : null;
     this.head.replaceChildren(el('h3', {}, this.more ? `Top ${count(top)} values` : counted(shownValues, 'value')), all ?? '');
@@ -162,7 +166,8 @@ export class FieldPanel {
     let below;
     let exact = false;
     if (n('distinct') <= EXACT) {
-      const lines = await this.counts(this.node.path, EXACT + 2, signal);
+      const lines = [];
+      await this.counts(this.node.path, EXACT + 2, signal, (group) => lines.push(...group));
       const numbersOf = lines.map(parse).filter((r) => member(r, this.node.path)?.kind === 'number').map((r) => [Number(member(r, this.node.path).text), Number(member(r, 'count').text)]).sort((a, b) => a[0] - b[0]);
       below = (x) => numbersOf.reduce((sum, [value, times]) => (value < x ? sum + times : sum), 0);
       exact = true;

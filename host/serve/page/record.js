@@ -77,8 +77,9 @@ function twig(entry, level, acts) {
   line.prepend(el('span', { className: 'twist' }));
   const shown = leaf(value);
   line.append(shown);
-  if (acts.filterable && path.startsWith('$')) {
+  if (acts.filterable) {
     const text = literal(value);
+    row.column = () => acts.column(path);
     if (text !== null) {
       row.act = (exclude) => acts.filter(path, value, exclude);
       shown.classList.add('filters');
@@ -94,7 +95,7 @@ function twig(entry, level, acts) {
       el('span', { className: 'twig-actions' },
         text === null ? null : el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'Only these', 'aria-label': 'Only records with this value', click: () => acts.filter(path, value, false) }, '='),
         text === null ? null : el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'All others', 'aria-label': 'Only records without this value', click: () => acts.filter(path, value, true) }, '≠'),
-        el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'Column', 'aria-label': 'Show as a column', click: () => acts.column(path) }, icon('plus')),
+        el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'Column', 'aria-label': 'Show as a column', click: row.column }, icon('plus')),
       ),
     );
   }
@@ -125,7 +126,8 @@ function rove(tree, close) {
     } else if (event.key === 'Enter') {
       if (row?.toggle) row.toggle();
       else row?.act?.(event.shiftKey);
-    } else if (event.key === 'Escape') close();
+    } else if (event.key === 'c' && row?.column) row.column();
+    else if (event.key === 'Escape') close();
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -175,7 +175,7 @@ export class Records {
         const properties = { role: 'columnheader', className: 'head-cell', 'aria-sort': by ? (down ? 'descending' : 'ascending') : 'none' };
         const title = data('', column.title, 60);
         if (!column.path) return el('span', properties, title);
-        return el('span', properties, el('button', { type: 'button', tabIndex: -1, className: `sorter${by ? ' sorted' : ''}`, title: 'Sort by this field', click: () => this.sorted(column.path) }, title, by ? (down ? ' ↓' : ' ↑') : ''));
+        return el('span', properties, el('button', { type: 'button', className: `sorter${by ? ' sorted' : ''}`, title: 'Sort by this field', click: () => this.sorted(column.path) }, title, by ? (down ? ' ↓' : ' ↑') : ''));
       }),
     );
     this.head.hidden = !this.rows.length;
@@ -221,7 +221,7 @@ export class Records {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('.sorter')) return;
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 2);
     const moves = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in moves) this.move(moves[event.key]);

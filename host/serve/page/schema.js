@@ -11,7 +11,7 @@ const SHORT = { string: 'str', int64: 'int', uint64: 'int', float64: 'num', deci
 
 export class SchemaTree {
   /**
-   * `valuesOf(path, top, signal)` counts values. `filter(node, value, exclude)`, `bars(node)` and
+   * `valuesOf(path, top, signal, each)` counts values. `filter(node, value, exclude)`, `bars(node)` and
    * `column(node)` are what a person wants done.
    */
   constructor({ valuesOf, filter, bars, column, isColumn }) {
@@ -97,7 +97,8 @@ export class SchemaTree {
     const { signal } = this;
     try {
       // One more shows that there are more, and another may be the records without a value.
-      const lines = await this.valuesOf(node.path, TOP + 2, signal);
+      const lines = [];
+      await this.valuesOf(node.path, TOP + 2, signal, (group) => lines.push(...group));
       if (signal?.aborted) return;
       const values = lines
         .map((line) => parse(line))
