@@ -6,8 +6,9 @@
 #   tests/page.sh screenshots          draws docs/page-*.png anew; pngquant makes them small
 #   WARPATH_SERVE=… WARPATH=… tests/page.sh    these programs; nothing is built
 #
-# It needs Node.js 18 or newer with npm, and Chromium, which CHROMIUM names if it is not in the PATH. npm gets
-# the driver of the browser and the checker of accessibility, in the versions of tests/page/package-lock.json.
+# It needs Node.js 20.11 or newer with npm, and Chromium, which CHROMIUM names if it is not in the PATH. npm gets
+# the driver of the browser, the checker of accessibility, the linter and the formatter, in the versions of
+# tests/page/package-lock.json. `tests/page.sh format` formats the page and its tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,11 +27,23 @@ if [[ -z ${WARPATH_SERVE:-} || -z ${WARPATH:-} ]]; then
     export WARPATH=${WARPATH:-${CARGO_TARGET_DIR:-$PWD/target}/debug/warpath}
 fi
 
-cd tests/page
-npm ci --silent --no-audit --no-fund
-if [[ ${1:-} == screenshots ]]; then
-    node --test screenshots.js
-    pngquant --force --ext .png --speed 1 --strip 64 ../../docs/page-*.png
-else
-    node --test "$@"
-fi
+check() {
+    local bin=tests/page/node_modules/.bin page=(host/serve/page tests/page)
+    "$bin/eslint" --config tests/page/eslint.config.js "${page[@]}"
+    "$bin/prettier" --config tests/page/.prettierrc.json --log-level warn "$1" "${page[@]}"
+}
+
+npm ci --prefix tests/page --silent --no-audit --no-fund
+case ${1:-} in
+    format) check --write ;;
+    screenshots)
+        (cd tests/page && node --test screenshots.js)
+        pngquant --force --ext .png --speed 1 --strip 64 docs/page-*.png
+        ;;
+    *)
+        check --check
+        # Each file has a browser of its own, and servers.
+        cd tests/page
+        node --test --test-concurrency=1 "$@"
+        ;;
+esac

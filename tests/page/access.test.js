@@ -16,7 +16,9 @@ const { url } = await serve([file(join(scratch, 'log.ndjson'), log(1000))]);
 async function violations(page) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-  return found.violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary.replaceAll('\n', ' ')}`));
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary.replaceAll('\n', ' ')}`),
+  );
 }
 
 for (const colorScheme of ['light', 'dark']) {
@@ -59,7 +61,22 @@ test('Tab reaches each part, and the focus is visible', async () => {
     assert.ok(at.ring, `${at.id} shows its focus`);
     reached.push(at.id);
   }
-  for (const id of ['inputs', 'condition', 'live', 'theme', 'help', 'find-field', 'tree', 'time', 'chart', 'order', 'records', 'command', 'copy']) assert.ok(reached.includes(id), `${id} in ${reached.join()}`);
+  for (const id of [
+    'inputs',
+    'condition',
+    'live',
+    'theme',
+    'help',
+    'find-field',
+    'tree',
+    'time',
+    'chart',
+    'order',
+    'records',
+    'command',
+    'copy',
+  ])
+    assert.ok(reached.includes(id), `${id} in ${reached.join()}`);
 });
 
 test('the switch goes from the system to light and dark, and is kept', async () => {
@@ -83,7 +100,9 @@ test('every shortcut that is listed does what it says', async () => {
   const page = await open(url);
   const active = () => page.evaluate(() => document.activeElement.id);
   await page.keyboard.press('?');
-  const keys = await page.$$eval('#dialog section:first-child kbd', (all) => all.map((key) => key.textContent));
+  const keys = await page.$$eval('#dialog section:first-child kbd', (all) =>
+    all.map((key) => key.textContent),
+  );
   const close = async () => {
     await page.keyboard.press('Escape');
     await page.waitForSelector('#dialog', { state: 'hidden' });
@@ -96,7 +115,12 @@ test('every shortcut that is listed does what it says', async () => {
     r: async () => assert.equal(await active(), 'records'),
     t: async () => assert.equal(await page.getAttribute('#live', 'aria-pressed'), 'true'),
     p: async () => assert.equal(await page.getAttribute('#pause', 'aria-pressed'), 'true'),
-    c: async () => page.waitForFunction(() => document.querySelector('#copy').textContent === 'Copied' || String(getSelection()).includes('warpath')),
+    c: async () =>
+      page.waitForFunction(
+        () =>
+          document.querySelector('#copy').textContent === 'Copied' ||
+          String(getSelection()).includes('warpath'),
+      ),
     d: async () => assert.equal(await page.getAttribute('html', 'data-theme'), 'light'),
     '?': async () => assert.ok(await page.isVisible('#dialog')),
     Esc: async () => assert.ok(await page.isHidden('#panel')),
@@ -112,14 +136,24 @@ test('every shortcut that is listed does what it says', async () => {
 });
 
 test('nothing is cut off or scrolls sideways at 1,280 × 800 and smaller', async () => {
-  for (const [width, height] of [[1280, 800], [1000, 700], [1920, 1080]]) {
+  for (const [width, height] of [
+    [1280, 800],
+    [1000, 700],
+    [1920, 1080],
+  ]) {
     const page = await open(url, { viewport: { width, height } });
     await page.click('.record >> nth=1');
-    const overflow = await page.evaluate(() => [document.documentElement.scrollWidth > innerWidth, document.documentElement.scrollHeight > innerHeight]);
+    const overflow = await page.evaluate(() => [
+      document.documentElement.scrollWidth > innerWidth,
+      document.documentElement.scrollHeight > innerHeight,
+    ]);
     assert.deepEqual(overflow, [false, false], `${width} × ${height}`);
     for (const id of ['condition', 'live', 'tree', 'chart', 'records', 'copy']) {
       const box = await page.locator(`#${id}`).boundingBox();
-      assert.ok(box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height && box.width > 20, `${id} at ${width}`);
+      assert.ok(
+        box.x >= 0 && box.x + box.width <= width && box.y + box.height <= height && box.width > 20,
+        `${id} at ${width}`,
+      );
     }
     await page.context().close();
   }

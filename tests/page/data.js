@@ -35,7 +35,11 @@ export function log(count) {
       user: { id: 1 + random(5000), lang: ['en', 'en', 'nl', 'de', 'pt'][random(5)] },
     };
     if (random(3) === 0) record.tags = ['slow', 'eu', 'cache', 'retry'].filter(() => random(2));
-    if (status >= 500) record.error = { code: `E${1 + random(9)}`, message: `upstream timed out after ${900 + random(8000)} ms` };
+    if (status >= 500)
+      record.error = {
+        code: `E${1 + random(9)}`,
+        message: `upstream timed out after ${900 + random(8000)} ms`,
+      };
     records.push(record);
   }
   return records;
@@ -48,7 +52,12 @@ export const IMAGE = '<img src=x onerror="window.ran = true; alert(2)">';
 export function hostile() {
   return [
     JSON.stringify({ at: '2026-03-02T08:00:00Z', text: SCRIPT, [IMAGE]: IMAGE, kind: 'markup' }),
-    JSON.stringify({ at: '2026-03-02T08:00:01Z', text: '</textarea></title><svg onload=alert(3)>', [`a'b"c\\d`]: 'quotes', kind: 'quotes' }),
+    JSON.stringify({
+      at: '2026-03-02T08:00:01Z',
+      text: '</textarea></title><svg onload=alert(3)>',
+      [`a'b"c\\d`]: 'quotes',
+      kind: 'quotes',
+    }),
     '{"at":"2026-03-02T08:00:02Z","n":9007199254740993,"m":12345678901234567890123,"x":0.1000000000000000000001,"e":1e400,"kind":"numbers"}',
     '{"at":"2026-03-02T08:00:03Z","text":"a\\ud800b\\udc00","kind":"surrogates"}',
     '{"at":"2026-03-02T08:00:04Z","text":"\\u202egnp.exe\\u202c\\u2066x\\u2069","kind":"direction"}',

@@ -18,8 +18,14 @@ test('each key cancels the requests of the key before', async () => {
     if (route.request().postDataJSON().where === '$.a') held.push(route);
     else route.continue();
   });
-  const cancelled = page.waitForEvent('requestfailed', (r) => r.url().endsWith('/query') && r.postDataJSON().where === '$.a');
-  const sent = page.waitForEvent('request', (r) => r.url().endsWith('/query') && r.postDataJSON().where === '$.a');
+  const cancelled = page.waitForEvent(
+    'requestfailed',
+    (r) => r.url().endsWith('/query') && r.postDataJSON().where === '$.a',
+  );
+  const sent = page.waitForEvent(
+    'request',
+    (r) => r.url().endsWith('/query') && r.postDataJSON().where === '$.a',
+  );
   await page.focus('#condition');
   await page.keyboard.type('$.a');
   await sent;
@@ -37,7 +43,11 @@ test('an answer that fails after its first rows shows them and the error', async
   const page = await open(url);
   await page.route('**/query', (route) => {
     if (route.request().postDataJSON().count) return route.continue();
-    return route.fulfill({ status: 200, contentType: 'application/x-ndjson', body: '{"a":1}\n{"a":2}\n{"$error":{"message":"the store was cut","help":"check it"}}\n' });
+    return route.fulfill({
+      status: 200,
+      contentType: 'application/x-ndjson',
+      body: '{"a":1}\n{"a":2}\n{"$error":{"message":"the store was cut","help":"check it"}}\n',
+    });
   });
   await page.fill('#condition', '$.a');
   await page.waitForSelector('#fault:not([hidden])');
@@ -49,7 +59,9 @@ test('an answer that fails after its first rows shows them and the error', async
 test('an answer that is no JSON is reported as it is', async () => {
   const { url } = await serve([LOG]);
   const page = await open(url);
-  await page.route('**/query', (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }));
+  await page.route('**/query', (route) =>
+    route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }),
+  );
   await page.fill('#condition', '$.a');
   await page.waitForSelector('#fault:not([hidden])');
   assert.equal(await page.textContent('.fault-message'), '<h1>Bad gateway</h1>');
@@ -89,7 +101,11 @@ test('a server that goes away is noticed, and so is its return', async () => {
   await page.waitForSelector('#offline', { state: 'hidden' });
   await page.waitForFunction(() => / of 500 records/.test(document.querySelector('#status').textContent));
   await idle(page);
-  assert.equal(await page.inputValue('#condition'), '$.level == "error"', 'the question is still there, and answered');
+  assert.equal(
+    await page.inputValue('#condition'),
+    '$.level == "error"',
+    'the question is still there, and answered',
+  );
   assert.deepEqual(page.faults, []);
 });
 
@@ -117,5 +133,4 @@ test('SQL is cancelled by the next question, too', async () => {
   assert.equal((await sent).postDataJSON().query, "SELECT count(*) FROM 'log.ndjson'");
   await ask(page, '$.level == "info"');
   assert.equal((await cancelled).failure().errorText, 'net::ERR_ABORTED');
-
 });

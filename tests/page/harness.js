@@ -36,7 +36,10 @@ export function folder() {
 
 /** Writes lines to a file, and returns its path. */
 export function file(path, lines) {
-  writeFileSync(path, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  writeFileSync(
+    path,
+    lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''),
+  );
   return path;
 }
 
@@ -93,11 +96,14 @@ export async function open(url, { fragment = '', settled = true, ...options } = 
   });
   page.on('console', (message) => {
     // The browser writes such a line for each answer with an error; tests look at what the page shows.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) page.faults.push(message.text());
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      page.faults.push(message.text());
   });
   await page.exposeBinding('noteFault', (_, text) => page.faults.push(text));
   await page.addInitScript(() => {
-    document.addEventListener('securitypolicyviolation', (event) => window.noteFault(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+    document.addEventListener('securitypolicyviolation', (event) =>
+      window.noteFault(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    );
   });
   await page.goto(`${url}/${fragment}`);
   if (settled) await idle(page);
@@ -111,7 +117,10 @@ export async function idle(page) {
 
 /** Replaces the text of the box, and waits for the results. */
 export async function ask(page, text) {
-  const answered = page.waitForResponse((response) => /\/(?:query|head)$/.test(new URL(response.url()).pathname) && response.request().method() === 'POST');
+  const answered = page.waitForResponse(
+    (response) =>
+      /\/(?:query|head)$/.test(new URL(response.url()).pathname) && response.request().method() === 'POST',
+  );
   await page.fill('#condition', text);
   await answered;
   await idle(page);
@@ -131,12 +140,20 @@ export function field(page, path) {
 export async function valuesOf(page, path) {
   await field(page, path).locator('.field-name').click();
   await page.locator('.row-value').first().waitFor();
-  return page.$$eval('.row-value', (rows) => rows.map((row) => [row.querySelector('.value').textContent, row.querySelector('.value-count').textContent]));
+  return page.$$eval('.row-value', (rows) =>
+    rows.map((row) => [
+      row.querySelector('.value').textContent,
+      row.querySelector('.value-count').textContent,
+    ]),
+  );
 }
 
 /** What a request of the page is for: its path and its body. */
 export function request(response) {
-  return { path: new URL(response.url()).pathname, body: JSON.parse(response.request().postData() ?? 'null') };
+  return {
+    path: new URL(response.url()).pathname,
+    body: JSON.parse(response.request().postData() ?? 'null'),
+  };
 }
 
 /** Starts a writable server over a new store with these records. */
@@ -148,6 +165,9 @@ export async function store(path, records) {
 
 /** Appends records to the store of a server. Resolves when they are on the disk. */
 export async function append(server, records) {
-  const response = await fetch(`${server.url}/append`, { method: 'POST', body: records.map((record) => `${JSON.stringify(record)}\n`).join('') });
+  const response = await fetch(`${server.url}/append`, {
+    method: 'POST',
+    body: records.map((record) => `${JSON.stringify(record)}\n`).join(''),
+  });
   if (!response.ok) throw new Error(await response.text());
 }

@@ -14,7 +14,10 @@ async function harmless(page) {
   assert.deepEqual(page.faults, []);
   assert.equal(await page.evaluate(() => window.ran), undefined);
   assert.equal(await page.evaluate(() => ({}).polluted), undefined);
-  assert.equal(await page.locator('body script, body img, body b, body svg[onload], body [onerror]').count(), 0);
+  assert.equal(
+    await page.locator('body script, body img, body b, body svg[onload], body [onerror]').count(),
+    0,
+  );
 }
 
 test('the policy allows no script of the page itself to be made of text', async () => {
@@ -28,10 +31,17 @@ test('the policy allows no script of the page itself to be made of text', async 
   assert.doesNotMatch(html, /\sstyle=|\son[a-z]+=|<script(?![^>]*\ssrc=)|<style|https?:\/\/(?!www\.w3\.org)/);
   // The test of the test: such a script would be noticed.
   const page = await open(url);
-  await page.evaluate(() => document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' })));
+  await page.evaluate(() =>
+    document.body.append(
+      Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }),
+    ),
+  );
   await page.waitForFunction(() => true);
   await page.evaluate(() => 0);
-  assert.ok(page.faults.some((fault) => fault.startsWith('policy: script-src')), page.faults.join());
+  assert.ok(
+    page.faults.some((fault) => fault.startsWith('policy: script-src')),
+    page.faults.join(),
+  );
   assert.equal(await page.evaluate(() => window.ran), undefined);
 });
 
@@ -81,10 +91,16 @@ test('numbers beyond doubles are shown and filtered as they are written', async 
   const page = await open(url);
   await ask(page, '$.kind == "numbers"');
   const row = await page.textContent('#record-0');
-  for (const text of ['9007199254740993', '12345678901234567890123', '0.1000000000000000000001', '1e400']) assert.ok(row.includes(text), text);
+  for (const text of ['9007199254740993', '12345678901234567890123', '0.1000000000000000000001', '1e400'])
+    assert.ok(row.includes(text), text);
   await page.click('#record-0');
   const tree = await texts(page, '#panel .j-number');
-  assert.deepEqual(tree, ['9007199254740993', '12345678901234567890123', '0.1000000000000000000001', '1e400']);
+  assert.deepEqual(tree, [
+    '9007199254740993',
+    '12345678901234567890123',
+    '0.1000000000000000000001',
+    '1e400',
+  ]);
   await page.click('#panel .j-number >> text=9007199254740993');
   await idle(page);
   assert.equal(await page.inputValue('#condition'), '$.kind == "numbers" and $.n == 9007199254740993');
@@ -116,10 +132,20 @@ test('lone surrogates, control characters and marks of direction are written out
 test('text from right to left stays within its cell', async () => {
   const page = await open(url);
   await ask(page, '$.kind == "right to left"');
-  const values = await page.$$eval('#record-0 bdi', (all) => all.map((element) => ({ text: element.textContent, isolate: getComputedStyle(element).unicodeBidi, left: element.getBoundingClientRect().left })));
+  const values = await page.$$eval('#record-0 bdi', (all) =>
+    all.map((element) => ({
+      text: element.textContent,
+      isolate: getComputedStyle(element).unicodeBidi,
+      left: element.getBoundingClientRect().left,
+    })),
+  );
   assert.ok(values.every((value) => value.isolate === 'isolate'));
   const lefts = values.map((value) => value.left);
-  assert.deepEqual(lefts, [...lefts].sort((a, b) => a - b), 'names and values keep their order');
+  assert.deepEqual(
+    lefts,
+    [...lefts].sort((a, b) => a - b),
+    'names and values keep their order',
+  );
   await harmless(page);
 });
 
@@ -133,7 +159,7 @@ test('repeated names, and names that JavaScript knows', async () => {
   await harmless(page);
 });
 
-test("a record cannot speak as the server", async () => {
+test('a record cannot speak as the server', async () => {
   const page = await open(url);
   assert.match(await page.textContent('#status'), /^10 records/);
   assert.equal(await page.getAttribute('#records', 'aria-rowcount'), '10');

@@ -73,8 +73,13 @@ test('100,000 distinct values are a list of few elements', async () => {
   await field(page, '$.n').locator('.field-name').hover();
   await field(page, '$.n').locator('[data-do=bars]').click();
   await page.waitForSelector('.bins');
-  const counts = await page.$$eval('.bin', (bins) => bins.map((bin) => Number(bin.getAttribute('aria-label').split(': ')[1].replace(/[^\d]/g, ''))));
-  assert.ok(counts.every((n) => Math.abs(n - 100_000 / counts.length) < 1000), 'a flat distribution is flat');
+  const counts = await page.$$eval('.bin', (bins) =>
+    bins.map((bin) => Number(bin.getAttribute('aria-label').split(': ')[1].replace(/[^\d]/g, ''))),
+  );
+  assert.ok(
+    counts.every((n) => Math.abs(n - 100_000 / counts.length) < 1000),
+    'a flat distribution is flat',
+  );
   assert.deepEqual(page.faults, []);
   await page.context().close();
   await stop();

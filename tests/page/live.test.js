@@ -21,7 +21,11 @@ async function live(url) {
   return page;
 }
 
-const rows = (page, count) => page.waitForFunction((n) => document.querySelector('#records').getAttribute('aria-rowcount') === String(n), count);
+const rows = (page, count) =>
+  page.waitForFunction(
+    (n) => document.querySelector('#records').getAttribute('aria-rowcount') === String(n),
+    count,
+  );
 
 test('new records come in at the top', async () => {
   const server = await store(join(scratch, 'one.wp'), RECORDS);
@@ -32,7 +36,10 @@ test('new records come in at the top', async () => {
   await rows(page, 2);
   await append(server, [record(3)]);
   await rows(page, 3);
-  assert.deepEqual((await texts(page, '.record')).map((text) => /n(\d)/.exec(text)[1]), ['3', '2', '1']);
+  assert.deepEqual(
+    (await texts(page, '.record')).map((text) => /n(\d)/.exec(text)[1]),
+    ['3', '2', '1'],
+  );
   assert.match(await page.textContent('#live-state'), /Live, 3 new records/);
   await page.keyboard.press('t');
   await page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('303 records'));
@@ -52,19 +59,29 @@ test('a pause holds records back, and loses none', async () => {
   assert.equal(await page.getAttribute('#records', 'aria-rowcount'), '1');
   await page.click('#pause');
   await rows(page, 3);
-  assert.deepEqual((await texts(page, '.record')).map((text) => /n(\d)/.exec(text)[1]), ['3', '2', '1']);
+  assert.deepEqual(
+    (await texts(page, '.record')).map((text) => /n(\d)/.exec(text)[1]),
+    ['3', '2', '1'],
+  );
 });
 
 test('the condition applies to what comes, and a new one starts anew', async () => {
   const server = await store(join(scratch, 'three.wp'), RECORDS);
   const page = await live(server.url);
-  const following = page.waitForRequest((r) => r.url().endsWith('/query') && r.postDataJSON().follow && r.postDataJSON().where === '$.level == "error"');
-  const cancelled = page.waitForEvent('requestfailed', (r) => r.url().endsWith('/query') && r.postDataJSON().follow);
+  const following = page.waitForRequest(
+    (r) =>
+      r.url().endsWith('/query') &&
+      r.postDataJSON().follow &&
+      r.postDataJSON().where === '$.level == "error"',
+  );
+  const cancelled = page.waitForEvent(
+    'requestfailed',
+    (r) => r.url().endsWith('/query') && r.postDataJSON().follow,
+  );
   await page.fill('#condition', '$.level == "error"');
   await following;
   await cancelled;
   await append(server, [record(1), record(2, 'error')]);
   await rows(page, 1);
   assert.match(await page.textContent('#record-0'), /n2/);
-
 });

@@ -18,21 +18,48 @@ test('numbers, names and surrogates stay as they are written', () => {
   const text = '{"a": [1e400, 9007199254740993, -0.10, "\\ud800"], "a": {}, "": null, "__proto__": true}';
   assert.equal(write(parse(text)), text);
   assert.equal(member(parse('{"a":1,"a":2}'), 'a').text, '1');
-  assert.deepEqual({ ...plain(parse('{"n":9007199254740993,"m":3,"x":1.50,"y":1.5}')) }, { n: '9007199254740993', m: 3, x: '1.50', y: 1.5 });
+  assert.deepEqual(
+    { ...plain(parse('{"n":9007199254740993,"m":3,"x":1.50,"y":1.5}')) },
+    { n: '9007199254740993', m: 3, x: '1.50', y: 1.5 },
+  );
   assert.equal(Object.getPrototypeOf(plain(parse('{"__proto__":{"x":1}}'))), null);
   assert.equal(parse('"\\u00e9\\n\\"\\/\\ud83d\\ude00"').value, 'é\n"/😀');
   assert.equal(parse(' [ NaN ] ').items[0].kind, 'other');
-  for (const wrong of ['', '{', '{"a"', '{"a":1', '[1,', '"a', '1 2', '{a:1}', '[1 2]', '{"a":}']) assert.throws(() => parse(wrong), SyntaxError, wrong);
+  for (const wrong of ['', '{', '{"a"', '{"a":1', '[1,', '"a', '1 2', '{a:1}', '[1 2]', '{"a":}'])
+    assert.throws(() => parse(wrong), SyntaxError, wrong);
 });
 
 test('names of all kinds become paths, and come back', () => {
-  for (const name of ['a', 'a b', "it's", 'q"q', '\\', "\\'", '\\"', 'é', 'a.b', 'x\n', '', '0', '$', '[*]', '*']) {
+  for (const name of [
+    'a',
+    'a b',
+    "it's",
+    'q"q',
+    '\\',
+    "\\'",
+    '\\"',
+    'é',
+    'a.b',
+    'x\n',
+    '',
+    '0',
+    '$',
+    '[*]',
+    '*',
+  ]) {
     const path = paths.child('$', name);
-    assert.deepEqual(paths.segments(path).map((s) => s.name), [name], path);
+    assert.deepEqual(
+      paths.segments(path).map((s) => s.name),
+      [name],
+      path,
+    );
     const record = { kind: 'object', members: [{ name, value: parse('1') }] };
     assert.equal(paths.values(record, path)[0].text, '1');
   }
-  assert.deepEqual(paths.values(parse('{"a":[{"b":1},{"b":[2,3]},4]}'), '$.a[*].b').map(write), ['1', '[2, 3]']);
+  assert.deepEqual(paths.values(parse('{"a":[{"b":1},{"b":[2,3]},4]}'), '$.a[*].b').map(write), [
+    '1',
+    '[2, 3]',
+  ]);
   assert.deepEqual(paths.values(parse('{"a":{"x":1,"y":2}}'), '$.a.*').map(write), ['1', '2']);
   assert.equal(paths.segments('$..a'), null);
 });
@@ -66,15 +93,40 @@ test('clauses are added, replaced and taken out', () => {
 });
 
 test('tokens have no gaps, whatever the text', () => {
-  const texts = ['', '$.a', '$.a == "x', "$['it\\'s'][0]..b[?@.c > 1]", 'time($.at) >= now() - 1h', '§ ~ "\\', "'", '$', '😀 == $.é', '$.a[', "$['a"];
+  const texts = [
+    '',
+    '$.a',
+    '$.a == "x',
+    "$['it\\'s'][0]..b[?@.c > 1]",
+    'time($.at) >= now() - 1h',
+    '§ ~ "\\',
+    "'",
+    '$',
+    '😀 == $.é',
+    '$.a[',
+    "$['a",
+  ];
   for (const text of texts) {
-    assert.equal(language.tokens(text).map((t) => t.text).join(''), text);
-    assert.equal(language.sqlTokens(text).map((t) => t.text).join(''), text);
+    assert.equal(
+      language
+        .tokens(text)
+        .map((t) => t.text)
+        .join(''),
+      text,
+    );
+    assert.equal(
+      language
+        .sqlTokens(text)
+        .map((t) => t.text)
+        .join(''),
+      text,
+    );
   }
 });
 
 test('SQL is what begins with SELECT or WITH', () => {
-  for (const text of ['SELECT 1', ' with x as (select 1) select * from x', 'select']) assert.ok(language.isSql(text), text);
+  for (const text of ['SELECT 1', ' with x as (select 1) select * from x', 'select'])
+    assert.ok(language.isSql(text), text);
   for (const text of ['$.select', 'selected', '', '"select"']) assert.ok(!language.isSql(text), text);
 });
 
@@ -83,7 +135,14 @@ const FIELDS = [
   { path: '$.user.lang', name: 'lang', depth: 2, types: { string: 1 } },
   { path: '$.status', name: 'status', depth: 1, types: { int64: 1 } },
 ];
-const source = { fields: FIELDS, tables: ['logs.wp', "it's.ndjson"], valuesOf: async (path) => [{ text: `"of ${path}"`, detail: '1' }, { text: '"other"', detail: '1' }] };
+const source = {
+  fields: FIELDS,
+  tables: ['logs.wp', "it's.ndjson"],
+  valuesOf: async (path) => [
+    { text: `"of ${path}"`, detail: '1' },
+    { text: '"other"', detail: '1' },
+  ],
+};
 
 /** The completions where `|` is. */
 async function completions(marked) {
@@ -94,8 +153,16 @@ async function completions(marked) {
 }
 
 test('completions are what fits at the caret', async () => {
-  assert.deepEqual((await completions('$.us|')).texts, ['$.user', '$.user.lang', '$.status'], 'paths that begin so come first');
-  assert.deepEqual((await completions('$.lan|')).texts, ['$.user.lang'], 'a name is found without its parents');
+  assert.deepEqual(
+    (await completions('$.us|')).texts,
+    ['$.user', '$.user.lang', '$.status'],
+    'paths that begin so come first',
+  );
+  assert.deepEqual(
+    (await completions('$.lan|')).texts,
+    ['$.user.lang'],
+    'a name is found without its parents',
+  );
   assert.equal((await completions('$.status == 1 and $.us|er')).replaced, '$.user');
   assert.deepEqual((await completions('$.user.lang == |')).texts[0], '"of $.user.lang"');
   assert.equal((await completions('$.user.lang == "of|"')).replaced, '"of"');
@@ -119,13 +186,26 @@ test('all functions of docs/predicates.md are completed', async () => {
   for (const name of ['match', 'search', 'now']) documented.add(name);
   documented.delete('year');
   const completed = new Set(language.FUNCTIONS.map(([name]) => name));
-  assert.deepEqual([...documented].filter((name) => !completed.has(name)), []);
+  assert.deepEqual(
+    [...documented].filter((name) => !completed.has(name)),
+    [],
+  );
   assert.ok(documented.size >= 14, [...documented].join());
 });
 
 test('instants of all forms, and buckets for all ranges', () => {
   const noon = Date.UTC(2026, 2, 2, 12);
-  for (const value of ['2026-03-02T12:00:00Z', '2026-03-02T13:00:00+01:00', '2026-03-02 13:00 +0100', '2026-03-02T12:00', '2026-03-02 12', noon, noon / 1000, `${noon}000`, `${noon}000000`]) {
+  for (const value of [
+    '2026-03-02T12:00:00Z',
+    '2026-03-02T13:00:00+01:00',
+    '2026-03-02 13:00 +0100',
+    '2026-03-02T12:00',
+    '2026-03-02 12',
+    noon,
+    noon / 1000,
+    `${noon}000`,
+    `${noon}000000`,
+  ]) {
     if (value === '2026-03-02 12') assert.ok(Number.isNaN(time.instant(value)));
     else assert.equal(time.instant(value), noon, value);
   }
@@ -152,17 +232,51 @@ test('instants of all forms, and buckets for all ranges', () => {
 test('a shell reads the command line as the page means it', () => {
   const hard = [`$.a == "it's" and $.b > 1`, '$HOME `id` \\ "x"', 'a\nb', '*', '', '~', '!x'];
   for (const where of hard.filter(Boolean)) {
-    const asked = command.question({ columns: ['$.time', "$['a b']", '$.tags[*]'], where, sort: '$.ms:desc', skipBad: true });
+    const asked = command.question({
+      columns: ['$.time', "$['a b']", '$.tags[*]'],
+      where,
+      sort: '$.ms:desc',
+      skipBad: true,
+    });
     const line = command.commandLine(asked, ['logs.wp', '-odd', "it's.ndjson"]);
-    const words = execFileSync('sh', ['-c', `warpath() { printf '%s\\0' "$@"; }; ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1);
-    assert.deepEqual(words, ['select', 'time=$.time', "a b=$['a b']", 'tags=$.tags[*]', 'ms=$.ms', '--where', where, '--on-error', 'skip', '--sort', 'ms:desc', '--', 'logs.wp', './-odd', "it's.ndjson"]);
+    const words = execFileSync('sh', ['-c', `warpath() { printf '%s\\0' "$@"; }; ${line}`], {
+      encoding: 'utf8',
+    })
+      .split('\0')
+      .slice(0, -1);
+    assert.deepEqual(words, [
+      'select',
+      'time=$.time',
+      "a b=$['a b']",
+      'tags=$.tags[*]',
+      'ms=$.ms',
+      '--where',
+      where,
+      '--on-error',
+      'skip',
+      '--sort',
+      'ms:desc',
+      '--',
+      'logs.wp',
+      './-odd',
+      "it's.ndjson",
+    ]);
   }
   const plainQuestion = command.question({ columns: [], where: null, sort: '', skipBad: false });
   assert.equal(command.commandLine(plainQuestion, ['logs.wp']), "warpath query '$' logs.wp");
 });
 
 test('a link has the whole question', () => {
-  const state = { q: '$.a == "é&#" or $.b', inputs: ['a.wp', 'b c'], time: '$.t', from: 1772438400000, to: 1772438400005, columns: ['$.x', "$['y=z']"], sort: '$.t:desc', field: '$.a' };
+  const state = {
+    q: '$.a == "é&#" or $.b',
+    inputs: ['a.wp', 'b c'],
+    time: '$.t',
+    from: 1772438400000,
+    to: 1772438400005,
+    columns: ['$.x', "$['y=z']"],
+    sort: '$.t:desc',
+    field: '$.a',
+  };
   assert.deepEqual(states.read(states.write(state)), state);
   assert.equal(states.write(states.read('')), '');
   const broken = states.read('#from=x&to=y&unknown=1');

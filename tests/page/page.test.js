@@ -24,7 +24,10 @@ test('the schema has counts, types, shares, and the values of a field that is op
   assert.equal(await field(page, '$.status').locator('.type').textContent(), 'int');
   assert.equal(await field(page, '$.status').locator('.share').textContent(), '100 %');
   const errors = RECORDS.filter((r) => r.error).length;
-  assert.equal(await field(page, '$.error').locator('.share').textContent(), `${Math.round((errors / 3000) * 100)} %`);
+  assert.equal(
+    await field(page, '$.error').locator('.share').textContent(),
+    `${Math.round((errors / 3000) * 100)} %`,
+  );
   assert.match(await field(page, '$.error').getAttribute('title'), new RegExp(`object: ${errors}\\n`));
   const expected = group(RECORDS.map((r) => r.level)).map(([value, n]) => [value, n.toLocaleString('en-US')]);
   assert.deepEqual(await valuesOf(page, '$.level'), expected);
@@ -39,7 +42,11 @@ test('a click on a value filters, a second one takes the filter away, shift-clic
   const warnings = RECORDS.filter((r) => r.level === 'warn').length;
   assert.equal(await page.inputValue('#condition'), '$.level == "warn"');
   assert.match(await status(page), new RegExp(`^${warnings} of 3,000 records`));
-  assert.deepEqual(await texts(page, '.row-value .value'), ['warn'], 'values are counted under the condition');
+  assert.deepEqual(
+    await texts(page, '.row-value .value'),
+    ['warn'],
+    'values are counted under the condition',
+  );
   assert.equal(await field(page, '$.error').locator('.share').textContent(), '0 %', 'so are fields');
   await page.click('.row-value >> text=warn');
   await idle(page);
@@ -58,7 +65,10 @@ test('a value in an array filters, too', async () => {
   await page.click('.row-value >> text=cache');
   await idle(page);
   assert.equal(await page.inputValue('#condition'), '$.tags[?@ == "cache"]');
-  assert.match(await status(page), new RegExp(`^${RECORDS.filter((r) => r.tags?.includes('cache')).length} of `));
+  assert.match(
+    await status(page),
+    new RegExp(`^${RECORDS.filter((r) => r.tags?.includes('cache')).length} of `),
+  );
 });
 
 test('the tree is walked and filtered by keys', async () => {
@@ -118,10 +128,17 @@ test('of very many values, those that begin like the text are offered', async ()
   const page = await open(url);
   await page.focus('#condition');
   await page.keyboard.type('$.path == "/api/items/39');
-  await page.waitForFunction(() => [...document.querySelectorAll('.completion-text')].every((e, _, all) => all.length > 3 && e.textContent.startsWith('"/api/items/39')));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('.completion-text')].every(
+      (e, _, all) => all.length > 3 && e.textContent.startsWith('"/api/items/39'),
+    ),
+  );
   const offered = await texts(page, '#completions .completion-text');
   const real = new Set(RECORDS.map((r) => JSON.stringify(r.path)));
-  assert.ok(offered.every((text) => real.has(text) && text.startsWith('"/api/items/39')), offered.join());
+  assert.ok(
+    offered.every((text) => real.has(text) && text.startsWith('"/api/items/39')),
+    offered.join(),
+  );
 });
 
 test('the message of the server is under the text, with the caret at the fault', async () => {
@@ -129,7 +146,13 @@ test('the message of the server is under the text, with the caret at the fault',
   await ask(page, '$.level == "é" and $.status >> 5');
   await page.waitForSelector('#fault:not([hidden])');
   assert.match(await page.textContent('.fault-message'), /^expected a value after `>`, found `>`/);
-  const [text, caret] = await page.$eval('.caret-cell', (cell) => [cell.firstChild, cell.lastChild].map((part) => ({ text: part.textContent, left: part.getBoundingClientRect().left, top: part.getBoundingClientRect().top })));
+  const [text, caret] = await page.$eval('.caret-cell', (cell) =>
+    [cell.firstChild, cell.lastChild].map((part) => ({
+      text: part.textContent,
+      left: part.getBoundingClientRect().left,
+      top: part.getBoundingClientRect().top,
+    })),
+  );
   assert.equal(text.text, '>');
   assert.equal(caret.text, '^');
   assert.ok(Math.abs(text.left - caret.left) < 1 && caret.top > text.top, 'the caret is under its character');
@@ -148,7 +171,10 @@ test('with a time range, the caret is still in the text of the box', async () =>
   await page.fill('#condition', '$.status == 200 or $.x >> 1');
   await page.waitForSelector('#fault:not([hidden])');
   assert.equal(await page.textContent('.t-fault'), '>');
-  assert.equal(await page.evaluate(() => document.querySelector('.excerpt').firstChild.textContent), '$.status == 200 or $.x >');
+  assert.equal(
+    await page.evaluate(() => document.querySelector('.excerpt').firstChild.textContent),
+    '$.status == 200 or $.x >',
+  );
   // A parenthesis that would end the one around the text is a fault, and no other condition.
   await page.fill('#condition', '$.a) or ($.status');
   await page.waitForSelector('#fault:not([hidden]) >> text=/\\)/');
@@ -164,9 +190,13 @@ test('a name that no record has is noted, with the name that was meant', async (
 
 test('the histogram counts all records, and its buckets follow the range', async () => {
   const page = await open(url);
-  const bars = await page.$$eval('.bar-time', (rects) => rects.map((rect) => [Number(rect.dataset.from), Number(rect.dataset.count)]));
+  const bars = await page.$$eval('.bar-time', (rects) =>
+    rects.map((rect) => [Number(rect.dataset.from), Number(rect.dataset.count)]),
+  );
   const length = 600_000;
-  const expected = group(RECORDS.map((r) => Math.floor(Date.parse(r.time) / length) * length)).sort((a, b) => a[0] - b[0]);
+  const expected = group(RECORDS.map((r) => Math.floor(Date.parse(r.time) / length) * length)).sort(
+    (a, b) => a[0] - b[0],
+  );
   assert.deepEqual(bars, expected);
   assert.match(await page.textContent('#bucket'), /^10m for each bar/);
   assert.equal(await page.inputValue('#time'), '$.time', 'the time is found');
@@ -188,7 +218,9 @@ test('dragging over the histogram restricts the time, and the whole range comes 
   const inside = RECORDS.filter((r) => Date.parse(r.time) >= from && Date.parse(r.time) < to);
   assert.match(await status(page), new RegExp(`^${inside.length.toLocaleString('en-US')} of 3,000`));
   assert.match(await page.textContent('#bucket'), /^(?:1m|30s|2m)/, 'buckets are smaller');
-  const counted = await page.$$eval('.bar-time', (rects) => rects.reduce((sum, rect) => sum + Number(rect.dataset.count), 0));
+  const counted = await page.$$eval('.bar-time', (rects) =>
+    rects.reduce((sum, rect) => sum + Number(rect.dataset.count), 0),
+  );
   assert.equal(counted, inside.length);
   assert.match(await page.getAttribute('#command', 'data-text'), /time\(\$\.time\) >= "2026-03-02T/);
   await page.click('#unzoom');
@@ -197,7 +229,11 @@ test('dragging over the histogram restricts the time, and the whole range comes 
   await page.goBack();
   await page.waitForSelector('#unzoom:not([hidden])');
   await idle(page);
-  assert.match(await status(page), new RegExp(`^${inside.length.toLocaleString('en-US')} of 3,000`), 'going back restores the range');
+  assert.match(
+    await status(page),
+    new RegExp(`^${inside.length.toLocaleString('en-US')} of 3,000`),
+    'going back restores the range',
+  );
 });
 
 test('keys restrict the time, too', async () => {
@@ -248,7 +284,10 @@ test('records are pages of rows, of which few are elements', async () => {
 test('newest first, oldest first, and by a column', async () => {
   const page = await open(url);
   await page.selectOption('#order', { label: 'newest first' });
-  await page.waitForFunction((text) => document.querySelector('#record-0')?.textContent.includes(text), RECORDS.at(-1).time.slice(11, 23));
+  await page.waitForFunction(
+    (text) => document.querySelector('#record-0')?.textContent.includes(text),
+    RECORDS.at(-1).time.slice(11, 23),
+  );
   await idle(page);
   await field(page, '$.ms').hover();
   await field(page, '$.ms').locator('[data-do=column]').click();
@@ -256,9 +295,15 @@ test('newest first, oldest first, and by a column', async () => {
   await idle(page);
   const slowest = [...RECORDS].sort((a, b) => b.ms - a.ms);
   await page.click('.sorter >> text=ms');
-  await page.waitForFunction((text) => document.querySelector('#record-0')?.textContent.endsWith(text), String(slowest.at(-1).ms));
+  await page.waitForFunction(
+    (text) => document.querySelector('#record-0')?.textContent.endsWith(text),
+    String(slowest.at(-1).ms),
+  );
   await page.click('.sorter >> text=ms');
-  await page.waitForFunction((text) => document.querySelector('#record-0')?.textContent.endsWith(text), String(slowest[0].ms));
+  await page.waitForFunction(
+    (text) => document.querySelector('#record-0')?.textContent.endsWith(text),
+    String(slowest[0].ms),
+  );
   assert.equal(await page.getAttribute('.head-cell:has-text("ms")', 'aria-sort'), 'descending');
   assert.match(page.url(), /col=%24\.ms&sort=%24\.ms%3Adesc/);
 });
@@ -273,7 +318,10 @@ test('a record opens as a tree whose leaves filter', async () => {
   assert.equal(await page.inputValue('#condition'), `$.user.lang == ${JSON.stringify(RECORDS[4].user.lang)}`);
   await page.click('#panel .twig-line:has(.key:text-is("host")) .filters', { modifiers: ['Shift'] });
   await idle(page);
-  assert.equal(await page.inputValue('#condition'), `$.user.lang == ${JSON.stringify(RECORDS[4].user.lang)} and $.host != ${JSON.stringify(RECORDS[4].host)}`);
+  assert.equal(
+    await page.inputValue('#condition'),
+    `$.user.lang == ${JSON.stringify(RECORDS[4].user.lang)} and $.host != ${JSON.stringify(RECORDS[4].host)}`,
+  );
   await page.keyboard.press('r');
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
@@ -290,12 +338,18 @@ test('bars, statistics and a histogram of a field of numbers', async () => {
   await field(page, '$.ms').locator('[data-do=bars]').click();
   await page.waitForSelector('.bins');
   await page.waitForSelector('.bar-row');
-  const facts = Object.fromEntries(await page.$$eval('.facts > div', (rows) => rows.map((row) => [row.firstChild.textContent, row.lastChild.textContent])));
+  const facts = Object.fromEntries(
+    await page.$$eval('.facts > div', (rows) =>
+      rows.map((row) => [row.firstChild.textContent, row.lastChild.textContent]),
+    ),
+  );
   const sorted = RECORDS.map((r) => r.ms).sort((a, b) => a - b);
   assert.equal(facts.least, String(sorted[0]));
   assert.equal(facts.greatest, String(sorted.at(-1)));
   assert.equal(facts.median, String(sorted[1499]));
-  const counts = await page.$$eval('.bin', (bins) => bins.map((bin) => Number(bin.getAttribute('aria-label').split(': ')[1].replace(/[^\d]/g, ''))));
+  const counts = await page.$$eval('.bin', (bins) =>
+    bins.map((bin) => Number(bin.getAttribute('aria-label').split(': ')[1].replace(/[^\d]/g, ''))),
+  );
   const sum = counts.reduce((a, b) => a + b, 0);
   assert.ok(Math.abs(sum - 3000) < 60, `bins have all numbers: ${sum}`);
   const [top] = group(RECORDS.map((r) => r.ms));
@@ -316,19 +370,30 @@ test('numbers of few values are counted exactly', async () => {
   await page.waitForSelector('.bin');
   const labels = await page.$$eval('.bin', (bins) => bins.map((bin) => bin.getAttribute('aria-label')));
   const counts = labels.map((label) => Number(label.split(': ')[1].replace(',', '')));
-  assert.equal(counts.reduce((a, b) => a + b, 0), 3000);
+  assert.equal(
+    counts.reduce((a, b) => a + b, 0),
+    3000,
+  );
   assert.ok(labels.every((label) => !label.includes('about')));
 });
 
 test('SQL runs at Enter, and its rows are a table', async () => {
   const page = await open(url);
-  await page.fill('#condition', "SELECT level, count(*) AS n FROM 'log.ndjson' GROUP BY level ORDER BY n DESC");
+  await page.fill(
+    '#condition',
+    "SELECT level, count(*) AS n FROM 'log.ndjson' GROUP BY level ORDER BY n DESC",
+  );
   assert.match(await status(page), /Enter runs the SQL/);
   await page.press('#condition', 'Enter');
   await page.waitForSelector('.head-cell >> text=level');
   await idle(page);
-  const rows = await page.$$eval('.record', (found) => found.map((row) => [...row.querySelectorAll('.cell')].map((cell) => cell.textContent)));
-  assert.deepEqual(rows, group(RECORDS.map((r) => r.level)).map(([value, n]) => [value, String(n)]));
+  const rows = await page.$$eval('.record', (found) =>
+    found.map((row) => [...row.querySelectorAll('.cell')].map((cell) => cell.textContent)),
+  );
+  assert.deepEqual(
+    rows,
+    group(RECORDS.map((r) => r.level)).map(([value, n]) => [value, String(n)]),
+  );
   assert.match(await page.getAttribute('#command', 'data-text'), /^warpath sql 'SELECT level/);
   await page.fill('#condition', "SELECT levl FROM 'log.ndjson'");
   await page.press('#condition', 'Enter');
@@ -342,15 +407,23 @@ test('the command line is what the page shows', async () => {
   await field(page, '$.host').hover();
   await field(page, '$.host').locator('[data-do=column]').click();
   await ask(page, '$.status >= 500 and $.host == "web-1"');
-  assert.equal(await page.getAttribute('#command', 'data-text'), `warpath select 'time=$.time' 'host=$.host' --where '$.status >= 500 and $.host == "web-1"' -- log.ndjson`);
+  assert.equal(
+    await page.getAttribute('#command', 'data-text'),
+    `warpath select 'time=$.time' 'host=$.host' --where '$.status >= 500 and $.host == "web-1"' -- log.ndjson`,
+  );
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.click('#copy');
   await page.waitForSelector('#copy >> text=Copied');
-  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await page.getAttribute('#command', 'data-text'));
+  assert.equal(
+    await page.evaluate(() => navigator.clipboard.readText()),
+    await page.getAttribute('#command', 'data-text'),
+  );
 });
 
 test('exports are whole files of the records in view', async () => {
-  const page = await open(url, { fragment: `#q=${encodeURIComponent('$.status >= 500')}&col=%24.host&col=%24.status` });
+  const page = await open(url, {
+    fragment: `#q=${encodeURIComponent('$.status >= 500')}&col=%24.host&col=%24.status`,
+  });
   const bad = RECORDS.filter((r) => r.status >= 500);
   const download = async (name) => {
     const [file] = await Promise.all([page.waitForEvent('download'), page.click(`[data-format=${name}]`)]);
@@ -374,9 +447,18 @@ test('records without columns are exported whole', async () => {
   const page = await open(url, { fragment: `#q=${encodeURIComponent('$.status >= 500')}` });
   const bad = RECORDS.filter((r) => r.status >= 500);
   const [ndjson] = await Promise.all([page.waitForEvent('download'), page.click('[data-format=ndjson]')]);
-  assert.deepEqual(readFileSync(await ndjson.path(), 'utf8').trim().split('\n').map(JSON.parse), bad);
+  assert.deepEqual(
+    readFileSync(await ndjson.path(), 'utf8')
+      .trim()
+      .split('\n')
+      .map(JSON.parse),
+    bad,
+  );
   const [csv] = await Promise.all([page.waitForEvent('download'), page.click('[data-format=csv]')]);
-  assert.match(readFileSync(await csv.path(), 'utf8'), /^time,level,host,method,path,status,ms,bytes,user\.id,user\.lang/);
+  assert.match(
+    readFileSync(await csv.path(), 'utf8'),
+    /^time,level,host,method,path,status,ms,bytes,user\.id,user\.lang/,
+  );
 });
 
 test('a link opens what was shared', async () => {
@@ -389,7 +471,10 @@ test('a link opens what was shared', async () => {
   const second = await open(url, { fragment: new URL(link).hash });
   assert.equal(await second.inputValue('#condition'), '$.level == "error"');
   assert.deepEqual(await texts(second, '.head-cell bdi'), ['time', 'path']);
-  assert.equal(await status(second).then((s) => s.split(' ·')[0]), await status(first).then((s) => s.split(' ·')[0]));
+  assert.equal(
+    await status(second).then((s) => s.split(' ·')[0]),
+    await status(first).then((s) => s.split(' ·')[0]),
+  );
 });
 
 test('several inputs are together or one by one; malformed records are counted and listed', async () => {
@@ -401,7 +486,10 @@ test('several inputs are together or one by one; malformed records are counted a
   await page.waitForSelector('#dialog[open] .malformed');
   assert.match(await page.textContent('.malformed'), /bad\.ndjson:2:6: string is not closed/);
   await page.keyboard.press('Escape');
-  assert.match(await page.getAttribute('#command', 'data-text'), /--on-error skip people\.ndjson bad\.ndjson$/);
+  assert.match(
+    await page.getAttribute('#command', 'data-text'),
+    /--on-error skip people\.ndjson bad\.ndjson$/,
+  );
   await page.selectOption('#inputs', 'people.ndjson');
   await page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('20 records'));
   await idle(page);

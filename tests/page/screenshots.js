@@ -13,7 +13,9 @@ const shot = async (page, name) => {
   await page.screenshot({ path: join(DOCS, `page-${name}.png`), animations: 'disabled' });
   await page.context().close();
 };
-const columns = ['$.level', '$.status', '$.path', '$.ms'].map((path) => `col=${encodeURIComponent(path)}`).join('&');
+const columns = ['$.level', '$.status', '$.path', '$.ms']
+  .map((path) => `col=${encodeURIComponent(path)}`)
+  .join('&');
 
 test('the schema, with the values of some fields', async () => {
   const page = await open(server.url, { colorScheme: 'light' });
@@ -42,7 +44,10 @@ test('a fault', async () => {
 });
 
 test('a range of time', async () => {
-  const page = await open(server.url, { colorScheme: 'dark', fragment: `#q=${encodeURIComponent('$.status >= 500')}&${columns}` });
+  const page = await open(server.url, {
+    colorScheme: 'dark',
+    fragment: `#q=${encodeURIComponent('$.status >= 500')}&${columns}`,
+  });
   const chart = await page.locator('#chart').boundingBox();
   await page.mouse.move(chart.x + chart.width * 0.38, chart.y + 60);
   await page.mouse.down();
@@ -51,7 +56,10 @@ test('a range of time', async () => {
 });
 
 test('a record', async () => {
-  const page = await open(server.url, { colorScheme: 'light', fragment: `#q=${encodeURIComponent('$.status >= 500')}&${columns}&sort=${encodeURIComponent('$.time:desc')}` });
+  const page = await open(server.url, {
+    colorScheme: 'light',
+    fragment: `#q=${encodeURIComponent('$.status >= 500')}&${columns}&sort=${encodeURIComponent('$.time:desc')}`,
+  });
   await page.click('.record >> nth=3');
   await page.waitForSelector('#panel .json');
   await shot(page, 'record');
@@ -67,10 +75,15 @@ test('a field', async () => {
 
 test('the live tail', async () => {
   const page = await open(server.url, { colorScheme: 'light' });
-  const following = page.waitForRequest((request) => request.url().endsWith('/query') && request.postDataJSON().follow);
+  const following = page.waitForRequest(
+    (request) => request.url().endsWith('/query') && request.postDataJSON().follow,
+  );
   await page.keyboard.press('t');
   await following;
-  const records = log(40).map((record, i) => ({ ...record, time: new Date(Date.UTC(2026, 2, 2, 22) + i * 700).toISOString() }));
+  const records = log(40).map((record, i) => ({
+    ...record,
+    time: new Date(Date.UTC(2026, 2, 2, 22) + i * 700).toISOString(),
+  }));
   await append(server, records);
   await page.waitForSelector('#records[aria-rowcount="40"]');
   await shot(page, 'live');

@@ -16,7 +16,14 @@ export function connect({ token, reach }) {
 export class ServerError extends Error {
   constructor(error, status, notes = []) {
     super(error.message ?? `the server answered with status ${status}`);
-    Object.assign(this, { input: error.input, begin: error.begin, end: error.end, help: error.help, status, notes });
+    Object.assign(this, {
+      input: error.input,
+      begin: error.begin,
+      end: error.end,
+      help: error.help,
+      status,
+      notes,
+    });
   }
 }
 

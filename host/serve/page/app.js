@@ -15,7 +15,7 @@ import { promptForToken, showShortcuts, showMalformed } from './dialogs.js';
 import { isSql, toggle, join, balanced } from './language.js';
 import { literal, equal, unequal, missing, present, within } from './paths.js';
 import { bucketFor, instant, shown, timeFields, written } from './time.js';
-import { parse, member, write } from './json.js';
+import { parse, member } from './json.js';
 
 const $ = (id) => document.getElementById(id);
 const MOST_ROWS_OF_SQL = 10_000;
@@ -67,20 +67,30 @@ function tableColumns() {
 }
 
 function presentQuestion() {
-  return question({ columns: tableColumns(), where: condition().where, sort: state.sort, skipBad: malformed > 0 });
+  return question({
+    columns: tableColumns(),
+    where: condition().where,
+    sort: state.sort,
+    skipBad: malformed > 0,
+  });
 }
 
 const totalRecords = () => schema?.root?.count ?? 0;
 
 /** Gives the most frequent values of a path to `each`, in groups of lines as they arrive. */
-const countValues = (path, top, signal, each) => api.lines('count-by', { arguments: [path, ...inputs()], top, format: 'ndjson', ...about() }, signal, each);
+const countValues = (path, top, signal, each) =>
+  api.lines('count-by', { arguments: [path, ...inputs()], top, format: 'ndjson', ...about() }, signal, each);
 
 // Parts of the page
 
 const box = new Box({
   changed: (text) => change({ q: text }, { quiet: true }),
   entered: (text) => change({ q: text }, { entered: true }),
-  source: () => ({ fields: tree.fields, tables: (schema?.inputs ?? []).map((input) => input.name), valuesOf: completeValues }),
+  source: () => ({
+    fields: tree.fields,
+    tables: (schema?.inputs ?? []).map((input) => input.name),
+    valuesOf: completeValues,
+  }),
 });
 
 const tree = new SchemaTree({
@@ -100,14 +110,28 @@ const records = new Records({
   fetch: fetchRecords,
   open: openRecord,
   close: closePanel,
-  sorted: (path) => change({ sort: state.sort === path ? `${path}:desc` : state.sort === `${path}:desc` ? '' : path }),
+  sorted: (path) =>
+    change({ sort: state.sort === path ? `${path}:desc` : state.sort === `${path}:desc` ? '' : path }),
   failed: report,
 });
 
 const panel = $('panel');
 const fieldPanel = new FieldPanel(panel, {
   counts: countValues,
-  stats: async (path, quantiles, signal) => (await api.all('stats', { arguments: [path, ...inputs()], quantiles: `0.5,0.95,0.99,${quantiles}`, distinct: true, format: 'ndjson', ...about() }, signal)).lines,
+  stats: async (path, quantiles, signal) =>
+    (
+      await api.all(
+        'stats',
+        {
+          arguments: [path, ...inputs()],
+          quantiles: `0.5,0.95,0.99,${quantiles}`,
+          distinct: true,
+          format: 'ndjson',
+          ...about(),
+        },
+        signal,
+      )
+    ).lines,
   filter: (node, value, exclude) => filter(node.path, value, exclude),
   range: (node, low, high, closed) => restrict(within(node.path, low, high, closed)),
   column: (node) => toggleColumn(node.path),
@@ -151,16 +175,19 @@ function filter(path, value, exclude) {
   }
   const text = literal(value);
   if (text === null) return;
-  const [clause, opposite] = exclude ? [unequal(path, text), equal(path, text)] : [equal(path, text), unequal(path, text)];
+  const [clause, opposite] = exclude
+    ? [unequal(path, text), equal(path, text)]
+    : [equal(path, text), unequal(path, text)];
   restrict(clause, opposite);
 }
 
 function toggleColumn(path) {
-  const columns = state.columns.includes(path) ? state.columns.filter((p) => p !== path) : [...state.columns, path];
+  const columns = state.columns.includes(path)
+    ? state.columns.filter((p) => p !== path)
+    : [...state.columns, path];
   change({ columns });
   tree.flatten();
-  if (panel.dataset.kind === 'field') fieldPanel.node = null;
-  showField();
+  fieldPanel.drawHead();
 }
 
 // Running it
@@ -201,7 +228,11 @@ async function runRecords(signal, sql) {
   firstRows = () => {
     first ??= performance.now() - start;
   };
-  records.setColumns(state.columns.map((path) => ({ title: path.replace(/^\$\.?/, '') || '$', path })), timePath(), state.sort);
+  records.setColumns(
+    state.columns.map((path) => ({ title: path.replace(/^\$\.?/, '') || '$', path })),
+    timePath(),
+    state.sort,
+  );
   try {
     if (live && !sql) {
       await Promise.all([follow(signal), beside(signal)]);
@@ -238,7 +269,12 @@ function fetchRecords(skip, limit, signal, each) {
   };
   if (isSql(state.q)) return fetchSql(signal, hear);
   const sort = state.sort || null;
-  return api.lines('query', { arguments: ['$', ...inputs()], limit, skip: skip || null, sort, ...about() }, signal, hear);
+  return api.lines(
+    'query',
+    { arguments: ['$', ...inputs()], limit, skip: skip || null, sort, ...about() },
+    signal,
+    hear,
+  );
 }
 
 /** The rows of SQL, up to a number that a list can hold. */
@@ -255,7 +291,12 @@ async function fetchSql(signal, each) {
     });
   } catch (error) {
     if (error.name !== 'AbortError' || signal.aborted) throw error;
-    return [{ level: 'note', message: `The first ${count(MOST_ROWS_OF_SQL)} rows are shown; an export has all of them.` }];
+    return [
+      {
+        level: 'note',
+        message: `The first ${count(MOST_ROWS_OF_SQL)} rows are shown; an export has all of them.`,
+      },
+    ];
   } finally {
     records.complete = true;
   }
@@ -263,7 +304,11 @@ async function fetchSql(signal, each) {
 
 /** Counts the records that match, and the malformed ones, which no condition chooses. */
 async function countMatches(signal) {
-  const { lines, notes } = await api.all('query', { arguments: ['$', ...inputs()], count: true, stats: 'json', ...about() }, signal);
+  const { lines, notes } = await api.all(
+    'query',
+    { arguments: ['$', ...inputs()], count: true, stats: 'json', ...about() },
+    signal,
+  );
   await schemaKnown;
   if (signal.aborted) return;
   matched = Number(lines[0]);
@@ -282,7 +327,13 @@ async function runBeside(signal) {
   const results = await Promise.allSettled(parts);
   for (const { reason } of results) {
     // A fault of the condition is reported with the records.
-    if (reason && !(reason instanceof api.ServerError) && !(reason instanceof api.Unreachable) && reason.name !== 'AbortError') throw reason;
+    if (
+      reason &&
+      !(reason instanceof api.ServerError) &&
+      !(reason instanceof api.Unreachable) &&
+      reason.name !== 'AbortError'
+    )
+      throw reason;
   }
 }
 
@@ -308,14 +359,20 @@ async function drawHistogram(signal) {
     return;
   }
   const node = tree.node(path);
-  let [from, to] = state.from === null ? [instant(node?.least), instant(node?.greatest)] : [state.from, state.to];
+  const whole = state.from === null;
+  const from = whole ? instant(node?.least) : state.from;
+  // The last instant is in the range, whose end is not.
+  const to = whole ? instant(node?.greatest) + 1 : state.to;
   if (Number.isNaN(from) || Number.isNaN(to)) {
     histogram.say('The range of this time is not known.');
     return;
   }
-  if (state.from === null) to += 1;
   const every = bucketFor(from, to);
-  const { lines } = await api.all('count-by', { arguments: inputs(), every, time: path, format: 'ndjson', ...about() }, signal);
+  const { lines } = await api.all(
+    'count-by',
+    { arguments: inputs(), every, time: path, format: 'ndjson', ...about() },
+    signal,
+  );
   if (signal.aborted) return;
   const buckets = [];
   let without = 0;
@@ -329,9 +386,15 @@ async function drawHistogram(signal) {
   histogram.set(buckets, every, from, to);
   const span = to - from;
   $('range').textContent = `${shown(from, span / 50)} to ${shown(to, span / 50)} UTC`;
-  $('bucket').textContent = [`${every} for each bar`, without ? `${counted(without, 'record')} without a time` : ''].filter(Boolean).join(', ');
+  $('bucket').textContent = [
+    `${every} for each bar`,
+    without ? `${counted(without, 'record')} without a time` : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
+/** Shows the field of the question in the panel, or closes its panel if there is none. */
 async function showField(signal = controller.signal) {
   if (!state.field) {
     if (panel.dataset.kind === 'field') hidePanel();
@@ -339,16 +402,11 @@ async function showField(signal = controller.signal) {
   }
   const node = tree.node(state.field);
   if (!node) return;
-  const fresh = panel.dataset.kind !== 'field' || fieldPanel.node?.path !== node.path;
-  if (fresh) fieldPanel.node = null;
-  showPanel('record' === panel.dataset.kind ? 'record' : 'field');
-  panel.dataset.kind = 'record' === panel.dataset.kind ? 'record' : 'field';
-  if (fresh) fieldPanel.frame(node);
-  panel.dataset.kind = 'field';
+  showPanel('field');
   try {
     await fieldPanel.show(node, signal);
   } catch (error) {
-    if (error.name !== 'AbortError') panel.querySelector('.bars-head')?.replaceChildren(el('p', { className: 'bad' }, ...visible(error.message)));
+    if (error.name !== 'AbortError') fieldPanel.fail(error);
   }
 }
 
@@ -402,9 +460,14 @@ function showStatus() {
   if (isSql(state.q)) parts.push(counted(records.rows.length, 'row'));
   else if (matched !== null) {
     const total = totalRecords();
-    parts.push(condition().where && total ? `${count(matched)} of ${counted(total, 'record')}` : counted(matched, 'record'));
+    parts.push(
+      condition().where && total
+        ? `${count(matched)} of ${counted(total, 'record')}`
+        : counted(matched, 'record'),
+    );
   } else parts.push('counting …');
-  if (tookFirst !== null) parts.push(`first rows in ${tookFirst < 10 ? tookFirst.toFixed(1) : Math.round(tookFirst)} ms`);
+  if (tookFirst !== null)
+    parts.push(`first rows in ${tookFirst < 10 ? tookFirst.toFixed(1) : Math.round(tookFirst)} ms`);
   setStatus(parts.join(' · '));
 }
 
@@ -415,14 +478,25 @@ function showControls() {
   const order = $('order');
   const options = [['', 'as stored']];
   if (path) options.push([`${path}:desc`, 'newest first'], [path, 'oldest first']);
-  if (state.sort && !options.some(([value]) => value === state.sort)) options.push([state.sort, state.sort.endsWith(':desc') ? `${state.sort.slice(0, -5)} ↓` : `${state.sort} ↑`]);
-  order.replaceChildren(...options.map(([value, text]) => el('option', { value, selected: value === state.sort }, visibleText(text))));
+  if (state.sort && !options.some(([value]) => value === state.sort))
+    options.push([
+      state.sort,
+      state.sort.endsWith(':desc') ? `${state.sort.slice(0, -5)} ↓` : `${state.sort} ↑`,
+    ]);
+  order.replaceChildren(
+    ...options.map(([value, text]) =>
+      el('option', { value, selected: value === state.sort }, visibleText(text)),
+    ),
+  );
   order.disabled = Boolean(live) || isSql(state.q);
   const select = $('time');
   const chosen = path ?? '';
   const paths = times.map((node) => node.path);
   if (path && !paths.includes(path)) paths.unshift(path);
-  select.replaceChildren(...paths.map((p) => el('option', { value: p, selected: p === chosen }, visibleText(p))), el('option', { value: '', selected: !chosen }, 'none'));
+  select.replaceChildren(
+    ...paths.map((p) => el('option', { value: p, selected: p === chosen }, visibleText(p))),
+    el('option', { value: '', selected: !chosen }, 'none'),
+  );
   $('live').setAttribute('aria-pressed', String(Boolean(live)));
   $('live').disabled = isSql(state.q);
   showCommand();
@@ -470,7 +544,14 @@ function openRecord(record, index) {
   }
   fieldPanel.node = null;
   showPanel('record');
-  showRecord(panel, { record, title: isSql(state.q) ? `Row ${count(index + 1)}` : 'Record', filter, column: toggleColumn, close: closePanel, filterable: !isSql(state.q) });
+  showRecord(panel, {
+    record,
+    title: isSql(state.q) ? `Row ${count(index + 1)}` : 'Record',
+    filter,
+    column: toggleColumn,
+    close: closePanel,
+    filterable: !isSql(state.q),
+  });
 }
 
 // Live tail
@@ -541,8 +622,24 @@ async function completeValues(path, typed) {
   const node = tree.node(from);
   if (!node) return [];
   const key = `${from} ${inputs().join(' ')}`;
-  const values = (lines) => lines.map((line) => parse(line)).map((row) => ({ value: member(row, from), count: member(row, 'count').text })).filter(({ value }) => value && literal(value) !== null).map(({ value, count: n }) => ({ text: literal(value), detail: count(Number(n)) }));
-  const load = async (where) => values((await api.all('count-by', { arguments: [from, ...inputs()], top: 50, format: 'ndjson', 'on-error': 'skip', where })).lines);
+  const values = (lines) =>
+    lines
+      .map((line) => parse(line))
+      .map((row) => ({ value: member(row, from), count: member(row, 'count').text }))
+      .filter(({ value }) => value && literal(value) !== null)
+      .map(({ value, count: n }) => ({ text: literal(value), detail: count(Number(n)) }));
+  const load = async (where) =>
+    values(
+      (
+        await api.all('count-by', {
+          arguments: [from, ...inputs()],
+          top: 50,
+          format: 'ndjson',
+          'on-error': 'skip',
+          where,
+        })
+      ).lines,
+    );
   if (!completed.has(key)) {
     const promise = load(null);
     completed.set(key, promise);
@@ -621,7 +718,11 @@ async function readSchema() {
   completed.clear();
   tree.set(schema.root);
   times = timeFields(tree.fields);
-  records.setColumns(state.columns.map((path) => ({ title: path.replace(/^\$\.?/, '') || '$', path })), timePath(), state.sort);
+  records.setColumns(
+    state.columns.map((path) => ({ title: path.replace(/^\$\.?/, '') || '$', path })),
+    timePath(),
+    state.sort,
+  );
   showInputs();
   showControls();
   showStatus();
@@ -636,7 +737,12 @@ function showInputs() {
   const select = $('inputs');
   const all = everyInput.length === 1 ? everyInput[0] : `all ${everyInput.length} inputs`;
   const options = [el('option', { value: '' }, visibleText(all))];
-  if (everyInput.length > 1) options.push(...everyInput.map((name) => el('option', { value: name, selected: state.inputs.includes(name) }, visibleText(name))));
+  if (everyInput.length > 1)
+    options.push(
+      ...everyInput.map((name) =>
+        el('option', { value: name, selected: state.inputs.includes(name) }, visibleText(name)),
+      ),
+    );
   select.replaceChildren(...options);
 }
 
@@ -652,7 +758,10 @@ function reach(ok) {
     return;
   }
   if (banner.hidden) {
-    banner.replaceChildren('The server does not answer. What is shown is its last answer. ', el('button', { type: 'button', className: 'link', click: tryAgain }, 'Try again'));
+    banner.replaceChildren(
+      'The server does not answer. What is shown is its last answer. ',
+      el('button', { type: 'button', className: 'link', click: tryAgain }, 'Try again'),
+    );
     banner.hidden = false;
   }
   busy(false);
@@ -729,14 +838,27 @@ function wire() {
   $('copy').addEventListener('click', copyCommand);
   $('copy').addEventListener('blur', () => $('copy').replaceChildren(icon('copy'), 'Copy'));
   $('unzoom').addEventListener('click', () => change({ from: null, to: null }));
-  $('time').addEventListener('change', (event) => change({ time: event.target.value, from: null, to: null, sort: '' }));
+  $('time').addEventListener('change', (event) =>
+    change({ time: event.target.value, from: null, to: null, sort: '' }),
+  );
   $('order').addEventListener('change', (event) => change({ sort: event.target.value }));
-  $('inputs').addEventListener('change', (event) => change({ inputs: event.target.value ? [event.target.value] : [], from: null, to: null, time: null, field: null }));
-  for (const button of document.querySelectorAll('[data-format]')) button.addEventListener('click', () => exportAs(button.dataset.format, button));
+  $('inputs').addEventListener('change', (event) =>
+    change({
+      inputs: event.target.value ? [event.target.value] : [],
+      from: null,
+      to: null,
+      time: null,
+      field: null,
+    }),
+  );
+  for (const button of document.querySelectorAll('[data-format]'))
+    button.addEventListener('click', () => exportAs(button.dataset.format, button));
   $('malformed').addEventListener('click', async () => {
     const found = [];
     try {
-      await api.lines('validate', { arguments: inputs(), limit: LISTED_MALFORMED }, undefined, (lines) => found.push(...lines));
+      await api.lines('validate', { arguments: inputs(), limit: LISTED_MALFORMED }, undefined, (lines) =>
+        found.push(...lines),
+      );
     } catch (error) {
       // The command fails because there are malformed records; those that it has listed are its result.
       if (!(error instanceof api.ServerError)) return;

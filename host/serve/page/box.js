@@ -73,7 +73,8 @@ export class Box {
       }
     }
     // A fault at the end of the text is under the position after it.
-    if (this.mark && this.mark.from >= text.length) nodes.push(el('span', { className: 't-fault' }, '\u00a0'));
+    if (this.mark && this.mark.from >= text.length)
+      nodes.push(el('span', { className: 't-fault' }, '\u00a0'));
     // Without it, the paper would not have the height of a last line that is empty.
     nodes.push('\u200b');
     this.paper.replaceChildren(...nodes);
@@ -100,7 +101,10 @@ export class Box {
       children.push(excerpt(input, from, to));
     }
     // A text that ends too early is still being written: its fault waits for the completions to go.
-    this.input.parentElement.classList.toggle('unfinished', Boolean(this.mark) && this.mark.to >= this.text.length);
+    this.input.parentElement.classList.toggle(
+      'unfinished',
+      Boolean(this.mark) && this.mark.to >= this.text.length,
+    );
     if (help) children.push(el('p', { className: 'fault-help' }, ...visible(help)));
     this.fault.replaceChildren(...children);
     this.fault.hidden = false;
@@ -120,7 +124,15 @@ export class Box {
 
   showNotes(notes) {
     const items = notes.map(({ level, message, help }) =>
-      el('li', { className: `note note-${level === 'warning' ? 'warning' : 'note'}`, title: visibleText(help ? `${message}\n${help}` : message) }, ...visible(message), help ? el('span', { className: 'muted' }, ' ', ...visible(help)) : null),
+      el(
+        'li',
+        {
+          className: `note note-${level === 'warning' ? 'warning' : 'note'}`,
+          title: visibleText(help ? `${message}\n${help}` : message),
+        },
+        ...visible(message),
+        help ? el('span', { className: 'muted' }, ' ', ...visible(help)) : null,
+      ),
     );
     this.notes.replaceChildren(...items);
     this.notes.hidden = !items.length;
@@ -133,7 +145,9 @@ export class Box {
     const { turn } = this;
     const caret = this.input.selectionStart;
     const text = this.input.value;
-    const typing = /[\p{L}\p{N}_$.@'"*(\-]$/u.test(text.slice(0, caret)) || /(?:==|!=|[<>=]|\bin \(|,|\blike)\s?$/i.test(text.slice(0, caret));
+    const typing =
+      /[\p{L}\p{N}_$.@'"*(-]$/u.test(text.slice(0, caret)) ||
+      /(?:==|!=|[<>=]|\bin \(|,|\blike)\s?$/i.test(text.slice(0, caret));
     if (!force && (!typing || this.input.selectionEnd !== caret)) {
       this.close();
       return;
@@ -141,7 +155,7 @@ export class Box {
     let found;
     try {
       found = await complete(text, caret, this.source());
-    } catch (error) {
+    } catch {
       // Values come from the server, which reports its errors where results are shown.
       if (turn === this.turn) this.close();
       return;
@@ -229,7 +243,8 @@ export class Box {
     const at = item.insert.indexOf('|');
     const insert = item.insert.replace('|', '');
     this.input.setRangeText(insert, from, to, 'end');
-    if (at >= 0 && item.kind !== 'value' && item.kind !== 'field') this.input.setSelectionRange(from + at, from + at);
+    if (at >= 0 && item.kind !== 'value' && item.kind !== 'field')
+      this.input.setSelectionRange(from + at, from + at);
     this.close();
     this.draw();
     this.changed(this.input.value);
@@ -257,7 +272,12 @@ export class Box {
 
 /** A token as pieces inside and outside the mark. */
 function cut(token, mark) {
-  const points = [token.from, Math.min(Math.max(mark.from, token.from), token.to), Math.min(Math.max(mark.to, token.from), token.to), token.to];
+  const points = [
+    token.from,
+    Math.min(Math.max(mark.from, token.from), token.to),
+    Math.min(Math.max(mark.to, token.from), token.to),
+    token.to,
+  ];
   return points
     .slice(1)
     .map((to, i) => ({ text: token.text.slice(points[i] - token.from, to - token.from), marked: i === 1 }))
@@ -278,6 +298,11 @@ function excerpt(text, from, to) {
   const b = Math.min(line.length, to - start);
   const caret = el('span', { className: 'caret' }, '^'.repeat(Math.max(1, [...line.slice(a, b)].length)));
   // Caret and text share a cell, so that the caret is under its text whatever the widths of characters are.
-  const cell = el('span', { className: 'caret-cell' }, el('span', {}, ...visible(line.slice(a, b) || ' ')), caret);
+  const cell = el(
+    'span',
+    { className: 'caret-cell' },
+    el('span', {}, ...visible(line.slice(a, b) || ' ')),
+    caret,
+  );
   return el('pre', { className: 'excerpt' }, ...visible(line.slice(0, a)), cell, ...visible(line.slice(b)));
 }

@@ -2,7 +2,7 @@
 
 import { segments } from './paths.js';
 
-const SAFE = /^[A-Za-z0-9_\/.:=@%+,-]+$/;
+const SAFE = /^[A-Za-z0-9_/.:=@%+,-]+$/;
 
 /** `word` as a POSIX shell reads it. */
 export function quoted(word) {
@@ -11,7 +11,9 @@ export function quoted(word) {
 
 /** A name for a column of `path`, different from those in `taken`. */
 export function columnName(path, taken) {
-  const names = (segments(path) ?? []).filter((segment) => segment.name !== undefined).map((segment) => segment.name);
+  const names = (segments(path) ?? [])
+    .filter((segment) => segment.name !== undefined)
+    .map((segment) => segment.name);
   const base = names.join('.') || 'record';
   let name = base;
   for (let i = 2; taken.includes(name); i += 1) name = `${base}_${i}`;

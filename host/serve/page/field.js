@@ -1,6 +1,6 @@
 // One field: its most frequent values as bars, and for numbers the statistics and a histogram.
 
-import { el, icon, data, visibleText, count, counted, percent } from './dom.js';
+import { el, icon, data, visible, visibleText, count, counted, percent } from './dom.js';
 import { VirtualList } from './virtual.js';
 import { parse, member, write } from './json.js';
 import { literal } from './paths.js';
@@ -22,8 +22,9 @@ export class FieldPanel {
 
   /** Draws the panel for `node`, and fills it. */
   async show(node, signal) {
-    if (this.node?.path !== node.path || this.panel.dataset.kind !== 'field') this.frame(node);
+    const isNew = this.node?.path !== node.path;
     this.node = node;
+    if (isNew) this.frame(node);
     this.signal = signal;
     await Promise.all([this.fillValues(TOP), this.fillNumbers()]);
   }
@@ -33,14 +34,26 @@ export class FieldPanel {
     this.list = null;
     this.wanted = '';
     this.numbers = el('section', { className: 'numbers', 'aria-label': 'Statistics' });
-    this.listBox = el('div', { className: 'bars scroll', role: 'listbox', tabIndex: 0, 'aria-label': `Values of ${visibleText(node.path)}` });
+    this.listBox = el('div', {
+      className: 'bars scroll',
+      role: 'listbox',
+      tabIndex: 0,
+      'aria-label': `Values of ${visibleText(node.path)}`,
+    });
     this.head = el('div', { className: 'bars-head' });
-    this.find = el('input', { type: 'search', placeholder: 'Find a value', 'aria-label': 'Find a value', spellcheck: false, autocomplete: 'off', input: () => this.narrow(), keydown: (event) => event.stopPropagation() });
+    this.find = el('input', {
+      type: 'search',
+      placeholder: 'Find a value',
+      'aria-label': 'Find a value',
+      spellcheck: false,
+      autocomplete: 'off',
+      input: () => this.narrow(),
+      keydown: (event) => event.stopPropagation(),
+    });
+    this.title = el('header', { className: 'panel-head' });
+    this.drawHead();
     this.panel.replaceChildren(
-      el('header', { className: 'panel-head' },
-        el('h2', { title: visibleText(node.path) }, data('', node.path, 80)),
-        el('button', { type: 'button', className: 'quiet tiny', 'aria-label': this.isColumn(node.path) ? 'Remove the column' : 'Show as a column', title: 'Column', click: () => this.column(node) }, icon(this.isColumn(node.path) ? 'minus' : 'plus')),
-        el('button', { type: 'button', className: 'quiet tiny', 'aria-label': 'Close', title: 'Close (Esc)', click: () => this.close() }, icon('close'))),
+      this.title,
       el('div', { className: 'panel-body' }, this.numbers, this.head, this.find, this.listBox),
     );
     this.list = new VirtualList(this.listBox, ROW, (i) => this.render(i));
@@ -57,6 +70,43 @@ export class FieldPanel {
       this.close();
       event.stopPropagation();
     });
+  }
+
+  /** Draws the title, whose button says whether the field is a column. */
+  drawHead() {
+    const { node } = this;
+    if (!node) return;
+    const isColumn = this.isColumn(node.path);
+    this.title.replaceChildren(
+      el('h2', { title: visibleText(node.path) }, data('', node.path, 80)),
+      el(
+        'button',
+        {
+          type: 'button',
+          className: 'quiet tiny',
+          'aria-label': isColumn ? 'Remove the column' : 'Show as a column',
+          title: 'Column',
+          click: () => this.column(node),
+        },
+        icon(isColumn ? 'minus' : 'plus'),
+      ),
+      el(
+        'button',
+        {
+          type: 'button',
+          className: 'quiet tiny',
+          'aria-label': 'Close',
+          title: 'Close (Esc)',
+          click: () => this.close(),
+        },
+        icon('close'),
+      ),
+    );
+  }
+
+  /** Shows why there are no values. */
+  fail(error) {
+    this.head.replaceChildren(el('p', { className: 'bad' }, ...visible(error.message)));
   }
 
   async fillValues(top) {
@@ -80,10 +130,28 @@ export class FieldPanel {
     this.greatest = found[0]?.count ?? 1;
     this.total = this.more ? null : rows.reduce((sum, row) => sum + row.count, 0);
     const shownValues = this.rows.length - without.length;
-    const all = this.more && top < ALL
-      ? el('button', { type: 'button', className: 'link', id: 'all-values', click: (event) => { event.target.textContent = 'counting …'; this.fillValues(ALL).catch((error) => { event.target.textContent = error.message; }); } }, 'all values')
-      : null;
-    this.head.replaceChildren(el('h3', {}, this.more ? `Top ${count(top)} values` : counted(shownValues, 'value')), all ?? '');
+    const all =
+      this.more && top < ALL
+        ? el(
+            'button',
+            {
+              type: 'button',
+              className: 'link',
+              id: 'all-values',
+              click: (event) => {
+                event.target.textContent = 'counting …';
+                this.fillValues(ALL).catch((error) => {
+                  event.target.textContent = error.message;
+                });
+              },
+            },
+            'all values',
+          )
+        : null;
+    this.head.replaceChildren(
+      el('h3', {}, this.more ? `Top ${count(top)} values` : counted(shownValues, 'value')),
+      all ?? '',
+    );
     this.find.hidden = this.rows.length < 20;
     this.narrow();
   }
@@ -97,14 +165,24 @@ export class FieldPanel {
 
   render(index) {
     const { value, text, count: records } = this.shown[index];
-    const row = el('div', { className: 'bar-row', role: 'option', id: `bar-${index}`, 'aria-selected': String(index === this.active), 'aria-setsize': this.shown.length, 'aria-posinset': index + 1, title: `${visibleText(text.slice(0, 400))}\nClick: only these. Shift-click: all others.` });
+    const row = el('div', {
+      className: 'bar-row',
+      role: 'option',
+      id: `bar-${index}`,
+      'aria-selected': String(index === this.active),
+      'aria-setsize': this.shown.length,
+      'aria-posinset': index + 1,
+      title: `${visibleText(text.slice(0, 400))}\nClick: only these. Shift-click: all others.`,
+    });
     row.dataset.index = index;
     row.dataset.value = text;
     const bar = el('span', { className: 'bar-fill' });
     bar.style.width = value ? `${((records / this.greatest) * 100).toFixed(2)}%` : '0';
     row.append(
       bar,
-      value ? data(`value j-${value.kind}`, text || '""', 120) : el('span', { className: 'value muted' }, 'missing'),
+      value
+        ? data(`value j-${value.kind}`, text || '""', 120)
+        : el('span', { className: 'value muted' }, 'missing'),
       el('span', { className: 'bar-share' }, this.total ? percent(records / this.total) : ''),
       el('span', { className: 'value-count' }, count(records)),
     );
@@ -118,11 +196,19 @@ export class FieldPanel {
 
   key(event) {
     const page = Math.max(1, Math.floor(this.listBox.clientHeight / ROW) - 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key in moves) {
       this.active = Math.max(0, Math.min(this.shown.length - 1, this.active + moves[event.key]));
       this.list.reveal(this.active);
-      for (const [index, row] of this.list.rows) row.setAttribute('aria-selected', String(index === this.active));
+      for (const [index, row] of this.list.rows)
+        row.setAttribute('aria-selected', String(index === this.active));
       this.listBox.setAttribute('aria-activedescendant', `bar-${this.active}`);
     } else if (event.key === 'Enter') this.act(this.active, event.shiftKey);
     else return;
@@ -145,13 +231,38 @@ export class FieldPanel {
     const facts = [];
     const distinct = text('distinct');
     if (n('number')) {
-      for (const [name, key] of [['least', 'least'], ['greatest', 'greatest'], ['mean', 'mean'], ['sum', 'sum'], ['median', 'p50'], ['p95', 'p95'], ['p99', 'p99']]) facts.push([name, text(key)]);
+      for (const [name, key] of [
+        ['least', 'least'],
+        ['greatest', 'greatest'],
+        ['mean', 'mean'],
+        ['sum', 'sum'],
+        ['median', 'p50'],
+        ['p95', 'p95'],
+        ['p99', 'p99'],
+      ])
+        facts.push([name, text(key)]);
     } else if (n('string')) facts.push(['first', text('first')], ['last', text('last')]);
     if (distinct !== null) facts.push(['distinct', count(Number(distinct))]);
     for (const kind of ['missing', 'null', 'boolean', 'string', 'number', 'array', 'object', 'other']) {
-      if (n(kind)) facts.push([kind === 'number' ? 'numbers' : kind === 'missing' || kind === 'null' || kind === 'other' ? kind : `${kind}s`, count(n(kind))]);
+      if (n(kind))
+        facts.push([
+          kind === 'number'
+            ? 'numbers'
+            : kind === 'missing' || kind === 'null' || kind === 'other'
+              ? kind
+              : `${kind}s`,
+          count(n(kind)),
+        ]);
     }
-    const list = el('dl', { className: 'facts' }, ...facts.filter(([, value]) => value !== null).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', { title: visibleText(value) }, data('', value, 60)))));
+    const list = el(
+      'dl',
+      { className: 'facts' },
+      ...facts
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) =>
+          el('div', {}, el('dt', {}, name), el('dd', { title: visibleText(value) }, data('', value, 60))),
+        ),
+    );
     const chart = n('number') > 1 ? await this.bins(row, n, signal) : null;
     if (signal.aborted || node !== this.node) return;
     this.numbers.replaceChildren(...(chart ? [chart] : []), list);
@@ -168,11 +279,19 @@ export class FieldPanel {
     if (n('distinct') <= EXACT) {
       const lines = [];
       await this.counts(this.node.path, EXACT + 2, signal, (group) => lines.push(...group));
-      const numbersOf = lines.map(parse).filter((r) => member(r, this.node.path)?.kind === 'number').map((r) => [Number(member(r, this.node.path).text), Number(member(r, 'count').text)]).sort((a, b) => a[0] - b[0]);
+      const numbersOf = lines
+        .map(parse)
+        .filter((r) => member(r, this.node.path)?.kind === 'number')
+        .map((r) => [Number(member(r, this.node.path).text), Number(member(r, 'count').text)])
+        .sort((a, b) => a[0] - b[0]);
       below = (x) => numbersOf.reduce((sum, [value, times]) => (value < x ? sum + times : sum), 0);
       exact = true;
     } else {
-      const points = [[least, 0], ...QUANTILES.map((q) => [Number(member(row, quantileName(q)).text), Number(q)]), [greatest, 1]];
+      const points = [
+        [least, 0],
+        ...QUANTILES.map((q) => [Number(member(row, quantileName(q)).text), Number(q)]),
+        [greatest, 1],
+      ];
       below = (x) => numbers * shareBelow(points, x);
     }
     // Numbers of several sizes are told apart on a logarithmic scale only.
@@ -180,27 +299,72 @@ export class FieldPanel {
     const logarithmic = least > 0 && greatest / median > 20 && greatest / least > 50;
     const to = logarithmic ? Math.log : (x) => x;
     const back = logarithmic ? Math.exp : (x) => x;
-    const whole = Number.isInteger(least) && Number.isInteger(greatest) && !Object.keys(this.node.types).includes('float64');
+    const whole =
+      Number.isInteger(least) &&
+      Number.isInteger(greatest) &&
+      !Object.keys(this.node.types).includes('float64');
     const bins = Math.min(BINS, whole && !logarithmic ? greatest - least + 1 : BINS);
     const high = whole && !logarithmic ? greatest + 1 : greatest;
-    const edges = Array.from({ length: bins + 1 }, (_, i) => (i === 0 ? least : i === bins ? high : tidy(back(to(least) + ((to(high) - to(least)) * i) / bins), whole, (high - least) / bins)));
+    const edges = Array.from({ length: bins + 1 }, (_, i) =>
+      i === 0
+        ? least
+        : i === bins
+          ? high
+          : tidy(back(to(least) + ((to(high) - to(least)) * i) / bins), whole, (high - least) / bins),
+    );
     const bars = [];
     for (let i = 0; i < bins; i += 1) {
       if (edges[i + 1] <= edges[i]) continue;
       const last = i === bins - 1;
-      bars.push({ low: edges[i], high: edges[i + 1], last, count: (last ? numbers : below(edges[i + 1])) - (i === 0 ? 0 : below(edges[i])) });
+      bars.push({
+        low: edges[i],
+        high: edges[i + 1],
+        last,
+        count: (last ? numbers : below(edges[i + 1])) - (i === 0 ? 0 : below(edges[i])),
+      });
     }
     const most = Math.max(1, ...bars.map((bar) => bar.count));
-    return el('figure', { className: 'bins' },
-      el('div', { className: 'bins-bars', role: 'group', 'aria-label': 'Histogram' },
+    return el(
+      'figure',
+      { className: 'bins' },
+      el(
+        'div',
+        { className: 'bins-bars', role: 'group', 'aria-label': 'Histogram' },
         ...bars.map((bar) => {
           const about = exact ? '' : 'about ';
           const label = `${bar.low} to ${bar.last ? greatest : bar.high}: ${about}${count(Math.round(bar.count))}`;
           const fill = el('span', { className: 'bin-fill' });
           fill.style.height = `${bar.count > 0 ? Math.max(1.5, (bar.count / most) * 100) : 0}%`;
-          return el('button', { type: 'button', className: 'bin', title: label, 'aria-label': label, click: () => this.range(this.node, String(bar.low), bar.last ? member(row, 'greatest').text : String(bar.high), bar.last) }, fill);
-        })),
-      el('figcaption', {}, el('span', {}, String(least)), el('span', { className: 'muted' }, [logarithmic ? 'logarithmic' : '', exact ? '' : 'from 199 quantiles'].filter(Boolean).join(', ')), el('span', {}, String(greatest))),
+          return el(
+            'button',
+            {
+              type: 'button',
+              className: 'bin',
+              title: label,
+              'aria-label': label,
+              click: () =>
+                this.range(
+                  this.node,
+                  String(bar.low),
+                  bar.last ? member(row, 'greatest').text : String(bar.high),
+                  bar.last,
+                ),
+            },
+            fill,
+          );
+        }),
+      ),
+      el(
+        'figcaption',
+        {},
+        el('span', {}, String(least)),
+        el(
+          'span',
+          { className: 'muted' },
+          [logarithmic ? 'logarithmic' : '', exact ? '' : 'from 199 quantiles'].filter(Boolean).join(', '),
+        ),
+        el('span', {}, String(greatest)),
+      ),
     );
   }
 }
@@ -228,4 +392,3 @@ function tidy(x, whole, width) {
   const digits = Math.max(0, Math.min(15, 2 - Math.floor(Math.log10(Math.min(width, Math.abs(x) || width)))));
   return Number(x.toFixed(digits));
 }
-

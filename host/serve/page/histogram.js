@@ -95,7 +95,9 @@ export class Histogram {
       const y = Math.round(floor - value * scale) + 0.5;
       this.drawing.append(svg('line', { class: 'grid', x1: SIDE, x2: width, y1: y, y2: y }));
       if (Number.isInteger(value) || share === 1) {
-        this.drawing.append(svg('text', { class: 'tick', x: SIDE - 8, y: y + 4, 'text-anchor': 'end' }, compact(value)));
+        this.drawing.append(
+          svg('text', { class: 'tick', x: SIDE - 8, y: y + 4, 'text-anchor': 'end' }, compact(value)),
+        );
       }
     }
     const focused = this.element.matches(':focus-visible') && this.pressed === undefined;
@@ -108,29 +110,56 @@ export class Histogram {
       const inside = chosen && i >= chosen[0] && i <= chosen[1];
       if (tall) {
         this.drawing.append(
-          svg('rect', { class: `bar-time${inside ? ' inside' : ''}`, x: left, y: floor - tall, width: Math.max(0.6, right - left - gap), height: tall, 'data-from': bucket.from, 'data-count': bucket.count }),
+          svg('rect', {
+            class: `bar-time${inside ? ' inside' : ''}`,
+            x: left,
+            y: floor - tall,
+            width: Math.max(0.6, right - left - gap),
+            height: tall,
+            'data-from': bucket.from,
+            'data-count': bucket.count,
+          }),
         );
       }
       if (focused && i === this.cursor) {
-        this.drawing.append(svg('rect', { class: 'cursor', x: left, y: HEAD - 4, width: Math.max(2, right - left - gap), height: floor - HEAD + 4 }));
+        this.drawing.append(
+          svg('rect', {
+            class: 'cursor',
+            x: left,
+            y: HEAD - 4,
+            width: Math.max(2, right - left - gap),
+            height: floor - HEAD + 4,
+          }),
+        );
       }
     });
     if (chosen) {
       const left = this.x(this.buckets[chosen[0]].from);
       const right = this.x(this.buckets[chosen[1]].to);
-      this.drawing.prepend(svg('rect', { class: 'brush', x: left, y: 0, width: right - left, height: floor }));
+      this.drawing.prepend(
+        svg('rect', { class: 'brush', x: left, y: 0, width: right - left, height: floor }),
+      );
     }
-    this.drawing.append(svg('line', { class: 'axis', x1: SIDE, x2: width, y1: floor + 0.5, y2: floor + 0.5 }));
+    this.drawing.append(
+      svg('line', { class: 'axis', x1: SIDE, x2: width, y1: floor + 0.5, y2: floor + 0.5 }),
+    );
     for (const { ms, label } of ticks(this.from, this.to, Math.max(2, Math.floor(width / 90)))) {
       const x = this.x(ms);
       if (x > width - 16) continue;
       this.drawing.append(svg('line', { class: 'axis', x1: x, x2: x, y1: floor, y2: floor + 4 }));
-      this.drawing.append(svg('text', { class: 'tick', x, y: height - 3, 'text-anchor': x < SIDE + 16 ? 'start' : 'middle' }, label));
+      this.drawing.append(
+        svg(
+          'text',
+          { class: 'tick', x, y: height - 3, 'text-anchor': x < SIDE + 16 ? 'start' : 'middle' },
+          label,
+        ),
+      );
     }
   }
 
   selection() {
-    if (this.pressed !== undefined && this.moved) return [Math.min(this.pressed, this.at), Math.max(this.pressed, this.at)];
+    if (this.pressed !== undefined && this.moved)
+      return [Math.min(this.pressed, this.at), Math.max(this.pressed, this.at)];
     if (this.anchor !== null) return [Math.min(this.anchor, this.cursor), Math.max(this.anchor, this.cursor)];
     return null;
   }
@@ -241,7 +270,11 @@ function bucketStep(at, every) {
 
 /** A number for the axis: 12, 3.4k, 56M. */
 export function compact(number) {
-  for (const [size, unit] of [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']]) {
+  for (const [size, unit] of [
+    [1e9, 'G'],
+    [1e6, 'M'],
+    [1e3, 'k'],
+  ]) {
     if (number >= size) {
       const value = number / size;
       return `${value >= 100 ? Math.round(value) : Number(value.toFixed(1))}${unit}`;

@@ -4,7 +4,20 @@
 const TOKEN =
   /(?<space>\s+)|(?<string>"(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?)|(?<path>[$@](?:\.\.?(?:[\p{L}_\u0080-\u{10ffff}][\p{L}\p{N}_\u0080-\u{10ffff}]*|\*)?|\['(?:[^'\\]|\\[^])*'?\]?|\["(?:[^"\\]|\\[^])*"?\]?|\[[-\d:*,\s]*\])*)|(?<number>-?\d[\d.eE+]*(?:ms|mo|[smhdwy])?\b|-?\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<operator>==|!=|<=|>=|<>|&&|\|\||[=<>!])|(?<mark>[^])/gu;
 
-const WORDS = new Set(['and', 'or', 'not', 'in', 'between', 'like', 'ilike', 'is', 'missing', 'null', 'true', 'false']);
+const WORDS = new Set([
+  'and',
+  'or',
+  'not',
+  'in',
+  'between',
+  'like',
+  'ilike',
+  'is',
+  'missing',
+  'null',
+  'true',
+  'false',
+]);
 
 /** The functions of docs/predicates.md, as a completion inserts them: the caret goes to `|`. */
 export const FUNCTIONS = [
@@ -44,7 +57,9 @@ const KEYWORDS = [
 ];
 
 const SQL_KEYWORDS =
-  'SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT AS AND OR NOT IN BETWEEN LIKE ILIKE IS NULL JOIN LEFT INNER ON USING UNION ALL CASE WHEN THEN ELSE END CAST WITH ASC DESC count sum avg min max approx_distinct date_bin date_trunc'.split(' ');
+  'SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT AS AND OR NOT IN BETWEEN LIKE ILIKE IS NULL JOIN LEFT INNER ON USING UNION ALL CASE WHEN THEN ELSE END CAST WITH ASC DESC count sum avg min max approx_distinct date_bin date_trunc'.split(
+    ' ',
+  );
 
 /** True if the text is SQL: if it begins with SELECT or WITH. */
 export function isSql(text) {
@@ -63,7 +78,8 @@ export function tokens(text) {
 /** The tokens of SQL, in the same form. */
 export function sqlTokens(text) {
   const keywords = new Set(SQL_KEYWORDS.map((word) => word.toLowerCase()));
-  const pattern = /(?<space>\s+)|(?<string>'(?:[^']|'')*'?)|(?<path>"(?:[^"]|"")*"?)|(?<number>\d[\d.]*)|(?<word>[\p{L}_$][\p{L}\p{N}_$]*)|(?<mark>[^])/gu;
+  const pattern =
+    /(?<space>\s+)|(?<string>'(?:[^']|'')*'?)|(?<path>"(?:[^"]|"")*"?)|(?<number>\d[\d.]*)|(?<word>[\p{L}_$][\p{L}\p{N}_$]*)|(?<mark>[^])/gu;
   return [...text.matchAll(pattern)].map((match) => {
     let kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
     if (kind === 'word' && keywords.has(match[0].toLowerCase())) kind = 'keyword';
@@ -156,7 +172,8 @@ export function context(text, caret) {
     return { ...span, kind: 'value', path };
   }
   if (here?.kind === 'string') return { ...span, kind: 'none' };
-  if (here && (here.kind === 'word' || here.kind === 'keyword')) return { ...span, from: here.from, to: here.to, text: typed, kind: 'word' };
+  if (here && (here.kind === 'word' || here.kind === 'keyword'))
+    return { ...span, from: here.from, to: here.to, text: typed, kind: 'word' };
   if (here && partial) return { ...span, kind: 'none' };
   return { ...span, kind: 'word', after: left.at(-1) };
 }
@@ -173,7 +190,8 @@ function comparedPath(left) {
   }
   if (last.text === ',' || last.text === '(') {
     while (i >= 0 && left[i].text !== '(') {
-      if (left[i].kind === 'path' && left[i + 1]?.text === ',' && left[i - 1]?.text === '(') return left[i].text;
+      if (left[i].kind === 'path' && left[i + 1]?.text === ',' && left[i - 1]?.text === '(')
+        return left[i].text;
       i -= 1;
     }
     i -= 1;
@@ -215,7 +233,12 @@ export async function complete(text, caret, { fields, tables, valuesOf }) {
   if (isSql(text)) return completeSql(text, caret, fields, tables);
   const where = context(text, caret);
   const span = { from: where.from, to: where.to };
-  const ofField = (node) => ({ text: node.path, insert: node.path, detail: Object.keys(node.types).join(' | '), kind: 'field' });
+  const ofField = (node) => ({
+    text: node.path,
+    insert: node.path,
+    detail: Object.keys(node.types).join(' | '),
+    kind: 'field',
+  });
   if (where.kind === 'path') {
     const typed = where.text.startsWith('@') ? `$${where.text.slice(1)}` : where.text;
     const starting = fields.filter((n) => n.path.toLowerCase().startsWith(typed.toLowerCase()));
@@ -227,7 +250,12 @@ export async function complete(text, caret, { fields, tables, valuesOf }) {
   if (where.kind === 'value') {
     const typed = where.text.replace(/^["']/, '').replace(/["']$/, '');
     const values = await valuesOf(where.path, typed);
-    const items = best(values, typed, (v) => v.text.replace(/^"/, ''), LIMIT).map((v) => ({ text: v.text, insert: v.text, detail: v.detail, kind: 'value' }));
+    const items = best(values, typed, (v) => v.text.replace(/^"/, ''), LIMIT).map((v) => ({
+      text: v.text,
+      insert: v.text,
+      detail: v.detail,
+      kind: 'value',
+    }));
     return { ...span, items };
   }
   if (where.kind === 'word') {
@@ -239,27 +267,74 @@ export async function complete(text, caret, { fields, tables, valuesOf }) {
     const starting = words.filter((w) => w.text.startsWith(typed.toLowerCase()));
     const named = best(fields, typed, (n) => n.path.slice(2), LIMIT).map(ofField);
     // With nothing typed after a whole operand, only what joins it to the next one fits.
-    if (!typed && where.after && where.after.text !== '(' && !COMPARISONS.has(where.after.text) && !['and', 'or', 'not', '&&', '||', '!'].includes(where.after.text.toLowerCase())) {
-      const operators = where.after.kind === 'path' ? ['==', '!=', '<', '<=', '>', '>='].map((o) => ({ text: o, insert: `${o} `, kind: 'keyword' })) : [];
-      return { ...span, items: [...operators, ...words.filter((w) => w.kind === 'keyword' && (where.after.kind === 'path' ? w.text !== 'not' : ['and', 'or'].includes(w.text)))] };
+    if (
+      !typed &&
+      where.after &&
+      where.after.text !== '(' &&
+      !COMPARISONS.has(where.after.text) &&
+      !['and', 'or', 'not', '&&', '||', '!'].includes(where.after.text.toLowerCase())
+    ) {
+      const operators =
+        where.after.kind === 'path'
+          ? ['==', '!=', '<', '<=', '>', '>='].map((o) => ({ text: o, insert: `${o} `, kind: 'keyword' }))
+          : [];
+      return {
+        ...span,
+        items: [
+          ...operators,
+          ...words.filter(
+            (w) =>
+              w.kind === 'keyword' &&
+              (where.after.kind === 'path' ? w.text !== 'not' : ['and', 'or'].includes(w.text)),
+          ),
+        ],
+      };
     }
-    return { ...span, items: [...(typed ? starting : []), ...named, ...(typed ? [] : starting)].slice(0, LIMIT) };
+    return {
+      ...span,
+      items: [...(typed ? starting : []), ...named, ...(typed ? [] : starting)].slice(0, LIMIT),
+    };
   }
   return { ...span, items: [] };
 }
 
 function completeSql(text, caret, fields, tables) {
   const here = sqlTokens(text).find((t) => t.kind !== 'space' && t.from < caret && caret <= t.to);
-  if (!here || !['word', 'keyword', 'path', 'string'].includes(here.kind)) return { from: caret, to: caret, items: [] };
+  if (!here || !['word', 'keyword', 'path', 'string'].includes(here.kind))
+    return { from: caret, to: caret, items: [] };
   const typed = text.slice(here.from, caret).replace(/^["']/, '');
-  const quoted = (name) => (/^[a-z_][a-z0-9_]*$/.test(name) && !SQL_KEYWORDS.includes(name.toUpperCase()) ? name : `"${name.replaceAll('"', '""')}"`);
-  const files = tables.map((name) => ({ text: name, insert: `'${name.replaceAll("'", "''")}'`, detail: 'table', kind: 'field' }));
+  const quoted = (name) =>
+    /^[a-z_][a-z0-9_]*$/.test(name) && !SQL_KEYWORDS.includes(name.toUpperCase())
+      ? name
+      : `"${name.replaceAll('"', '""')}"`;
+  const files = tables.map((name) => ({
+    text: name,
+    insert: `'${name.replaceAll("'", "''")}'`,
+    detail: 'table',
+    kind: 'field',
+  }));
   // A string may be the name of a file; whether it is a value, only the server knows.
-  if (here.kind === 'string') return { from: here.from, to: here.to, items: best(files, typed.replace(/'$/, ''), (item) => item.text, LIMIT) };
+  if (here.kind === 'string')
+    return {
+      from: here.from,
+      to: here.to,
+      items: best(files, typed.replace(/'$/, ''), (item) => item.text, LIMIT),
+    };
   const items = [
     ...files,
-    ...fields.filter((n) => n.depth === 1).map((n) => ({ text: n.name, insert: quoted(n.name), detail: Object.keys(n.types).join(' | '), kind: 'field' })),
+    ...fields
+      .filter((n) => n.depth === 1)
+      .map((n) => ({
+        text: n.name,
+        insert: quoted(n.name),
+        detail: Object.keys(n.types).join(' | '),
+        kind: 'field',
+      })),
     ...SQL_KEYWORDS.map((word) => ({ text: word, insert: `${word} `, kind: 'keyword' })),
   ];
-  return { from: here.from, to: here.to, items: best(items, typed, (item) => item.text, LIMIT).filter((item) => item.text !== here.text) };
+  return {
+    from: here.from,
+    to: here.to,
+    items: best(items, typed, (item) => item.text, LIMIT).filter((item) => item.text !== here.text),
+  };
 }

@@ -7,12 +7,15 @@ import { parse } from './json.js';
 
 const LONE = /\p{Surrogate}/u;
 const SHORTHAND = /^[A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*$/u;
-const SEGMENT = /\.\*|\.([A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*)|\[\*\]|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/uy;
+const SEGMENT =
+  /\.\*|\.([A-Za-z_\u0080-\u{10ffff}][A-Za-z0-9_\u0080-\u{10ffff}]*)|\[\*\]|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/uy;
 
 /** The path of member `name` of the value at `path`. */
 export function child(path, name) {
   if (SHORTHAND.test(name)) return `${path}.${name}`;
-  const text = JSON.stringify(name).slice(1, -1).replace(/\\[^]|'/g, (c) => ({ '\\"': '"', "'": "\\'" })[c] ?? c);
+  const text = JSON.stringify(name)
+    .slice(1, -1)
+    .replace(/\\[^]|'/g, (c) => ({ '\\"': '"', "'": "\\'" })[c] ?? c);
   return `${path}['${text}']`;
 }
 
@@ -44,7 +47,8 @@ export function values(record, path) {
         if (value.kind === 'array') return value.items;
         return value.kind === 'object' ? value.members.map((m) => m.value) : [];
       }
-      if (segment.index !== undefined) return value.kind === 'array' ? value.items.slice(segment.index, segment.index + 1) : [];
+      if (segment.index !== undefined)
+        return value.kind === 'array' ? value.items.slice(segment.index, segment.index + 1) : [];
       const inner = value.kind === 'object' && value.members.find((m) => m.name === segment.name);
       return inner ? [inner.value] : [];
     });
@@ -76,8 +80,16 @@ function condition(path, make) {
   const parts = segments(path);
   const first = parts.findIndex((segment) => segment.all);
   if (first < 0) return make(path);
-  const before = path[0] + parts.slice(0, first).map((segment) => segment.text).join('');
-  const after = parts.slice(first + 1).map((segment) => segment.text).join('');
+  const before =
+    path[0] +
+    parts
+      .slice(0, first)
+      .map((segment) => segment.text)
+      .join('');
+  const after = parts
+    .slice(first + 1)
+    .map((segment) => segment.text)
+    .join('');
   return `${before}[?${condition(`@${after}`, make)}]`;
 }
 

@@ -9,9 +9,35 @@ const GROUP = 200;
 /** Draws `record` into `panel`. `filter(path, value, exclude)` restricts; `column(path)` shows a column. */
 export function showRecord(panel, { record, title, filter, column, close, filterable = true }) {
   const tree = el('div', { className: 'json', role: 'tree', 'aria-label': 'Record', tabIndex: 0 });
-  const copy = el('button', { type: 'button', className: 'quiet tiny', 'aria-label': 'Copy the record', title: 'Copy the record', click: () => navigator.clipboard?.writeText(record.line) }, icon('copy'));
+  const copy = el(
+    'button',
+    {
+      type: 'button',
+      className: 'quiet tiny',
+      'aria-label': 'Copy the record',
+      title: 'Copy the record',
+      click: () => navigator.clipboard?.writeText(record.line),
+    },
+    icon('copy'),
+  );
   panel.replaceChildren(
-    el('header', { className: 'panel-head' }, el('h2', {}, title), copy, el('button', { type: 'button', className: 'quiet tiny', 'aria-label': 'Close', title: 'Close (Esc)', click: close }, icon('close'))),
+    el(
+      'header',
+      { className: 'panel-head' },
+      el('h2', {}, title),
+      copy,
+      el(
+        'button',
+        {
+          type: 'button',
+          className: 'quiet tiny',
+          'aria-label': 'Close',
+          title: 'Close (Esc)',
+          click: close,
+        },
+        icon('close'),
+      ),
+    ),
     el('div', { className: 'panel-body scroll' }, tree),
   );
   tree.append(branch(record.value, '$', 0, { filter, column, filterable }));
@@ -21,7 +47,8 @@ export function showRecord(panel, { record, title, filter, column, close, filter
 
 function leaf(value) {
   const text = value.kind === 'string' ? JSON.stringify(value.value).slice(1, -1) : value.text;
-  if (value.kind === 'string') return el('span', { className: 'j-string' }, '"', data('', value.value, 20000), '"');
+  if (value.kind === 'string')
+    return el('span', { className: 'j-string' }, '"', data('', value.value, 20000), '"');
   return data(`j-${value.kind}`, text, 20000);
 }
 
@@ -29,15 +56,21 @@ function leaf(value) {
 function branch(value, path, level, acts) {
   const group = el('div', { role: level ? 'group' : 'presentation', className: 'branch' });
   let entries;
-  if (value.kind === 'object') entries = value.members.map((m) => ({ name: m.name, value: m.value, path: child(path, m.name) }));
-  else if (value.kind === 'array') entries = value.items.map((item, i) => ({ index: i, value: item, path: `${path}[*]` }));
+  if (value.kind === 'object')
+    entries = value.members.map((m) => ({ name: m.name, value: m.value, path: child(path, m.name) }));
+  else if (value.kind === 'array')
+    entries = value.items.map((item, i) => ({ index: i, value: item, path: `${path}[*]` }));
   else entries = [{ value, path }];
   const draw = (from) => {
     const rows = entries.slice(from, from + GROUP).map((entry) => twig(entry, level, acts));
     group.append(...rows);
     const left = entries.length - from - GROUP;
     if (left > 0) {
-      const more = el('button', { type: 'button', className: 'link more', click: () => (more.remove(), draw(from + GROUP)) }, `${count(left)} more`);
+      const more = el(
+        'button',
+        { type: 'button', className: 'link more', click: () => (more.remove(), draw(from + GROUP)) },
+        `${count(left)} more`,
+      );
       group.append(more);
     }
   };
@@ -51,12 +84,21 @@ function twig(entry, level, acts) {
   const row = el('div', { className: 'twig', role: 'treeitem', 'aria-level': level + 1, tabIndex: -1 });
   const line = el('div', { className: 'twig-line' });
   row.append(line);
-  if (entry.name !== undefined) line.append(data('key', entry.name || '""', 200), el('span', { className: 'colon' }, ': '));
-  else if (entry.index !== undefined) line.append(el('span', { className: 'key index' }, String(entry.index)), el('span', { className: 'colon' }, ': '));
+  if (entry.name !== undefined)
+    line.append(data('key', entry.name || '""', 200), el('span', { className: 'colon' }, ': '));
+  else if (entry.index !== undefined)
+    line.append(
+      el('span', { className: 'key index' }, String(entry.index)),
+      el('span', { className: 'colon' }, ': '),
+    );
   row.title = visibleText(path);
   if (inner) {
     const words = value.kind === 'object' ? ['{', '}'] : ['[', ']'];
-    const size = el('span', { className: 'muted size' }, inner.length ? `${words[0]} ${inner.length} ${words[1]}` : words.join(''));
+    const size = el(
+      'span',
+      { className: 'muted size' },
+      inner.length ? `${words[0]} ${inner.length} ${words[1]}` : words.join(''),
+    );
     line.prepend(el('span', { className: 'twist' }, inner.length ? icon('right') : ''));
     line.append(size);
     if (inner.length) {
@@ -88,14 +130,56 @@ function twig(entry, level, acts) {
       shown.addEventListener('click', (event) => {
         if (event.shiftKey || getSelection().isCollapsed) row.act(event.shiftKey);
       });
-      row.setAttribute('aria-description', `Enter: ${equal(path, text)}. Shift and Enter: ${unequal(path, text)}`);
+      row.setAttribute(
+        'aria-description',
+        `Enter: ${equal(path, text)}. Shift and Enter: ${unequal(path, text)}`,
+      );
       shown.title = `Click: only records with this value. Shift-click: all others.`;
     }
     line.append(
-      el('span', { className: 'twig-actions' },
-        text === null ? null : el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'Only these', 'aria-label': 'Only records with this value', click: () => acts.filter(path, value, false) }, '='),
-        text === null ? null : el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'All others', 'aria-label': 'Only records without this value', click: () => acts.filter(path, value, true) }, '≠'),
-        el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, title: 'Column', 'aria-label': 'Show as a column', click: row.column }, icon('plus')),
+      el(
+        'span',
+        { className: 'twig-actions' },
+        text === null
+          ? null
+          : el(
+              'button',
+              {
+                type: 'button',
+                className: 'quiet tiny',
+                tabIndex: -1,
+                title: 'Only these',
+                'aria-label': 'Only records with this value',
+                click: () => acts.filter(path, value, false),
+              },
+              '=',
+            ),
+        text === null
+          ? null
+          : el(
+              'button',
+              {
+                type: 'button',
+                className: 'quiet tiny',
+                tabIndex: -1,
+                title: 'All others',
+                'aria-label': 'Only records without this value',
+                click: () => acts.filter(path, value, true),
+              },
+              '≠',
+            ),
+        el(
+          'button',
+          {
+            type: 'button',
+            className: 'quiet tiny',
+            tabIndex: -1,
+            title: 'Column',
+            'aria-label': 'Show as a column',
+            click: row.column,
+          },
+          icon('plus'),
+        ),
       ),
     );
   }
@@ -104,7 +188,8 @@ function twig(entry, level, acts) {
 
 /** Keys of a tree of elements: arrows move, Enter filters. */
 function rove(tree, close) {
-  const shown = () => [...tree.querySelectorAll('.twig')].filter((row) => !row.parentElement.closest('[hidden]'));
+  const shown = () =>
+    [...tree.querySelectorAll('.twig')].filter((row) => !row.parentElement.closest('[hidden]'));
   const go = (row) => {
     if (!row) return;
     row.focus();
@@ -133,4 +218,3 @@ function rove(tree, close) {
     event.stopPropagation();
   });
 }
-

@@ -21,7 +21,9 @@ export class Records {
     this.element = document.getElementById('records');
     this.head = el('div', { className: 'head', role: 'row', hidden: true });
     this.element.append(this.head);
-    this.list = new VirtualList(this.element, ROW, (i) => this.render(i), { onScroll: (end) => this.more(end) });
+    this.list = new VirtualList(this.element, ROW, (i) => this.render(i), {
+      onScroll: (end) => this.more(end),
+    });
     this.note = el('p', { className: 'empty muted', hidden: true });
     this.element.append(this.note);
     this.rows = [];
@@ -94,7 +96,15 @@ export class Records {
 
   /** Fetches the next page when the last rows come into view. */
   more(end) {
-    if (this.live || this.loading || this.complete || this.stale || !this.rows.length || end < this.rows.length) return;
+    if (
+      this.live ||
+      this.loading ||
+      this.complete ||
+      this.stale ||
+      !this.rows.length ||
+      end < this.rows.length
+    )
+      return;
     this.page(this.rows.length).catch((error) => this.failed(error));
   }
 
@@ -161,7 +171,8 @@ export class Records {
   shownColumns() {
     if (this.byKeys) return this.keys ?? [];
     const found = [];
-    if (this.time && !this.columns.some((c) => c.path === this.time)) found.push({ title: this.time.slice(2), path: this.time, time: true });
+    if (this.time && !this.columns.some((c) => c.path === this.time))
+      found.push({ title: this.time.slice(2), path: this.time, time: true });
     found.push(...this.columns);
     if (!this.columns.length) found.push({ title: 'record' });
     return found;
@@ -172,10 +183,28 @@ export class Records {
       ...shown.map((column) => {
         const by = column.path && this.sort?.replace(/:desc$/, '') === column.path;
         const down = by && this.sort.endsWith(':desc');
-        const properties = { role: 'columnheader', className: 'head-cell', 'aria-sort': by ? (down ? 'descending' : 'ascending') : 'none' };
+        const properties = {
+          role: 'columnheader',
+          className: 'head-cell',
+          'aria-sort': by ? (down ? 'descending' : 'ascending') : 'none',
+        };
         const title = data('', column.title, 60);
         if (!column.path) return el('span', properties, title);
-        return el('span', properties, el('button', { type: 'button', className: `sorter${by ? ' sorted' : ''}`, title: 'Sort by this field', click: () => this.sorted(column.path) }, title, by ? (down ? ' ↓' : ' ↑') : ''));
+        return el(
+          'span',
+          properties,
+          el(
+            'button',
+            {
+              type: 'button',
+              className: `sorter${by ? ' sorted' : ''}`,
+              title: 'Sort by this field',
+              click: () => this.sorted(column.path),
+            },
+            title,
+            by ? (down ? ' ↓' : ' ↑') : '',
+          ),
+        );
       }),
     );
     this.head.hidden = !this.rows.length;
@@ -183,7 +212,13 @@ export class Records {
 
   render(index) {
     const item = this.rows[index];
-    const row = el('div', { className: 'record', role: 'row', id: `record-${index}`, 'aria-rowindex': index + 1, 'aria-selected': String(index === this.active) });
+    const row = el('div', {
+      className: 'record',
+      role: 'row',
+      id: `record-${index}`,
+      'aria-rowindex': index + 1,
+      'aria-selected': String(index === this.active),
+    });
     row.dataset.index = index;
     if (index === this.active) row.classList.add('active');
     const level = levelOf(item.value);
@@ -216,14 +251,26 @@ export class Records {
   }
 
   move(by) {
-    this.choose(this.active < 0 ? 0 : this.active + by, document.getElementById('panel').dataset.kind === 'record');
+    this.choose(
+      this.active < 0 ? 0 : this.active + by,
+      document.getElementById('panel').dataset.kind === 'record',
+    );
     this.list.reveal(this.active, this.head.offsetHeight);
   }
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('.sorter')) return;
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 2);
-    const moves = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      j: 1,
+      k: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key in moves) this.move(moves[event.key]);
     else if (event.key === 'Enter') this.choose(Math.max(0, this.active), true);
     else if (event.key === 'Escape') this.closeRecord();
@@ -291,12 +338,19 @@ function record(line) {
 
 /** The text of a cell and its kind; several values are an array's. */
 function cell(row, column) {
-  const found = column.path ? values(row.value, column.path) : row.value.members.filter((m) => m.name === column.name).map((m) => m.value);
+  const found = column.path
+    ? values(row.value, column.path)
+    : row.value.members.filter((m) => m.name === column.name).map((m) => m.value);
   if (!found.length) return { text: '', kind: null };
   const value = found.length === 1 ? found[0] : { kind: 'array', items: found };
   if (column.time) {
     const ms = instant(value.kind === 'string' ? value.value : value.text);
-    if (!Number.isNaN(ms)) return { text: new Date(ms).toISOString().slice(0, 23).replace('T', ' '), kind: 'time', whole: write(value) };
+    if (!Number.isNaN(ms))
+      return {
+        text: new Date(ms).toISOString().slice(0, 23).replace('T', ' '),
+        kind: 'time',
+        whole: write(value),
+      };
     return { text: value.kind === 'string' ? value.value : write(value), kind: 'time' };
   }
   return { text: value.kind === 'string' ? value.value : write(value), kind: value.kind };
@@ -304,8 +358,13 @@ function cell(row, column) {
 
 /** A record on one line: names and values, members of objects by their paths. */
 function summary(value, time) {
-  if (value.kind !== 'object') return [data(`j-${value.kind}`, value.kind === 'string' ? value.value : write(value), SUMMARY)];
-  const skip = time ? segments(time)?.map((s) => s.name).join('.') : null;
+  if (value.kind !== 'object')
+    return [data(`j-${value.kind}`, value.kind === 'string' ? value.value : write(value), SUMMARY)];
+  const skip = time
+    ? segments(time)
+        ?.map((s) => s.name)
+        .join('.')
+    : null;
   const nodes = [];
   let length = 0;
   const add = (object, prefix) => {
@@ -319,7 +378,10 @@ function summary(value, time) {
       }
       const text = inner.kind === 'string' ? inner.value || '""' : write(inner);
       const limit = Math.max(40, SUMMARY - length);
-      nodes.push(el('span', { className: 'pair' }, data('key', path, 80), data(`j-${inner.kind}`, text, limit)), ' ');
+      nodes.push(
+        el('span', { className: 'pair' }, data('key', path, 80), data(`j-${inner.kind}`, text, limit)),
+        ' ',
+      );
       length += path.length + Math.min(text.length, limit) + 3;
     }
   };
@@ -328,12 +390,21 @@ function summary(value, time) {
   return nodes;
 }
 
-const LEVELS = { error: 'error', err: 'error', fatal: 'error', critical: 'error', panic: 'error', warn: 'warn', warning: 'warn' };
+const LEVELS = {
+  error: 'error',
+  err: 'error',
+  fatal: 'error',
+  critical: 'error',
+  panic: 'error',
+  warn: 'warn',
+  warning: 'warn',
+};
 
 /** The level of a record of a log, if it is one that deserves a look. */
 function levelOf(value) {
   if (value.kind !== 'object') return null;
-  const found = value.members.find((m) => m.value.kind === 'string' && /^(?:level|severity|lvl|log_?level)$/i.test(m.name));
+  const found = value.members.find(
+    (m) => m.value.kind === 'string' && /^(?:level|severity|lvl|log_?level)$/i.test(m.name),
+  );
   return found ? (LEVELS[found.value.value.toLowerCase()] ?? null) : null;
 }
-

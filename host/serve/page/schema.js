@@ -7,7 +7,16 @@ import { literal, segments } from './paths.js';
 
 const ROW = 24;
 const TOP = 8;
-const SHORT = { string: 'str', int64: 'int', uint64: 'int', float64: 'num', decimal: 'num', object: 'obj', array: 'arr', boolean: 'bool' };
+const SHORT = {
+  string: 'str',
+  int64: 'int',
+  uint64: 'int',
+  float64: 'num',
+  decimal: 'num',
+  object: 'obj',
+  array: 'arr',
+  boolean: 'bool',
+};
 
 export class SchemaTree {
   /**
@@ -55,7 +64,7 @@ export class SchemaTree {
         inner.name = last?.name ?? last?.text ?? inner.name;
         inner.parent = parent;
         // An array's elements are more or fewer than its records, so only members have a share of all.
-        inner.share = node.depth === 0 ? inner.present : (inner.count / Math.max(1, this.root.count));
+        inner.share = node.depth === 0 ? inner.present : inner.count / Math.max(1, this.root.count);
         this.fields.push(inner);
         walk(inner, inner);
       }
@@ -142,10 +151,13 @@ export class SchemaTree {
     add(this.root?.children ?? []);
     const path = this.items[this.active]?.key;
     this.items = items;
-    for (const item of items) item.key = item.kind === 'field' ? item.node.path : `${item.node.path} ${item.at}`;
+    for (const item of items)
+      item.key = item.kind === 'field' ? item.node.path : `${item.node.path} ${item.at}`;
     const at = items.findIndex((item) => item.key === path);
     this.active = Math.max(0, at >= 0 ? at : Math.min(this.active, items.length - 1));
-    this.total.textContent = wanted ? `${count(found)} of ${count(this.fields.length)}` : count(this.fields.length);
+    this.total.textContent = wanted
+      ? `${count(found)} of ${count(this.fields.length)}`
+      : count(this.fields.length);
     this.total.title = wanted ? 'fields found' : 'fields';
     this.list.set(items.length);
     this.mark();
@@ -160,7 +172,9 @@ export class SchemaTree {
     } else {
       const greatest = loaded.values[0]?.count ?? 1;
       const of = loaded.values.length + (loaded.more ? 1 : 0);
-      loaded.values.forEach((value, i) => items.push({ kind: 'value', node, value, share: value.count / greatest, of, at: i + 1 }));
+      loaded.values.forEach((value, i) =>
+        items.push({ kind: 'value', node, value, share: value.count / greatest, of, at: i + 1 }),
+      );
       if (!loaded.values.length) items.push({ kind: 'text', node, text: 'no values', of: 1, at: 1 });
       if (loaded.more) items.push({ kind: 'more', node, of, at: of });
     }
@@ -195,7 +209,11 @@ export class SchemaTree {
     const share = node.path.includes('*') ? null : here / Math.max(1, records);
     const types = Object.entries(node.types ?? {}).sort((a, b) => b[1] - a[1]);
     const short = types.map(([name]) => SHORT[name] ?? name);
-    const title = [visibleText(node.path), ...types.map(([name, n]) => `${name}: ${count(n)}`), `${count(here)} of ${count(records)} records`];
+    const title = [
+      visibleText(node.path),
+      ...types.map(([name, n]) => `${name}: ${count(n)}`),
+      `${count(here)} of ${count(records)} records`,
+    ];
     if (node.distinct !== undefined && node.distinct !== null) title.push(`${count(node.distinct)} distinct`);
     row.title = title.join('\n');
     if (here === 0) row.classList.add('absent');
@@ -203,22 +221,54 @@ export class SchemaTree {
       el('span', { className: `twist${open ? ' twist-open' : ''}` }, icon('right')),
       data('field-name', node.name, 60),
       el('span', { className: `type type-${types[0]?.[0] ?? 'null'}` }, [...new Set(short)].join(' | ')),
-      el('span', { className: 'field-actions' },
-        el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, 'aria-label': `Bars of ${visibleText(node.path)}`, title: 'Bars (b)', 'data-do': 'bars' }, icon('bars')),
-        el('button', { type: 'button', className: 'quiet tiny', tabIndex: -1, 'aria-label': `Column of ${visibleText(node.path)}`, title: 'Column (c)', 'data-do': 'column' }, icon(this.isColumn(node.path) ? 'minus' : 'plus')),
+      el(
+        'span',
+        { className: 'field-actions' },
+        el(
+          'button',
+          {
+            type: 'button',
+            className: 'quiet tiny',
+            tabIndex: -1,
+            'aria-label': `Bars of ${visibleText(node.path)}`,
+            title: 'Bars (b)',
+            'data-do': 'bars',
+          },
+          icon('bars'),
+        ),
+        el(
+          'button',
+          {
+            type: 'button',
+            className: 'quiet tiny',
+            tabIndex: -1,
+            'aria-label': `Column of ${visibleText(node.path)}`,
+            title: 'Column (c)',
+            'data-do': 'column',
+          },
+          icon(this.isColumn(node.path) ? 'minus' : 'plus'),
+        ),
       ),
-      el('span', { className: 'share', title: `${count(here)} records` }, share === null ? count(here) : percent(share)),
+      el(
+        'span',
+        { className: 'share', title: `${count(here)} records` },
+        share === null ? count(here) : percent(share),
+      ),
     );
   }
 
-  renderValue(row, { node, value, share }) {
+  renderValue(row, { value, share }) {
     const text = write(value.value);
     row.title = `${visibleText(text)}\nClick: only these. Shift-click: all others.`;
     const bar = el('span', { className: 'value-bar' });
     bar.style.width = `${(share * 100).toFixed(2)}%`;
     row.append(
       bar,
-      data(`value j-${value.value.kind}`, value.value.kind === 'string' ? value.value.value || '""' : text, 80),
+      data(
+        `value j-${value.value.kind}`,
+        value.value.kind === 'string' ? value.value.value || '""' : text,
+        80,
+      ),
       el('span', { className: 'value-count' }, count(value.count)),
     );
     if (literal(value.value) === null) row.setAttribute('aria-disabled', 'true');
@@ -273,7 +323,14 @@ export class SchemaTree {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const item = this.items[this.active];
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
     if (event.key in moves) this.goto(this.active + moves[event.key]);
     else if (!item) return;
     else if (event.key === 'Enter') this.act(this.active, { exclude: event.shiftKey });

@@ -7,11 +7,35 @@ const DAY = 24 * HOUR;
 
 /** Lengths of buckets, as `--every` takes them, with their milliseconds; months and years are about this long. */
 const LENGTHS = [
-  ['1ms', 1], ['5ms', 5], ['10ms', 10], ['50ms', 50], ['100ms', 100], ['500ms', 500],
-  ['1s', SECOND], ['2s', 2 * SECOND], ['5s', 5 * SECOND], ['10s', 10 * SECOND], ['30s', 30 * SECOND],
-  ['1m', MINUTE], ['2m', 2 * MINUTE], ['5m', 5 * MINUTE], ['10m', 10 * MINUTE], ['15m', 15 * MINUTE], ['30m', 30 * MINUTE],
-  ['1h', HOUR], ['2h', 2 * HOUR], ['3h', 3 * HOUR], ['6h', 6 * HOUR], ['12h', 12 * HOUR],
-  ['1d', DAY], ['1w', 7 * DAY], ['1mo', 30 * DAY], ['3mo', 91 * DAY], ['1y', 365 * DAY], ['10y', 3652 * DAY], ['100y', 36524 * DAY],
+  ['1ms', 1],
+  ['5ms', 5],
+  ['10ms', 10],
+  ['50ms', 50],
+  ['100ms', 100],
+  ['500ms', 500],
+  ['1s', SECOND],
+  ['2s', 2 * SECOND],
+  ['5s', 5 * SECOND],
+  ['10s', 10 * SECOND],
+  ['30s', 30 * SECOND],
+  ['1m', MINUTE],
+  ['2m', 2 * MINUTE],
+  ['5m', 5 * MINUTE],
+  ['10m', 10 * MINUTE],
+  ['15m', 15 * MINUTE],
+  ['30m', 30 * MINUTE],
+  ['1h', HOUR],
+  ['2h', 2 * HOUR],
+  ['3h', 3 * HOUR],
+  ['6h', 6 * HOUR],
+  ['12h', 12 * HOUR],
+  ['1d', DAY],
+  ['1w', 7 * DAY],
+  ['1mo', 30 * DAY],
+  ['3mo', 91 * DAY],
+  ['1y', 365 * DAY],
+  ['10y', 3652 * DAY],
+  ['100y', 36524 * DAY],
 ];
 const MOST_BUCKETS = 150;
 
@@ -44,10 +68,12 @@ export function instant(value) {
     if (size < 1e17) return number / 1e3;
     return number / 1e6;
   }
-  const parts = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*([Zz]|[+-]\d\d(?::?\d\d)?)?)?$/.exec(text);
+  const parts =
+    /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?\s*([Zz]|[+-]\d\d(?::?\d\d)?)?)?$/.exec(text);
   if (!parts) return NaN;
   const [, date, minutes = '00:00', seconds = ':00', zone = 'Z'] = parts;
-  const offset = zone.toUpperCase() === 'Z' ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
+  const offset =
+    zone.toUpperCase() === 'Z' ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
   return Date.parse(`${date}T${minutes}${seconds}${offset}`);
 }
 
@@ -78,7 +104,11 @@ export function ticks(from, to, wanted) {
     const date = new Date(from);
     let month = date.getUTCFullYear() * 12 + date.getUTCMonth();
     month = Math.ceil(month / months) * months;
-    for (let ms = Date.UTC(Math.floor(month / 12), month % 12); ms <= to; month += months, ms = Date.UTC(Math.floor(month / 12), month % 12)) {
+    for (
+      let ms = Date.UTC(Math.floor(month / 12), month % 12);
+      ms <= to;
+      month += months, ms = Date.UTC(Math.floor(month / 12), month % 12)
+    ) {
       if (ms >= from) found.push({ ms, label: new Date(ms).toISOString().slice(0, months >= 12 ? 4 : 7) });
     }
     return found;
