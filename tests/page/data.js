@@ -14,23 +14,27 @@ const START = Date.UTC(2026, 2, 2, 8);
 /** A log of `count` records over about 14 hours, in the order of time. */
 export function log(count) {
   const random = generator(7);
-  const step = (14 * 3600 * 1000) / count;
+  // More records at noon than in the evening.
+  const busy = (i) => {
+    const share = i / count;
+    return share + 0.09 * Math.sin(2 * Math.PI * share);
+  };
   const paths = ['/api/orders', '/api/users', '/login', '/static/app.css', '/health', '/search'];
   const records = [];
   for (let i = 0; i < count; i += 1) {
-    const hour = (i * step) / 3_600_000;
+    const hour = 14 * busy(i);
     // A few bad minutes after noon, so that there is something to find.
     const bad = hour > 5.2 && hour < 5.9 ? 45 : 4;
     const status = random(100) < bad ? 503 - 3 * random(2) : [200, 200, 200, 304, 404][random(5)];
     const slow = status >= 500 ? 900 : 20;
     const record = {
-      time: new Date(START + Math.floor(i * step)).toISOString(),
+      time: new Date(START + Math.floor(hour * 3_600_000)).toISOString(),
       level: status >= 500 ? 'error' : status === 404 ? 'warn' : 'info',
       host: `web-${1 + random(6)}`,
       method: random(4) ? 'GET' : 'POST',
       path: random(3) ? paths[random(paths.length)] : `/api/items/${1 + random(400)}`,
       status,
-      ms: Math.round((slow + slow * Math.exp(random(300) / 100)) * 10) / 10,
+      ms: Math.round((slow + slow * Math.exp(random(30_000) / 10_000)) * 10) / 10,
       bytes: 80 + random(90000),
       user: { id: 1 + random(5000), lang: ['en', 'en', 'nl', 'de', 'pt'][random(5)] },
     };
