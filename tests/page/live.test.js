@@ -100,3 +100,14 @@ test('the condition applies to what comes, and a new one starts anew', async () 
   assert.deepEqual(await rows(page), [4, 2]);
   assert.deepEqual(page.faults, []);
 });
+
+test('records far from all others are in the histogram, whose buckets become longer', async () => {
+  const server = await store(join(scratch, 'four.wp'), RECORDS);
+  const page = await live(server);
+  await begun(page, server, 'info');
+  await append(server, [{ time: '2031-01-01T00:00:00Z', level: 'info', n: 1 }]);
+  await top(page, 1);
+  await page.waitForSelector('#bucket >> text=/^1mo for each bar/');
+  const last = Date.UTC(2031, 0, 1);
+  await page.waitForSelector(`.bar-time[data-from="${last}"][data-count="1"]`, { state: 'attached' });
+});

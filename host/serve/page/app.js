@@ -14,7 +14,7 @@ import { commandLine, question } from './command.js';
 import { promptForToken, showShortcuts, showMalformed } from './dialogs.js';
 import { isSql, toggle, join, balanced } from './language.js';
 import { literal, equal, unequal, missing, present, within } from './paths.js';
-import { bucketFor, instant, shown, timeFields, written } from './time.js';
+import { bucketEnd, bucketFor, instant, shown, timeFields, written } from './time.js';
 import { parse, member } from './json.js';
 
 const $ = (id) => document.getElementById(id);
@@ -349,6 +349,19 @@ async function countFields(where, signal) {
   tree.setCounts(counts, under.root?.count ?? 0);
 }
 
+/** Counts records by buckets of time: `{ buckets: [{ from, count }], without }`. */
+async function countOverTime(path, every, signal) {
+  const question = { arguments: inputs(), every, time: path, format: 'ndjson', ...about() };
+  const { lines } = await api.all('count-by', question, signal);
+  const rows = lines
+    .map(parse)
+    .map((row) => ({ at: member(row, 'time'), count: Number(member(row, 'count').text) }));
+  return {
+    buckets: rows.filter(({ at }) => at).map(({ at, count: n }) => ({ from: instant(at.value), count: n })),
+    without: rows.filter(({ at }) => !at).reduce((sum, { count: n }) => sum + n, 0),
+  };
+}
+
 async function drawHistogram(signal) {
   const path = timePath();
   $('times').classList.toggle('without', !path);
@@ -360,30 +373,28 @@ async function drawHistogram(signal) {
   }
   const node = tree.node(path);
   const whole = state.from === null;
-  const from = whole ? instant(node?.least) : state.from;
+  let from = whole ? instant(node?.least) : state.from;
   // The last instant is in the range, whose end is not.
-  const to = whole ? instant(node?.greatest) + 1 : state.to;
+  let to = whole ? instant(node?.greatest) + 1 : state.to;
   if (Number.isNaN(from) || Number.isNaN(to)) {
     histogram.say('The range of this time is not known.');
     return;
   }
-  const every = bucketFor(from, to);
-  const { lines } = await api.all(
-    'count-by',
-    { arguments: inputs(), every, time: path, format: 'ndjson', ...about() },
-    signal,
-  );
-  if (signal.aborted) return;
-  const buckets = [];
-  let without = 0;
-  for (const line of lines) {
-    const row = parse(line);
-    const at = member(row, 'time');
-    const records = Number(member(row, 'count').text);
-    if (at?.kind === 'string') buckets.push({ from: instant(at.value), count: records });
-    else without += records;
+  let every = bucketFor(from, to);
+  let found = await countOverTime(path, every, signal);
+  // Records that came after the schema was made may be far outside of its range.
+  for (const bucket of found.buckets) {
+    const end = bucketEnd(bucket.from, every);
+    if (end <= from) from = bucket.from;
+    if (bucket.from >= to) to = end;
   }
-  histogram.set(buckets, every, from, to);
+  if (bucketFor(from, to) !== every) {
+    every = bucketFor(from, to);
+    found = await countOverTime(path, every, signal);
+  }
+  if (signal.aborted) return;
+  histogram.set(found.buckets, every, from, to);
+  const { without } = found;
   const span = to - from;
   $('range').textContent = `${shown(from, span / 50)} to ${shown(to, span / 50)} UTC`;
   $('bucket').textContent = [

@@ -1,7 +1,7 @@
 // Records over time: a bar for each bucket, a range that is dragged with the mouse or set with the keyboard.
 
 import { el, svg, count, counted } from './dom.js';
-import { bucketEnd, shown, ticks } from './time.js';
+import { bucketBefore, bucketEnd, shown, ticks } from './time.js';
 
 const FOOT = 18;
 const HEAD = 6;
@@ -47,23 +47,18 @@ export class Histogram {
     this.draw();
   }
 
-  /** Shows buckets `[{ from, count }]` of length `every`, from `from` to `to`. */
+  /** Shows buckets `[{ from, count }]` of length `every`, and the empty ones between `from` and `to`. */
   set(counts, every, from, to) {
     this.every = every;
     this.anchor = null;
     this.buckets = [];
     const known = new Map(counts.map((bucket) => [bucket.from, bucket.count]));
-    const starts = counts.map((bucket) => bucket.from);
-    // Empty buckets are buckets, too, so that the keyboard reaches each.
-    const least = Math.min(...starts, Infinity);
-    let at = Number.isFinite(least) ? least : from;
-    while (bucketStep(at, every, -1) + (bucketEnd(at, every) - at) > from && this.buckets.length < 1000) {
-      const before = bucketStep(at, every, -1);
-      if (bucketEnd(before, every) <= from) break;
-      at = before;
-    }
-    const end = Math.max(to, ...starts.map((start) => start + 1));
-    for (; at < end && this.buckets.length < 1000; at = bucketEnd(at, every)) {
+    // Buckets begin where the server says, so empty ones are found from one that is not.
+    let at = Math.min(...known.keys(), Infinity);
+    if (at === Infinity) at = from;
+    while (at > from) at = bucketBefore(at, every);
+    const end = Math.max(to, ...known.keys());
+    for (; at < end || known.has(at); at = bucketEnd(at, every)) {
       this.buckets.push({ from: at, to: bucketEnd(at, every), count: known.get(at) ?? 0 });
     }
     this.from = Math.min(from, this.buckets[0]?.from ?? from);
@@ -254,18 +249,6 @@ export class Histogram {
     event.preventDefault();
     event.stopPropagation();
   }
-}
-
-/** The begin of the bucket before the one that begins at `at`. */
-function bucketStep(at, every) {
-  const [, number, unit] = /^(\d+)(\D+)$/.exec(every);
-  if (unit === 'mo' || unit === 'y') {
-    const date = new Date(at);
-    if (unit === 'mo') date.setUTCMonth(date.getUTCMonth() - Number(number));
-    else date.setUTCFullYear(date.getUTCFullYear() - Number(number));
-    return date.getTime();
-  }
-  return at - (bucketEnd(at, every) - at);
 }
 
 /** A number for the axis: 12, 3.4k, 56M. */

@@ -1,28 +1,20 @@
 // What a link shares: the question and the view, in the fragment of the URL.
 
-const EMPTY = { q: '', inputs: [], time: null, from: null, to: null, columns: [], sort: '', field: null };
-
 /** The state that a fragment has. Unknown keys are left out. */
 export function read(fragment) {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
-  const from = Number(parameters.get('from') ?? NaN);
-  const to = Number(parameters.get('to') ?? NaN);
-  const ranged = parameters.has('from') && parameters.has('to');
+  const [from, to] = ['from', 'to'].map((name) => Date.parse(parameters.get(name)));
+  const isRange = from < to;
   return {
     q: parameters.get('q') ?? '',
     inputs: parameters.getAll('in'),
     time: parameters.get('time'),
-    from: ranged ? instantOf(parameters.get('from'), from) : null,
-    to: ranged ? instantOf(parameters.get('to'), to) : null,
+    from: isRange ? from : null,
+    to: isRange ? to : null,
     columns: parameters.getAll('col'),
     sort: parameters.get('sort') ?? '',
     field: parameters.get('field'),
   };
-}
-
-function instantOf(text, number) {
-  const ms = Number.isNaN(number) ? Date.parse(text) : number;
-  return Number.isNaN(ms) ? null : ms;
 }
 
 /** The fragment of a state, without the parts that are as in an empty one. */
@@ -40,9 +32,4 @@ export function write(state) {
   if (state.field) parameters.set('field', state.field);
   const text = parameters.toString();
   return text ? `#${text}` : '';
-}
-
-/** The state of a page that was opened without a fragment. */
-export function empty() {
-  return structuredClone(EMPTY);
 }

@@ -44,17 +44,23 @@ export function bucketFor(from, to) {
   return (LENGTHS.find(([, length]) => (to - from) / length <= MOST_BUCKETS) ?? LENGTHS.at(-1))[0];
 }
 
+/** `at`, moved by `times` lengths of buckets. */
+function moved(at, every, times) {
+  const [, number, unit] = /^(\d+)(\D+)$/.exec(every);
+  const date = new Date(at);
+  if (unit === 'mo') return date.setUTCMonth(date.getUTCMonth() + times * Number(number));
+  if (unit === 'y') return date.setUTCFullYear(date.getUTCFullYear() + times * Number(number));
+  return at + times * LENGTHS.find(([name]) => name === every)[1];
+}
+
 /** The end of the bucket of this length that begins at `from`. */
 export function bucketEnd(from, every) {
-  const [, number, unit] = /^(\d+)(\D+)$/.exec(every);
-  const n = Number(number);
-  if (unit === 'mo' || unit === 'y') {
-    const date = new Date(from);
-    if (unit === 'mo') date.setUTCMonth(date.getUTCMonth() + n);
-    else date.setUTCFullYear(date.getUTCFullYear() + n);
-    return date.getTime();
-  }
-  return from + LENGTHS.find(([name]) => name === every)[1];
+  return moved(from, every, 1);
+}
+
+/** The begin of the bucket before the one that begins at `from`. */
+export function bucketBefore(from, every) {
+  return moved(from, every, -1);
 }
 
 /** The instant of a value: a string of RFC 3339 or a date, or a number whose size is its unit. NaN if none. */
