@@ -14,21 +14,23 @@ const START = Date.UTC(2026, 2, 2, 8);
 /** A log of `count` records over about 14 hours, in the order of time. */
 export function log(count) {
   const random = generator(7);
-  // More records at noon than in the evening.
-  const busy = (i) => {
+  // More records at noon than in the evening, and never evenly.
+  const times = Array.from({ length: count }, (_, i) => {
     const share = i / count;
-    return share + 0.09 * Math.sin(2 * Math.PI * share);
-  };
+    const noise = ((random(1000) - 500) / 60_000) * Math.min(1, 20 * share, 20 * (1 - share));
+    const moved = share + 0.09 * Math.sin(2 * Math.PI * share) + noise;
+    return START + Math.floor(moved * 14 * 3_600_000);
+  }).sort((a, b) => a - b);
   const paths = ['/api/orders', '/api/users', '/login', '/static/app.css', '/health', '/search'];
   const records = [];
   for (let i = 0; i < count; i += 1) {
-    const hour = 14 * busy(i);
+    const hour = (times[i] - START) / 3_600_000;
     // A few bad minutes after noon, so that there is something to find.
     const bad = hour > 5.2 && hour < 5.9 ? 45 : 4;
     const status = random(100) < bad ? 503 - 3 * random(2) : [200, 200, 200, 304, 404][random(5)];
     const slow = status >= 500 ? 900 : 20;
     const record = {
-      time: new Date(START + Math.floor(hour * 3_600_000)).toISOString(),
+      time: new Date(times[i]).toISOString(),
       level: status >= 500 ? 'error' : status === 404 ? 'warn' : 'info',
       host: `web-${1 + random(6)}`,
       method: random(4) ? 'GET' : 'POST',

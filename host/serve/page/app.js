@@ -365,10 +365,13 @@ async function countOverTime(path, every, signal) {
 async function drawHistogram(signal) {
   const path = timePath();
   $('times').classList.toggle('without', !path);
-  $('range').textContent = '';
-  $('bucket').textContent = '';
+  const say = (text) => {
+    $('range').textContent = '';
+    $('bucket').textContent = '';
+    histogram.say(text);
+  };
   if (!path) {
-    histogram.say(times.length ? 'No time field is chosen.' : 'No field of these records has times.');
+    say(times.length ? 'No time field is chosen.' : 'No field of these records has times.');
     return;
   }
   const node = tree.node(path);
@@ -377,7 +380,7 @@ async function drawHistogram(signal) {
   // The last instant is in the range, whose end is not.
   let to = whole ? instant(node?.greatest) + 1 : state.to;
   if (Number.isNaN(from) || Number.isNaN(to)) {
-    histogram.say('The range of this time is not known.');
+    say('The range of this time is not known.');
     return;
   }
   let every = bucketFor(from, to);
