@@ -69,13 +69,16 @@ test('an answer that is no JSON is reported as it is', async () => {
 });
 
 test('the page asks for the token, once, and keeps it for the tab', async () => {
-  const { url } = await serve([LOG], { token: 'open sesame, please' });
+  const { url } = await serve([LOG], { token: 'open-sesame-please' });
   const page = await open(url, { settled: false });
   await page.waitForSelector('#dialog[open] #token');
-  await page.fill('#token', 'wrong');
-  await page.press('#token', 'Enter');
-  await page.waitForSelector('#dialog[open] >> text=does not accept');
-  await page.fill('#token', 'open sesame, please');
+  for (const wrong of ['wrong', '\u2603']) {
+    await page.fill('#token', wrong);
+    await page.press('#token', 'Enter');
+    await page.waitForSelector('#dialog[open] >> text=does not accept');
+    await page.waitForFunction(() => document.querySelector('#token').value === '');
+  }
+  await page.fill('#token', 'open-sesame-please');
   await page.click('#dialog .main');
   await page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('500 records'));
   await idle(page);

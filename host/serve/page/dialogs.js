@@ -29,11 +29,24 @@ dialog.addEventListener('keydown', (event) => event.stopPropagation());
 
 let asking = null;
 
+dialog.addEventListener('close', () => {
+  // Without a token there is nothing to show, so the prompt returns.
+  if (asking && !dialog.open) dialog.showModal();
+});
+
 /** Prompts for the token, once for all requests that lack it. `refused`: the token that was not accepted. */
 export function promptForToken(refused, keep, kept) {
   // A request that was sent before a new token was kept is simply sent again.
   if (kept() !== refused) return Promise.resolve();
   asking ??= new Promise((done) => {
+    const wrong = 'The server does not accept this token.';
+    const text = el(
+      'p',
+      { role: 'status' },
+      refused
+        ? wrong
+        : 'The token is what the server was started with. This tab keeps it until it is closed.',
+    );
     const input = el('input', {
       type: 'password',
       id: 'token',
@@ -42,8 +55,14 @@ export function promptForToken(refused, keep, kept) {
       spellcheck: false,
     });
     const given = () => {
-      if (!input.value) return;
-      keep(input.value);
+      const token = input.value;
+      input.value = '';
+      // No header, and so no token, has other characters.
+      if (!/^[!-~]+$/.test(token)) {
+        text.textContent = wrong;
+        return;
+      }
+      keep(token);
       asking = null;
       dialog.close();
       done();
@@ -51,32 +70,12 @@ export function promptForToken(refused, keep, kept) {
     input.addEventListener('keydown', (event) => {
       if (event.key === 'Enter') given();
     });
+    const button = el('button', { type: 'button', className: 'main', click: given }, 'Continue');
     open(
       'This server needs a token',
-      el(
-        'div',
-        { className: 'dialog-body' },
-        el(
-          'p',
-          {},
-          refused
-            ? 'The server does not accept this token.'
-            : 'The token is what the server was started with. This tab keeps it until it is closed.',
-        ),
-        el(
-          'div',
-          { className: 'token' },
-          input,
-          el('button', { type: 'button', className: 'main', click: given }, 'Continue'),
-        ),
-      ),
+      el('div', { className: 'dialog-body' }, text, el('div', { className: 'token' }, input, button)),
     );
     input.focus();
-    // Without a token there is nothing to show, so the prompt returns.
-    dialog.addEventListener('close', function again() {
-      if (asking) dialog.showModal();
-      else dialog.removeEventListener('close', again);
-    });
   });
   return asking;
 }
