@@ -85,8 +85,8 @@ impl Loaded {
         self.renewed_or(engine, sources, |_, error| Err(error))
     }
 
-    /// Loads inputs again, as [`renewed`](Self::renewed) does, and leaves out those that cannot be loaded. `skip`
-    /// gets each of them.
+    /// Loads inputs again, as [`renewed`](Self::renewed) does, and leaves out those that cannot be loaded.
+    /// `skip` gets each of them.
     // Hidden: the server alone needs it.
     #[doc(hidden)]
     #[must_use]
@@ -152,7 +152,8 @@ impl Loaded {
         is_same.then(|| (old, Source::Part(identity.path.clone(), rest)))
     }
 
-    /// The same sources, with the loaded input in place of each file that has not changed since it was loaded.
+    /// The same sources, with the loaded input in place of each file that has not changed since it was
+    /// loaded.
     #[must_use]
     pub fn in_place_of(&self, sources: Vec<Source>) -> Vec<Source> {
         let loaded = |source: Source| {

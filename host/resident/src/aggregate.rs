@@ -104,7 +104,7 @@ pub fn kind_of<'a>(path: &[Vec<u8>], segments: impl Iterator<Item = &'a Segment>
                 Leaf::Integers(_) => ColumnKind::Integers,
                 Leaf::Doubles(_) => ColumnKind::Doubles,
                 Leaf::Codes { dictionary, .. } => ColumnKind::Codes(dictionary.clone()),
-                Leaf::Strings(_) | Leaf::Whole(_) => return None,
+                Leaf::Whole(_) => return None,
             };
             kind = match (kind, next) {
                 (ColumnKind::Nothing, next) => next,
@@ -264,7 +264,7 @@ impl<'a> Column<'a> {
             Leaf::Booleans(is_true) => Self::Booleans(is_true, here),
             Leaf::Integers(packed) | Leaf::Doubles(packed) => Self::Numbers(packed, here),
             Leaf::Codes { numbers, codes, .. } => Self::Codes(numbers, codes, here),
-            Leaf::Strings(_) | Leaf::Whole(_) => return Err(Error::NotInLeaves),
+            Leaf::Whole(_) => return Err(Error::NotInLeaves),
         })
     }
 

@@ -6,7 +6,6 @@ use std::hash::Hash;
 use foldhash::HashMap;
 use warpath_core::key::write_string;
 use warpath_core::rows::RowSet;
-use warpath_part::group::Layout;
 use warpath_shared::leaf::{double, integer};
 
 use crate::packed::Packed;
@@ -115,26 +114,8 @@ impl Coded {
                 }
                 fill(&mut self.rows, numbers, &here, |number| first + number as u32);
             }
-            Leaf::Strings(strings) => {
-                let mut known: HashMap<Vec<u8>, u32> = HashMap::default();
-                let decoded = strings.each(&here, |row, string| {
-                    let code = match known.get(string) {
-                        Some(code) => *code,
-                        None => {
-                            let code = self.push(|text| write_string(string, text));
-                            known.insert(string.to_vec(), code);
-                            code
-                        }
-                    };
-                    self.rows[row as usize] = code;
-                });
-                decoded.ok()?;
-            }
-            Leaf::Whole(Layout::Struct | Layout::List | Layout::Json | Layout::Bytes) => {
-                return (here.count() == 0).then_some(());
-            }
-            // A column without values.
-            Leaf::Whole(_) => {}
+            // A column without values is in no row.
+            Leaf::Whole(_) => return (here.count() == 0).then_some(()),
         }
         Some(())
     }

@@ -112,20 +112,6 @@ impl Compressed {
         }
         Ok(())
     }
-
-    /// Calls `each` with the string of each row of a set, in order.
-    ///
-    /// # Errors
-    /// As [`decode`](Self::decode).
-    pub fn each(&self, rows: &RowSet, mut each: impl FnMut(u32, &[u8])) -> Result<(), CodeFault> {
-        let mut string = Vec::new();
-        for row in rows.ones() {
-            string.clear();
-            self.decode(row as u32..row as u32 + 1, &mut string)?;
-            each(row as u32, &string);
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -155,7 +141,6 @@ mod tests {
         compressed.decode_rows(&some, &mut out).unwrap();
         let want: String = some.ones().map(|row| strings[row as usize].as_str()).collect();
         assert_eq!(out, want.as_bytes());
-        compressed.each(&some, |row, string| assert_eq!(string, strings[row as usize].as_bytes())).unwrap();
         assert_eq!((compressed.rows(), compressed.text_len(0..3000)), (3000, bytes.len()));
         assert_eq!(Compressed::of(b"", &[0]).rows(), 0);
     }

@@ -118,8 +118,8 @@ pub struct Dictionaries(RwLock<HashMap<Vec<Vec<u8>>, Choice>>);
 #[derive(Clone, Debug)]
 enum Choice {
     Coded(Arc<Dictionary>),
-    /// Strings that hardly repeat are compressed instead.
-    Compressed,
+    /// Strings that hardly repeat are in the lines alone.
+    InLines,
 }
 
 impl Dictionaries {
@@ -130,11 +130,11 @@ impl Dictionaries {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let choice = all.entry(path.to_vec()).or_insert_with(|| {
             let repeats = distinct <= FEW || distinct.saturating_mul(10) <= values.saturating_mul(9);
-            if repeats { Choice::Coded(Arc::default()) } else { Choice::Compressed }
+            if repeats { Choice::Coded(Arc::default()) } else { Choice::InLines }
         });
         match choice {
             Choice::Coded(dictionary) => Some(dictionary.clone()),
-            Choice::Compressed => None,
+            Choice::InLines => None,
         }
     }
 
@@ -144,7 +144,7 @@ impl Dictionaries {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let coded = all.values().filter_map(|choice| match choice {
             Choice::Coded(dictionary) => Some(dictionary.read().bytes()),
-            Choice::Compressed => None,
+            Choice::InLines => None,
         });
         coded.sum()
     }

@@ -1,11 +1,10 @@
 //! Records that stay in memory: *segments* of rows, each with the leaves of its records' members and with the
 //! text of its lines.
 //!
-//! A leaf has one value in each row, or none. Integers and doubles are packed ([`packed`]); strings that
-//! repeat are codes of a [`dictionary`] that all segments share; other strings, and the lines, are compressed
-//! by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if the leaves
-//! are
-//! *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the text.
+//! A leaf has one value in each row, or none. Integers and doubles are packed ([`packed`]). Strings that
+//! repeat are codes of a [`dictionary`] that all segments share. Other strings are in the lines, which are
+//! compressed by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if the
+//! leaves are *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the text.
 //!
 //! | module | contents |
 //! |---|---|

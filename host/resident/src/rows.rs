@@ -9,6 +9,7 @@ use warpath_core::comparison::{Comparison, Condition, Constant, Test, integers};
 use warpath_core::key;
 use warpath_core::number::nearest;
 use warpath_core::rows::RowSet;
+use warpath_part::group::Layout;
 use warpath_shared::leaf::{of_double, of_integer};
 
 use crate::dictionary::Dictionary;
@@ -126,18 +127,9 @@ impl Question {
                 numbers.each_block(|block| rows.extend(block.iter().map(|number| is_in[*number as usize])));
                 Some(rows.into_iter().collect())
             }
-            Leaf::Strings(strings) => {
-                let passes = string_test(test);
-                let mut rows = none();
-                let found = strings.each(here, |row, string| {
-                    if passes(string) {
-                        rows.insert(row.into());
-                    }
-                });
-                found.ok().map(|()| rows)
-            }
             // Objects and arrays are equal to no constant, and have no order.
-            Leaf::Whole(_) => Some(none()),
+            Leaf::Whole(Layout::Struct | Layout::List) => Some(none()),
+            Leaf::Whole(_) => None,
         }
     }
 

@@ -83,9 +83,8 @@ pub enum Leaf {
         /// The strings of the codes.
         dictionary: Arc<Dictionary>,
     },
-    /// Strings.
-    Strings(Compressed),
-    /// Objects, arrays, or texts of JSON, whose values are in other leaves or in the lines.
+    /// Strings that hardly repeat, texts of JSON, objects and arrays: their values are in the lines, or in
+    /// other leaves.
     Whole(Layout),
 }
 
@@ -127,7 +126,6 @@ impl Leaf {
             Self::Booleans(rows) => size_of_val(rows.words()) as u64,
             Self::Integers(packed) | Self::Doubles(packed) => packed.bytes(),
             Self::Codes { numbers, codes, .. } => numbers.bytes() + (codes.len() * size_of::<u32>()) as u64,
-            Self::Strings(strings) => strings.bytes(),
             Self::Whole(_) => 0,
         }
     }
@@ -316,14 +314,5 @@ fn of_strings(strings: &Strings, rows: &RowSet, path: &[Vec<u8>], dictionaries: 
         let numbers = packed(rows, of_values.iter().map(|number| place[*number as usize]));
         return Leaf::Codes { numbers, codes, dictionary };
     }
-    let mut offsets = Vec::with_capacity(rows.rows() as usize + 1);
-    offsets.push(0);
-    let (mut ends, mut end) = (strings.ends.iter(), 0);
-    for row in 0..rows.rows() {
-        if rows.get(row) {
-            end = ends.next().copied().unwrap_or(end);
-        }
-        offsets.push(end);
-    }
-    Leaf::Strings(Compressed::of(&strings.bytes, &offsets))
+    Leaf::Whole(Layout::String)
 }

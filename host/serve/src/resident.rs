@@ -1,8 +1,8 @@
 //! The inputs that stay in memory: packed columns and compressed lines of the newest version that is loaded.
 //!
-//! A question reads a file from memory if it has not changed since it was loaded, and from the disk otherwise.
-//! Either way the results are the same. Files that have changed, and new parts of stores, are loaded in a thread
-//! of their own while questions go on.
+//! A question reads a file from memory if it has not changed since it was loaded, and from the disk
+//! otherwise. Either way the results are the same. Files that have changed, and new parts of stores, are
+//! loaded in a thread of their own while questions go on.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
