@@ -1,9 +1,8 @@
 //! Aggregates over loaded inputs, evaluated on their leaves.
 //!
 //! A rule of the physical optimizer looks for an aggregate over a scan of files that are loaded. There may be
-//! filters and projections between them. If leaves have all that is needed, [`LeafAggregateExec`] takes the
-//! place of these operators. It groups rows by codes and packed numbers, and makes strings of the groups
-//! alone.
+//! filters and projections between them. If leaves have all that is needed, [`LeafAggregateExec`] replaces
+//! these operators. It groups rows by codes and packed numbers, and makes strings of the groups alone.
 //!
 //! ```text
 //! AggregateExec: mode=Final, …            LeafAggregateExec: gby=[…], aggr=[…], where=…
