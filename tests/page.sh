@@ -7,8 +7,8 @@
 #   WARPATH_SERVE=… WARPATH=… tests/page.sh    these programs; nothing is built
 #
 # It needs Node.js 20.11 or newer with npm, and Chromium, which CHROMIUM names if it is not in the PATH. npm
-# gets the driver of the browser, the checker of accessibility, the linter and the formatter, in the versions of
-# tests/page/package-lock.json. `tests/page.sh format` formats the page and its tests.
+# gets the driver of the browser, the checker of accessibility, the linter and the formatter, in the versions
+# of tests/page/package-lock.json. `tests/page.sh format` formats the page and its tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
