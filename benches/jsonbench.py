@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the five queries of JSONBench on records of `generate --shape bluesky`, beside DuckDB and ClickHouse.
 
-    benches/jsonbench.py --warpath-sql PROGRAM --warpath PROGRAM --python PYTHON --file LINES [--tools T,…]
-                         [--runs N] [--device D] [-o docs/bench/jsonbench]
+    benches/jsonbench.py --warpath-sql PROGRAM --warpath PROGRAM --warpath-serve PROGRAM --python PYTHON
+                         --file LINES [--tools T,…] [--runs N] [--device D] [-o docs/bench/jsonbench]
 
 PYTHON is an interpreter with the packages `duckdb` and `chdb`. The script works on one file at a time. It
 adds its results to `results.jsonl` in the output folder, in place of those of the same machine and number of
@@ -13,6 +13,7 @@ records, and makes the page and the plots again from all results. `--plot` makes
 | warpath | the file: a new process for each run |
 | warpath-first | the same where no schema is kept; only the first query |
 | warpath-store | a store of the lines (`warpath store add`): a new process for each run |
+| warpath-serve | that store in the memory of `warpath serve`: a new client, `warpath sql --server`, for each run |
 | duckdb-parts | the Parquet files of that store |
 | duckdb-lines | the file, by JSON paths: read_ndjson_objects |
 | duckdb-typed | the file, by read_ndjson with the types of the columns that the query needs |
@@ -40,8 +41,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = ["warpath", "warpath-first", "warpath-store", "duckdb-parts", "duckdb-lines", "duckdb-typed",
-         "duckdb-table", "clickhouse"]
+TOOLS = ["warpath", "warpath-first", "warpath-store", "warpath-serve", "duckdb-parts", "duckdb-lines",
+         "duckdb-typed", "duckdb-table", "clickhouse"]
 THREE = "('app.bsky.feed.post', 'app.bsky.feed.repost', 'app.bsky.feed.like')"
 
 TITLES = [
@@ -229,6 +230,30 @@ def measure_warpath(args, first, stored):
     return {"load": load, "size": size, "version": version}, results
 
 
+def measure_served(args):
+    """A server that has loaded the store, and its clients. The load is the time until its address is known."""
+    folder, _, size = store_of(args)
+    said = subprocess.run([args.warpath_sql, "--version"], capture_output=True, text=True, check=True)
+    started = time.perf_counter()
+    command = [str(args.warpath_serve), "--quiet", "--listen", "127.0.0.1:0", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        address = server.stdout.readline().strip()
+        load = time.perf_counter() - started
+        results = []
+        for text in warpath_queries(folder):
+            times, rows = [], None
+            for _ in range(args.runs + 1):
+                command = [str(args.warpath), "sql", "--server", address, "--format", "ndjson", text]
+                seconds, _, rows = run_warpath(command)
+                times.append(seconds)
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            peak = int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
+            rows = [[None, *row] if len(row) < len(rows[0]) else row for row in rows]
+            results.append({"times": times[1:], "peak": peak, "rows": rows})
+        server.terminate()
+    return {"load": load, "size": size, "version": said.stdout.split()[-1]}, results
+
+
 def measure_peer(args, tool):
     with tempfile.TemporaryDirectory(dir=args.file.parent) as folder:
         if tool == "duckdb-parts":
@@ -260,7 +285,9 @@ def measure(args):
     results, expected = [], {}
     for tool in args.tools.split(","):
         is_warpath = tool.startswith("warpath")
-        if is_warpath:
+        if tool == "warpath-serve":
+            head, measured = measure_served(args)
+        elif is_warpath:
             head, measured = measure_warpath(args, tool == "warpath-first", tool == "warpath-store")
         else:
             head, measured = measure_peer(args, tool)
@@ -299,6 +326,7 @@ STYLE = "".join(f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dar
 
 # Tools that read the lines, and tools that read a table or a store of them: Warpath's first.
 LINES = ["warpath", "duckdb-lines", "duckdb-typed"]
+RESIDENT = ["warpath-serve", "duckdb-table", "clickhouse"]
 LOADED = ["warpath-store", "duckdb-parts", "duckdb-table", "clickhouse"]
 
 
@@ -331,7 +359,8 @@ def sentences(subject, group, times):
 def result(times):
     """The sentences above a plot."""
     lines = sentences("Over the lines Warpath", LINES, times)
-    return (lines + sentences("Over a store Warpath", LOADED, times)).strip() or "Warpath was not measured."
+    lines += sentences("Over a store Warpath", LOADED, times)
+    return (lines + sentences("A server's client", RESIDENT, times)).strip() or "Warpath was not measured."
 
 
 def text(x, y, content, size=12, colour=INK, anchor="start", extra=""):
@@ -433,6 +462,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--warpath-sql", type=Path, default=ROOT / "target/release/warpath-sql")
     parser.add_argument("--warpath", type=Path, default=ROOT / "target/release/warpath")
+    parser.add_argument("--warpath-serve", type=Path, default=ROOT / "target/release/warpath-serve")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with duckdb and chdb")
     parser.add_argument("--file", type=Path)
     parser.add_argument("--tools", default=",".join(TOOLS))

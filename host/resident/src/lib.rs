@@ -4,7 +4,8 @@
 //! A leaf has one value in each row, or none. Integers and doubles are packed ([`packed`]). Strings that
 //! repeat are codes of a [`dictionary`] that all segments share. Other strings are in the lines, which are
 //! compressed by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if
-//! the leaves are *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the text.
+//! the leaves are *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the
+//! text.
 //!
 //! | module | contents |
 //! |---|---|
