@@ -70,7 +70,10 @@ impl Members {
         let finder = Finder::new(tree, group, &outline)?;
         let mut members = Vec::new();
         for path in finder.paths()? {
-            members.push(finder.member(path, loose.count() == 0)?);
+            let mut member = finder.member(path, loose.count() == 0)?;
+            // A line that is no record has the number of a shape, too.
+            member.nulls &= &records;
+            members.push(member);
         }
         Ok(Self { records, loose, members })
     }
