@@ -6,9 +6,9 @@
 #   tests/page.sh screenshots          draws docs/page-*.png anew; pngquant makes them small
 #   WARPATH_SERVE=… WARPATH=… tests/page.sh    these programs; nothing is built
 #
-# It needs Node.js 20.11 or newer with npm, and Chromium, which CHROMIUM names if it is not in the PATH. npm
-# gets the driver of the browser, the checker of accessibility, the linter and the formatter, in the versions
-# of tests/page/package-lock.json. `tests/page.sh format` formats the page and its tests.
+# It needs Node.js 20.11 or newer with npm, and Chromium, which CHROMIUM names if it is not in the PATH.
+# npm gets the driver of the browser, the checker of accessibility, the linter and the formatter, in the
+# versions of tests/page/package-lock.json. `tests/page.sh format` formats the page and its tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,7 +38,7 @@ case ${1:-} in
     format) check --write ;;
     screenshots)
         (cd tests/page && node --test screenshots.js)
-        pngquant --force --ext .png --speed 1 --strip 64 docs/page-*.png
+        pngquant --force --ext .png --speed 1 --strip 128 docs/page-*.png
         ;;
     *)
         check --check

@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, writeFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
@@ -43,12 +43,18 @@ export function file(path, lines) {
   return path;
 }
 
-/** Starts a server over `inputs`. Resolves when the server prints its address: `{ url, stop() }`. */
+/** Starts a server over `inputs`, which are in one folder. Resolves when the server prints its address: `{ url, stop() }`. */
 export async function serve(inputs, { port = 0, options = [], token } = {}) {
-  const child = spawn(SERVER, [...inputs, '--listen', `127.0.0.1:${port}`, ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...(token && { WARPATH_TOKEN: token }) },
-  });
+  // Inputs have the names that the server is given, so it is given the last parts of their paths.
+  const child = spawn(
+    SERVER,
+    [...inputs.map((path) => basename(path)), '--listen', `127.0.0.1:${port}`, ...options],
+    {
+      cwd: dirname(inputs[0]),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...(token && { WARPATH_TOKEN: token }) },
+    },
+  );
   const ended = new Promise((done) => child.once('exit', done));
   let output = '';
   const url = await new Promise((done, fail) => {
