@@ -8,7 +8,8 @@ use std::thread;
 use anyhow::{Result, ensure};
 use flate2::Compression;
 use warpath::{
-    DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm, Want,
+    CancelToken, DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm,
+    Want,
 };
 use warpath_answer::backend::{Backend, StructuralIndex, Worker};
 use warpath_cpu::Cpu;
@@ -234,6 +235,79 @@ fn inputs_are_read_once() -> Result<()> {
             other => panic!("{other:?}"),
         }
     }
+    Ok(())
+}
+
+/// The index has its own copy of the text: a file that is cut or written over later changes no result.
+#[test]
+fn later_changes_of_a_file_have_no_effect() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tweets");
+    let query = Query::compile("$.user.lang")?;
+    for backend in backends() {
+        std::fs::write(&path, file("tweets.ndjson"))?;
+        let engine = engine(&backend, 20_000, OnError::Fail);
+        let want = found(engine.open(&path)?.query(&query)?);
+        let index = engine.open(&path)?.index(2)?;
+        let len = std::fs::metadata(&path)?.len() as usize;
+        let opened = std::fs::File::options().write(true).open(&path)?;
+        std::os::unix::fs::FileExt::write_all_at(&opened, &vec![b'x'; len], 0)?;
+        ensure!(found(index.query(&query)?) == want && want.0.len() == 58, "{}", want.0.len());
+        opened.set_len(0)?;
+        ensure!(found(index.query(&query)?) == want);
+    }
+    Ok(())
+}
+
+/// A text of several pinned pieces, the last one short, arrives whole.
+#[test]
+fn a_long_partition_is_sent_in_pieces() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("long");
+    let tweets = file("tweets.ndjson");
+    // Two whole pieces of 4 MiB, and a part of a third. No newline at the end.
+    let mut text = tweets.repeat((9 << 20) / tweets.len() + 1);
+    text.extend_from_slice(b"{\"user\":{\"lang\":\"last\"}}");
+    std::fs::write(&path, &text)?;
+    let query = Query::compile("$.user.lang")?;
+    let emulated = Emulated::default();
+    let index = engine(&device(&emulated), 1 << 24, OnError::Fail).open(&path)?.index(2)?;
+    let (_, largest) = emulated.take_work();
+    ensure!(largest == 4 << 20 && emulated.take_uploaded() >= text.len() as u64, "{largest}");
+    let want = engine(&backends()[0], 1 << 20, OnError::Fail).open(&path)?.count(&query)?;
+    ensure!(index.count(&query)? == want && index.text_bytes() == text.len() as u64);
+    let last = index.query(&query)?.last().transpose()?;
+    ensure!(last.is_some_and(|hit| hit.text() == "\"last\""));
+    Ok(())
+}
+
+/// A device that fails in the middle of a load, and a load that is cancelled: an error, and no memory of the
+/// device is held any more.
+#[test]
+fn a_load_that_ends_early_gives_its_memory_back() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("text");
+    std::fs::write(&path, file("tweets.ndjson").repeat(20))?;
+    let query = Query::compile("$.user.lang")?;
+    let emulated = Emulated::default();
+    let engine = engine(&device(&emulated), 10_000, OnError::Fail);
+    let want = engine.open(&path)?.index(2)?.count(&query)?;
+    // The arrays that queues keep for their next partitions.
+    let scratch = emulated.used();
+    for uploads in [0, 1, 7, 30] {
+        emulated.fail_uploads_after(uploads);
+        match engine.open(&path)?.index(2).map(drop) {
+            Err(Error::Device(_)) => {}
+            other => panic!("{uploads} uploads: {other:?}"),
+        }
+        emulated.fail_uploads_after(u64::MAX);
+        ensure!(emulated.used() <= scratch, "{uploads} uploads: {} over {scratch}", emulated.used());
+    }
+    let token = CancelToken::new();
+    token.cancel();
+    let cancelled = engine.open(&path)?.cancel(&token).index(2).map(drop);
+    ensure!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+    ensure!(engine.open(&path)?.index(2)?.count(&query)? == want);
     Ok(())
 }
 

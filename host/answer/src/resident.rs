@@ -5,6 +5,7 @@ use warpath_lang::program::Program;
 use warpath_shared::units::{Level, LineIx};
 
 use crate::answer::{Answer, Want};
+use crate::buffer::Buffer;
 
 /// A partition that is indexed and kept.
 pub trait Kept: Send + Sync {
@@ -32,9 +33,18 @@ pub struct Room {
 
 /// A device that keeps partitions.
 pub trait KeepForm: Send + Sync {
-    /// The best size of kept partitions, in bytes, and the number of them that are indexed or evaluated at
-    /// the same time.
+    /// The best size of kept partitions, in bytes, and the number of them that are evaluated at the same
+    /// time.
     fn partitions(&self) -> (usize, usize);
+
+    /// The best number of partitions that are read and kept at the same time.
+    fn loaders(&self) -> usize;
+
+    /// Allocates host memory for a text that is kept.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn text_memory(&self, len: usize) -> Result<Buffer, Error>;
 
     /// Estimates the memory of the device that an index takes while it is made and queried, and the memory
     /// that is free. `bytes` is the length of the text, which is cut into partitions of `partition_size`.
@@ -43,8 +53,8 @@ pub trait KeepForm: Send + Sync {
     /// [`Error::Device`] if the device does not report how much memory it has.
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error>;
 
-    /// Indexes a text and keeps the data that queries read. Partitions of neighbouring numbers may be
-    /// evaluated at the same time.
+    /// Indexes a text and keeps the data that queries read. Several threads may call this at once. Partitions
+    /// of neighbouring numbers may be evaluated at the same time.
     ///
     /// # Errors
     /// [`Error::Device`] where a device fails, or has too little memory.

@@ -1,7 +1,7 @@
 //! An index in host memory, for repeated evaluation.
 
 use warpath_answer::answer::{Answer, LineFault, Want, finish};
-use warpath_answer::backend::{Backend, StructuralIndex};
+use warpath_answer::backend::{Backend, Buffer, StructuralIndex};
 use warpath_answer::resident::{KeepForm, Kept};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
@@ -81,5 +81,16 @@ pub fn keep(
     match backend.forms().get::<dyn KeepForm>() {
         Some(form) => form.keep(number, text, levels),
         None => Ok(Box::new(HostIndex::build(text, levels))),
+    }
+}
+
+/// Allocates host memory for a text that is kept.
+///
+/// # Errors
+/// [`Error::OutOfMemory`]; those of [`Backend::buffer`].
+pub fn text_memory(backend: &dyn Backend, len: usize) -> Result<Buffer, Error> {
+    match backend.forms().get::<dyn KeepForm>() {
+        Some(form) => form.text_memory(len),
+        None => backend.buffer(len),
     }
 }

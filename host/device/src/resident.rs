@@ -8,23 +8,36 @@
 //!
 //! An array is used only by the queue that made it. So a partition is queried on its own queue, one query at
 //! a time.
+//!
+//! While an index is made, more threads read texts than there are queues. Each sends its text to the device
+//! by a carrier, and needs the queue of the partition only for the kernels, which take a twentieth of the time:
+//!
+//! ```text
+//! thread 0    | read a text | array 0 | carry ............ | kernels on queue 0 |
+//! thread 1      | read a text | array 1 | carry ............ | kernels on queue 1 |
+//! ...
+//! thread 15               | read a text | array 15 | carry ............ | kernels on queue 3 |
+//! ```
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath_answer::answer::{Answer, LineFault, Want};
+use warpath_answer::buffer::Buffer;
 use warpath_answer::resident::{KeepForm, Kept, Room};
 use warpath_answer::stage::Evaluation;
 use warpath_core::error::Error;
+use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 use warpath_shared::check::diagnose;
 use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
-use super::index::{Arrays, IndexShape};
+use super::index::{Arrays, IndexShape, IndexStage};
 use super::lines::Lines;
 use super::partition::{
     DEVICE_BYTES_PER_BYTE, IndexedText, Lane, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
 };
+use super::upload::Carrier;
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
 /// results are copied back.
@@ -32,6 +45,10 @@ const QUEUES: usize = 4;
 /// The largest partition. It is larger than for streams, because no later work waits for the first partition.
 /// So the launches of a query are spread over more text.
 const LARGEST_PARTITION: u64 = 64 << 20;
+
+/// The most texts that are read and carried to the device at the same time. One core reads, keeps and copies
+/// about 3 GB/s, so these fill a bus of 50 GB/s.
+const MOST_LOADERS: usize = 16;
 
 /// Bytes on the device for a text that is kept in partitions of this size, without scratch.
 fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
@@ -51,6 +68,8 @@ pub(super) struct DeviceKeeper<A: Accelerator> {
     memory: u64,
     most_cells: usize,
     lanes: Mutex<Vec<Arc<Mutex<Lane<A>>>>>,
+    /// Carriers that nobody uses, kept for the next texts.
+    carriers: Mutex<Vec<Carrier<A>>>,
 }
 
 /// Locks a mutex. A lane whose user panicked is usable, because nothing relies on the contents of its
@@ -62,7 +81,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<A: Accelerator> DeviceKeeper<A> {
     /// Keeps partitions on a device of `memory` bytes, and evaluates `most_cells` cells at once.
     pub fn new(device: Arc<A>, memory: u64, most_cells: usize) -> Self {
-        Self { device, memory, most_cells, lanes: Mutex::default() }
+        Self { device, memory, most_cells, lanes: Mutex::default(), carriers: Mutex::default() }
     }
 
     /// The queue of a partition.
@@ -74,6 +93,25 @@ impl<A: Accelerator> DeviceKeeper<A> {
         }
         Ok(lanes[number].clone())
     }
+
+    /// Copies a text of at least one byte to an array of a lane's queue.
+    fn send(&self, lane: &Mutex<Lane<A>>, text: &[u8]) -> Result<A::Buffer<u8>, Error> {
+        let mut array = {
+            let Lane { queue, .. } = &*lock(lane);
+            let array = IndexStage::make_text(queue, text.len())?;
+            // Another queue writes to the array.
+            queue.wait()?;
+            array
+        };
+        let idle = lock(&self.carriers).pop();
+        let mut carrier = match idle {
+            Some(carrier) => carrier,
+            None => Carrier::new(self.device.queue()?)?,
+        };
+        let sent = carrier.carry(&mut array, text);
+        lock(&self.carriers).push(carrier);
+        sent.map(|()| array)
+    }
 }
 
 impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
@@ -81,6 +119,14 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
         // With scratch, the partitions that are evaluated at one time take an eighth of the memory.
         let room = self.memory / (8 * DEVICE_BYTES_PER_BYTE * QUEUES as u64);
         (room.clamp(SMALLEST_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
+    }
+
+    fn loaders(&self) -> usize {
+        cores().clamp(QUEUES, MOST_LOADERS)
+    }
+
+    fn text_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.device.kept_memory(len)
     }
 
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
@@ -91,22 +137,20 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
 
     fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
         let (lane, most_cells) = (self.of(number)?, self.most_cells);
-        let mut guard = lock(&lane);
-        let Lane { stages, queue } = &mut *guard;
         let mut arrays = Arrays::default();
         let (shape, faults) = if text.is_empty() {
             (None, Vec::new())
         } else {
+            let array = self.send(&lane, text)?;
+            let mut guard = lock(&lane);
+            let Lane { stages, queue } = &mut *guard;
             let _waits = Waits(queue);
-            // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue
-            // before.
-            unsafe { stages.index.load(queue, text) }?;
+            stages.index.put_text(queue, array, text)?;
             let shape = stages.index.build(queue, levels)?;
             let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
             stages.index.exchange(&mut arrays);
             (Some(shape), faults)
         };
-        drop(guard);
         Ok(Box::new(KeptPartition { arrays: Mutex::new(arrays), shape, faults, levels, most_cells, lane }))
     }
 }

@@ -152,6 +152,16 @@ impl KeepForm for Turns {
         (size, self.0.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
     }
 
+    /// All backends share the cores that read.
+    fn loaders(&self) -> usize {
+        let each = self.0.iter().filter_map(|backend| Some(backend.forms().get::<dyn KeepForm>()?.loaders()));
+        each.max().unwrap_or(1)
+    }
+
+    fn text_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.form::<dyn KeepForm>(0)?.0.text_memory(len)
+    }
+
     /// Each backend keeps as much as the others. The backend with the least free memory therefore sets the
     /// limit.
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {

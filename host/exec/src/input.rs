@@ -91,5 +91,5 @@ pub(crate) use stored::LOG;
 pub(crate) use stored::{check_part, is_store, why_foreign};
 #[cfg(feature = "store")]
 pub(crate) use text::KnownSchema;
-pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};
+pub(crate) use text::{BYTE_ORDER_MARK, Extract, KeptText, Text};
 pub use values::ValueLayout;

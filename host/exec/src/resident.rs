@@ -12,10 +12,10 @@ use warpath_cpu::keep;
 use warpath_cpu::strict::Checked;
 use warpath_lang::program::{Program, Query};
 use warpath_plan::Evaluated;
-use warpath_shared::units::{ByteOffset, Level};
+use warpath_shared::units::Level;
 
 use crate::engine::{Chosen, OnError};
-use crate::input::Text;
+use crate::input::{Buffers, KeptText, Text};
 use crate::limits::RunLimits;
 use crate::request::Request;
 use crate::stream::{Answers, Batch, EachValue, Hits, Ordered, Origin, Programs, Store, Stored};
@@ -68,8 +68,7 @@ pub struct ResidentIndex {
 
 /// A partition with its index.
 struct Partition {
-    text: Arc<[u8]>,
-    offset: ByteOffset,
+    text: KeptText,
     kept: Box<dyn Kept>,
     /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
     /// was indexed in place of the partition's own.
@@ -77,9 +76,9 @@ struct Partition {
 }
 
 impl Partition {
-    /// Bytes of the text and of the index.
+    /// Bytes of the text's memory and of the index.
     fn memory(&self) -> u64 {
-        self.text.len() as u64 + self.kept.memory()
+        self.text.memory() + self.kept.memory()
     }
 }
 
@@ -92,20 +91,19 @@ impl Store for Partitions {
     }
 
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
-        let Some((_, Partition { text, offset, kept, faulty })) = self.0.get(number) else {
+        let Some((_, Partition { text, kept, faulty })) = self.0.get(number) else {
             return Err(Error::Internal(format!("no partition {number} is kept")));
         };
         let since = Instant::now();
         let answer = match faulty {
-            None => kept.answer(text, program, want)?,
+            None => kept.answer(text.bytes(), program, want)?,
             Some((checked, blanked)) => {
                 let mut answer = kept.answer(blanked, program, want)?;
                 checked.add_faults(&mut answer, program, want);
                 answer
             }
         };
-        let text = Text::kept(text.clone(), *offset);
-        Ok(Stored { text, answer, reading: Duration::ZERO, answering: since.elapsed() })
+        Ok(Stored { text: text.text(), answer, reading: Duration::ZERO, answering: since.elapsed() })
     }
 }
 
@@ -131,6 +129,7 @@ impl ResidentIndex {
         let Request { engine, inputs, .. } = input;
         let on_error = engine.on_error();
         chosen.begin(Operation::Index, || inputs.names());
+        let loading = engine.to_load(&chosen);
         let backend = chosen.backend();
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
             && let room = form.room(plain, chosen.partition_size, levels)?
@@ -147,29 +146,31 @@ impl ResidentIndex {
             kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)
         };
-        let make = move |number: usize, text: &Text<'_>| {
-            let (bytes, offset) = (text.bytes(), text.offset());
-            let partition =
-                |kept, bytes: &[u8], offset, faulty| Partition { text: bytes.into(), offset, kept, faulty };
-            let checked = if is_strict { Checked::of(bytes) } else { Checked::default() };
+        let make = move |number: usize, text: &mut Text<'_>| {
+            let text = text.take_kept()?;
+            let checked = if is_strict { Checked::of(text.bytes()) } else { Checked::default() };
             let Some(begin) = checked.first_fault() else {
-                return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
+                let kept = keep(number, text.bytes())?;
+                return Ok(vec![Partition { text, kept, faulty: None }]);
             };
             // The lines before the first faulty one are a partition of their own, so that their result is
             // separate.
-            let (good, rest) = bytes.split_at(begin);
+            let blanked = checked.blanked(text.bytes());
+            let (good, rest) = text.split_at(begin);
             let mut made = Vec::new();
             if begin > 0 {
-                made.push(partition(keep(number, good)?, good, offset, None));
+                let kept = keep(number, good.bytes())?;
+                made.push(Partition { text: good, kept, faulty: None });
             }
-            let blanked = checked.blanked(bytes);
             let kept = keep(number, &blanked)?;
-            made.push(partition(kept, rest, offset + begin as ByteOffset, Some((checked, blanked))));
+            made.push(Partition { text: rest, kept, faulty: Some((checked, blanked)) });
             Ok(made)
         };
         let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
+        // Workers read into the memory in which texts stay.
+        let buffers = Buffers::to_keep(loading.backend().clone());
         let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
-        for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
+        for made in Ordered::<EachValue<_>>::of_each(inputs, &loading, plan, buffers, lines, make) {
             let (origin, made) = made?;
             wanted += made.iter().map(Partition::memory).sum::<u64>();
             if wanted > limit {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_answer::backend::{Backend, Buffer};
 use warpath_core::error::Error;
+use warpath_cpu::text_memory;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// The longest buffer that is kept, as a multiple of the usual length. If every line is about as long as a
@@ -24,6 +25,8 @@ pub struct Buffers {
     most: usize,
     /// The most bytes of a record.
     longest: usize,
+    /// True if texts are kept in their buffers ([`Lent::into_buffer`]).
+    are_kept: bool,
 }
 
 impl Buffers {
@@ -38,7 +41,16 @@ impl Buffers {
 
     /// Buffers of at most `most` bytes each, for records of at most `longest` bytes.
     pub fn for_records(backend: Arc<dyn Backend>, most: usize, longest: usize) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest })
+        Arc::new(Self::made(backend, most, longest, false))
+    }
+
+    /// Buffers in which most texts are kept, with memory that suits that.
+    pub fn to_keep(backend: Arc<dyn Backend>) -> Arc<Self> {
+        Arc::new(Self::made(backend, usize::MAX, MAX_PARTITION_BYTES, true))
+    }
+
+    fn made(backend: Arc<dyn Backend>, most: usize, longest: usize, are_kept: bool) -> Self {
+        Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest, are_kept }
     }
 
     /// The backend that reads the buffers.
@@ -67,7 +79,8 @@ impl Buffers {
         if len > self.most {
             return Err(self.no_room(len));
         }
-        self.backend.buffer(wanted.min(self.most))
+        let wanted = wanted.min(self.most);
+        if self.are_kept { text_memory(&*self.backend, wanted) } else { self.backend.buffer(wanted) }
     }
 
     /// A buffer of at least `len` bytes, with arbitrary contents. It is the one that was used last, because
@@ -106,6 +119,11 @@ pub struct Lent {
 }
 
 impl Lent {
+    /// The buffer, which does not return to its pool.
+    pub fn into_buffer(mut self) -> Buffer {
+        self.buffer.take().unwrap_or_else(|| Vec::new().into())
+    }
+
     /// The most bytes to which the buffer may grow.
     pub fn most(&self) -> usize {
         self.home.most

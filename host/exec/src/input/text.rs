@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use warpath_answer::backend::Buffer;
 use warpath_core::error::Error;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
@@ -16,6 +17,10 @@ use crate::document::whole::Whole;
 
 /// UTF-8's byte order mark. At the start of an input it is not part of the text (RFC 8259 section 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text is kept in its buffer if the rest of the buffer is at most this fraction of the text. The last line of
+/// a pipe's partition takes less, unless lines are longer than 8 MiB.
+const LEAST_FULL: usize = 8;
 
 /// The text of a partition: whole lines of one input. The last line may lack its newline.
 #[derive(Debug)]
@@ -35,6 +40,7 @@ pub struct Text<'a> {
 enum Memory<'a> {
     Lent(Lent),
     Kept(Arc<[u8]>),
+    Shared(Arc<Buffer>),
     /// Bytes of the caller's.
     Held(InputBytes<'a>),
 }
@@ -71,6 +77,7 @@ impl<'a> Text<'a> {
         match &self.memory {
             Some(Memory::Lent(buffer)) => &buffer[self.start..self.end],
             Some(Memory::Kept(bytes)) => bytes,
+            Some(Memory::Shared(buffer)) => &buffer[self.start..self.end],
             // An owner may return other bytes than before.
             Some(Memory::Held(bytes)) => bytes.as_ref().get(self.start..self.end).unwrap_or_default(),
             None => &[],
@@ -80,6 +87,30 @@ impl<'a> Text<'a> {
     /// Bytes of the text, also after [`forget`](Self::forget).
     pub fn len(&self) -> usize {
         self.end - self.start
+    }
+
+    /// Takes the text to keep it for as long as anybody needs it. The text stays in its buffer, unless that is
+    /// much longer, or belongs to the caller.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn take_kept(&mut self) -> Result<KeptText, Error> {
+        let (range, len) = (self.start..self.end, self.len());
+        let is_full = |buffer: &Lent| buffer.len() - len <= len / LEAST_FULL;
+        let (buffer, range) = match self.memory.take() {
+            Some(Memory::Lent(buffer)) if is_full(&buffer) => (Arc::new(buffer.into_buffer()), range),
+            Some(Memory::Shared(buffer)) => (buffer, range),
+            other => {
+                self.memory = other;
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len as u64 })?;
+                copy.extend_from_slice(self.bytes());
+                self.forget();
+                (Arc::new(copy.into()), 0..len)
+            }
+        };
+        let memory = buffer.len() as u64;
+        Ok(KeptText { buffer, range, offset: self.offset, memory })
     }
 
     /// Returns the memory before the text is dropped.
@@ -134,6 +165,48 @@ impl<'a> Text<'a> {
         self.end = self.start + len;
         self.extract = Some(Extract::Whole(Arc::new(whole)));
         Ok(self)
+    }
+}
+
+/// A text in memory that is shared, for as long as anybody needs it.
+#[derive(Clone, Debug)]
+pub struct KeptText {
+    buffer: Arc<Buffer>,
+    range: Range<usize>,
+    offset: ByteOffset,
+    /// Bytes of memory for which this text is counted.
+    memory: u64,
+}
+
+impl KeptText {
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+
+    /// Bytes of the text.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Bytes of memory that the text takes.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// The text up to a byte, and the text from this byte on.
+    pub fn split_at(self, at: usize) -> (Self, Self) {
+        let Self { buffer, range, offset, memory } = self;
+        let middle = range.start + at;
+        let first = at as u64;
+        let before = Self { buffer: buffer.clone(), range: range.start..middle, offset, memory: first };
+        (before, Self { buffer, range: middle..range.end, offset: offset + first, memory: memory - first })
+    }
+
+    /// The text as one of an input.
+    pub fn text(&self) -> Text<'static> {
+        let Range { start, end } = self.range;
+        let memory = Some(Memory::Shared(self.buffer.clone()));
+        Text { memory, start, end, offset: self.offset, extract: None }
     }
 }
 
