@@ -12,12 +12,17 @@
 //! | `pinned` | copies pieces of pinned memory to the device |
 //! | `read, pinned` | reads pieces into pinned memory, and copies them to the device |
 //! | `keep, pinned` | the same, and copies each piece to new memory while it goes to the device |
+//! | `keep, pinned small` | the same, in small pages |
+//! | `file, pinned` | reads pieces into pinned memory, and writes each piece to a file in memory while it goes to the device |
+//! | `sendfile` | has the system copy the partition to a file in memory |
+//! | `back` | copies pieces from the device to pinned memory, and from there to new memory |
 //! | `keep, then pinned` | reads the partition into new memory, then sends it to the device by pinned pieces |
 //! | `keep, register` | reads the partition into new memory, pins it, and copies it to the device |
 //!
 //! New memory is kept until all partitions are done, and given back after the clock has stopped.
 
 use std::fs::File;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -127,12 +132,22 @@ enum Left {
     Nothing,
     Map(MmapMut),
     Pinned(Buffer),
+    File(File),
+}
+
+/// A file in memory.
+fn memory_file() -> Result<File> {
+    // SAFETY: the name is a C string. The call returns a new descriptor, which nobody else owns.
+    let made = unsafe { libc::memfd_create(c"text".as_ptr(), libc::MFD_CLOEXEC) };
+    ensure!(made >= 0, "memfd_create: {}", std::io::Error::last_os_error());
+    // SAFETY: as above.
+    Ok(unsafe { File::from_raw_fd(made) })
 }
 
 type Way = fn(&Run<'_>, &mut Option<Lane>, usize) -> Result<Left>;
 
 /// The ways: the name, true if the way uses the device, true if pieces matter.
-const WAYS: [(&str, bool, bool, Way); 10] = [
+const WAYS: [(&str, bool, bool, Way); 14] = [
     ("read", false, true, |run, _, number| {
         thread_local!(static PIECE: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) });
         let (begin, len) = run.range(number);
@@ -167,6 +182,49 @@ const WAYS: [(&str, bool, bool, Way); 10] = [
             |at, piece| run.read(piece, begin + at),
             |at, piece| map[at..at + piece.len()].copy_from_slice(piece),
         )?;
+        Ok(Left::Map(map))
+    }),
+    ("keep, pinned small", true, true, |run, lane, number| {
+        let (begin, len) = run.range(number);
+        let mut map = memory(len, false)?;
+        lane.as_mut().context("a lane")?.send(
+            len,
+            |at, piece| run.read(piece, begin + at),
+            |at, piece| map[at..at + piece.len()].copy_from_slice(piece),
+        )?;
+        Ok(Left::Map(map))
+    }),
+    ("file, pinned", true, true, |run, lane, number| {
+        let (begin, len) = run.range(number);
+        let file = memory_file()?;
+        lane.as_mut().context("a lane")?.send(
+            len,
+            |at, piece| run.read(piece, begin + at),
+            |at, piece| file.write_all_at(piece, at as u64).expect("room in memory"),
+        )?;
+        Ok(Left::File(file))
+    }),
+    ("sendfile", false, false, |run, _, number| {
+        let (begin, len) = run.range(number);
+        let file = memory_file()?;
+        let (mut from, end) = (begin as i64, (begin + len) as i64);
+        while from < end {
+            // SAFETY: both files are open, and the offset outlives the call.
+            let sent = unsafe {
+                libc::sendfile(file.as_raw_fd(), run.file.as_raw_fd(), &mut from, (end - from) as usize)
+            };
+            ensure!(sent > 0, "sendfile: {}", std::io::Error::last_os_error());
+        }
+        Ok(Left::File(file))
+    }),
+    ("back", true, true, |run, lane, number| {
+        let (_, len) = run.range(number);
+        let mut map = memory(len, true)?;
+        let Lane { queue, array, .. } = lane.as_mut().context("a lane")?;
+        for (at, part) in map.chunks_mut(1 << 20).enumerate() {
+            // A download goes through pinned memory of the queue, of this length.
+            queue.download(array, at << 20, part)?;
+        }
         Ok(Left::Map(map))
     }),
     ("keep, then pinned", true, true, |run, lane, number| {
@@ -239,6 +297,7 @@ fn time(args: &Args, run: &Run<'_>, device: Option<&Cuda>, threads: usize, way: 
                 Left::Nothing => {}
                 Left::Map(map) => drop(map),
                 Left::Pinned(buffer) => drop(buffer),
+                Left::File(file) => drop(file),
             }
         }
         back = since.elapsed().as_secs_f64() * 1e3;
