@@ -43,11 +43,17 @@ fn reader(name: &str, text: &[u8]) -> Source {
 #[test]
 fn answers_are_those_of_the_input() -> Result<()> {
     let rng = &mut Rng::new(5);
+    let folder = tempfile::tempdir()?;
+    for (name, text) in FILES {
+        std::fs::write(folder.path().join(name), text)?;
+    }
     for (i, backend) in backends().iter().enumerate() {
         for size in if i == 0 { &[1, 100, 5000, 1 << 20][..] } else { &[3000, 1 << 20] } {
             for on_error in [OnError::Fail, OnError::Skip] {
                 let engine = engine(backend, *size, on_error);
-                let sources = || FILES.iter().map(|(name, text)| reader(name, text)).collect::<Vec<_>>();
+                let readers = || FILES.iter().map(|(name, text)| reader(name, text)).collect::<Vec<_>>();
+                let files = || FILES.iter().map(|(name, _)| Source::File(folder.path().join(name))).collect();
+                let sources = || if on_error == OnError::Fail && *size > 100 { files() } else { readers() };
                 let index = engine.input(sources()).index(8)?;
                 let mut paths: Vec<&str> = FILES.iter().flat_map(|(name, _)| paths_of(name)).collect();
                 paths.extend(["$", "$.*", "$.a", "$[*][*]"]);
@@ -83,10 +89,18 @@ fn batches_are_those_of_the_input() -> Result<()> {
         Want::default().text(TextForm::Raw).rows(RowForm::Ndjson),
     ];
     let text = [file("people.ndjson"), file("bad.ndjson"), b"\n\n{\"a\":[1,\"x\\n\"]}"].concat();
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("text");
+    std::fs::write(&path, &text)?;
     for backend in backends() {
-        for on_error in [OnError::Fail, OnError::Skip] {
+        for (on_error, is_file) in
+            [OnError::Fail, OnError::Skip].into_iter().flat_map(|it| [(it, false), (it, true)])
+        {
             let engine = engine(&backend, 700, on_error);
-            let input = || engine.reader("text", Cursor::new(text.clone()));
+            let input = || match is_file {
+                true => engine.open(&path).unwrap(),
+                false => engine.reader("text", Cursor::new(text.clone())),
+            };
             let index = input().index(program.levels())?;
             ensure!(index.text_bytes() == text.len() as u64 && index.index_bytes() > 0);
             for want in wants.iter().chain(&wants) {

@@ -147,6 +147,11 @@ impl<A: Accelerator> Default for Arrays<A> {
 }
 
 impl<A: Accelerator> Arrays<A> {
+    /// Copies the first bytes of the text to the host.
+    pub fn copy_text(&self, device: &A, to: &mut [u8]) -> Result<(), Error> {
+        device.download(self.text.get()?, 0, to)
+    }
+
     /// Bytes on the device.
     pub fn bytes(&self) -> u64 {
         let Self { text, string, levels, escapes, line_starts, faulty, loose } = self;
@@ -202,11 +207,24 @@ impl<A: Accelerator> IndexStage<A> {
         device.alloc(padded(len)?)
     }
 
-    /// Takes an array that [`make_text`](Self::make_text) made for this text, and that contains the text. The
-    /// result is as for [`load`](Self::load).
-    pub fn put_text(&mut self, device: &A, array: A::Buffer<u8>, text: &[u8]) -> Result<(), Error> {
-        self.text.put(array, padded(text.len())?);
-        self.pad(device, text.len(), text.ends_with(b"\n"), false)
+    /// Takes an array that [`make_text`](Self::make_text) made for a text of `len` bytes, and that contains the
+    /// text. The result is as for [`load`](Self::load).
+    pub fn put_text(
+        &mut self,
+        device: &A,
+        array: A::Buffer<u8>,
+        len: usize,
+        ends_with_newline: bool,
+    ) -> Result<(), Error> {
+        self.text.put(array, padded(len)?);
+        self.pad(device, len, ends_with_newline, false)
+    }
+
+    /// Copies the text back.
+    pub fn text_back(&self, device: &A) -> Result<Vec<u8>, Error> {
+        let mut text = vec![0; self.loaded];
+        device.download(self.text.get()?, 0, &mut text)?;
+        Ok(text)
     }
 
     /// Adds a newline to the text of `len` bytes on the device if its last line lacks one, and zeros up to a

@@ -19,11 +19,12 @@
 //! thread 15               | read a text | array 15 | carry ............ | kernels on queue 3 |
 //! ```
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath_answer::answer::{Answer, LineFault, Want};
 use warpath_answer::buffer::Buffer;
-use warpath_answer::resident::{KeepForm, Kept, Room};
+use warpath_answer::resident::{HostText, KeepForm, Kept, Pieces, Room};
 use warpath_answer::stage::Evaluation;
 use warpath_core::error::Error;
 use warpath_core::pool::cores;
@@ -94,11 +95,12 @@ impl<A: Accelerator> DeviceKeeper<A> {
         Ok(lanes[number].clone())
     }
 
-    /// Copies a text of at least one byte to an array of a lane's queue.
-    fn send(&self, lane: &Mutex<Lane<A>>, text: &[u8]) -> Result<A::Buffer<u8>, Error> {
+    /// Copies a text of at least one byte to an array of a lane's queue. Returns also true if the text ends
+    /// with a newline.
+    fn send(&self, lane: &Mutex<Lane<A>>, text: Pieces<'_>) -> Result<(A::Buffer<u8>, bool), Error> {
         let mut array = {
             let Lane { queue, .. } = &*lock(lane);
-            let array = IndexStage::make_text(queue, text.len())?;
+            let array = IndexStage::make_text(queue, text.len)?;
             // Another queue writes to the array.
             queue.wait()?;
             array
@@ -110,7 +112,7 @@ impl<A: Accelerator> DeviceKeeper<A> {
         };
         let sent = carrier.carry(&mut array, text);
         lock(&self.carriers).push(carrier);
-        sent.map(|()| array)
+        sent.map(|ends_with_newline| (array, ends_with_newline))
     }
 }
 
@@ -135,23 +137,36 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
         Ok(Room { needed, free: self.device.free_memory()? })
     }
 
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
-        let (lane, most_cells) = (self.of(number)?, self.most_cells);
+    fn keep(&self, number: usize, text: Pieces<'_>, levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let (lane, most_cells, len) = (self.of(number)?, self.most_cells, text.len);
         let mut arrays = Arrays::default();
-        let (shape, faults) = if text.is_empty() {
+        let (shape, faults) = if len == 0 {
             (None, Vec::new())
         } else {
-            let array = self.send(&lane, text)?;
+            let (array, ends_with_newline) = self.send(&lane, text)?;
             let mut guard = lock(&lane);
             let Lane { stages, queue } = &mut *guard;
             let _waits = Waits(queue);
-            stages.index.put_text(queue, array, text)?;
+            stages.index.put_text(queue, array, len, ends_with_newline)?;
             let shape = stages.index.build(queue, levels)?;
-            let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
+            let faults = if shape.any_faulty {
+                let text = stages.index.text_back(queue)?;
+                stages.index.judge(queue, Lines::Plain(&text), shape, diagnose)?
+            } else {
+                Vec::new()
+            };
             stages.index.exchange(&mut arrays);
             (Some(shape), faults)
         };
-        Ok(Box::new(KeptPartition { arrays: Mutex::new(arrays), shape, faults, levels, most_cells, lane }))
+        Ok(Box::new(KeptPartition {
+            arrays: Mutex::new(arrays),
+            len,
+            shape,
+            faults,
+            levels,
+            most_cells,
+            lane,
+        }))
     }
 }
 
@@ -159,6 +174,8 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
 struct KeptPartition<A: Accelerator> {
     /// The partition's arrays. During a query they are in the lane. They are dropped before the queue.
     arrays: Mutex<Arrays<A>>,
+    /// Bytes of the text.
+    len: usize,
     /// `None` if the text is empty.
     shape: Option<IndexShape>,
     faults: Vec<LineFault>,
@@ -167,34 +184,73 @@ struct KeptPartition<A: Accelerator> {
     lane: Arc<Mutex<Lane<A>>>,
 }
 
+impl<A: Accelerator> KeptPartition<A> {
+    /// The arrays, while the lane is locked.
+    fn arrays(&self) -> Result<MutexGuard<'_, Arrays<A>>, Error> {
+        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
+        // next partition replaced them.
+        self.arrays.lock().map_err(|_| {
+            Error::Internal("a partition was lost by a thread that ended before its work did".into())
+        })
+    }
+
+    /// Evaluates a program over the arrays.
+    fn answer_kept(
+        &self,
+        shape: IndexShape,
+        text: Lines<'_>,
+        program: &Program,
+        want: Want,
+    ) -> Result<Answer, Error> {
+        let mut lane = lock(&self.lane);
+        let Lane { stages, queue } = &mut *lane;
+        let mut arrays = self.arrays()?;
+        stages.index.exchange(&mut arrays);
+        let answer = stages.query.send(queue, program).and_then(|()| {
+            let faults = self.faults.clone();
+            IndexedText { stages, text, base: 0, shape, nodes: None, faults }.answer(queue, program, want)
+        });
+        stages.index.exchange(&mut arrays);
+        Ok(Answer { pieces: vec![answer?] })
+    }
+}
+
 impl<A: Accelerator> Kept for KeptPartition<A> {
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+    fn answer(&self, text: &dyn HostText, program: &Program, want: Want) -> Result<Answer, Error> {
         let Some(shape) = self.shape else { return Ok(Answer::default()) };
         if program.levels() > self.levels {
             let said = format!("{} levels of an index that has {}", program.levels(), self.levels);
             return Err(Error::Internal(said));
         }
-        let mut lane = lock(&self.lane);
-        let Lane { stages, queue } = &mut *lane;
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
             // Trees are not kept. A query with too many cells is evaluated in parts, and each part needs an
             // index of its own.
+            let text = text.bytes()?;
+            let mut lane = lock(&self.lane);
+            let Lane { stages, queue } = &mut *lane;
             let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
             return answer_in_parts(queue, stages, Lines::Plain(text), task);
         }
-        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
-        // next partition replaced them.
-        let mut arrays = self.arrays.lock().map_err(|_| {
-            Error::Internal("a partition was lost by a thread that ended before its work did".into())
-        })?;
-        stages.index.exchange(&mut arrays);
-        let answer = stages.query.send(queue, program).and_then(|()| {
-            let faults = self.faults.clone();
-            IndexedText { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
-                .answer(queue, program, want)
-        });
-        stages.index.exchange(&mut arrays);
-        Ok(Answer { pieces: vec![answer?] })
+        if let Some(text) = text.held() {
+            return self.answer_kept(shape, Lines::Plain(text), program, want);
+        }
+        let is_needed = Cell::new(false);
+        match self.answer_kept(shape, Lines::OnDevice(self.len, &is_needed), program, want) {
+            // The text is copied while nobody holds the lane. The next query finds it on the host.
+            Err(_) if is_needed.get() => self.answer_kept(shape, Lines::Plain(text.bytes()?), program, want),
+            answered => answered,
+        }
+    }
+
+    fn copy_text(&self, to: &mut [u8]) -> Result<(), Error> {
+        if to.len() != self.len {
+            return Err(Error::Internal(format!("{} bytes for a text of {}", to.len(), self.len)));
+        }
+        if to.is_empty() {
+            return Ok(());
+        }
+        let lane = lock(&self.lane);
+        self.arrays()?.copy_text(&lane.queue, to)
     }
 
     fn lines(&self) -> LineIx {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpath_answer::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
 use warpath_answer::forms::Forms;
-use warpath_answer::resident::{KeepForm, Kept, Room};
+use warpath_answer::resident::{KeepForm, Kept, Pieces, Room};
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
 use warpath_cpu::bitmap::maker::{BitmapForm, BitmapMaker, PlanDevice};
@@ -177,7 +177,7 @@ impl KeepForm for Turns {
     }
 
     /// Different backends keep neighbouring partitions, so that all backends take part in a query.
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+    fn keep(&self, number: usize, text: Pieces<'_>, levels: Level) -> Result<Box<dyn Kept>, Error> {
         let (form, number) = self.form::<dyn KeepForm>(number)?;
         form.keep(number, text, levels)
     }

@@ -15,6 +15,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use warpath_answer::buffer::Buffer;
+use warpath_answer::resident::Pieces;
 use warpath_core::error::Error;
 use warpath_core::plain::{Plain, elements_mut};
 use warpath_core::pool::cores;
@@ -29,7 +30,7 @@ const PIECE_BYTES: usize = 4 << 20;
 /// The most pieces. A core copies about 6 to 10 GB/s. So seven pieces that are filled and one that goes to
 /// the device keep a bus of 40 to 50 GB/s busy.
 const MOST_PIECES: usize = 8;
-/// An alignment that is larger than that of any element type.
+/// An alignment that is larger than that of any element type, and the length of a cache line.
 const ALIGNMENT: usize = 64;
 
 /// A queue that copies texts to a device, and two pinned pieces. One is filled while the other is copied:
@@ -50,31 +51,35 @@ impl<A: Accelerator> Carrier<A> {
     /// # Errors
     /// [`Error::Device`], also if memory is short.
     pub fn new(queue: A) -> Result<Self, Error> {
-        let piece = || queue.host_buffer(PIECE_BYTES);
+        let piece = || queue.host_buffer(PIECE_BYTES + ALIGNMENT);
         Ok(Self { pieces: [piece()?, piece()?], queue })
     }
 
     /// Copies a text to the start of an array, which another queue of the device may have made, and waits for
-    /// the copy.
+    /// the copy. Returns true if the text ends with a newline.
     ///
     /// # Errors
-    /// [`Error::Device`].
-    pub fn carry(&mut self, to: &mut A::Buffer<u8>, text: &[u8]) -> Result<(), Error> {
+    /// [`Error::Device`], and those of reading the text.
+    pub fn carry(&mut self, to: &mut A::Buffer<u8>, text: Pieces<'_>) -> Result<bool, Error> {
         let Self { pieces, queue } = self;
         // If a call fails, a copy from the other piece may be under way.
         let _waits = Waits(queue);
-        let mut at = 0;
-        for (number, part) in text.chunks(PIECE_BYTES).enumerate() {
-            let piece = &mut pieces[number % 2][..part.len()];
-            piece.copy_from_slice(part);
+        let Pieces { len, offset, read } = text;
+        let mut ends_with_newline = false;
+        for (number, at) in (0..len).step_by(PIECE_BYTES).enumerate() {
+            let memory = &mut pieces[number % 2];
+            let skip = offset.wrapping_sub(memory.as_ptr() as u64) as usize % ALIGNMENT;
+            let piece = &mut memory[skip..skip + PIECE_BYTES.min(len - at)];
+            read(at, piece)?;
+            ends_with_newline = piece.ends_with(b"\n");
             // The piece before. It is filled next.
             queue.wait()?;
             // SAFETY: this piece is next written after the next wait, and `_waits` waits before the pieces can
             // be used otherwise.
             unsafe { queue.upload_later(to, at, piece) }?;
-            at += part.len();
         }
-        queue.wait()
+        queue.wait()?;
+        Ok(ends_with_newline)
     }
 }
 

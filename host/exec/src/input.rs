@@ -76,7 +76,7 @@ pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
 pub(crate) use part::{EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of};
-pub(crate) use plain::{Cut, PlainFile, Stretch};
+pub(crate) use plain::{Cut, PartLines, PlainFile, Stretch};
 #[cfg(feature = "store")]
 pub use ranged::StoredFile;
 #[cfg(feature = "store")]

@@ -25,8 +25,18 @@ pub struct Buffers {
     most: usize,
     /// The most bytes of a record.
     longest: usize,
-    /// True if texts are kept in their buffers ([`Lent::into_buffer`]).
-    are_kept: bool,
+    use_of: BufferUse,
+}
+
+/// The use of buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BufferUse {
+    /// Each has one text after the other.
+    Again,
+    /// Texts are kept in their buffers ([`Lent::into_buffer`]).
+    Kept,
+    /// The same, and parts of plain files are not read into any buffer.
+    KeptUnread,
 }
 
 impl Buffers {
@@ -41,16 +51,23 @@ impl Buffers {
 
     /// Buffers of at most `most` bytes each, for records of at most `longest` bytes.
     pub fn for_records(backend: Arc<dyn Backend>, most: usize, longest: usize) -> Arc<Self> {
-        Arc::new(Self::made(backend, most, longest, false))
+        Arc::new(Self::made(backend, most, longest, BufferUse::Again))
     }
 
-    /// Buffers in which most texts are kept, with memory that suits that.
-    pub fn to_keep(backend: Arc<dyn Backend>) -> Arc<Self> {
-        Arc::new(Self::made(backend, usize::MAX, MAX_PARTITION_BYTES, true))
+    /// Buffers in which most texts are kept, with memory that suits that. With `unread`, parts of plain files
+    /// become texts that are still to be read ([`Text::unread`](super::Text::unread)).
+    pub fn to_keep(backend: Arc<dyn Backend>, unread: bool) -> Arc<Self> {
+        let use_of = if unread { BufferUse::KeptUnread } else { BufferUse::Kept };
+        Arc::new(Self::made(backend, usize::MAX, MAX_PARTITION_BYTES, use_of))
     }
 
-    fn made(backend: Arc<dyn Backend>, most: usize, longest: usize, are_kept: bool) -> Self {
-        Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest, are_kept }
+    fn made(backend: Arc<dyn Backend>, most: usize, longest: usize, use_of: BufferUse) -> Self {
+        Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest, use_of }
+    }
+
+    /// True if parts of plain files are not read into buffers.
+    pub fn are_unread(&self) -> bool {
+        self.use_of == BufferUse::KeptUnread
     }
 
     /// The backend that reads the buffers.
@@ -80,7 +97,10 @@ impl Buffers {
             return Err(self.no_room(len));
         }
         let wanted = wanted.min(self.most);
-        if self.are_kept { text_memory(&*self.backend, wanted) } else { self.backend.buffer(wanted) }
+        match self.use_of {
+            BufferUse::Again => self.backend.buffer(wanted),
+            BufferUse::Kept | BufferUse::KeptUnread => text_memory(&*self.backend, wanted),
+        }
     }
 
     /// A buffer of at least `len` bytes, with arbitrary contents. It is the one that was used last, because

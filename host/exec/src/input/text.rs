@@ -12,6 +12,7 @@ use warpath_store::schema::SchemaTree;
 
 use super::buffers::{Buffers, Lent};
 use super::bytes::InputBytes;
+use super::plain::PlainFile;
 use super::selection::Selected;
 use crate::document::whole::Whole;
 
@@ -41,6 +42,8 @@ enum Memory<'a> {
     Lent(Lent),
     Kept(Arc<[u8]>),
     Shared(Arc<Buffer>),
+    /// Bytes that are still to be read.
+    Unread(Arc<PlainFile>),
     /// Bytes of the caller's.
     Held(InputBytes<'a>),
 }
@@ -63,6 +66,25 @@ impl<'a> Text<'a> {
         Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
+    /// Lines of a file that are still to be read. They have no bytes here.
+    pub(crate) fn unread(file: Arc<PlainFile>, range: Range<u64>) -> Self {
+        let len = (range.end - range.start) as usize;
+        Self { memory: Some(Memory::Unread(file)), start: 0, end: len, offset: range.start, extract: None }
+    }
+
+    /// Lines of this length that the receiver does not read.
+    pub fn unseen(len: usize, offset: ByteOffset) -> Self {
+        Self { memory: None, start: 0, end: len, offset, extract: None }
+    }
+
+    /// The file of a text that is still to be read.
+    pub(crate) fn file(&self) -> Option<&Arc<PlainFile>> {
+        match &self.memory {
+            Some(Memory::Unread(file)) => Some(file),
+            _ => None,
+        }
+    }
+
     /// The text of an input that has none.
     pub fn empty() -> Self {
         Self::kept(Arc::new([]), 0)
@@ -80,7 +102,7 @@ impl<'a> Text<'a> {
             Some(Memory::Shared(buffer)) => &buffer[self.start..self.end],
             // An owner may return other bytes than before.
             Some(Memory::Held(bytes)) => bytes.as_ref().get(self.start..self.end).unwrap_or_default(),
-            None => &[],
+            Some(Memory::Unread(_)) | None => &[],
         }
     }
 
@@ -93,13 +115,16 @@ impl<'a> Text<'a> {
     /// much longer, or belongs to the caller.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]. [`Error::Internal`] for a text that is still to be read.
     pub fn take_kept(&mut self) -> Result<KeptText, Error> {
         let (range, len) = (self.start..self.end, self.len());
         let is_full = |buffer: &Lent| buffer.len() - len <= len / LEAST_FULL;
         let (buffer, range) = match self.memory.take() {
             Some(Memory::Lent(buffer)) if is_full(&buffer) => (Arc::new(buffer.into_buffer()), range),
             Some(Memory::Shared(buffer)) => (buffer, range),
+            Some(Memory::Unread(_)) => {
+                return Err(Error::Internal("a text is kept before it is read".into()));
+            }
             other => {
                 self.memory = other;
                 let mut copy = Vec::new();
@@ -179,6 +204,12 @@ pub struct KeptText {
 }
 
 impl KeptText {
+    /// A buffer's first `len` bytes. `offset` is their offset in the input.
+    pub fn new(buffer: Buffer, len: usize, offset: ByteOffset) -> Self {
+        let memory = buffer.len() as u64;
+        Self { buffer: Arc::new(buffer), range: 0..len, offset, memory }
+    }
+
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.range.clone()]
     }
@@ -186,6 +217,10 @@ impl KeptText {
     /// Bytes of the text.
     pub fn len(&self) -> usize {
         self.range.len()
+    }
+
+    pub fn offset(&self) -> ByteOffset {
+        self.offset
     }
 
     /// Bytes of memory that the text takes.
