@@ -9,15 +9,19 @@
 //! An array is used only by the queue that made it. So a partition is queried on its own queue, one query at
 //! a time.
 //!
-//! While an index is made, more threads read texts than there are queues. Each sends its text to the device
-//! by a carrier, and needs the queue of the partition only for the kernels, which take a twentieth of the time:
+//! While an index is made, more threads read texts than there are queues. Each reads its text into the pieces
+//! of a carrier, which copies them to the device. It needs the queue of the partition only for the kernels,
+//! which take a twentieth of the time:
 //!
 //! ```text
-//! thread 0    | read a text | array 0 | carry ............ | kernels on queue 0 |
-//! thread 1      | read a text | array 1 | carry ............ | kernels on queue 1 |
+//! thread 0    | array 0 | read, copy ............ | kernels on queue 0 |
+//! thread 1      | array 1 | read, copy ............ | kernels on queue 1 |
 //! ...
-//! thread 15               | read a text | array 15 | carry ............ | kernels on queue 3 |
+//! thread 11               | array 11 | read, copy ............ | kernels on queue 3 |
 //! ```
+//!
+//! The host gets a copy of the text only when it needs one: new memory is filled at half the bus's rate,
+//! because the system clears it first.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,9 +51,9 @@ const QUEUES: usize = 4;
 /// So the launches of a query are spread over more text.
 const LARGEST_PARTITION: u64 = 64 << 20;
 
-/// The most texts that are read and carried to the device at the same time. One core reads, keeps and copies
-/// about 3 GB/s, so these fill a bus of 50 GB/s.
-const MOST_LOADERS: usize = 16;
+/// The most texts that are read and carried to the device at the same time. Eight fill nine tenths of a bus of
+/// 53 GB/s, and more than twelve are no faster (docs/lab/transfer.md).
+const MOST_LOADERS: usize = 12;
 
 /// Bytes on the device for a text that is kept in partitions of this size, without scratch.
 fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {

@@ -33,15 +33,16 @@ const MOST_PIECES: usize = 8;
 /// An alignment that is larger than that of any element type, and the length of a cache line.
 const ALIGNMENT: usize = 64;
 
-/// A queue that copies texts to a device, and two pinned pieces. One is filled while the other is copied:
+/// A queue that copies texts to a device, and two pinned pieces. One is read while the other is copied:
 ///
 /// ```text
-/// caller   | fill 0 | fill 1 | fill 0 | fill 1 | ...
+/// caller   | read 0 | read 1 | read 0 | read 1 | ...
 /// queue             | copy 0 | copy 1 | copy 0 | ...
 /// ```
 ///
-/// The caller fills the pieces itself, so that as many texts are copied at the same time as there are
-/// carriers.
+/// The caller reads into the pieces itself, so that as many texts are copied at the same time as there are
+/// carriers. The pieces are used again and stay in the processors' caches, so a text passes the host's memory
+/// once.
 pub(super) struct Carrier<A: Accelerator> {
     pieces: [Buffer; 2],
     queue: A,
