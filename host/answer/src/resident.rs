@@ -11,8 +11,8 @@ use crate::buffer::Buffer;
 pub struct Pieces<'a> {
     /// Bytes of the text.
     pub len: usize,
-    /// The offset of the text in its file. Some processors copy faster if it agrees with the address in memory
-    /// modulo the length of a cache line.
+    /// The offset of the text in its file. Some processors copy faster if it agrees with the address in
+    /// memory modulo the length of a cache line.
     pub offset: u64,
     /// Writes the bytes from an offset of the text on.
     pub read: &'a mut dyn FnMut(usize, &mut [u8]) -> Result<(), Error>,
@@ -92,10 +92,10 @@ pub trait KeepForm: Send + Sync {
     /// [`Error::Device`] if the device does not report how much memory it has.
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error>;
 
-    /// Indexes a text and keeps it, with the data that queries read. Several threads may call this at once. Partitions
-    /// of neighbouring numbers may be evaluated at the same time.
+    /// Indexes a text and keeps it, with the data that queries read. Several threads may call this at once.
+    /// Partitions of neighbouring numbers may be evaluated at the same time.
     ///
     /// # Errors
-    /// [`Error::Device`] where a device fails, or has too little memory. Those of reading the text.
+    /// [`Error::Device`] where a device fails, or has too little memory; errors of reading the text.
     fn keep(&self, number: usize, text: Pieces<'_>, levels: Level) -> Result<Box<dyn Kept>, Error>;
 }

@@ -207,8 +207,8 @@ impl<A: Accelerator> IndexStage<A> {
         device.alloc(padded(len)?)
     }
 
-    /// Takes an array that [`make_text`](Self::make_text) made for a text of `len` bytes, and that contains the
-    /// text. The result is as for [`load`](Self::load).
+    /// Takes an array that [`make_text`](Self::make_text) made for a text of `len` bytes, and that contains
+    /// the text. The result is as for [`load`](Self::load).
     pub fn put_text(
         &mut self,
         device: &A,

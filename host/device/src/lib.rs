@@ -9,7 +9,7 @@
 //! | `pipeline`, `partition` | workers over any accelerator; one partition on a queue |
 //! | `index`, `query`, `tree`, `results`, `columns` | the index, programs, trees, matches and columns of a partition |
 //! | `resident`, `lines` | partitions that stay on a device; their text |
-//! | `memory`, `upload`, `held` | memory that is used again; copies through pinned memory; arrays that outlive their partition |
+//! | `memory`, `upload`, `carrier`, `held` | memory that is used again; copies through pinned memory, also of texts that are read on the way; arrays that outlive their partition |
 //! | `bitmap`, `bitmap_resident` | bitmaps, and bitmaps that stay on a device |
 //! | `fsst`, `fsst_match` | compressed strings, and patterns over them |
 //! | `twig`, `twig_lines`, `twig_xml`, `twig_worker`, `dictionary` | twigs over programs, lines and XML; their worker; their names and values |
@@ -19,6 +19,7 @@
 
 pub mod bitmap;
 mod bitmap_resident;
+mod carrier;
 mod columns;
 #[cfg(feature = "cuda")]
 pub mod cuda;

@@ -37,12 +37,12 @@ use warpath_shared::check::diagnose;
 use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
+use super::carrier::Carrier;
 use super::index::{Arrays, IndexShape, IndexStage};
 use super::lines::Lines;
 use super::partition::{
     DEVICE_BYTES_PER_BYTE, IndexedText, Lane, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
 };
-use super::upload::Carrier;
 
 /// The number of queues that keep partitions. It is enough for one queue to launch kernels while another's
 /// results are copied back.
@@ -51,8 +51,8 @@ const QUEUES: usize = 4;
 /// So the launches of a query are spread over more text.
 const LARGEST_PARTITION: u64 = 64 << 20;
 
-/// The most texts that are read and carried to the device at the same time. Eight fill nine tenths of a bus of
-/// 53 GB/s, and more than twelve are no faster (docs/lab/transfer.md).
+/// The most texts that are read and carried to the device at the same time. Eight fill nine tenths of a bus
+/// of 53 GB/s, and more than twelve are no faster (docs/lab/transfer.md).
 const MOST_LOADERS: usize = 12;
 
 /// Bytes on the device for a text that is kept in partitions of this size, without scratch.

@@ -15,74 +15,21 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use warpath_answer::buffer::Buffer;
-use warpath_answer::resident::Pieces;
 use warpath_core::error::Error;
 use warpath_core::plain::{Plain, elements_mut};
 use warpath_core::pool::cores;
 use warpath_core::pool::stream::{Limits, each};
 
 use super::Accelerator;
-use super::partition::Waits;
 
 /// Bytes of a piece. The caller waits for each copy. A copy of 4 MiB takes 0.1 ms at 40 GB/s, and its start
 /// and end take about a tenth of that.
-const PIECE_BYTES: usize = 4 << 20;
+pub(super) const PIECE_BYTES: usize = 4 << 20;
 /// The most pieces. A core copies about 6 to 10 GB/s. So seven pieces that are filled and one that goes to
 /// the device keep a bus of 40 to 50 GB/s busy.
 const MOST_PIECES: usize = 8;
 /// An alignment that is larger than that of any element type, and the length of a cache line.
-const ALIGNMENT: usize = 64;
-
-/// A queue that copies texts to a device, and two pinned pieces. One is read while the other is copied:
-///
-/// ```text
-/// caller   | read 0 | read 1 | read 0 | read 1 | ...
-/// queue             | copy 0 | copy 1 | copy 0 | ...
-/// ```
-///
-/// The caller reads into the pieces itself, so that as many texts are copied at the same time as there are
-/// carriers. The pieces are used again and stay in the processors' caches, so a text passes the host's memory
-/// once.
-pub(super) struct Carrier<A: Accelerator> {
-    pieces: [Buffer; 2],
-    queue: A,
-}
-
-impl<A: Accelerator> Carrier<A> {
-    /// # Errors
-    /// [`Error::Device`], also if memory is short.
-    pub fn new(queue: A) -> Result<Self, Error> {
-        let piece = || queue.host_buffer(PIECE_BYTES + ALIGNMENT);
-        Ok(Self { pieces: [piece()?, piece()?], queue })
-    }
-
-    /// Copies a text to the start of an array, which another queue of the device may have made, and waits for
-    /// the copy. Returns true if the text ends with a newline.
-    ///
-    /// # Errors
-    /// [`Error::Device`], and those of reading the text.
-    pub fn carry(&mut self, to: &mut A::Buffer<u8>, text: Pieces<'_>) -> Result<bool, Error> {
-        let Self { pieces, queue } = self;
-        // If a call fails, a copy from the other piece may be under way.
-        let _waits = Waits(queue);
-        let Pieces { len, offset, read } = text;
-        let mut ends_with_newline = false;
-        for (number, at) in (0..len).step_by(PIECE_BYTES).enumerate() {
-            let memory = &mut pieces[number % 2];
-            let skip = offset.wrapping_sub(memory.as_ptr() as u64) as usize % ALIGNMENT;
-            let piece = &mut memory[skip..skip + PIECE_BYTES.min(len - at)];
-            read(at, piece)?;
-            ends_with_newline = piece.ends_with(b"\n");
-            // The piece before. It is filled next.
-            queue.wait()?;
-            // SAFETY: this piece is next written after the next wait, and `_waits` waits before the pieces can
-            // be used otherwise.
-            unsafe { queue.upload_later(to, at, piece) }?;
-        }
-        queue.wait()?;
-        Ok(ends_with_newline)
-    }
-}
+pub(super) const ALIGNMENT: usize = 64;
 
 /// Pinned memory for copies to a device, and the number of threads that fill it. The first copies allocate
 /// the memory, and it is kept.

@@ -37,12 +37,12 @@ use crate::trace::Operation;
 /// ```
 pub const DEFAULT_LEVELS: Level = 8;
 
-/// Inputs that were read and indexed, and stay in memory. The data that queries read is where the backend reads
-/// it best.
+/// Inputs that were read and indexed, and stay in memory. The data that queries read is where the backend
+/// reads it best.
 ///
 /// On a device, that includes the text. Plain files are then read to the device alone, because the host needs
-/// twice as long to keep a copy. A partition's text is copied back when a query first needs it on the host, for
-/// example to show matches, and stays there. See [`Input::index`](crate::operators::Input::index).
+/// twice as long to keep a copy. A partition's text is copied back when a query first needs it on the host,
+/// for example to show matches, and stays there. See [`Input::index`](crate::operators::Input::index).
 ///
 /// Results refer to the inputs as they were read; later changes of a file have no effect. Cheap to clone;
 /// several threads may query it at once.
@@ -96,8 +96,8 @@ impl Partition {
         Self { text: OnceLock::new(), copying: Mutex::default(), len, offset, kept, faulty: None }
     }
 
-    /// Bytes of the text's memory and of the index. A text that is on a device only counts, because it may come
-    /// to the host.
+    /// Bytes of the text's memory and of the index. A text that is on a device only counts, because it may
+    /// come to the host.
     fn memory(&self) -> u64 {
         self.text.get().map_or(self.len as u64, KeptText::memory) + self.kept.memory()
     }

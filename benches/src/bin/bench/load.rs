@@ -105,8 +105,8 @@ impl Lane {
         Ok(Self { queue, pieces, array })
     }
 
-    /// Sends a partition in pieces. `fill` writes a piece that begins at this offset of the partition. `after`
-    /// is called with it while it is copied.
+    /// Sends a partition in pieces. `fill` writes a piece that begins at this offset of the partition.
+    /// `after` is called with it while it is copied.
     fn send(
         &mut self,
         len: usize,
@@ -127,7 +127,7 @@ impl Lane {
     }
 }
 
-/// What a way leaves behind, which is given back after the clock has stopped.
+/// Memory that a way fills. It is given back after the clock has stopped.
 enum Left {
     Nothing,
     Map(MmapMut),

@@ -1,9 +1,9 @@
 //! Memory of the host: pinned memory, which the device reads and writes directly, and huge pages.
 //!
-//! Pinned memory has two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a context. Or
-//! the process allocates it, in huge pages if the system has them, and the first copy from it pins it
-//! (`cuMemHostRegister`). With the second, texts can be read into the memory while the context is still being
-//! made.
+//! Pinned memory has two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a
+//! context. Or the process allocates it, in huge pages if the system has them, and the first copy from it
+//! pins it (`cuMemHostRegister`). With the second, texts can be read into the memory while the context is
+//! still being made.
 
 use std::io;
 use std::ops::{Deref, DerefMut};

@@ -34,8 +34,8 @@ use crate::document::Note;
 const TAIL_BYTES: usize = 4 << 10;
 /// The most bytes that are read at once in search of a newline.
 const MOST_SEARCHED: usize = 1 << 20;
-/// The room for the end of a part's last line, as a fraction of the part. Room that is not filled costs nothing.
-/// A line that does not fit makes the buffer twice as long, and its bytes are copied.
+/// The room for the end of a part's last line, as a fraction of the part. Room that is not filled costs
+/// nothing. A line that does not fit makes the buffer twice as long, and its bytes are copied.
 const TAIL_FRACTION: usize = 64;
 /// Bytes of a cache line. Some processors copy from the page cache several times as fast where the offset in
 /// the file and the address in memory agree modulo this number.
@@ -189,7 +189,7 @@ pub(crate) enum PartLines {
     TooLong,
 }
 
-/// The place of a newline.
+/// The position of a newline.
 enum NewlineAt {
     Found(u64),
     /// There is none before this offset, which is the end of the file or of the search.

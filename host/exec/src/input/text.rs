@@ -19,8 +19,8 @@ use crate::document::whole::Whole;
 /// UTF-8's byte order mark. At the start of an input it is not part of the text (RFC 8259 section 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A text is kept in its buffer if the rest of the buffer is at most this fraction of the text. The last line of
-/// a pipe's partition takes less, unless lines are longer than 8 MiB.
+/// A text is kept in its buffer if the rest of the buffer is at most this fraction of the text. The last line
+/// of a pipe's partition takes less, unless lines are longer than 8 MiB.
 const LEAST_FULL: usize = 8;
 
 /// The text of a partition: whole lines of one input. The last line may lack its newline.
@@ -111,8 +111,8 @@ impl<'a> Text<'a> {
         self.end - self.start
     }
 
-    /// Takes the text to keep it for as long as anybody needs it. The text stays in its buffer, unless that is
-    /// much longer, or belongs to the caller.
+    /// Takes the text to keep it for as long as anybody needs it. The text stays in its buffer, unless that
+    /// is much longer, or belongs to the caller.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]. [`Error::Internal`] for a text that is still to be read.

@@ -71,8 +71,9 @@ impl<'a, T: Send + 'static> Operator<'a> for EachValue<T> {
 }
 
 impl<'a, T: Send + 'static> Ordered<'a, EachValue<T>> {
-    /// Makes a value from each partition of some inputs, in as many threads as were chosen. Texts are read into
-    /// `buffers`, which may have another size than those for streaming. `lines` counts the lines of a value.
+    /// Makes a value from each partition of some inputs, in as many threads as were chosen. Texts are read
+    /// into `buffers`, which may have another size than those for streaming. `lines` counts the lines of a
+    /// value.
     pub(crate) fn of_each(
         inputs: Inputs<'a>,
         chosen: &Chosen,
