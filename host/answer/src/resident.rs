@@ -7,6 +7,9 @@ use warpath_shared::units::{Level, LineIx};
 use crate::answer::{Answer, Want};
 use crate::buffer::Buffer;
 
+/// Writes the bytes from an offset of a text on.
+pub type ReadPiece<'a> = dyn FnMut(usize, &mut [u8]) -> Result<(), Error> + 'a;
+
 /// A text that is read piece by piece, from its start to its end.
 pub struct Pieces<'a> {
     /// Bytes of the text.
@@ -14,8 +17,8 @@ pub struct Pieces<'a> {
     /// The offset of the text in its file. Some processors copy faster if it agrees with the address in
     /// memory modulo the length of a cache line.
     pub offset: u64,
-    /// Writes the bytes from an offset of the text on.
-    pub read: &'a mut dyn FnMut(usize, &mut [u8]) -> Result<(), Error>,
+    /// Reads a piece.
+    pub read: &'a mut ReadPiece<'a>,
 }
 
 /// The text of a kept partition, which may have to be copied from a device before the host reads it.
