@@ -207,6 +207,10 @@ impl Accelerator for Emulated {
         Ok(Buffer::from(vec![0xa5; len]))
     }
 
+    fn kept_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.host_buffer(len)
+    }
+
     fn name(&self) -> String {
         "emulated".into()
     }

@@ -80,7 +80,7 @@ impl Worker for ResidentWorker<'_> {
             *last = Some(Last { text: text.to_vec(), levels, kept });
         }
         match &*last {
-            Some(last) => last.kept.answer(&last.text, program, want),
+            Some(last) => last.kept.answer(&&last.text[..], program, want),
             None => Err(Error::Internal("nothing is kept".into())),
         }
     }

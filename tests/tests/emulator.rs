@@ -49,6 +49,9 @@ impl Accelerator for Recording {
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error> {
         self.emulated.host_buffer(len)
     }
+    fn kept_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.emulated.kept_memory(len)
+    }
     fn name(&self) -> String {
         self.emulated.name()
     }

@@ -8,7 +8,8 @@ use std::thread;
 use anyhow::{Result, ensure};
 use flate2::Compression;
 use warpath::{
-    DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm, Want,
+    CancelToken, DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm,
+    Want,
 };
 use warpath_answer::backend::{Backend, StructuralIndex, Worker};
 use warpath_cpu::Cpu;
@@ -42,11 +43,17 @@ fn reader(name: &str, text: &[u8]) -> Source {
 #[test]
 fn answers_are_those_of_the_input() -> Result<()> {
     let rng = &mut Rng::new(5);
+    let folder = tempfile::tempdir()?;
+    for (name, text) in FILES {
+        std::fs::write(folder.path().join(name), text)?;
+    }
     for (i, backend) in backends().iter().enumerate() {
         for size in if i == 0 { &[1, 100, 5000, 1 << 20][..] } else { &[3000, 1 << 20] } {
             for on_error in [OnError::Fail, OnError::Skip] {
                 let engine = engine(backend, *size, on_error);
-                let sources = || FILES.iter().map(|(name, text)| reader(name, text)).collect::<Vec<_>>();
+                let readers = || FILES.iter().map(|(name, text)| reader(name, text)).collect::<Vec<_>>();
+                let files = || FILES.iter().map(|(name, _)| Source::File(folder.path().join(name))).collect();
+                let sources = || if on_error == OnError::Fail && *size > 100 { files() } else { readers() };
                 let index = engine.input(sources()).index(8)?;
                 let mut paths: Vec<&str> = FILES.iter().flat_map(|(name, _)| paths_of(name)).collect();
                 paths.extend(["$", "$.*", "$.a", "$[*][*]"]);
@@ -82,10 +89,18 @@ fn batches_are_those_of_the_input() -> Result<()> {
         Want::default().text(TextForm::Raw).rows(RowForm::Ndjson),
     ];
     let text = [file("people.ndjson"), file("bad.ndjson"), b"\n\n{\"a\":[1,\"x\\n\"]}"].concat();
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("text");
+    std::fs::write(&path, &text)?;
     for backend in backends() {
-        for on_error in [OnError::Fail, OnError::Skip] {
+        for (on_error, is_file) in
+            [OnError::Fail, OnError::Skip].into_iter().flat_map(|it| [(it, false), (it, true)])
+        {
             let engine = engine(&backend, 700, on_error);
-            let input = || engine.reader("text", Cursor::new(text.clone()));
+            let input = || match is_file {
+                true => engine.open(&path).unwrap(),
+                false => engine.reader("text", Cursor::new(text.clone())),
+            };
             let index = input().index(program.levels())?;
             ensure!(index.text_bytes() == text.len() as u64 && index.index_bytes() > 0);
             for want in wants.iter().chain(&wants) {
@@ -234,6 +249,79 @@ fn inputs_are_read_once() -> Result<()> {
             other => panic!("{other:?}"),
         }
     }
+    Ok(())
+}
+
+/// The index has its own copy of the text: a file that is cut or written over later changes no result.
+#[test]
+fn later_changes_of_a_file_have_no_effect() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tweets");
+    let query = Query::compile("$.user.lang")?;
+    for backend in backends() {
+        std::fs::write(&path, file("tweets.ndjson"))?;
+        let engine = engine(&backend, 20_000, OnError::Fail);
+        let want = found(engine.open(&path)?.query(&query)?);
+        let index = engine.open(&path)?.index(2)?;
+        let len = std::fs::metadata(&path)?.len() as usize;
+        let opened = std::fs::File::options().write(true).open(&path)?;
+        std::os::unix::fs::FileExt::write_all_at(&opened, &vec![b'x'; len], 0)?;
+        ensure!(found(index.query(&query)?) == want && want.0.len() == 58, "{}", want.0.len());
+        opened.set_len(0)?;
+        ensure!(found(index.query(&query)?) == want);
+    }
+    Ok(())
+}
+
+/// A text of several pinned pieces, the last one short, arrives whole.
+#[test]
+fn a_long_partition_is_sent_in_pieces() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("long");
+    let tweets = file("tweets.ndjson");
+    // Two whole pieces of 4 MiB, and a part of a third. No newline at the end.
+    let mut text = tweets.repeat((9 << 20) / tweets.len() + 1);
+    text.extend_from_slice(b"{\"user\":{\"lang\":\"last\"}}");
+    std::fs::write(&path, &text)?;
+    let query = Query::compile("$.user.lang")?;
+    let emulated = Emulated::default();
+    let index = engine(&device(&emulated), 1 << 24, OnError::Fail).open(&path)?.index(2)?;
+    let (_, largest) = emulated.take_work();
+    ensure!(largest == 4 << 20 && emulated.take_uploaded() >= text.len() as u64, "{largest}");
+    let want = engine(&backends()[0], 1 << 20, OnError::Fail).open(&path)?.count(&query)?;
+    ensure!(index.count(&query)? == want && index.text_bytes() == text.len() as u64);
+    let last = index.query(&query)?.last().transpose()?;
+    ensure!(last.is_some_and(|hit| hit.text() == "\"last\""));
+    Ok(())
+}
+
+/// A device that fails in the middle of a load, and a load that is cancelled: an error, and no memory of the
+/// device is held any more.
+#[test]
+fn a_load_that_ends_early_gives_its_memory_back() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("text");
+    std::fs::write(&path, file("tweets.ndjson").repeat(20))?;
+    let query = Query::compile("$.user.lang")?;
+    let emulated = Emulated::default();
+    let engine = engine(&device(&emulated), 10_000, OnError::Fail);
+    let want = engine.open(&path)?.index(2)?.count(&query)?;
+    // The arrays that queues keep for their next partitions.
+    let scratch = emulated.used();
+    for uploads in [0, 1, 7, 30] {
+        emulated.fail_uploads_after(uploads);
+        match engine.open(&path)?.index(2).map(drop) {
+            Err(Error::Device(_)) => {}
+            other => panic!("{uploads} uploads: {other:?}"),
+        }
+        emulated.fail_uploads_after(u64::MAX);
+        ensure!(emulated.used() <= scratch, "{uploads} uploads: {} over {scratch}", emulated.used());
+    }
+    let token = CancelToken::new();
+    token.cancel();
+    let cancelled = engine.open(&path)?.cancel(&token).index(2).map(drop);
+    ensure!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+    ensure!(engine.open(&path)?.index(2)?.count(&query)? == want);
     Ok(())
 }
 

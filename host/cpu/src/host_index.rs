@@ -1,8 +1,8 @@
 //! An index in host memory, for repeated evaluation.
 
 use warpath_answer::answer::{Answer, LineFault, Want, finish};
-use warpath_answer::backend::{Backend, StructuralIndex};
-use warpath_answer::resident::{KeepForm, Kept};
+use warpath_answer::backend::{Backend, Buffer, StructuralIndex};
+use warpath_answer::resident::{HostText, KeepForm, Kept, Pieces};
 use warpath_core::error::Error;
 use warpath_lang::program::Program;
 use warpath_shared::query::document::Document;
@@ -48,13 +48,18 @@ impl From<StructuralIndex> for HostIndex {
 }
 
 impl Kept for HostIndex {
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+    fn answer(&self, text: &dyn HostText, program: &Program, want: Want) -> Result<Answer, Error> {
+        let text = text.bytes()?;
         let answer = if program.needs_trees() {
             query::answer(text, program, want.to_find(program), &mut Scratch::default())
         } else {
             self.find(&LeveledText::new(text, &self.levels), program, want)
         };
         finish(answer, text, program, want)
+    }
+
+    fn copy_text(&self, _: &mut [u8]) -> Result<(), Error> {
+        Err(Error::Internal("an index in host memory has no text".into()))
     }
 
     fn lines(&self) -> LineIx {
@@ -79,7 +84,24 @@ pub fn keep(
     levels: Level,
 ) -> Result<Box<dyn Kept>, Error> {
     match backend.forms().get::<dyn KeepForm>() {
-        Some(form) => form.keep(number, text, levels),
+        Some(form) => {
+            let read = &mut |at: usize, piece: &mut [u8]| {
+                piece.copy_from_slice(&text[at..at + piece.len()]);
+                Ok(())
+            };
+            form.keep(number, Pieces { len: text.len(), offset: 0, read }, levels)
+        }
         None => Ok(Box::new(HostIndex::build(text, levels))),
+    }
+}
+
+/// Allocates host memory for a text that is kept.
+///
+/// # Errors
+/// [`Error::OutOfMemory`]; those of [`Backend::buffer`].
+pub fn text_memory(backend: &dyn Backend, len: usize) -> Result<Buffer, Error> {
+    match backend.forms().get::<dyn KeepForm>() {
+        Some(form) => form.text_memory(len),
+        None => backend.buffer(len),
     }
 }

@@ -48,7 +48,7 @@ use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 use warpath_shared::units::Level;
 
-pub use host_index::{HostIndex, keep};
+pub use host_index::{HostIndex, keep, text_memory};
 pub(crate) use valid::{Valid, Validator};
 
 /// The CPU of this machine, as a backend.

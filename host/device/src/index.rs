@@ -33,6 +33,14 @@ const BYTES_OF_A_LINE: usize = 128;
 /// similar text is indexed once.
 const SKEW: usize = 8;
 
+/// The length of the array of a text of `len` bytes.
+fn padded(len: usize) -> Result<usize, Error> {
+    if len > MAX_PARTITION_BYTES {
+        return Err(Error::Internal(format!("a partition of {len} bytes")));
+    }
+    Ok(padded_for(len))
+}
+
 /// The room for lines.
 #[derive(Clone, Copy, Default)]
 struct LineRoom {
@@ -139,6 +147,11 @@ impl<A: Accelerator> Default for Arrays<A> {
 }
 
 impl<A: Accelerator> Arrays<A> {
+    /// Copies the first bytes of the text to the host.
+    pub fn copy_text(&self, device: &A, to: &mut [u8]) -> Result<(), Error> {
+        device.download(self.text.get()?, 0, to)
+    }
+
     /// Bytes on the device.
     pub fn bytes(&self) -> u64 {
         let Self { text, string, levels, escapes, line_starts, faulty, loose } = self;
@@ -183,20 +196,53 @@ impl<A: Accelerator> IndexStage<A> {
     /// # Safety
     /// The text stays alive and unchanged until the device has been waited for.
     pub unsafe fn load(&mut self, device: &A, text: &[u8]) -> Result<(), Error> {
-        if text.len() > MAX_PARTITION_BYTES {
-            return Err(Error::Internal(format!("a partition of {} bytes", text.len())));
-        }
-        let padded = padded_for(text.len());
-        let buffer = self.text.room(device, padded)?;
+        let buffer = self.text.room(device, padded(text.len())?)?;
         // SAFETY: the caller guarantees that the text stays alive and unchanged.
         unsafe { device.upload_later(buffer, 0, text) }?;
-        let mut end = text.len();
-        if text.last() != Some(&b'\n') {
+        self.pad(device, text.len(), text.ends_with(b"\n"), false)
+    }
+
+    /// Makes an array for a text of at least one byte. It is the text's after [`put_text`](Self::put_text).
+    pub fn make_text(device: &A, len: usize) -> Result<A::Buffer<u8>, Error> {
+        device.alloc(padded(len)?)
+    }
+
+    /// Takes an array that [`make_text`](Self::make_text) made for a text of `len` bytes, and that contains
+    /// the text. The result is as for [`load`](Self::load).
+    pub fn put_text(
+        &mut self,
+        device: &A,
+        array: A::Buffer<u8>,
+        len: usize,
+        ends_with_newline: bool,
+    ) -> Result<(), Error> {
+        self.text.put(array, padded(len)?);
+        self.pad(device, len, ends_with_newline, false)
+    }
+
+    /// Copies the text back.
+    pub fn text_back(&self, device: &A) -> Result<Vec<u8>, Error> {
+        let mut text = vec![0; self.loaded];
+        device.download(self.text.get()?, 0, &mut text)?;
+        Ok(text)
+    }
+
+    /// Adds a newline to the text of `len` bytes on the device if its last line lacks one, and zeros up to a
+    /// whole tile.
+    fn pad(
+        &mut self,
+        device: &A,
+        len: usize,
+        ends_with_newline: bool,
+        was_packed: bool,
+    ) -> Result<(), Error> {
+        let (buffer, mut end) = (self.text.get_mut()?, len);
+        if !ends_with_newline {
             device.upload(buffer, end, b"\n")?;
             end += 1;
         }
-        device.zero(buffer, end, padded)?;
-        (self.loaded, self.was_packed) = (text.len(), false);
+        device.zero(buffer, end, padded_for(len))?;
+        (self.loaded, self.was_packed) = (len, was_packed);
         Ok(())
     }
 
@@ -207,22 +253,11 @@ impl<A: Accelerator> IndexStage<A> {
     /// As for [`load`](Self::load).
     pub unsafe fn load_packed(&mut self, device: &A, text: &PackedText<'_>) -> Result<(), Error> {
         let len = text.len();
-        if len > MAX_PARTITION_BYTES {
-            return Err(Error::Internal(format!("a partition of {len} bytes")));
-        }
-        let padded = padded_for(len);
-        let buffer = self.text.room(device, padded)?;
+        let buffer = self.text.room(device, padded(len)?)?;
         let out = device.view_mut(buffer, len);
         // SAFETY: the caller guarantees that the codes stay alive and unchanged.
         unsafe { self.packed.decode(device, text, out) }?;
-        let mut end = len;
-        if !text.ends_with_newline() {
-            device.upload(buffer, end, b"\n")?;
-            end += 1;
-        }
-        device.zero(buffer, end, padded)?;
-        (self.loaded, self.was_packed) = (len, true);
-        Ok(())
+        self.pad(device, len, text.ends_with_newline(), true)
     }
 
     /// Exchanges the arrays that queries read for others of the same queue.

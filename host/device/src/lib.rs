@@ -9,7 +9,7 @@
 //! | `pipeline`, `partition` | workers over any accelerator; one partition on a queue |
 //! | `index`, `query`, `tree`, `results`, `columns` | the index, programs, trees, matches and columns of a partition |
 //! | `resident`, `lines` | partitions that stay on a device; their text |
-//! | `memory`, `upload`, `held` | memory that is used again; copies through pinned memory; arrays that outlive their partition |
+//! | `memory`, `upload`, `carrier`, `held` | memory that is used again; copies through pinned memory, also of texts that are read on the way; arrays that outlive their partition |
 //! | `bitmap`, `bitmap_resident` | bitmaps, and bitmaps that stay on a device |
 //! | `fsst`, `fsst_match` | compressed strings, and patterns over them |
 //! | `twig`, `twig_lines`, `twig_xml`, `twig_worker`, `dictionary` | twigs over programs, lines and XML; their worker; their names and values |
@@ -19,6 +19,7 @@
 
 pub mod bitmap;
 mod bitmap_resident;
+mod carrier;
 mod columns;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -73,8 +74,9 @@ use warpath_shared::view::{View, ViewMut};
 /// Later work of a queue sees the effects of its earlier work. Work of different queues has no order and may
 /// run at the same time. All calls may be asynchronous. Only [`download`](Self::download),
 /// [`download_all`](Self::download_all) and [`wait`](Self::wait) wait, and they wait for this queue alone. An
-/// array is used only by the queue that made it. An array of bytes ([`bytes_of`](Self::bytes_of)) may be
-/// copied by other queues of the device, too, when the queue that made it has been waited for.
+/// array is used only by the queue that made it. Other queues of the device may copy to an array of bytes,
+/// and from it ([`bytes_of`](Self::bytes_of)), when the queue that made it has been waited for. After a copy
+/// to it, the queue that made it uses or drops the array only when the other queue has been waited for.
 pub trait Accelerator: Send + Sync + Sized + 'static {
     /// An array in device memory.
     type Buffer<T: Plain>: Send + Sync;
@@ -94,6 +96,13 @@ pub trait Accelerator: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`Error::Device`], also if memory is short.
     fn host_buffer(&self, len: usize) -> Result<Buffer, Error>;
+
+    /// Returns host memory for a text that stays in it. It is not pinned, because pinned memory takes longer
+    /// to make than to fill, and is taken from all other programs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    fn kept_memory(&self, len: usize) -> Result<Buffer, Error>;
 
     /// The setup of the device, as far as it is done.
     fn setup(&self) -> Setup {

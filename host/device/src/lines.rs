@@ -1,5 +1,7 @@
 //! The text of a partition on the host.
 
+use std::cell::Cell;
+
 use warpath_core::error::Error;
 use warpath_store::packed::PackedText;
 
@@ -10,6 +12,9 @@ pub(super) enum Lines<'a> {
     Plain(&'a [u8]),
     /// Packed text.
     Packed(&'a PackedText<'a>),
+    /// A text of this length that is on the device only. The cell is set if the host needs the bytes: the
+    /// evaluation then fails, and is done again with them.
+    OnDevice(usize, &'a Cell<bool>),
 }
 
 impl<'a> Lines<'a> {
@@ -18,6 +23,7 @@ impl<'a> Lines<'a> {
         match self {
             Self::Plain(text) => text.len(),
             Self::Packed(text) => text.len(),
+            Self::OnDevice(len, _) => len,
         }
     }
 
@@ -26,6 +32,10 @@ impl<'a> Lines<'a> {
         match self {
             Self::Plain(text) => Ok(text),
             Self::Packed(text) => text.bytes(),
+            Self::OnDevice(_, is_needed) => {
+                is_needed.set(true);
+                Err(Error::Internal("a text that is on the device only".into()))
+            }
         }
     }
 }

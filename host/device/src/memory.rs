@@ -66,6 +66,11 @@ impl<A: Accelerator, T: Plain> Slot<A, T> {
         self.buffer.as_ref().map(|(buffer, _)| buffer).ok_or_else(missing)
     }
 
+    /// Replaces the array by one of `len` elements.
+    pub fn put(&mut self, buffer: A::Buffer<T>, len: usize) {
+        self.buffer = Some((buffer, len));
+    }
+
     /// Takes the array away. The next use makes another one.
     ///
     /// # Errors

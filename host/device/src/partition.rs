@@ -359,6 +359,7 @@ impl<A: Accelerator> Stages<A> {
             match text {
                 Lines::Plain(text) => self.index.load(device, text),
                 Lines::Packed(text) => self.index.load_packed(device, text),
+                Lines::OnDevice(..) => self.index.load(device, text.bytes()?),
             }
         }?;
         let Evaluation { program, strict, .. } = task.evaluation;

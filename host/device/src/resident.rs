@@ -8,19 +8,37 @@
 //!
 //! An array is used only by the queue that made it. So a partition is queried on its own queue, one query at
 //! a time.
+//!
+//! While an index is made, more threads read texts than there are queues. Each reads its text into the pieces
+//! of a carrier, which copies them to the device. It needs the queue of the partition only for the kernels,
+//! which take a twentieth of the time:
+//!
+//! ```text
+//! thread 0    | array 0 | read, copy ............ | kernels on queue 0 |
+//! thread 1      | array 1 | read, copy ............ | kernels on queue 1 |
+//! ...
+//! thread 15               | array 15 | read, copy ............ | kernels on queue 3 |
+//! ```
+//!
+//! The host gets a copy of the text only when it needs one: new memory is filled at half the bus's rate,
+//! because the system clears it first.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warpath_answer::answer::{Answer, LineFault, Want};
-use warpath_answer::resident::{KeepForm, Kept, Room};
+use warpath_answer::buffer::Buffer;
+use warpath_answer::resident::{HostText, KeepForm, Kept, Pieces, Room};
 use warpath_answer::stage::Evaluation;
 use warpath_core::error::Error;
+use warpath_core::pool::cores;
 use warpath_lang::program::Program;
 use warpath_shared::check::diagnose;
 use warpath_shared::units::{Level, LineIx, TILE_BYTES};
 
 use super::Accelerator;
-use super::index::{Arrays, IndexShape};
+use super::carrier::Carrier;
+use super::index::{Arrays, IndexShape, IndexStage};
 use super::lines::Lines;
 use super::partition::{
     DEVICE_BYTES_PER_BYTE, IndexedText, Lane, SMALLEST_PARTITION, Task, Waits, answer_in_parts, is_within,
@@ -32,6 +50,10 @@ const QUEUES: usize = 4;
 /// The largest partition. It is larger than for streams, because no later work waits for the first partition.
 /// So the launches of a query are spread over more text.
 const LARGEST_PARTITION: u64 = 64 << 20;
+
+/// The most texts that are read and carried to the device at the same time. Eight fill nine tenths of a bus
+/// of 53 GB/s. With sixteen, short inputs have fewer rounds (docs/lab/transfer.md).
+const MOST_LOADERS: usize = 16;
 
 /// Bytes on the device for a text that is kept in partitions of this size, without scratch.
 fn bytes_kept(bytes: u64, partition_size: usize, levels: Level) -> u64 {
@@ -51,6 +73,8 @@ pub(super) struct DeviceKeeper<A: Accelerator> {
     memory: u64,
     most_cells: usize,
     lanes: Mutex<Vec<Arc<Mutex<Lane<A>>>>>,
+    /// Carriers that nobody uses, kept for the next texts.
+    carriers: Mutex<Vec<Carrier<A>>>,
 }
 
 /// Locks a mutex. A lane whose user panicked is usable, because nothing relies on the contents of its
@@ -62,7 +86,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<A: Accelerator> DeviceKeeper<A> {
     /// Keeps partitions on a device of `memory` bytes, and evaluates `most_cells` cells at once.
     pub fn new(device: Arc<A>, memory: u64, most_cells: usize) -> Self {
-        Self { device, memory, most_cells, lanes: Mutex::default() }
+        Self { device, memory, most_cells, lanes: Mutex::default(), carriers: Mutex::default() }
     }
 
     /// The queue of a partition.
@@ -74,6 +98,26 @@ impl<A: Accelerator> DeviceKeeper<A> {
         }
         Ok(lanes[number].clone())
     }
+
+    /// Copies a text of at least one byte to an array of a lane's queue. Returns also true if the text ends
+    /// with a newline.
+    fn send(&self, lane: &Mutex<Lane<A>>, text: Pieces<'_>) -> Result<(A::Buffer<u8>, bool), Error> {
+        let mut array = {
+            let Lane { queue, .. } = &*lock(lane);
+            let array = IndexStage::make_text(queue, text.len)?;
+            // Another queue writes to the array.
+            queue.wait()?;
+            array
+        };
+        let idle = lock(&self.carriers).pop();
+        let mut carrier = match idle {
+            Some(carrier) => carrier,
+            None => Carrier::new(self.device.queue()?)?,
+        };
+        let sent = carrier.carry(&mut array, text);
+        lock(&self.carriers).push(carrier);
+        sent.map(|ends_with_newline| (array, ends_with_newline))
+    }
 }
 
 impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
@@ -83,31 +127,50 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
         (room.clamp(SMALLEST_PARTITION, LARGEST_PARTITION) as usize, QUEUES)
     }
 
+    fn loaders(&self) -> usize {
+        cores().clamp(QUEUES, MOST_LOADERS)
+    }
+
+    fn text_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.device.kept_memory(len)
+    }
+
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
         let scratch = DEVICE_BYTES_PER_BYTE * bytes.min((partition_size * QUEUES) as u64);
         let needed = bytes_kept(bytes, partition_size, levels).saturating_add(scratch);
         Ok(Room { needed, free: self.device.free_memory()? })
     }
 
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
-        let (lane, most_cells) = (self.of(number)?, self.most_cells);
-        let mut guard = lock(&lane);
-        let Lane { stages, queue } = &mut *guard;
+    fn keep(&self, number: usize, text: Pieces<'_>, levels: Level) -> Result<Box<dyn Kept>, Error> {
+        let (lane, most_cells, len) = (self.of(number)?, self.most_cells, text.len);
         let mut arrays = Arrays::default();
-        let (shape, faults) = if text.is_empty() {
+        let (shape, faults) = if len == 0 {
             (None, Vec::new())
         } else {
+            let (array, ends_with_newline) = self.send(&lane, text)?;
+            let mut guard = lock(&lane);
+            let Lane { stages, queue } = &mut *guard;
             let _waits = Waits(queue);
-            // SAFETY: the text is borrowed until this function returns, and `_waits` waits for the queue
-            // before.
-            unsafe { stages.index.load(queue, text) }?;
+            stages.index.put_text(queue, array, len, ends_with_newline)?;
             let shape = stages.index.build(queue, levels)?;
-            let faults = stages.index.judge(queue, Lines::Plain(text), shape, diagnose)?;
+            let faults = if shape.any_faulty {
+                let text = stages.index.text_back(queue)?;
+                stages.index.judge(queue, Lines::Plain(&text), shape, diagnose)?
+            } else {
+                Vec::new()
+            };
             stages.index.exchange(&mut arrays);
             (Some(shape), faults)
         };
-        drop(guard);
-        Ok(Box::new(KeptPartition { arrays: Mutex::new(arrays), shape, faults, levels, most_cells, lane }))
+        Ok(Box::new(KeptPartition {
+            arrays: Mutex::new(arrays),
+            len,
+            shape,
+            faults,
+            levels,
+            most_cells,
+            lane,
+        }))
     }
 }
 
@@ -115,6 +178,8 @@ impl<A: Accelerator> KeepForm for DeviceKeeper<A> {
 struct KeptPartition<A: Accelerator> {
     /// The partition's arrays. During a query they are in the lane. They are dropped before the queue.
     arrays: Mutex<Arrays<A>>,
+    /// Bytes of the text.
+    len: usize,
     /// `None` if the text is empty.
     shape: Option<IndexShape>,
     faults: Vec<LineFault>,
@@ -123,34 +188,73 @@ struct KeptPartition<A: Accelerator> {
     lane: Arc<Mutex<Lane<A>>>,
 }
 
+impl<A: Accelerator> KeptPartition<A> {
+    /// The arrays, while the lane is locked.
+    fn arrays(&self) -> Result<MutexGuard<'_, Arrays<A>>, Error> {
+        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
+        // next partition replaced them.
+        self.arrays.lock().map_err(|_| {
+            Error::Internal("a partition was lost by a thread that ended before its work did".into())
+        })
+    }
+
+    /// Evaluates a program over the arrays.
+    fn answer_kept(
+        &self,
+        shape: IndexShape,
+        text: Lines<'_>,
+        program: &Program,
+        want: Want,
+    ) -> Result<Answer, Error> {
+        let mut lane = lock(&self.lane);
+        let Lane { stages, queue } = &mut *lane;
+        let mut arrays = self.arrays()?;
+        stages.index.exchange(&mut arrays);
+        let answer = stages.query.send(queue, program).and_then(|()| {
+            let faults = self.faults.clone();
+            IndexedText { stages, text, base: 0, shape, nodes: None, faults }.answer(queue, program, want)
+        });
+        stages.index.exchange(&mut arrays);
+        Ok(Answer { pieces: vec![answer?] })
+    }
+}
+
 impl<A: Accelerator> Kept for KeptPartition<A> {
-    fn answer(&self, text: &[u8], program: &Program, want: Want) -> Result<Answer, Error> {
+    fn answer(&self, text: &dyn HostText, program: &Program, want: Want) -> Result<Answer, Error> {
         let Some(shape) = self.shape else { return Ok(Answer::default()) };
         if program.levels() > self.levels {
             let said = format!("{} levels of an index that has {}", program.levels(), self.levels);
             return Err(Error::Internal(said));
         }
-        let mut lane = lock(&self.lane);
-        let Lane { stages, queue } = &mut *lane;
         if program.needs_trees() || !is_within(self.most_cells, program, shape.lines) {
             // Trees are not kept. A query with too many cells is evaluated in parts, and each part needs an
             // index of its own.
+            let text = text.bytes()?;
+            let mut lane = lock(&self.lane);
+            let Lane { stages, queue } = &mut *lane;
             let task = Task { evaluation: Evaluation::new(program, want), most_cells: self.most_cells };
             return answer_in_parts(queue, stages, Lines::Plain(text), task);
         }
-        // A thread that panicked while it held the lock has left these arrays in the lane, where those of the
-        // next partition replaced them.
-        let mut arrays = self.arrays.lock().map_err(|_| {
-            Error::Internal("a partition was lost by a thread that ended before its work did".into())
-        })?;
-        stages.index.exchange(&mut arrays);
-        let answer = stages.query.send(queue, program).and_then(|()| {
-            let faults = self.faults.clone();
-            IndexedText { stages, text: Lines::Plain(text), base: 0, shape, nodes: None, faults }
-                .answer(queue, program, want)
-        });
-        stages.index.exchange(&mut arrays);
-        Ok(Answer { pieces: vec![answer?] })
+        if let Some(text) = text.held() {
+            return self.answer_kept(shape, Lines::Plain(text), program, want);
+        }
+        let is_needed = Cell::new(false);
+        match self.answer_kept(shape, Lines::OnDevice(self.len, &is_needed), program, want) {
+            // The text is copied while nobody holds the lane. The next query finds it on the host.
+            Err(_) if is_needed.get() => self.answer_kept(shape, Lines::Plain(text.bytes()?), program, want),
+            answered => answered,
+        }
+    }
+
+    fn copy_text(&self, to: &mut [u8]) -> Result<(), Error> {
+        if to.len() != self.len {
+            return Err(Error::Internal(format!("{} bytes for a text of {}", to.len(), self.len)));
+        }
+        if to.is_empty() {
+            return Ok(());
+        }
+        let lane = lock(&self.lane);
+        self.arrays()?.copy_text(&lane.queue, to)
     }
 
     fn lines(&self) -> LineIx {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warpath_answer::backend::{Abilities, Backend, Buffer, Setup, StructuralIndex, Worker};
 use warpath_answer::forms::Forms;
-use warpath_answer::resident::{KeepForm, Kept, Room};
+use warpath_answer::resident::{KeepForm, Kept, Pieces, Room};
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
 use warpath_cpu::bitmap::maker::{BitmapForm, BitmapMaker, PlanDevice};
@@ -152,6 +152,16 @@ impl KeepForm for Turns {
         (size, self.0.len() * each().map(|(_, workers)| workers).min().unwrap_or(1))
     }
 
+    /// All backends share the cores that read.
+    fn loaders(&self) -> usize {
+        let each = self.0.iter().filter_map(|backend| Some(backend.forms().get::<dyn KeepForm>()?.loaders()));
+        each.max().unwrap_or(1)
+    }
+
+    fn text_memory(&self, len: usize) -> Result<Buffer, Error> {
+        self.form::<dyn KeepForm>(0)?.0.text_memory(len)
+    }
+
     /// Each backend keeps as much as the others. The backend with the least free memory therefore sets the
     /// limit.
     fn room(&self, bytes: u64, partition_size: usize, levels: Level) -> Result<Room, Error> {
@@ -167,7 +177,7 @@ impl KeepForm for Turns {
     }
 
     /// Different backends keep neighbouring partitions, so that all backends take part in a query.
-    fn keep(&self, number: usize, text: &[u8], levels: Level) -> Result<Box<dyn Kept>, Error> {
+    fn keep(&self, number: usize, text: Pieces<'_>, levels: Level) -> Result<Box<dyn Kept>, Error> {
         let (form, number) = self.form::<dyn KeepForm>(number)?;
         form.keep(number, text, levels)
     }

@@ -24,12 +24,12 @@ use super::Accelerator;
 
 /// Bytes of a piece. The caller waits for each copy. A copy of 4 MiB takes 0.1 ms at 40 GB/s, and its start
 /// and end take about a tenth of that.
-const PIECE_BYTES: usize = 4 << 20;
+pub(super) const PIECE_BYTES: usize = 4 << 20;
 /// The most pieces. A core copies about 6 to 10 GB/s. So seven pieces that are filled and one that goes to
 /// the device keep a bus of 40 to 50 GB/s busy.
 const MOST_PIECES: usize = 8;
-/// An alignment that is larger than that of any element type.
-const ALIGNMENT: usize = 64;
+/// An alignment that is larger than that of any element type, and the length of a cache line.
+pub(super) const ALIGNMENT: usize = 64;
 
 /// Pinned memory for copies to a device, and the number of threads that fill it. The first copies allocate
 /// the memory, and it is kept.

@@ -592,6 +592,19 @@ impl Engine {
         Ok(chosen.within(&self.settings.limits))
     }
 
+    /// The choice for reading the partitions that are kept, with as many workers as are best for that. A
+    /// number or a budget of the caller's holds as for queries.
+    pub(crate) fn to_load(&self, chosen: &Chosen) -> Chosen {
+        let form = chosen.backend().forms().get::<dyn KeepForm>();
+        let workers = match form {
+            Some(form) if self.settings.workers.is_none() && self.limits().memory().is_none() => {
+                form.loaders()
+            }
+            _ => chosen.workers,
+        };
+        Chosen { workers, ..chosen.clone() }
+    }
+
     /// Chooses the backend that makes the index file of some inputs. The partitions suit the CPU, which reads
     /// the file later.
     #[cfg(feature = "store")]

@@ -84,7 +84,7 @@ pub use loaded::{LoadedInput, LoadedSize};
 pub(crate) use part::{
     EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of, text_of_group,
 };
-pub(crate) use plain::{Cut, PlainFile, Stretch};
+pub(crate) use plain::{Cut, PartLines, PlainFile, Stretch};
 #[cfg(feature = "store")]
 pub use ranged::StoredFile;
 #[cfg(feature = "store")]
@@ -97,7 +97,7 @@ pub use source::{FindsRecords, RecordLines, RecordsTally, Source};
 pub(crate) use stored::LOG;
 #[cfg(feature = "store")]
 pub(crate) use stored::{check_part, is_store, why_foreign};
-pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};
+pub(crate) use text::{BYTE_ORDER_MARK, Extract, KeptText, Text};
 #[cfg(feature = "store")]
 pub(crate) use text::{Counts, KnownLeaves, KnownSchema};
 pub use values::ValueLayout;

@@ -1,21 +1,22 @@
 //! An index that is kept in memory for many queries.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use warpath_answer::answer::Want;
-use warpath_answer::resident::{KeepForm, Kept};
+use warpath_answer::backend::Backend;
+use warpath_answer::resident::{HostText, KeepForm, Kept, Pieces};
 use warpath_core::cancel::CancelToken;
 use warpath_core::error::{DeviceError, Error, IndexError};
-use warpath_cpu::keep;
 use warpath_cpu::strict::Checked;
+use warpath_cpu::{keep, text_memory};
 use warpath_lang::program::{Program, Query};
 use warpath_plan::Evaluated;
 use warpath_shared::units::{ByteOffset, Level};
 
 use crate::engine::{Chosen, OnError};
-use crate::input::Text;
+use crate::input::{Buffers, KeptText, Text};
 use crate::limits::RunLimits;
 use crate::request::Request;
 use crate::stream::{Answers, Batch, EachValue, Hits, Ordered, Origin, Programs, Store, Stored};
@@ -36,9 +37,12 @@ use crate::trace::Operation;
 /// ```
 pub const DEFAULT_LEVELS: Level = 8;
 
-/// Inputs that were read and indexed, and stay in memory. The text is in the memory of the host, so that
-/// matches can be shown. The data that queries read is where the backend reads it best; on a device, that
-/// includes a copy of the text. See [`Input::index`](crate::operators::Input::index).
+/// Inputs that were read and indexed, and stay in memory. The data that queries read is where the backend
+/// reads it best.
+///
+/// On a device, that includes the text. Plain files are then read to the device alone, because the host needs
+/// twice as long to keep a copy. A partition's text is copied back when a query first needs it on the host,
+/// for example to show matches, and stays there. See [`Input::index`](crate::operators::Input::index).
 ///
 /// Results refer to the inputs as they were read; later changes of a file have no effect. Cheap to clone;
 /// several threads may query it at once.
@@ -68,7 +72,11 @@ pub struct ResidentIndex {
 
 /// A partition with its index.
 struct Partition {
-    text: Arc<[u8]>,
+    /// Set when the text is in host memory.
+    text: OnceLock<KeptText>,
+    /// Held by the thread that copies the text from the device.
+    copying: Mutex<()>,
+    len: usize,
     offset: ByteOffset,
     kept: Box<dyn Kept>,
     /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
@@ -77,34 +85,87 @@ struct Partition {
 }
 
 impl Partition {
-    /// Bytes of the text and of the index.
+    /// A partition whose text is in host memory.
+    fn on_host(text: KeptText, kept: Box<dyn Kept>, faulty: Option<(Checked, Vec<u8>)>) -> Self {
+        let (len, offset) = (text.len(), text.offset());
+        Self { text: text.into(), copying: Mutex::default(), len, offset, kept, faulty }
+    }
+
+    /// A partition whose text is on a device only.
+    fn on_device(len: usize, offset: ByteOffset, kept: Box<dyn Kept>) -> Self {
+        Self { text: OnceLock::new(), copying: Mutex::default(), len, offset, kept, faulty: None }
+    }
+
+    /// Bytes of the text's memory and of the index. A text that is on a device only counts, because it may
+    /// come to the host.
     fn memory(&self) -> u64 {
-        self.text.len() as u64 + self.kept.memory()
+        self.text.get().map_or(self.len as u64, KeptText::memory) + self.kept.memory()
     }
 }
 
-/// The partitions, each with the input that it belongs to.
-struct Partitions(Vec<(Origin, Partition)>);
+/// A partition's text for its backend.
+struct PartitionText<'a>(&'a Partition, &'a dyn Backend);
+
+impl PartitionText<'_> {
+    /// The text in host memory, where it is copied if necessary.
+    fn kept(&self) -> Result<&KeptText, Error> {
+        let Self(Partition { text, copying, len, offset, kept, .. }, backend) = *self;
+        if let Some(text) = text.get() {
+            return Ok(text);
+        }
+        // A thread that panicked while it held this lock has set nothing.
+        let _one = copying.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(text) = text.get() {
+            return Ok(text);
+        }
+        let mut memory = text_memory(backend, *len)?;
+        kept.copy_text(&mut memory[..*len])?;
+        Ok(text.get_or_init(|| KeptText::new(memory, *len, *offset)))
+    }
+}
+
+impl HostText for PartitionText<'_> {
+    fn held(&self) -> Option<&[u8]> {
+        self.0.text.get().map(KeptText::bytes)
+    }
+
+    fn bytes(&self) -> Result<&[u8], Error> {
+        self.kept().map(KeptText::bytes)
+    }
+}
+
+/// The partitions, each with the input that it belongs to, and the backend that keeps them.
+struct Partitions {
+    all: Vec<(Origin, Partition)>,
+    backend: Arc<dyn Backend>,
+}
 
 impl Store for Partitions {
     fn origin(&self, number: usize) -> Option<Origin> {
-        self.0.get(number).map(|(origin, _)| origin.clone())
+        self.all.get(number).map(|(origin, _)| origin.clone())
     }
 
     fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
-        let Some((_, Partition { text, offset, kept, faulty })) = self.0.get(number) else {
+        let Some((_, partition)) = self.all.get(number) else {
             return Err(Error::Internal(format!("no partition {number} is kept")));
         };
         let since = Instant::now();
+        let Partition { len, offset, kept, faulty, .. } = partition;
+        let text = PartitionText(partition, &*self.backend);
         let answer = match faulty {
-            None => kept.answer(text, program, want)?,
+            None => kept.answer(&text, program, want)?,
             Some((checked, blanked)) => {
-                let mut answer = kept.answer(blanked, program, want)?;
+                let mut answer = kept.answer(&&blanked[..], program, want)?;
                 checked.add_faults(&mut answer, program, want);
                 answer
             }
         };
-        let text = Text::kept(text.clone(), *offset);
+        // The receiver of the text may read all of it.
+        let is_given = want.matches || want.records || answer.pieces.iter().any(|it| !it.faults.is_empty());
+        let text = match text.held() {
+            None if !is_given => Text::unseen(*len, *offset),
+            _ => text.kept()?.text(),
+        };
         Ok(Stored { text, answer, reading: Duration::ZERO, answering: since.elapsed() })
     }
 }
@@ -131,6 +192,7 @@ impl ResidentIndex {
         let Request { engine, inputs, .. } = input;
         let on_error = engine.on_error();
         chosen.begin(Operation::Index, || inputs.names());
+        let loading = engine.to_load(&chosen);
         let backend = chosen.backend();
         if let Some(form) = backend.forms().get::<dyn KeepForm>()
             && let room = form.room(plain, chosen.partition_size, levels)?
@@ -141,35 +203,49 @@ impl ResidentIndex {
         }
         let mut partitions = Vec::new();
         let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
-        let keep = move |number: usize, text: &[u8]| {
-            let kept = keep(&*backend, number, text, levels);
+        // Strict checks are made on the host, which then keeps the text that it has read.
+        let unread = !is_strict && backend.forms().get::<dyn KeepForm>().is_some();
+        let store = backend.clone();
+        let count = move |kept: Result<Box<dyn Kept>, Error>| {
             let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
             kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
             Ok::<_, Error>(kept)
         };
-        let make = move |number: usize, text: &Text<'_>| {
-            let (bytes, offset) = (text.bytes(), text.offset());
-            let partition =
-                |kept, bytes: &[u8], offset, faulty| Partition { text: bytes.into(), offset, kept, faulty };
-            let checked = if is_strict { Checked::of(bytes) } else { Checked::default() };
+        let make = move |number: usize, text: &mut Text<'_>| {
+            let keep = |text: &[u8]| count(keep(&*backend, number, text, levels));
+            if let Some(file) = text.file()
+                && let Some(form) = backend.forms().get::<dyn KeepForm>()
+            {
+                let (len, offset) = (text.len(), text.offset());
+                let read = &mut |at: usize, piece: &mut [u8]| file.read_exact(piece, offset + at as u64);
+                let pieces = Pieces { len, offset: file.base() + offset, read };
+                let kept = count(form.keep(number, pieces, levels))?;
+                return Ok(vec![Partition::on_device(len, offset, kept)]);
+            }
+            let text = text.take_kept()?;
+            let checked = if is_strict { Checked::of(text.bytes()) } else { Checked::default() };
             let Some(begin) = checked.first_fault() else {
-                return Ok(vec![partition(keep(number, bytes)?, bytes, offset, None)]);
+                let kept = keep(text.bytes())?;
+                return Ok(vec![Partition::on_host(text, kept, None)]);
             };
             // The lines before the first faulty one are a partition of their own, so that their result is
             // separate.
-            let (good, rest) = bytes.split_at(begin);
+            let blanked = checked.blanked(text.bytes());
+            let (good, rest) = text.split_at(begin);
             let mut made = Vec::new();
             if begin > 0 {
-                made.push(partition(keep(number, good)?, good, offset, None));
+                let kept = keep(good.bytes())?;
+                made.push(Partition::on_host(good, kept, None));
             }
-            let blanked = checked.blanked(bytes);
-            let kept = keep(number, &blanked)?;
-            made.push(partition(kept, rest, offset + begin as ByteOffset, Some((checked, blanked))));
+            let kept = keep(&blanked)?;
+            made.push(Partition::on_host(rest, kept, Some((checked, blanked))));
             Ok(made)
         };
         let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
+        // Workers read into the memory in which texts stay.
+        let buffers = Buffers::to_keep(store.clone(), unread);
         let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
-        for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
+        for made in Ordered::<EachValue<_>>::of_each(inputs, &loading, plan, buffers, lines, make) {
             let (origin, made) = made?;
             wanted += made.iter().map(Partition::memory).sum::<u64>();
             if wanted > limit {
@@ -178,7 +254,8 @@ impl ResidentIndex {
             partitions.extend(made.into_iter().map(|partition| (origin.clone(), partition)));
         }
         let limits = RunLimits::default();
-        Ok(Self { partitions: Arc::new(Partitions(partitions)), chosen, limits, on_error, levels })
+        let partitions = Arc::new(Partitions { all: partitions, backend: store });
+        Ok(Self { partitions, chosen, limits, on_error, levels })
     }
 
     /// Lets a token cancel queries of this clone. Limits of the input do not hold for queries.
@@ -247,16 +324,16 @@ impl ResidentIndex {
         self.levels
     }
 
-    /// Bytes of text in the memory of the host.
+    /// Bytes of text.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
-        self.partitions.0.iter().map(|(_, partition)| partition.text.len() as u64).sum()
+        self.partitions.all.iter().map(|(_, partition)| partition.len as u64).sum()
     }
 
     /// Bytes that the index takes where the backend keeps it; on a device, including its copy of the text.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
-        self.partitions.0.iter().map(|(_, partition)| partition.kept.memory()).sum()
+        self.partitions.all.iter().map(|(_, partition)| partition.kept.memory()).sum()
     }
 
     /// The matches of a query, in the form of [`Input::query`](crate::operators::Input::query).

@@ -8,6 +8,7 @@ mod find;
 mod flow;
 mod fsst_cpu;
 mod kernels;
+mod load;
 mod start;
 
 use std::path::{Path, PathBuf};
@@ -68,6 +69,8 @@ enum Task {
     Kernels(kernels::Args),
     /// Time the way from host memory and from files to matches and columns on the host
     Flow(flow::Args),
+    /// Time the steps that bring a file to a device and keep a copy in host memory
+    Load(load::Args),
     /// Time the steps between the start of a process and its first result from a CUDA device
     Start(start::Args),
     /// Time the union of random columns of a bitmap index, by every method
@@ -163,6 +166,7 @@ fn main() -> Result<()> {
         Task::Backend(args) => backend::run(&args),
         Task::Kernels(args) => kernels::run(&args),
         Task::Flow(args) => flow::run(&args),
+        Task::Load(args) => load::run(&args),
         Task::Start(args) => start::run(&args),
         Task::Bitmap(args) => bitmap::command::run(&args, copy::settings(), &|_, _| Vec::new()),
         Task::Twig(args) => twig::command::run(&args, copy::cuda, &|_, _| Ok(())),

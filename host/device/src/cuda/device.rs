@@ -20,7 +20,7 @@ use warpath_shared::view::{View, ViewMut};
 use super::calls::{check, failed};
 use super::context::{OneDevice, Opened, Settings, TextMemory};
 use super::memory::{DeviceBytes, NoMemory, free};
-use super::pages::{Allocated, Pages, lock};
+use super::pages::{Allocated, HugePages, Pages, lock};
 use super::staging::{STAGED_ALIGNMENT, STAGED_UPLOADS, Staging, take_staged};
 use crate::Accelerator;
 
@@ -292,6 +292,11 @@ impl Accelerator for Cuda {
             TextMemory::Registered => allocated().or_else(|_: Error| Ok(Buffer::new(Pages::new(len)?))),
             TextMemory::Allocated => allocated(),
         }
+    }
+
+    fn kept_memory(&self, len: usize) -> Result<Buffer, Error> {
+        let pages = HugePages::new(len).map_err(|_| Error::OutOfMemory { bytes: len as u64 })?;
+        Ok(Buffer::new(pages))
     }
 
     fn setup(&self) -> Setup {

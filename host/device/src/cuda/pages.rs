@@ -1,10 +1,11 @@
-//! Pinned memory of the host, which the device reads and writes directly.
+//! Memory of the host: pinned memory, which the device reads and writes directly, and huge pages.
 //!
-//! There are two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a context. Or
-//! the process allocates it, in huge pages if the system has them, and the first copy from it pins it
-//! (`cuMemHostRegister`). With the second, texts can be read into the memory while the context is still being
-//! made.
+//! Pinned memory has two sources. The driver can allocate it (`cuMemHostAlloc`), but only once there is a
+//! context. Or the process allocates it, in huge pages if the system has them, and the first copy from it
+//! pins it (`cuMemHostRegister`). With the second, texts can be read into the memory while the context is
+//! still being made.
 
+use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -76,12 +77,47 @@ impl Drop for Allocated {
     }
 }
 
-/// Memory of this process, which [`lock`] pins for every device.
-pub(super) struct Pages {
+/// Memory of this process, in huge pages if the system has them.
+pub(super) struct HugePages {
     mapping: MmapMut,
     /// The offset of the memory in the mapping, aligned to huge pages if the memory has one.
     from: usize,
     len: usize,
+}
+
+impl HugePages {
+    pub fn new(len: usize) -> io::Result<Self> {
+        let len = len.max(1);
+        let whole = len.next_multiple_of(PAGE);
+        let mapping = MmapOptions::new().len(whole + HUGE_PAGE).map_anon()?;
+        let from = mapping.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
+        // The last part of the memory is in small pages, because it would fill only a little of a huge one.
+        #[cfg(target_os = "linux")]
+        if whole >= HUGE_PAGE {
+            // A system without huge pages uses small pages.
+            let _ = mapping.advise_range(memmap2::Advice::HugePage, from, whole / HUGE_PAGE * HUGE_PAGE);
+        }
+        Ok(Self { mapping, from, len })
+    }
+}
+
+impl Deref for HugePages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.mapping[self.from..self.from + self.len]
+    }
+}
+
+impl DerefMut for HugePages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.mapping[self.from..self.from + self.len]
+    }
+}
+
+/// Memory of this process, which [`lock`] pins for every device.
+pub(super) struct Pages {
+    memory: HugePages,
     locking: Arc<Locking>,
 }
 
@@ -107,27 +143,18 @@ fn waiting() -> std::sync::MutexGuard<'static, Vec<Arc<Locking>>> {
 
 impl Pages {
     pub fn new(len: usize) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| {
+        let failed = |error: io::Error| {
             let message = format!("{len} bytes of memory: {error}");
             Error::from(DeviceError::of_call("page-locked memory", message))
         };
-        let len = len.max(1);
-        let whole = len.next_multiple_of(PAGE);
-        let mapping = MmapOptions::new().len(whole + HUGE_PAGE).map_anon().map_err(failed)?;
-        let from = mapping.as_ptr().align_offset(HUGE_PAGE).min(HUGE_PAGE);
-        // The last part of the memory is in small pages, because it would fill only a little of a huge one.
-        #[cfg(target_os = "linux")]
-        if whole >= HUGE_PAGE {
-            // A system without huge pages uses small pages.
-            let _ = mapping.advise_range(memmap2::Advice::HugePage, from, whole / HUGE_PAGE * HUGE_PAGE);
-        }
-        let address = mapping.as_ptr() as usize + from;
-        let locking = Arc::new(Locking { from: address, len: whole, context: OnceLock::new() });
+        let memory = HugePages::new(len).map_err(failed)?;
+        let (from, whole) = (memory.as_ptr() as usize, memory.len().next_multiple_of(PAGE));
+        let locking = Arc::new(Locking { from, len: whole, context: OnceLock::new() });
         let mut waiting = waiting();
         waiting.push(locking.clone());
         WAITING_COUNT.store(waiting.len(), Ordering::Release);
         drop(waiting);
-        Ok(Self { mapping, from, len, locking })
+        Ok(Self { memory, locking })
     }
 }
 
@@ -169,13 +196,13 @@ impl Deref for Pages {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.mapping[self.from..self.from + self.len]
+        &self.memory
     }
 }
 
 impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.mapping[self.from..self.from + self.len]
+        &mut self.memory
     }
 }
 

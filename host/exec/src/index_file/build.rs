@@ -19,7 +19,7 @@ use super::layout::{self, IndexFacts};
 use super::{IndexFile, IndexSpec};
 use crate::bitmap::build::{build as build_columns, build_matches};
 use crate::engine::Engine;
-use crate::input::{Inputs, PlainFile, Source, Text};
+use crate::input::{Buffers, Inputs, PlainFile, Source, Text};
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
@@ -144,7 +144,7 @@ fn build(
     let plan = engine.plan(&chosen, Evaluated::Structure, false, facts, Vec::new())?;
     chosen.begin(Operation::IndexFile, || inputs.names());
     let backend = chosen.backend().clone();
-    let make = move |_, text: &Text<'_>| {
+    let make = move |_, text: &mut Text<'_>| {
         let index = if backend.abilities().uses_index_files {
             HostIndex::build(text.bytes(), levels)
         } else {
@@ -163,7 +163,8 @@ fn build(
     // The end of the text that was read. A file that is only a byte order mark has no partition.
     let mut end = None;
     let lines = |(group, _): &_| layout::counts(group).0;
-    for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, lines, make) {
+    let buffers = Buffers::new(chosen.backend().clone());
+    for made in Ordered::<EachValue<_>>::of_each(inputs, &chosen, plan, buffers, lines, make) {
         let (_, (group, offset)) = made?;
         writer.write(&tree, &group).map_err(part_failed)?;
         if end.is_none() {

@@ -102,7 +102,7 @@ impl Store for FileStore {
                 answer = checked.answer(text, program, want, |text| Cpu.answer(text, program, want))?;
                 is_given = true;
             } else {
-                answer = scratch.index.answer(text, program, want)?;
+                answer = scratch.index.answer(&&*text, program, want)?;
                 // The evaluation with trees may find faults that are not in the index.
                 is_given |= answer.pieces.iter().any(|piece| !piece.faults.is_empty());
             }

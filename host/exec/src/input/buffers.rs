@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_answer::backend::{Backend, Buffer};
 use warpath_core::error::Error;
+use warpath_cpu::text_memory;
 use warpath_shared::units::MAX_PARTITION_BYTES;
 
 /// The longest buffer that is kept, as a multiple of the usual length. If every line is about as long as a
@@ -24,6 +25,18 @@ pub struct Buffers {
     most: usize,
     /// The most bytes of a record.
     longest: usize,
+    use_of: BufferUse,
+}
+
+/// The use of buffers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BufferUse {
+    /// Each has one text after the other.
+    Again,
+    /// Texts are kept in their buffers ([`Lent::into_buffer`]).
+    Kept,
+    /// The same, and parts of plain files are not read into any buffer.
+    KeptUnread,
 }
 
 impl Buffers {
@@ -38,7 +51,23 @@ impl Buffers {
 
     /// Buffers of at most `most` bytes each, for records of at most `longest` bytes.
     pub fn for_records(backend: Arc<dyn Backend>, most: usize, longest: usize) -> Arc<Self> {
-        Arc::new(Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest })
+        Arc::new(Self::made(backend, most, longest, BufferUse::Again))
+    }
+
+    /// Buffers in which most texts are kept, with memory that suits that. With `unread`, parts of plain files
+    /// become texts that are still to be read ([`Text::unread`](super::Text::unread)).
+    pub fn to_keep(backend: Arc<dyn Backend>, unread: bool) -> Arc<Self> {
+        let use_of = if unread { BufferUse::KeptUnread } else { BufferUse::Kept };
+        Arc::new(Self::made(backend, usize::MAX, MAX_PARTITION_BYTES, use_of))
+    }
+
+    fn made(backend: Arc<dyn Backend>, most: usize, longest: usize, use_of: BufferUse) -> Self {
+        Self { backend, free: Mutex::default(), usual: AtomicUsize::new(0), most, longest, use_of }
+    }
+
+    /// True if parts of plain files are not read into buffers.
+    pub fn are_unread(&self) -> bool {
+        self.use_of == BufferUse::KeptUnread
     }
 
     /// The backend that reads the buffers.
@@ -67,7 +96,11 @@ impl Buffers {
         if len > self.most {
             return Err(self.no_room(len));
         }
-        self.backend.buffer(wanted.min(self.most))
+        let wanted = wanted.min(self.most);
+        match self.use_of {
+            BufferUse::Again => self.backend.buffer(wanted),
+            BufferUse::Kept | BufferUse::KeptUnread => text_memory(&*self.backend, wanted),
+        }
     }
 
     /// A buffer of at least `len` bytes, with arbitrary contents. It is the one that was used last, because
@@ -106,6 +139,11 @@ pub struct Lent {
 }
 
 impl Lent {
+    /// The buffer, which does not return to its pool.
+    pub fn into_buffer(mut self) -> Buffer {
+        self.buffer.take().unwrap_or_else(|| Vec::new().into())
+    }
+
     /// The most bytes to which the buffer may grow.
     pub fn most(&self) -> usize {
         self.home.most

@@ -17,6 +17,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
@@ -31,6 +32,11 @@ use crate::document::Note;
 
 /// Bytes that are read first of a line that continues after its part. Each further read is twice as long.
 const TAIL_BYTES: usize = 4 << 10;
+/// The most bytes that are read at once in search of a newline.
+const MOST_SEARCHED: usize = 1 << 20;
+/// The room for the end of a part's last line, as a fraction of the part. Room that is not filled costs
+/// nothing. A line that does not fit makes the buffer twice as long, and its bytes are copied.
+const TAIL_FRACTION: usize = 64;
 /// Bytes of a cache line. Some processors copy from the page cache several times as fast where the offset in
 /// the file and the address in memory agree modulo this number.
 const CACHE_LINE: usize = 64;
@@ -172,6 +178,24 @@ impl Stretch<'_> {
     }
 }
 
+/// The bytes of the lines of a part.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PartLines {
+    /// No line starts in the part.
+    None,
+    /// The lines are at these offsets of the input.
+    At(Range<u64>),
+    /// The lines are longer than a text may be.
+    TooLong,
+}
+
+/// The position of a newline.
+enum NewlineAt {
+    Found(u64),
+    /// There is none before this offset, which is the end of the file or of the search.
+    NotBefore(u64),
+}
+
 impl PlainFile {
     /// A file in which the input begins at byte `base`.
     pub fn new(file: File, name: Arc<str>, base: u64) -> io::Result<Self> {
@@ -222,6 +246,11 @@ impl PlainFile {
         }
     }
 
+    /// The offset of the input's first byte in the file.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Bytes of the input when it was opened.
     pub fn len(&self) -> u64 {
         self.len
@@ -268,6 +297,57 @@ impl PlainFile {
         Ok(stretch.into_text(0, len))
     }
 
+    /// The bytes of the lines of the part from `begin` on, which [`read`](Self::read) would read. Reads only
+    /// around the first newline and the last, so that the bytes between are read where they are used.
+    ///
+    /// # Errors
+    /// As for [`read_exact`](Self::read_exact). A file that became shorter later is noticed by the reader.
+    pub fn lines(&self, begin: u64, size: usize, limit: usize) -> Result<PartLines, Error> {
+        let end = self.len.min(begin + size as u64);
+        let start = if begin == 0 {
+            self.text_begin()?
+        } else {
+            match self.newline(begin - 1, end - 1)? {
+                NewlineAt::Found(at) => at + 1,
+                NewlineAt::NotBefore(_) => return Ok(PartLines::None),
+            }
+        };
+        // The last line starts before the part's last byte, so the first newline from there on is its end.
+        let from = start.max(end - 1);
+        // One byte more than the limit shows whether the line is longer.
+        let end = match self.newline(from, from.saturating_add(limit as u64 + 1))? {
+            NewlineAt::Found(at) => at + 1,
+            NewlineAt::NotBefore(at) => at,
+        };
+        Ok(match end.saturating_sub(start) {
+            0 => PartLines::None,
+            len if len > limit as u64 => PartLines::TooLong,
+            _ => PartLines::At(start..end),
+        })
+    }
+
+    /// The first newline from `from` on and before `until`.
+    fn newline(&self, from: u64, until: u64) -> Result<NewlineAt, Error> {
+        let (mut at, mut step, mut room) = (from, TAIL_BYTES, Vec::new());
+        while at < until {
+            room.resize(step.min(usize::try_from(until - at).unwrap_or(step)), 0);
+            match self.file.read_at(&mut room, self.base + at) {
+                Ok(0) if at < self.len => return Err(self.failed(shorter())),
+                Ok(0) => break,
+                Ok(count) => {
+                    if let Some(found) = memchr(b'\n', &room[..count]) {
+                        return Ok(NewlineAt::Found(at + found as u64));
+                    }
+                    at += count as u64;
+                    step = (2 * step).min(MOST_SEARCHED);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        Ok(NewlineAt::NotBefore(at))
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         InputError::Io { name: self.name.to_string(), source }.into()
     }
@@ -282,7 +362,8 @@ impl PlainFile {
         let before = begin.saturating_sub(1);
         let end = self.len.min(begin + size as u64);
         let least = ((end - before) as usize).max(BYTE_ORDER_MARK.len());
-        let buffer = match buffers.take_with(least, CACHE_LINE + TAIL_BYTES) {
+        let tail = (size / TAIL_FRACTION).max(TAIL_BYTES);
+        let buffer = match buffers.take_with(least, CACHE_LINE + tail) {
             Ok(buffer) => buffer,
             Err(error) => return Cut::new(Vec::new(), Some(error)),
         };
@@ -453,6 +534,44 @@ mod tests {
                     assert_eq!(joined, want, "size {size}, limit {limit} of {}", text.escape_ascii());
                 }
             }
+        }
+    }
+
+    /// The lines of a part that are found without reading it are those that are read.
+    #[test]
+    fn lines_are_where_they_are_read() {
+        let buffers = Buffers::new(Arc::new(Cpu));
+        for text in TEXTS {
+            for base in [0, 7] {
+                let file = file(text, base);
+                for limit in 1..=text.len() + 1 {
+                    for size in 1..=limit {
+                        for begin in (0..file.len()).step_by(size) {
+                            let cut = file.read(begin, size, limit, &buffers);
+                            let read: Vec<_> = cut
+                                .texts
+                                .iter()
+                                .map(|text| text.offset()..text.offset() + text.len() as u64)
+                                .collect();
+                            match file.lines(begin, size, limit).unwrap() {
+                                PartLines::None => assert!(read.is_empty() && cut.error.is_none()),
+                                PartLines::At(range) => assert!(read == [range] && cut.error.is_none()),
+                                PartLines::TooLong => assert!(read.len() > 1 || cut.error.is_some()),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_a_file_that_became_shorter_are_an_error() {
+        let file = file(b"one\ntwo\nthree\nfour\n", 0);
+        behind(&file).set_len(6).unwrap();
+        assert_eq!(file.lines(0, 3, 1 << 20).unwrap(), PartLines::At(0..4));
+        for (begin, size) in [(0, 9), (8, 4), (12, 7)] {
+            assert!(matches!(file.lines(begin, size, 1 << 20), Err(Error::Input(InputError::Io { .. }))));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 #[cfg(feature = "store")]
 use std::{any::Any, sync::Mutex};
 
+use warpath_answer::backend::Buffer;
 use warpath_core::error::Error;
 use warpath_shared::check::Fault;
 use warpath_shared::units::ByteOffset;
@@ -13,11 +14,16 @@ use warpath_store::schema::SchemaTree;
 
 use super::buffers::{Buffers, Lent};
 use super::bytes::InputBytes;
+use super::plain::PlainFile;
 use super::selection::Selected;
 use crate::document::whole::Whole;
 
 /// UTF-8's byte order mark. At the start of an input it is not part of the text (RFC 8259 section 8.1).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A text is kept in its buffer if the rest of the buffer is at most this fraction of the text. The last line
+/// of a pipe's partition takes less, unless lines are longer than 8 MiB.
+const LEAST_FULL: usize = 8;
 
 /// The text of a partition: whole lines of one input. The last line may lack its newline.
 #[derive(Debug)]
@@ -37,6 +43,9 @@ pub struct Text<'a> {
 enum Memory<'a> {
     Lent(Lent),
     Kept(Arc<[u8]>),
+    Shared(Arc<Buffer>),
+    /// Bytes that are still to be read.
+    Unread(Arc<PlainFile>),
     /// Bytes of the caller's.
     Held(InputBytes<'a>),
 }
@@ -59,6 +68,25 @@ impl<'a> Text<'a> {
         Self { start: 0, end: bytes.len(), memory: Some(Memory::Kept(bytes)), offset, extract: None }
     }
 
+    /// Lines of a file that are still to be read. They have no bytes here.
+    pub(crate) fn unread(file: Arc<PlainFile>, range: Range<u64>) -> Self {
+        let len = (range.end - range.start) as usize;
+        Self { memory: Some(Memory::Unread(file)), start: 0, end: len, offset: range.start, extract: None }
+    }
+
+    /// Lines of this length that the receiver does not read.
+    pub fn unseen(len: usize, offset: ByteOffset) -> Self {
+        Self { memory: None, start: 0, end: len, offset, extract: None }
+    }
+
+    /// The file of a text that is still to be read.
+    pub(crate) fn file(&self) -> Option<&Arc<PlainFile>> {
+        match &self.memory {
+            Some(Memory::Unread(file)) => Some(file),
+            _ => None,
+        }
+    }
+
     /// The text of an input that has none.
     pub fn empty() -> Self {
         Self::kept(Arc::new([]), 0)
@@ -73,15 +101,43 @@ impl<'a> Text<'a> {
         match &self.memory {
             Some(Memory::Lent(buffer)) => &buffer[self.start..self.end],
             Some(Memory::Kept(bytes)) => bytes,
+            Some(Memory::Shared(buffer)) => &buffer[self.start..self.end],
             // An owner may return other bytes than before.
             Some(Memory::Held(bytes)) => bytes.as_ref().get(self.start..self.end).unwrap_or_default(),
-            None => &[],
+            Some(Memory::Unread(_)) | None => &[],
         }
     }
 
     /// Bytes of the text, also after [`forget`](Self::forget).
     pub fn len(&self) -> usize {
         self.end - self.start
+    }
+
+    /// Takes the text to keep it for as long as anybody needs it. The text stays in its buffer, unless that
+    /// is much longer, or belongs to the caller.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]. [`Error::Internal`] for a text that is still to be read.
+    pub fn take_kept(&mut self) -> Result<KeptText, Error> {
+        let (range, len) = (self.start..self.end, self.len());
+        let is_full = |buffer: &Lent| buffer.len() - len <= len / LEAST_FULL;
+        let (buffer, range) = match self.memory.take() {
+            Some(Memory::Lent(buffer)) if is_full(&buffer) => (Arc::new(buffer.into_buffer()), range),
+            Some(Memory::Shared(buffer)) => (buffer, range),
+            Some(Memory::Unread(_)) => {
+                return Err(Error::Internal("a text is kept before it is read".into()));
+            }
+            other => {
+                self.memory = other;
+                let mut copy = Vec::new();
+                copy.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes: len as u64 })?;
+                copy.extend_from_slice(self.bytes());
+                self.forget();
+                (Arc::new(copy.into()), 0..len)
+            }
+        };
+        let memory = buffer.len() as u64;
+        Ok(KeptText { buffer, range, offset: self.offset, memory })
     }
 
     /// Returns the memory before the text is dropped.
@@ -136,6 +192,58 @@ impl<'a> Text<'a> {
         self.end = self.start + len;
         self.extract = Some(Extract::Whole(Arc::new(whole)));
         Ok(self)
+    }
+}
+
+/// A text in memory that is shared, for as long as anybody needs it.
+#[derive(Clone, Debug)]
+pub struct KeptText {
+    buffer: Arc<Buffer>,
+    range: Range<usize>,
+    offset: ByteOffset,
+    /// Bytes of memory for which this text is counted.
+    memory: u64,
+}
+
+impl KeptText {
+    /// A buffer's first `len` bytes. `offset` is their offset in the input.
+    pub fn new(buffer: Buffer, len: usize, offset: ByteOffset) -> Self {
+        let memory = buffer.len() as u64;
+        Self { buffer: Arc::new(buffer), range: 0..len, offset, memory }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+
+    /// Bytes of the text.
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    pub fn offset(&self) -> ByteOffset {
+        self.offset
+    }
+
+    /// Bytes of memory that the text takes.
+    pub fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// The text up to a byte, and the text from this byte on.
+    pub fn split_at(self, at: usize) -> (Self, Self) {
+        let Self { buffer, range, offset, memory } = self;
+        let middle = range.start + at;
+        let first = at as u64;
+        let before = Self { buffer: buffer.clone(), range: range.start..middle, offset, memory: first };
+        (before, Self { buffer, range: middle..range.end, offset: offset + first, memory: memory - first })
+    }
+
+    /// The text as one of an input.
+    pub fn text(&self) -> Text<'static> {
+        let Range { start, end } = self.range;
+        let memory = Some(Memory::Shared(self.buffer.clone()));
+        Text { memory, start, end, offset: self.offset, extract: None }
     }
 }
 

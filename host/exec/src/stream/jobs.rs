@@ -16,7 +16,8 @@ use super::leaves::ByLeaves;
 use super::{Digest, Rest, Sampler, Store};
 use crate::document::{Parts, Whole};
 use crate::input::{
-    BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Sequence, Source, Text,
+    BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PartLines, PlainFile, Selection, Sequence,
+    Source, Text,
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
@@ -85,6 +86,15 @@ impl Job {
     /// Reads the lines of the job.
     pub fn read(self, buffers: &Arc<Buffers>) -> Cut<'static> {
         match self {
+            Self::Part { file, begin, size } if buffers.are_unread() => {
+                match file.lines(begin, size, buffers.longest()) {
+                    Ok(PartLines::None) => Cut::default(),
+                    Ok(PartLines::At(range)) => Cut::of(Ok(Text::unread(file, range))),
+                    // Reading cuts the part in two, or finds the error.
+                    Ok(PartLines::TooLong) => file.read(begin, size, buffers.longest(), buffers),
+                    Err(error) => Cut::of(Err(error)),
+                }
+            }
             Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
             #[cfg(feature = "store")]
             Self::Rows { part, group, slice, size } => part.read(group, slice, size, buffers),

@@ -71,17 +71,17 @@ impl<'a, T: Send + 'static> Operator<'a> for EachValue<T> {
 }
 
 impl<'a, T: Send + 'static> Ordered<'a, EachValue<T>> {
-    /// Makes a value from each partition of some inputs, in as many threads as were chosen. `lines` counts
-    /// the lines of a value.
+    /// Makes a value from each partition of some inputs, in as many threads as were chosen. Texts are read
+    /// into `buffers`, which may have another size than those for streaming. `lines` counts the lines of a
+    /// value.
     pub(crate) fn of_each(
         inputs: Inputs<'a>,
         chosen: &Chosen,
         plan: Plan,
+        buffers: Arc<Buffers>,
         lines: fn(&T) -> u64,
-        make: impl Fn(usize, &Text<'_>) -> Result<T, Error> + Send + Sync + 'static,
+        make: impl Fn(usize, &mut Text<'_>) -> Result<T, Error> + Send + Sync + 'static,
     ) -> Self {
-        // These buffers may have another size than the ones for streaming, and are of no use afterwards.
-        let buffers = Buffers::new(chosen.backend().clone());
         let make: Make<T> = Box::new(move |number, text| {
             let made = make(number, text)?;
             text.forget();
