@@ -130,7 +130,7 @@ fn what_follows_the_rows_is_their_last_line() {
 fn the_schema_is_a_tree() {
     let server = Server::of(&["data", "logs.wp"]);
     let schema = server.get("/schema?input=logs.wp").json();
-    assert_eq!(schema["inputs"][0]["records"], 22);
+    assert_eq!(schema["inputs"][0]["records"], 22, "{schema}");
     assert_eq!(schema["inputs"][0]["version"], 0, "{}", schema["inputs"]);
     let children = schema["root"]["children"].as_array().unwrap();
     let of = |name: &str| children.iter().find(|child| child["name"] == name).unwrap();
