@@ -34,6 +34,7 @@ LAYERS = [
     ("host/store", "lib.rs"),
     ("host/part", "lib.rs"),
     ("host/folder", "lib.rs"),
+    ("host/resident", "lib.rs"),
     ("host/answer", "lib.rs"),
     ("host/cpu", "lib.rs"),
     ("host/device", "lib.rs"),

@@ -18,6 +18,7 @@
 //! | [`wah`] | compressed bitmaps of rows, and operations on them in compressed form |
 //! | [`bitmap`] | the combination of many compressed bitmaps, one tile of rows at a time |
 //! | [`fsst`] | the decoding of compressed strings |
+//! | [`leaf`] | the values of resident leaves, packed into few bits |
 //! | [`xml`] | the tags of XML, and XML documents as twigs see them |
 //! | [`kernel`] | the kernels, with their arguments and launch shapes |
 #![no_std]
@@ -32,6 +33,7 @@ pub mod fsst;
 pub mod index;
 pub mod ir;
 pub mod kernel;
+pub mod leaf;
 pub mod query;
 pub mod strict;
 pub mod tree;

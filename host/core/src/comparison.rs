@@ -1,7 +1,11 @@
 //! Comparisons of the members of records with constants, which readers of columns understand.
 
+use std::cmp::Ordering;
 use std::fmt::{self, Debug, Formatter};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+use crate::decimal::Decimal;
 
 /// A condition on a record that is made of comparisons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +69,47 @@ impl Test {
             test => Self::Not(Box::new(test)),
         }
     }
+
+    /// The constants, and the order of a value to one of them that passes.
+    #[must_use]
+    pub fn constants(&self) -> (&[Constant], Wanted) {
+        match self {
+            Self::Exists | Self::Matches(_) | Self::Not(_) => (&[], Ordering::is_eq),
+            Self::Equal(all) => (all, Ordering::is_eq),
+            Self::Less(one) => (std::slice::from_ref(one), Ordering::is_lt),
+            Self::AtMost(one) => (std::slice::from_ref(one), Ordering::is_le),
+            Self::Greater(one) => (std::slice::from_ref(one), Ordering::is_gt),
+            Self::AtLeast(one) => (std::slice::from_ref(one), Ordering::is_ge),
+        }
+    }
+}
+
+/// A condition on the order of a value and a constant.
+pub type Wanted = fn(Ordering) -> bool;
+
+/// The integers that have a wanted order to a number; `None` if they are not known. The range may be empty.
+#[must_use]
+pub fn integers(number: &str, wanted: Wanted) -> Option<RangeInclusive<i64>> {
+    const NONE: RangeInclusive<i64> = RangeInclusive::new(1, 0);
+
+    let decimal = Decimal::read(number.as_bytes())?;
+    let exact = decimal.integer();
+    // The integers below the number end before this one, and those above it begin at the other.
+    let below = match decimal.ceiling() {
+        Ok(ceiling) => ceiling.checked_sub(1).map_or(NONE, |last| i64::MIN..=last),
+        Err(Ordering::Greater) => i64::MIN..=i64::MAX,
+        Err(_) => NONE,
+    };
+    let above = match (decimal.ceiling(), exact) {
+        (Ok(_), Some(exact)) => exact.checked_add(1).map_or(NONE, |first| first..=i64::MAX),
+        (Ok(ceiling), None) => ceiling..=i64::MAX,
+        (Err(Ordering::Less), _) => i64::MIN..=i64::MAX,
+        (Err(_), _) => NONE,
+    };
+    let equal = exact.map_or(NONE, |exact| exact..=exact);
+    let parts = [(Ordering::Less, below), (Ordering::Equal, equal), (Ordering::Greater, above)];
+    let parts = parts.into_iter().filter(|(order, range)| wanted(*order) && !range.is_empty());
+    Some(parts.map(|(_, range)| range).reduce(|one, other| *one.start()..=*other.end()).unwrap_or(NONE))
 }
 
 /// A property of strings. Two properties of the same name are the same.

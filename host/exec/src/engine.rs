@@ -576,6 +576,12 @@ impl Engine {
         &mut self.settings.limits
     }
 
+    /// The size of a partition that the caller set.
+    #[cfg(feature = "store")]
+    pub(crate) fn wanted_partition_size(&self) -> Option<usize> {
+        self.settings.partition_size
+    }
+
     /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, plain_bytes: u64) -> Result<Chosen, Error> {
         let chosen = self.choose(Purpose::Other, plain_bytes)?;

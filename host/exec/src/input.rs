@@ -37,6 +37,8 @@ mod given;
 #[cfg(feature = "store")]
 mod groups;
 mod held;
+#[cfg(feature = "store")]
+mod loaded;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod names;
@@ -75,7 +77,13 @@ pub(crate) use given::{Given, Held, Inputs};
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use part::{EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of};
+pub(crate) use loaded::{Contents, Identity, Placed, lines, slice_end};
+#[cfg(feature = "store")]
+pub use loaded::{LoadedInput, LoadedSize};
+#[cfg(feature = "store")]
+pub(crate) use part::{
+    EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of, text_of_group,
+};
 pub(crate) use plain::{Cut, PlainFile, Stretch};
 #[cfg(feature = "store")]
 pub use ranged::StoredFile;
@@ -89,7 +97,7 @@ pub use source::{FindsRecords, RecordLines, RecordsTally, Source};
 pub(crate) use stored::LOG;
 #[cfg(feature = "store")]
 pub(crate) use stored::{check_part, is_store, why_foreign};
-#[cfg(feature = "store")]
-pub(crate) use text::KnownSchema;
 pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};
+#[cfg(feature = "store")]
+pub(crate) use text::{Counts, KnownLeaves, KnownSchema};
 pub use values::ValueLayout;

@@ -10,6 +10,7 @@
 //! | [`stream`] | workers, and their results in order |
 //! | [`channel`] | results in a bounded channel |
 //! | [`resident`] | an index that is kept in memory and queried again |
+//! | [`loaded`] | inputs that stay in memory, as leaves and compressed lines |
 //! | `index_file` | a structural index in a file |
 //! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |
@@ -41,6 +42,8 @@ pub mod index_file;
 mod index_file;
 pub mod input;
 mod limits;
+#[cfg(feature = "store")]
+pub mod loaded;
 pub mod operators;
 #[doc(hidden)]
 pub mod planning;

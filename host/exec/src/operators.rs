@@ -136,7 +136,7 @@ impl Engine {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Input<'a>(Request<'a>);
+pub struct Input<'a>(pub(crate) Request<'a>);
 
 impl<'a> Input<'a> {
     /// Sets the name of bytes in memory, for messages. Other inputs keep their names.

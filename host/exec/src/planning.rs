@@ -52,6 +52,7 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
     let mut facts = Facts::new(inputs.access(), engine.format());
     facts.selected = selected.as_ref().map(|selected| selected.facts());
     facts.has_parts |= inputs.may_have_parts();
+    facts.is_loaded |= inputs.are_loaded();
     let condition = match (predicate.take(), program.predicate()) {
         (Some(of_input), Some(own)) => Some(Arc::new(of_input.and(own)?)),
         (Some(predicate), None) => Some(predicate),

@@ -44,6 +44,7 @@ impl Request<'_> {
         let mut facts = Facts::new(self.inputs.access(), self.engine.format());
         facts.selected = self.selected.as_ref().map(|selected| selected.facts());
         facts.has_parts |= self.inputs.may_have_parts();
+        facts.is_loaded |= self.inputs.are_loaded();
         facts.structural = self.index.as_ref().map(|index| Structural { is_named: true, ..index.facts() });
         facts
     }

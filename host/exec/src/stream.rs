@@ -21,6 +21,7 @@
 //! | `operator` | what becomes of the results of a task |
 //! | `program` | the operator of programs: batches, matches, columns |
 //! | `digest` | values that workers make of the results for a text |
+//! | `leaves` | results for loaded inputs, from their leaves alone |
 //! | `sampler` | some records of the input, for a look at them after the run |
 //! | `batch`, `hits` | the results of a program for one partition; its matches, one by one |
 //! | `batch/located` | the records of a partition, found by a line or a byte |
@@ -39,6 +40,8 @@ mod hits;
 mod indexes;
 mod inline;
 mod jobs;
+#[cfg(feature = "store")]
+mod leaves;
 mod lines;
 mod operator;
 #[cfg(feature = "async")]
@@ -72,6 +75,8 @@ pub use digest::{Digest, PieceResults};
 pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
+#[cfg(feature = "store")]
+pub use leaves::LeafResults;
 #[cfg(all(feature = "async", feature = "arrow"))]
 pub use polled::AsyncBatches;
 #[cfg(feature = "async")]

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use foldhash::{HashMap, HashSet};
-use warpath_core::comparison::{Comparison, Condition, Constant, Test};
+use warpath_core::comparison::{Comparison, Condition, Constant, Test, Wanted, integers};
 use warpath_core::decimal::Decimal;
 use warpath_core::number::nearest;
 use warpath_core::rows::RowSet;
@@ -361,13 +361,7 @@ fn nulls(test: &Test) -> (bool, bool) {
     }
 }
 
-/// A condition on the order of a value and a constant.
-type Wanted = fn(Ordering) -> bool;
-
 trait Passes {
-    /// The constants, and the order of a value to one of them that passes.
-    fn constants(&self) -> (&[Constant], Wanted);
-
     /// Returns false if no value between two bounds passes.
     fn may_pass(&self, bounds: &Bounds) -> bool;
 
@@ -379,17 +373,6 @@ trait Passes {
 }
 
 impl Passes for Test {
-    fn constants(&self) -> (&[Constant], Wanted) {
-        match self {
-            Self::Exists | Self::Matches(_) | Self::Not(_) => (&[], Ordering::is_eq),
-            Self::Equal(all) => (all, Ordering::is_eq),
-            Self::Less(one) => (std::slice::from_ref(one), Ordering::is_lt),
-            Self::AtMost(one) => (std::slice::from_ref(one), Ordering::is_le),
-            Self::Greater(one) => (std::slice::from_ref(one), Ordering::is_gt),
-            Self::AtLeast(one) => (std::slice::from_ref(one), Ordering::is_ge),
-        }
-    }
-
     fn is_known(&self) -> bool {
         let is_known = |constant: &Constant| match constant {
             Constant::Number(number) => Decimal::read(number.as_bytes()).is_some(),
@@ -487,30 +470,6 @@ fn integer_of(constant: &Constant) -> Option<i64> {
 
 fn mark(passes: &mut [bool], more: impl Iterator<Item = bool>) {
     passes.iter_mut().zip(more).for_each(|(passes, more)| *passes |= more);
-}
-
-/// The integers that have a wanted order to a number; `None` if they are not known. The range may be empty.
-fn integers(number: &str, wanted: Wanted) -> Option<RangeInclusive<i64>> {
-    const NONE: RangeInclusive<i64> = RangeInclusive::new(1, 0);
-
-    let decimal = Decimal::read(number.as_bytes())?;
-    let exact = decimal.integer();
-    // The integers below the number end before this one, and those above it begin at the other.
-    let below = match decimal.ceiling() {
-        Ok(ceiling) => ceiling.checked_sub(1).map_or(NONE, |last| i64::MIN..=last),
-        Err(Ordering::Greater) => i64::MIN..=i64::MAX,
-        Err(_) => NONE,
-    };
-    let above = match (decimal.ceiling(), exact) {
-        (Ok(_), Some(exact)) => exact.checked_add(1).map_or(NONE, |first| first..=i64::MAX),
-        (Ok(ceiling), None) => ceiling..=i64::MAX,
-        (Err(Ordering::Less), _) => i64::MIN..=i64::MAX,
-        (Err(_), _) => NONE,
-    };
-    let equal = exact.map_or(NONE, |exact| exact..=exact);
-    let parts = [(Ordering::Less, below), (Ordering::Equal, equal), (Ordering::Greater, above)];
-    let parts = parts.into_iter().filter(|(order, range)| wanted(*order) && !range.is_empty());
-    Some(parts.map(|(_, range)| range).reduce(|one, other| *one.start()..=*other.end()).unwrap_or(NONE))
 }
 
 /// The doubles that are nearest to some decimal number with a wanted order to a number. Rounding keeps the

@@ -6,6 +6,7 @@
 //! | [`Reserved`] | the columns of earlier parts, whose names and types a new part keeps |
 //! | [`Restorer`], [`restore()`] | lines from a group, all or any |
 //! | [`Names`] | the true keys of the columns of a group, and the kinds of their values |
+//! | [`Members`] | the members of records that have one value in each row, with their rows |
 //!
 //! Columns have every value once. Their levels say which values are present, and how long arrays are.
 //! Sections have what levels cannot say: which members an object has and in which order, the bytes between
@@ -35,6 +36,7 @@ mod draft;
 mod error;
 mod known;
 mod levels;
+mod members;
 mod names;
 mod number;
 mod occurrences;
@@ -52,6 +54,7 @@ mod tests;
 
 pub(crate) use count::{COUNTED, counts_of};
 pub use error::{Error, Result};
+pub use members::{Member, MemberKind, Members};
 pub use names::{Kind, Names, Role, Step};
 pub(crate) use occurrences::{Mark, OCCURRENCES};
 pub(crate) use position::{Position, values_of};

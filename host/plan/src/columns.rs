@@ -3,7 +3,7 @@
 use warpath_answer::answer::Want;
 use warpath_core::comparison::Condition;
 use warpath_core::projection::{Projection, Step};
-use warpath_lang::program::Program;
+use warpath_lang::program::{Program, Query};
 
 use crate::plan::{Evaluated, Reading, Request};
 
@@ -18,17 +18,46 @@ pub struct PartColumns {
     pub counted: Option<Vec<Vec<Step>>>,
     /// True if the result is the schema of all records, which a part may have as a section.
     pub schema: bool,
+    /// The results that leaves of loaded inputs can have, if they are such ones.
+    pub leaves: Option<LeafPaths>,
+}
+
+/// Results that depend on the values of members alone: counts, or a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafPaths {
+    /// The names of each path, of which `$` has none.
+    pub paths: Vec<Vec<Vec<u8>>>,
+    /// The condition that is true of exactly the records that the results are about; `None` for all of them.
+    pub condition: Option<Condition>,
+}
+
+impl LeafPaths {
+    /// The paths and the condition of a program, if they are about values of members alone.
+    fn of(program: &Program) -> Option<Self> {
+        let paths = program.queries().iter().map(Query::names).collect::<Option<_>>()?;
+        let condition = match program.predicate() {
+            None => None,
+            Some(predicate) => Some(predicate.exact_condition()?),
+        };
+        Some(Self { paths, condition })
+    }
 }
 
 impl PartColumns {
     /// The columns that a request needs; `None` if it needs all of the lines.
-    pub(crate) fn of(request: &Request<'_>) -> Option<Self> {
+    pub(crate) fn of(request: &Request<'_>, is_loaded: bool) -> Option<Self> {
         // A record that is longer than the limit is an error, whatever is read of it.
         if request.limits_records {
             return None;
         }
         let this = match request.evaluated {
-            Evaluated::Program { program, want, is_digested } => Self::of_program(program, want, is_digested),
+            Evaluated::Program { program, want, is_digested } => {
+                let this = Self::of_program(program, want, is_digested);
+                // Strict checks are of the text of each line.
+                let has_leaves =
+                    is_loaded && !request.strict && (is_digested || want.is_count()) && want.partial;
+                Self { leaves: if has_leaves { LeafPaths::of(program) } else { None }, ..this }
+            }
             Evaluated::Subscriptions { tested: Some(tested), only, .. } => Self::of_twigs(tested, only),
             Evaluated::Schema { whole } => Self { schema: whole, ..Self::default() },
             _ => return None,
@@ -56,6 +85,7 @@ impl PartColumns {
             condition: program.predicate().and_then(|predicate| predicate.condition()),
             counted: program.counted_paths().filter(|_| is_counted),
             schema: false,
+            leaves: None,
         }
     }
 
@@ -68,11 +98,16 @@ impl PartColumns {
             condition: only.and_then(Program::predicate).and_then(|predicate| predicate.condition()),
             counted: None,
             schema: false,
+            leaves: None,
         }
     }
 
     /// The step that reads, in a plan.
-    pub(crate) fn reading(&self) -> Reading {
+    pub(crate) fn reading(&self, is_loaded: bool) -> Reading {
+        if is_loaded {
+            let conditions = self.condition.as_ref().map_or(0, Condition::comparisons);
+            return Reading::Loaded { leaves: self.leaves.is_some(), conditions };
+        }
         if self.schema {
             return Reading::Schemas;
         }

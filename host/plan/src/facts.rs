@@ -53,6 +53,8 @@ pub enum Bytes {
     Table,
     /// A part of a store: the length of its text.
     Stored(u64),
+    /// An input that is loaded into memory: the length of its text.
+    Loaded(u64),
     /// Several inputs: the length of their plain text.
     Several(u64),
 }
@@ -68,7 +70,7 @@ impl Bytes {
             | Self::Part(bytes)
             | Self::Stdin(bytes)
             | Self::Several(bytes) => bytes,
-            Self::Stored(_) => 0,
+            Self::Stored(_) | Self::Loaded(_) => 0,
             Self::Unknown | Self::Compressed | Self::Stream | Self::Followed | Self::Table => 0,
         }
     }
@@ -85,6 +87,7 @@ impl Bytes {
             Self::Followed => "the input is followed",
             Self::Table => "the input is a column of a table",
             Self::Stored(_) => "the input is a part of a store",
+            Self::Loaded(_) => "the input is loaded",
             Self::Several(_) => "there are several inputs",
         })
     }
@@ -162,12 +165,16 @@ pub struct Facts {
     pub selected: Option<Selected>,
     /// True if parts of a store are among the inputs.
     pub has_parts: bool,
+    /// True if inputs are loaded into memory: all of them, or some.
+    pub is_loaded: bool,
 }
 
 impl Facts {
     /// Inputs without indexes.
     #[must_use]
     pub fn new(bytes: Bytes, format: Format) -> Self {
-        Self { bytes, format, structural: None, selected: None, has_parts: matches!(bytes, Bytes::Stored(_)) }
+        let has_parts = matches!(bytes, Bytes::Stored(_) | Bytes::Loaded(_));
+        let is_loaded = matches!(bytes, Bytes::Loaded(_));
+        Self { bytes, format, structural: None, selected: None, has_parts, is_loaded }
     }
 }

@@ -49,7 +49,7 @@ pub mod prune;
 mod size;
 
 pub use backend::{Backends, Device, On, Purpose, backend};
-pub use columns::PartColumns;
+pub use columns::{LeafPaths, PartColumns};
 pub use facts::{Bytes, Facts, Format, SMALL, Selected, Structural};
 pub use plan::{Evaluated, Plan, Pruned, Reading, Request, Runs, Threads, Unused, plan};
 pub use prune::{Condition, Prune, prune};

@@ -155,6 +155,13 @@ pub enum Reading {
     },
     /// The schemas that parts of a store have, and all lines of other inputs and parts.
     Schemas,
+    /// Inputs that are loaded into memory.
+    Loaded {
+        /// True if the leaves have the results, where they are exact. Other lines are decoded and evaluated.
+        leaves: bool,
+        /// The number of comparisons by which leaves exclude records.
+        conditions: usize,
+    },
     /// Some lines of a file.
     Selected(Selected),
     /// All lines, with levels of a structural index.
@@ -306,7 +313,11 @@ impl Plan {
                 "{index}: {} of {} lines, in {} of {} blocks",
                 lines.0, lines.1, blocks.0, blocks.1
             )),
-            Reading::Lines | Reading::Members { .. } | Reading::Schemas | Reading::Documents { .. } => None,
+            Reading::Lines
+            | Reading::Loaded { .. }
+            | Reading::Members { .. }
+            | Reading::Schemas
+            | Reading::Documents { .. } => None,
         }
     }
 
@@ -353,6 +364,16 @@ impl Plan {
                 said + " (every worker)"
             }
             Reading::Resident { .. } => "nothing: text and index are in memory".into(),
+            Reading::Loaded { leaves, conditions } => {
+                let of_leaves = if *leaves {
+                    "the leaves of loaded inputs, and where these do not say all, "
+                } else {
+                    ""
+                };
+                let lines =
+                    if *conditions > 0 { "the lines that the leaves do not exclude" } else { "lines" };
+                format!("{of_leaves}{lines}, decoded in memory ({})", by_whom(bytes, self.threads))
+            }
             Reading::Selected(_) => "the selected lines, moved together (every worker)".into(),
             Reading::Documents { .. } => {
                 format!("documents, each made one line ({})", by_whom(bytes, self.threads))
@@ -422,10 +443,14 @@ pub fn plan(
         (None, None, Format::Ndjson) => Reading::Lines,
     };
     let columns = match reading {
-        Reading::Lines if facts.has_parts => PartColumns::of(request),
+        Reading::Lines if facts.has_parts => PartColumns::of(request, facts.is_loaded),
         _ => None,
     };
-    let reading = columns.as_ref().map_or(reading, PartColumns::reading);
+    let reading = match (&columns, reading) {
+        (Some(columns), _) => columns.reading(facts.is_loaded),
+        (None, Reading::Lines) if facts.is_loaded => Reading::Loaded { leaves: false, conditions: 0 },
+        (None, reading) => reading,
+    };
     let threads = threads(request, &reading, facts.bytes, runs.partition_size as u64);
     // The host checks partitions that are indexed already, and programs that the host evaluates.
     let on_host = matches!(reading, Reading::Levels { .. })

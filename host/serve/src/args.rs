@@ -74,6 +74,12 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory_size, help_heading = "Limits")]
     pub memory: usize,
 
+    /// The most memory for inputs that stay in memory; 0 keeps none [default: half of the machine's]
+    ///
+    /// Inputs that have no room are read for each question. Results are the same.
+    #[arg(long, value_name = "SIZE", value_parser = load_size, help_heading = "Limits")]
+    pub load: Option<usize>,
+
     /// The most bytes of the body of a request
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Limits")]
     pub body: u64,
@@ -106,6 +112,11 @@ pub struct Args {
 
     #[command(flatten)]
     pub messages: MessageArgs,
+}
+
+/// The bytes of memory for inputs, or 0.
+fn load_size(text: &str) -> Result<usize, String> {
+    if text == "0" { Ok(0) } else { memory_size(text) }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -24,6 +24,7 @@ use crate::http::{Server, router};
 use crate::loaded::Loaded;
 use crate::metrics::Metrics;
 use crate::questions::{Questions, Settings};
+use crate::resident::{LeftOut, Resident};
 
 /// The stack of a thread that runs commands or SQL: both descend into each term of a condition. The system
 /// gives memory for what is used alone.
@@ -54,7 +55,16 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     }
     // Each connection takes a descriptor. Without more of them, fewer connections are accepted.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
-    let loaded = Arc::new(Loaded::new(args.inputs.clone())?);
+    let resident = Resident::new(args.load.unwrap_or_else(half_of_memory));
+    let resident = resident.map_err(|error| Failure::new(error.chain()))?;
+    let loaded = Arc::new(Loaded::new(args.inputs.clone(), Arc::new(resident))?);
+    let left_out = loaded.load();
+    for LeftOut { name, why } in left_out.iter().take(MOST_LEFT_OUT) {
+        ui.warning(format_args!("{name} is read for each question, because it is not loaded: {why}"));
+    }
+    if let Some(more) = left_out.len().checked_sub(MOST_LEFT_OUT).filter(|more| *more > 0) {
+        ui.warning(format_args!("so are {more} more files"));
+    }
     let cores = std::thread::available_parallelism().map_or(1, Into::into);
     let runtime = |name: &str| {
         let mut builder = Builder::new_multi_thread();
@@ -93,6 +103,26 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     runtime.shutdown_background();
     end_sql(sql);
     served
+}
+
+/// The most files that are not loaded and are named at the start.
+const MOST_LEFT_OUT: usize = 5;
+
+/// Half of the memory that this process may use, in bytes; 1 GiB if it is not known.
+fn half_of_memory() -> usize {
+    /// The memory of the machine, and the limit of the control group of a container.
+    const FILES: [&str; 2] = ["/proc/meminfo", "/sys/fs/cgroup/memory.max"];
+
+    let number = |path: &str| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let (text, unit) = match text.strip_prefix("MemTotal:") {
+            Some(rest) => (rest.lines().next()?.trim_end_matches("kB"), 1 << 10),
+            None => (text.as_str(), 1),
+        };
+        text.trim().parse::<u64>().ok()?.checked_mul(unit)
+    };
+    let bytes = FILES.into_iter().filter_map(number).min().unwrap_or(2 << 30);
+    usize::try_from(bytes / 2).unwrap_or(usize::MAX)
 }
 
 /// Ends the threads of SQL, if no statement holds them any more. Otherwise the process ends them.

@@ -359,10 +359,18 @@ async fn health(State(server): State<Arc<Server>>) -> Response {
         "version": versions.sum::<u64>(),
         "uptime_s": server.started.elapsed().as_secs(),
         "writable": server.appends.is_writable,
+        "resident": resident(&server),
         "inputs": inputs,
     });
     let status = if is_whole { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     json_response(status, &health)
+}
+
+/// The inputs in memory, for `/health`.
+fn resident(server: &Server) -> Value {
+    let resident = server.loaded.resident();
+    let size = resident.current().size();
+    json!({"versions": resident.versions(), "lines": size.lines, "text": size.text, "memory": size.memory})
 }
 
 /// `/metrics`: counts and times for Prometheus.
@@ -370,7 +378,8 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let loaded = server.loaded.clone();
     let bytes = tokio::task::spawn_blocking(move || loaded.bytes()).await.unwrap_or_default();
-    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes)).into_response()
+    let size = server.loaded.resident().current().size();
+    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes, size.memory)).into_response()
 }
 
 /// `/append`: lines that are added to a store.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `args` | the options |
 //! | `loaded` | the inputs, of which each question gets one version |
+//! | `resident` | the inputs that stay in memory |
 //! | `changes`, `tail` | other versions of stores, as they come; the lines of all of them |
 //! | `questions`, `cancel` | the run of a command: its thread and its limits; its end before its time |
 //! | `answer` | the streams of a command as the body of a response |
@@ -34,6 +35,7 @@ mod metrics;
 mod page;
 mod questions;
 mod request;
+mod resident;
 mod schema;
 mod tail;
 

@@ -13,6 +13,7 @@ use warpath_cli::Inputs;
 
 use crate::changes::Changes;
 use crate::failure::Failure;
+use crate::resident::{LeftOut, Resident};
 use crate::tail::Tail;
 
 /// An input as the server was given it.
@@ -23,8 +24,15 @@ struct Entry {
 
 /// The inputs of a server.
 pub struct Loaded {
-    entries: Vec<Entry>,
+    entries: Arc<[Entry]>,
     changes: Arc<Changes>,
+    resident: Arc<Resident>,
+}
+
+/// The files of all inputs.
+fn files_of(entries: &[Entry]) -> Vec<Source> {
+    let sources = |entry: &Entry| Source::named(&entry.name, FolderFiles::Json).unwrap_or_default();
+    entries.iter().flat_map(sources).collect()
 }
 
 /// The meaning of a name in a question.
@@ -36,11 +44,11 @@ enum Found<'a> {
 }
 
 impl Loaded {
-    /// Loads inputs.
+    /// Loads inputs. Files that have room stay in memory.
     ///
     /// # Errors
     /// For a name that means nothing, and for one that is given twice.
-    pub fn new(names: Vec<PathBuf>) -> Result<Self, Failure> {
+    pub fn new(names: Vec<PathBuf>, resident: Arc<Resident>) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
@@ -60,7 +68,23 @@ impl Loaded {
             }
             entries.push(Entry { is_store: Store::is_at(&name), name });
         }
-        Ok(Self { entries, changes: Arc::default() })
+        Ok(Self { entries: entries.into(), changes: Arc::default(), resident })
+    }
+
+    /// Loads the files of all inputs into memory. Returns those that could not be loaded.
+    pub fn load(&self) -> Vec<LeftOut> {
+        self.resident.load(files_of(&self.entries))
+    }
+
+    /// The inputs in memory.
+    pub fn resident(&self) -> &Arc<Resident> {
+        &self.resident
+    }
+
+    /// The same sources, from memory where that is possible.
+    fn from_memory(&self, sources: Vec<Source>) -> Vec<Source> {
+        let entries = self.entries.clone();
+        self.resident.in_place_of(sources, move || files_of(&entries))
     }
 
     /// The changes of stores.
@@ -114,8 +138,7 @@ impl Loaded {
 
     /// The bytes of all inputs, compressed or not, as the system has them.
     pub fn bytes(&self) -> u64 {
-        let sources = |entry: &Entry| Source::named(&entry.name, FolderFiles::Json).unwrap_or_default();
-        self.entries.iter().flat_map(sources).filter_map(|source| source.size()).sum()
+        files_of(&self.entries).iter().filter_map(Source::size).sum()
     }
 
     /// Facts about an input, for people and monitors.
@@ -133,7 +156,11 @@ impl Loaded {
                 bytes: parts.iter().map(|part| part.bytes).sum(),
             });
         }
-        let sources = self.sources(name, FolderFiles::Json)?.unwrap_or_default();
+        let sources = match self.find(name) {
+            Some(Found::Entry(entry)) => Source::named(&entry.name, FolderFiles::Json)?,
+            Some(Found::File(file)) => vec![Source::File(file)],
+            None => Vec::new(),
+        };
         let mut bytes = 0;
         for source in &sources {
             if let Source::File(path) = source {
@@ -174,9 +201,9 @@ impl Inputs for Loaded {
                 if entry.is_store && !Store::is_at(&entry.name) {
                     Store::open(&*entry.name)?;
                 }
-                Some(Source::named(&entry.name, files)?)
+                Some(self.from_memory(Source::named(&entry.name, files)?))
             }
-            Some(Found::File(file)) => Some(vec![Source::File(file)]),
+            Some(Found::File(file)) => Some(self.from_memory(vec![Source::File(file)])),
         })
     }
 
@@ -207,7 +234,8 @@ mod tests {
         for file in [logs.join("a.ndjson"), logs.join("b.ndjson"), folder.path().join("c.ndjson"), secret] {
             std::fs::write(file, "{}\n").unwrap();
         }
-        let loaded = Loaded::new(vec![logs.clone(), folder.path().join("c.ndjson")]).ok().unwrap();
+        let new = |names| Loaded::new(names, Arc::new(Resident::new(0).unwrap()));
+        let loaded = new(vec![logs.clone(), folder.path().join("c.ndjson")]).ok().unwrap();
         let count =
             |name: &Path| loaded.sources(name, FolderFiles::Json).unwrap().map(|sources| sources.len());
         assert_eq!(count(&logs), Some(2));
@@ -220,7 +248,7 @@ mod tests {
             assert_eq!(count(Path::new(other)), None, "{other}");
         }
         assert_eq!(count(&logs.join("../secret.ndjson")), None);
-        assert!(Loaded::new(vec!["nothing-here.ndjson".into()]).is_err());
-        assert!(Loaded::new(vec![logs.clone(), logs]).is_err());
+        assert!(new(vec!["nothing-here.ndjson".into()]).is_err());
+        assert!(new(vec![logs.clone(), logs]).is_err());
     }
 }

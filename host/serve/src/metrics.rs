@@ -47,6 +47,7 @@ pub struct Metrics {
     /// Lines that were added to stores.
     pub appended: Counter,
     loaded: Gauge<u64, AtomicU64>,
+    resident: Gauge<u64, AtomicU64>,
 }
 
 impl Default for Metrics {
@@ -64,6 +65,7 @@ impl Default for Metrics {
             connections: Gauge::default(),
             appended: Counter::default(),
             loaded: Gauge::default(),
+            resident: Gauge::default(),
         };
         let registry = &mut all.registry;
         registry.register("questions", "Questions that have ended", all.questions.clone());
@@ -77,6 +79,7 @@ impl Default for Metrics {
         registry.register("connections", "Connections", all.connections.clone());
         registry.register("appended_lines", "Lines that were added to stores", all.appended.clone());
         registry.register_with_unit("loaded", "Bytes of the inputs", Unit::Bytes, all.loaded.clone());
+        registry.register_with_unit("resident", "Memory of loaded inputs", Unit::Bytes, all.resident.clone());
         all
     }
 }
@@ -93,9 +96,11 @@ impl Metrics {
         self.refused.get_or_create(&Reason { reason }).inc();
     }
 
-    /// The text for Prometheus. `loaded` is the number of bytes of the inputs.
-    pub fn text(&self, loaded: u64) -> String {
+    /// The text for Prometheus. `loaded` is the number of bytes of the inputs, and `resident` the memory of
+    /// those that stay in memory.
+    pub fn text(&self, loaded: u64, resident: u64) -> String {
         self.loaded.set(loaded);
+        self.resident.set(resident);
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);

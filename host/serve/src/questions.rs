@@ -319,8 +319,10 @@ impl Question {
         let open = |mut options: warpath_sql::Options, report: &Arc<_>| {
             options.device = device;
             options.memory = options.memory.min(limits.memory).or(limits.memory);
+            let resident = loaded.resident().clone();
             options.names = Some(Names::new(move |name| loaded.location(name)));
-            options.context_with(report).map_err(|error| SqlFailure::of_query(error, ""))
+            let current = Arc::new(move || resident.current());
+            options.context_over(report, current).map_err(|error| SqlFailure::of_query(error, ""))
         };
         Streams::of(client).run(|| warpath_sql::cli::served::run(arguments, sql, ends, open))
     }

@@ -32,6 +32,7 @@
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema`, `schema_cache` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
+//! | [`leaves`] | aggregates over loaded inputs, evaluated on their leaves |
 //! | `semi` | a rule of the optimizer for semi and anti joins |
 //! | `scan` | the evaluation of one file or a part of it |
 //! | [`report`] | malformed records, and values that columns did not take |
@@ -49,6 +50,7 @@ mod engines;
 mod files;
 mod format;
 mod groups;
+pub mod leaves;
 mod pages;
 mod parts;
 mod paths;

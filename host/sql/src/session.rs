@@ -8,12 +8,15 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::cache::cache_manager::CacheManagerConfig;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use warpath::Loaded;
 
 use crate::arrows::Arrows;
 use crate::engines::Engines;
 use crate::format::{EXTENSIONS, WarpathFormatFactory};
 use crate::functions;
+use crate::leaves::OnLeaves;
 use crate::options::Options;
 use crate::report::Report;
 use crate::semi::DistinctKeys;
@@ -43,6 +46,24 @@ impl Options {
     /// The errors of [`context`](Self::context).
     pub fn context_with(&self, report: &Arc<Report>) -> Result<SessionContext, DataFusionError> {
         self.context_by(report, |builder| builder)
+    }
+
+    /// A new session, as from [`context_with`](Self::context_with), that evaluates aggregates on the leaves
+    /// of files that are loaded ([`crate::leaves`]). `loaded` returns what is loaded when a query is planned.
+    ///
+    /// # Errors
+    /// The errors of [`context`](Self::context).
+    pub fn context_over(
+        &self,
+        report: &Arc<Report>,
+        loaded: Arc<dyn Fn() -> Loaded + Send + Sync>,
+    ) -> Result<SessionContext, DataFusionError> {
+        self.context_by(report, |builder| {
+            let mut rules = PhysicalOptimizer::new().rules;
+            // Before the rules that put exchanges between operators, and projections into scans.
+            rules.insert(0, Arc::new(OnLeaves::new(loaded)));
+            builder.with_physical_optimizer_rules(rules)
+        })
     }
 
     /// A new session, as from [`context_with`](Self::context_with), whose state the caller has changed before

@@ -3,6 +3,7 @@
 mod cookbook;
 mod filters;
 mod functions;
+mod leaves;
 mod objects;
 mod parts;
 mod program;
@@ -55,12 +56,20 @@ impl Session {
     }
 
     fn batches(&self, query: &str) -> Result<Vec<RecordBatch>, DataFusionError> {
-        self.runtime.block_on(async { self.context.sql(query).await?.collect().await })
+        self.batches_in(&self.context, query)
+    }
+
+    fn batches_in(&self, context: &SessionContext, query: &str) -> Result<Vec<RecordBatch>, DataFusionError> {
+        self.runtime.block_on(async { context.sql(query).await?.collect().await })
     }
 
     /// The rows of a query, a line for each, without the frame of the table.
     fn rows(&self, query: &str) -> Vec<String> {
-        let batches = self.batches(query).unwrap_or_else(|error| panic!("{query}: {error}"));
+        self.rows_in(&self.context, query)
+    }
+
+    fn rows_in(&self, context: &SessionContext, query: &str) -> Vec<String> {
+        let batches = self.batches_in(context, query).unwrap_or_else(|error| panic!("{query}: {error}"));
         let options = FormatOptions::default().with_null("NULL");
         let table = pretty_format_batches_with_options(&batches, &options).unwrap().to_string();
         let lines = table.lines().filter(|line| line.starts_with('|')).skip(1);

@@ -12,8 +12,15 @@ use warpath_core::key;
 use warpath_core::time::{self, Every, Format, Instant, Unit, Zone};
 use warpath_lang::program::Query;
 use warpath_shared::units::LineIx;
+#[cfg(feature = "store")]
+use {
+    warpath_core::rows::RowSet,
+    warpath_resident::coded::{Coded, Groups},
+};
 
 use super::sum::short;
+#[cfg(feature = "store")]
+use crate::stream::LeafResults;
 use crate::stream::PieceResults;
 
 /// Ends each value of a combination. Neither values nor records contain it.
@@ -61,6 +68,12 @@ impl Grouping {
     #[must_use]
     pub fn of_values(paths: &[Query]) -> Self {
         Self { paths: paths.to_vec(), parts: vec![None; paths.len()] }
+    }
+
+    /// Groups by the values of one path, whose text nobody reads.
+    #[cfg(feature = "store")]
+    pub(super) fn of_value() -> Self {
+        Self { paths: Vec::new(), parts: vec![None] }
     }
 
     /// Adds a path: records with different values of it are in different groups.
@@ -192,6 +205,67 @@ impl Grouping {
     }
 }
 
+#[cfg(feature = "store")]
+impl Grouping {
+    /// Puts the records of a segment in groups. The members of the paths begin with the member `first`. The
+    /// groups of records are in the order of the rows of `results`. `None` if leaves do not have all values.
+    pub(super) fn of_leaves(
+        &self,
+        results: &LeafResults<'_>,
+        first: usize,
+        has_missing: bool,
+    ) -> Option<Grouped> {
+        let LeafResults { segment, members, rows } = results;
+        let mut grouped = Grouped::default();
+        let coded = members[first..].iter().zip(&self.parts).map(|(member, part)| {
+            let coded = Coded::of(segment, *member)?;
+            Some(match part {
+                None => coded,
+                Some(buckets) => in_buckets(&coded, buckets, rows, &mut grouped.no_times),
+            })
+        });
+        let coded = coded.collect::<Option<Vec<_>>>()?;
+        let groups = Groups::of(&coded, rows, has_missing);
+        for group in &groups.groups {
+            let begin = grouped.text.len();
+            for member in &coded {
+                grouped.text.extend_from_slice(member.text(member.rows[group.first as usize]));
+                grouped.text.push(END);
+            }
+            let (end, first) = (grouped.text.len(), (0, group.first));
+            grouped.groups.push(Group { begin, end, count: group.count, first });
+        }
+        grouped.of.extend(rows.ones().map(|row| groups.rows[row as usize]));
+        Some(grouped)
+    }
+}
+
+/// The buckets of values, as values. Values that are no instants are missing, and are counted.
+#[cfg(feature = "store")]
+fn in_buckets(coded: &Coded, buckets: &Buckets, rows: &RowSet, no_times: &mut NoTimes) -> Coded {
+    let mut cache = Cache::default();
+    let mut is_no_time = vec![false; coded.codes()];
+    let made = coded.mapped(|code, text, bucket| {
+        if text.is_empty() {
+            return;
+        }
+        if cache.find(text, buckets) {
+            bucket.extend_from_slice(&cache.bucket);
+        } else {
+            is_no_time[code as usize] = text != b"null";
+        }
+    });
+    if is_no_time.contains(&true) {
+        for row in rows.ones() {
+            let code = coded.rows[row as usize];
+            if is_no_time[code as usize] {
+                no_times.add(0, row as LineIx, coded.text(code));
+            }
+        }
+    }
+    made
+}
+
 /// The bucket of the last value, and the memory for reading values.
 #[derive(Default)]
 struct Cache {
@@ -315,6 +389,12 @@ impl Grouped {
             self.of.push(last.1);
             begin = *end;
         }
+    }
+
+    /// True if the records of a group lack all values.
+    #[cfg(feature = "store")]
+    pub fn is_missing(&self, group: &Group) -> bool {
+        self.text[group.begin..group.end].iter().all(|byte| *byte == END)
     }
 
     /// Appends the key of a group.

@@ -11,6 +11,8 @@ use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 use super::grouping::{Grouping, NoTimes};
+#[cfg(feature = "store")]
+use crate::stream::LeafResults;
 use crate::stream::{Digest, PieceResults};
 
 /// Counts the values of one path, or the combinations of values of several paths, of each partition.
@@ -84,6 +86,29 @@ impl Digest for Tally {
     fn want(&self) -> Want {
         // Records are needed only to know which ones lack a value.
         Want::default().matches(true).records(self.missing || self.grouping.is_some()).partial(true)
+    }
+
+    /// Makes a [`Tallied`].
+    #[cfg(feature = "store")]
+    fn of_leaves(&self, results: &LeafResults<'_>) -> Option<Box<dyn Any + Send + Sync>> {
+        let mut tallied = Tallied::default();
+        let of_value = Grouping::of_value();
+        let is_value = self.grouping.is_none();
+        let grouping = self.grouping.as_ref().unwrap_or(&of_value);
+        let grouped = grouping.of_leaves(results, 0, self.missing)?;
+        let mut missing = None;
+        for group in &grouped.groups {
+            if is_value && grouped.is_missing(group) {
+                missing = Some(group.count);
+            } else {
+                tallied.push(group.count, group.first, |keys| grouped.key(group, keys));
+            }
+        }
+        if let Some(count) = missing {
+            // Only counts of all records have missing values, and no line.
+            tallied.push(count, (0, 0), key::encode_missing);
+        }
+        Some(Box::new(Tallied { no_times: grouped.no_times, ..tallied }))
     }
 
     /// Makes a [`Tallied`].

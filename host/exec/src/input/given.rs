@@ -66,10 +66,22 @@ impl<'a> Inputs<'a> {
         let is_named = |source: &Source| match source {
             Source::File(path) => path.extension().is_some_and(|ending| ending == "parquet"),
             #[cfg(feature = "store")]
-            Source::Stored(_) => true,
+            Source::Stored(_) | Source::Loaded(_) => true,
             _ => false,
         };
         self.sources().len() > 1 && self.sources().iter().any(is_named)
+    }
+
+    /// True if any input is loaded into memory.
+    #[cfg(feature = "store")]
+    pub fn are_loaded(&self) -> bool {
+        self.sources().iter().any(|source| matches!(source, Source::Loaded(_)))
+    }
+
+    /// Nothing is loaded, because the feature `store` is off.
+    #[cfg(not(feature = "store"))]
+    pub fn are_loaded(&self) -> bool {
+        false
     }
 
     /// The names of the inputs.

@@ -12,6 +12,7 @@ use warpath_core::rows::RowSet;
 use warpath_core::stamp::hash;
 use warpath_part::count::count;
 use warpath_part::file::{Error as PartError, Reader, is_part};
+use warpath_part::group::Group;
 use warpath_part::partial::{Error as PartialError, lines, lines_of, partial};
 use warpath_part::select::{Candidates, candidates};
 use warpath_part::text::restore;
@@ -104,8 +105,13 @@ pub(crate) fn text_bytes(reader: &Reader) -> u64 {
 /// The text of a group, compared with its checksum.
 pub(crate) fn text_of(reader: &Reader, number: usize) -> Result<Vec<u8>, String> {
     let group = reader.group(number).map_err(|error| error.to_string())?;
+    text_of_group(reader, number, &group)
+}
+
+/// The text of a group that was read, compared with its checksum.
+pub(crate) fn text_of_group(reader: &Reader, number: usize, group: &Group) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
-    restore(reader.tree(), &group, 0..group.rows, &mut text).map_err(|error| error.to_string())?;
+    restore(reader.tree(), group, 0..group.rows, &mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 != group.text_len || hash(&text) != group.text_hash {
         return Err(format!("group {number} does not give its text back"));
     }
@@ -208,6 +214,11 @@ impl StoredPart {
         self.reader.groups()
     }
 
+    /// The reader of the part.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
     /// The number of rows at the beginning of a group whose lines have about `bytes` bytes; at least one.
     /// `None` if these are all rows, or the part is not read line by line.
     pub fn first_rows(&self, group: usize, bytes: usize) -> Option<u32> {
@@ -269,7 +280,7 @@ impl StoredPart {
     /// The wanted contents of a group, by its columns; `None` for its whole text.
     fn by(&self, columns: &PartColumns, group: usize) -> Result<Option<Rows>, String> {
         let failed = |error: PartialError| error.to_string();
-        let PartColumns { members, condition, counted, schema: _ } = columns;
+        let PartColumns { members, condition, counted, .. } = columns;
         if let Some(paths) = counted
             && let Some(matches) = count(&self.reader, group, paths).map_err(failed)?
         {
@@ -362,7 +373,7 @@ enum Rows {
 
 /// Texts whose lines are these rows, with their numbers in the part. The first row of the group has the
 /// number `first`. The texts count all rows of the group together.
-fn numbered(texts: Vec<Text<'static>>, rows: &RowSet, first: u64) -> Vec<Text<'static>> {
+pub(crate) fn numbered(texts: Vec<Text<'static>>, rows: &RowSet, first: u64) -> Vec<Text<'static>> {
     let (mut ones, mut before, last) = (rows.ones(), 0, texts.len().saturating_sub(1));
     let mut all = Vec::with_capacity(texts.len());
     for (at, text) in texts.into_iter().enumerate() {

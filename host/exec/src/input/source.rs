@@ -21,6 +21,8 @@ use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
 #[cfg(feature = "store")]
+use super::loaded::{LoadedInput, LoadedText};
+#[cfg(feature = "store")]
 use super::part::{PartText, StoredPart, text_bytes};
 use super::plain::PlainFile;
 #[cfg(feature = "store")]
@@ -102,6 +104,9 @@ pub enum Source {
     /// A part of a store in another storage than a disk, such as an object, of which ranges are read.
     #[cfg(feature = "store")]
     Stored(StoredFile),
+    /// An input that is in memory.
+    #[cfg(feature = "store")]
+    Loaded(LoadedInput),
 }
 
 /// The records that a path finds in inputs.
@@ -173,6 +178,9 @@ pub(crate) enum OpenedSource {
     /// A part of a store.
     #[cfg(feature = "store")]
     Stored(StoredPart),
+    /// An input in memory.
+    #[cfg(feature = "store")]
+    Loaded(LoadedInput),
     /// Files that are followed together.
     Followed(FollowedLines),
 }
@@ -202,6 +210,8 @@ impl Source {
             Self::Column(inner, _) | Self::Values(inner, _) | Self::Records(inner, _) => inner.name(),
             #[cfg(feature = "store")]
             Self::Stored(part) => part.name().to_owned(),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) => input.name().to_owned(),
         }
     }
 
@@ -217,6 +227,8 @@ impl Source {
             Self::Bytes(_, bytes) => Some(bytes.len() as u64),
             #[cfg(feature = "store")]
             Self::Stored(part) => Some(part.size()),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) => Some(input.size().text),
             _ => None,
         }
     }
@@ -266,6 +278,8 @@ impl Source {
             Self::Values(..) | Self::Records(..) => Access::Stream,
             #[cfg(feature = "store")]
             Self::Stored(part) => Access::Stored(part.open().map_or(0, |reader| text_bytes(&reader))),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) => Access::Loaded(input.size().text),
         }
     }
 
@@ -300,7 +314,7 @@ impl Source {
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
             Self::Reader(..) | Self::Bytes(..) => mode,
             #[cfg(feature = "store")]
-            Self::Stored(_) => mode,
+            Self::Stored(_) | Self::Loaded(_) => mode,
             Self::FollowedAll(all) => {
                 let files = all.all_files().unwrap_or_default();
                 files.iter().fold(mode, OutputMode::and_file)
@@ -332,6 +346,12 @@ impl Source {
         }
     }
 
+    /// True for a part of a store.
+    #[cfg(feature = "store")]
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self.access(), Access::Stored(_))
+    }
+
     /// The lines of the input, from start to end, decompressed; and true if they begin within a text.
     ///
     /// # Errors
@@ -349,6 +369,11 @@ impl Source {
                 let begins_within = text.begins_within;
                 return Ok((Box::new(text), begins_within));
             }
+        }
+        if let Self::Loaded(input) = &self {
+            let contents = input.contents().clone();
+            let begins_within = contents.begins_within;
+            return Ok((Box::new(LoadedText::new(contents)), begins_within));
         }
         if let Self::Stored(part) = &self {
             let text = StoredPart::of_stored(part)?.into_text(cores())?;
@@ -411,6 +436,8 @@ impl Source {
             Self::Records(inner, lines) => Ok(Decoded::plain(name, lines.0.read(*inner))),
             #[cfg(feature = "store")]
             Self::Stored(part) => StoredPart::of_stored(&part)?.into_decoded(decoders),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) => Ok(Decoded::plain(name, LoadedText::new(input.contents().clone()))),
         }
     }
 
@@ -424,6 +451,8 @@ impl Source {
             Self::Part(path, _) => return part(&name, &path).map(OpenedSource::Plain),
             #[cfg(feature = "store")]
             Self::Stored(part) => return StoredPart::of_stored(&part).map(OpenedSource::Stored),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) => return Ok(OpenedSource::Loaded(input)),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);
@@ -468,7 +497,7 @@ impl Source {
                     Self::Column(table, column) => column.open(*table),
                     other @ (Self::Values(..) | Self::Records(..)) => other.decoded(decoders),
                     #[cfg(feature = "store")]
-                    Self::Stored(_) => Err(whole(to_open)),
+                    Self::Stored(_) | Self::Loaded(_) => Err(whole(to_open)),
                     // Several followed files, bytes and parts are opened above.
                     Self::FollowedAll(_) | Self::Bytes(..) | Self::Part(..) => Err(whole(to_open)),
                 })?

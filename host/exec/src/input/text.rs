@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+#[cfg(feature = "store")]
+use std::{any::Any, sync::Mutex};
 
 use warpath_core::error::Error;
 use warpath_shared::check::Fault;
@@ -151,6 +153,21 @@ pub enum Extract {
     /// No text: the schema of the lines is known without it.
     #[cfg(feature = "store")]
     Schema(Arc<KnownSchema>),
+    /// No text: the results are known from the leaves of a loaded input.
+    #[cfg(feature = "store")]
+    Leaves(Arc<KnownLeaves>),
+}
+
+/// The results of a program for lines whose text is not decoded.
+#[cfg(feature = "store")]
+#[derive(Debug)]
+pub struct KnownLeaves {
+    /// The numbers of lines and of matches.
+    pub counts: Counts,
+    /// The digest of the results, until it is taken.
+    pub digest: Mutex<Option<Box<dyn Any + Send + Sync>>>,
+    /// The first lines, as many as the run's sampler copied.
+    pub sample: Vec<u8>,
 }
 
 /// The schema of lines that are not read.

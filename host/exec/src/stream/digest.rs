@@ -6,6 +6,8 @@ use warpath_answer::answer::{Answer, Piece, Want};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
+#[cfg(feature = "store")]
+use super::leaves::LeafResults;
 use crate::engine::OnError;
 
 /// Makes one value from the results for each text, in the worker that evaluated the text.
@@ -19,6 +21,13 @@ pub trait Digest: Send + Sync {
 
     /// Digests the results for one text, piece by piece.
     fn digest(&self, found: &[PieceResults<'_>]) -> Box<dyn Any + Send + Sync>;
+
+    /// Digests the results for a segment of a loaded input. `None` if its leaves do not have all that is
+    /// needed; the text is then evaluated.
+    #[cfg(feature = "store")]
+    fn of_leaves(&self, _: &LeafResults<'_>) -> Option<Box<dyn Any + Send + Sync>> {
+        None
+    }
 }
 
 /// The results of a piece.

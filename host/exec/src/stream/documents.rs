@@ -114,7 +114,7 @@ impl Conductor {
             OpenedSource::Plain(file) => Arc::new(file),
             OpenedSource::Held(bytes) => Arc::new(PlainFile::held(bytes, name.clone())),
             #[cfg(feature = "store")]
-            OpenedSource::Stored(_) => return Err(changed(&name)),
+            OpenedSource::Stored(_) | OpenedSource::Loaded(_) => return Err(changed(&name)),
             OpenedSource::Sequence(_) | OpenedSource::Followed(_) => return Err(changed(&name)),
         };
         Ok(match Head::find(&file, split)? {

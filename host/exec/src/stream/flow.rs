@@ -21,11 +21,22 @@ pub(super) enum Flow<'a, K: Task> {
 impl<'a, K: Task> Flow<'a, K> {
     /// Starts a task on all lines of some inputs.
     pub fn lines(task: K, inputs: Inputs<'a>, chosen: &Chosen, plan: &Plan) -> Result<Self, Error> {
+        Self::lines_of(task, inputs, chosen, plan, |jobs| jobs)
+    }
+
+    /// Starts a task on all lines of some inputs, whose jobs `with` changes.
+    pub fn lines_of(
+        task: K,
+        inputs: Inputs<'a>,
+        chosen: &Chosen,
+        plan: &Plan,
+        with: impl FnOnce(LineJobs) -> LineJobs,
+    ) -> Result<Self, Error> {
         let size = chosen.partition_size;
         match inputs.given(plan.threads, chosen.partition_size)? {
             Given::Held(held) => Ok(Self::Inline(Box::new(Inline::lines(task, held, chosen)))),
             Given::Sources(sources) => {
-                let jobs = LineJobs::new(sources, size).with_latency(chosen.max_latency);
+                let jobs = with(LineJobs::new(sources, size).with_latency(chosen.max_latency));
                 let jobs = Jobs::Lines(Box::new(jobs)).with_columns(plan.part_columns());
                 Self::jobs(task, jobs, chosen, plan)
             }

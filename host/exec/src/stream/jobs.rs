@@ -11,12 +11,16 @@ use warpath_core::cancel::Stop;
 use warpath_core::error::Error;
 use warpath_plan::PartColumns;
 
-use super::{Rest, Store};
+#[cfg(feature = "store")]
+use super::leaves::ByLeaves;
+use super::{Digest, Rest, Sampler, Store};
 use crate::document::{Parts, Whole};
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PlainFile, Selection, Sequence, Source, Text,
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
+#[cfg(feature = "store")]
+use crate::input::{LoadedInput, lines, slice_end};
 #[cfg(feature = "store")]
 use crate::input::{Slice, StoredPart};
 
@@ -59,6 +63,10 @@ pub(super) enum Job {
     /// A group of a part of a store, by its number; still to be read, as texts of about `size` bytes.
     #[cfg(feature = "store")]
     Rows { part: Arc<StoredPart>, group: usize, slice: Slice, size: usize },
+    /// Rows of a segment of a loaded input, by its number. They are still to be evaluated on its leaves, or
+    /// to be decoded as texts of about `size` bytes.
+    #[cfg(feature = "store")]
+    Loaded { input: LoadedInput, at: usize, rows: Range<u32>, by: Option<Arc<ByLeaves>>, size: usize },
     /// A text that was already read, from an input that is read in order.
     Text(Text<'static>),
     /// A document that is still to be read.
@@ -80,6 +88,10 @@ impl Job {
             Self::Part { file, begin, size } => file.read(begin, size, buffers.longest(), buffers),
             #[cfg(feature = "store")]
             Self::Rows { part, group, slice, size } => part.read(group, slice, size, buffers),
+            #[cfg(feature = "store")]
+            Self::Loaded { input, at, rows, by, size } => {
+                read_loaded(&input, at, rows, by.as_deref(), size, buffers)
+            }
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file, framing) => {
                 Cut::of(file.read_all(buffers).and_then(|text| framing.of(text, buffers)))
@@ -243,6 +255,8 @@ impl DocumentJobs {
                         OpenedSource::Stored(part) => {
                             self.whole(part.into_sequence(self.decoders)?, buffers, stop)
                         }
+                        #[cfg(feature = "store")]
+                        OpenedSource::Loaded(input) => self.whole(input.into_sequence(), buffers, stop),
                         OpenedSource::Held(bytes) => {
                             let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
                             Ok(text.map(|text| Job::DocumentText(text, framing)))
@@ -321,6 +335,8 @@ impl Jobs {
     pub fn with_columns(mut self, columns: Option<&PartColumns>) -> Self {
         if let Self::Lines(jobs) = &mut self {
             jobs.columns = columns.cloned().map(Arc::new);
+            #[cfg(feature = "store")]
+            jobs.find_leaves();
         }
         self
     }
@@ -378,6 +394,44 @@ impl SelectedJobs {
     }
 }
 
+/// The next job of a loaded input: a whole segment, if its leaves are evaluated, else lines of a partition.
+#[cfg(feature = "store")]
+fn next_loaded(
+    input: &LoadedInput,
+    next: &mut usize,
+    row: &mut u32,
+    by: Option<&Arc<ByLeaves>>,
+    size: usize,
+) -> Option<Job> {
+    let at = *next;
+    let placed = input.contents().segments.get(at)?;
+    let rows = placed.segment.rows();
+    let is_whole = by.is_some_and(|by| by.may_answer() || by.reads.is_some());
+    let (begin, end) = (*row, if is_whole { rows } else { slice_end(placed, *row, size) });
+    (*next, *row) = if end == rows { (at + 1, 0) } else { (at, end) };
+    Some(Job::Loaded { input: input.clone(), at, rows: begin..end, by: by.cloned(), size })
+}
+
+/// Reads rows of a segment: their results, if leaves have these, else their lines.
+#[cfg(feature = "store")]
+fn read_loaded(
+    input: &LoadedInput,
+    at: usize,
+    rows: Range<u32>,
+    by: Option<&ByLeaves>,
+    size: usize,
+    buffers: &Arc<Buffers>,
+) -> Cut<'static> {
+    let contents = input.contents();
+    let Some(placed) = contents.segments.get(at) else { return Cut::default() };
+    if let Some(known) = by.and_then(|by| by.known(placed)) {
+        let text = Text::kept(Arc::new([]), placed.offset);
+        return Cut { texts: vec![text.with_extract(Extract::Leaves(Arc::new(known)))], ..Cut::default() };
+    }
+    let selected = by.and_then(|by| by.reads.as_ref()).and_then(|question| question.rows(&placed.segment));
+    lines(contents, placed, rows, selected, size, buffers)
+}
+
 /// The factor by which the first part is shorter where parts grow; a power of two. Where parts grow to 1 MiB,
 /// the first has 64 KiB, which are read and evaluated while a thread starts.
 pub(super) const GROWTH: usize = 16;
@@ -396,6 +450,12 @@ pub(super) struct LineJobs {
     decoders: usize,
     /// The columns by which parts of a store are read; `None` for all of their lines.
     columns: Option<Arc<PartColumns>>,
+    /// The digest that workers make of the results, and the sampler that copies records.
+    digest: Option<Arc<dyn Digest>>,
+    sampler: Option<Arc<Sampler>>,
+    /// The results that leaves of loaded inputs can have.
+    #[cfg(feature = "store")]
+    leaves: Option<Arc<ByLeaves>>,
     failed: bool,
 }
 
@@ -411,6 +471,13 @@ enum Open {
         /// The next group, and the number of its rows that were read already.
         next: usize,
         read: u32,
+    },
+    #[cfg(feature = "store")]
+    Loaded {
+        input: LoadedInput,
+        /// The next segment, and the next of its rows.
+        next: usize,
+        row: u32,
     },
     Sequence(Sequence),
     Held(HeldLines<'static>),
@@ -432,7 +499,28 @@ impl LineJobs {
             latency: MAX_LATENCY,
             decoders: 1,
             columns: None,
+            digest: None,
+            sampler: None,
+            #[cfg(feature = "store")]
+            leaves: None,
             failed: false,
+        }
+    }
+
+    /// Sets the digest that workers make of the results, and the sampler that copies records.
+    pub fn with_digest(self, digest: Option<Arc<dyn Digest>>, sampler: Option<Arc<Sampler>>) -> Self {
+        Self { digest, sampler, ..self }
+    }
+
+    /// Finds what is evaluated on leaves, if any input is loaded.
+    #[cfg(feature = "store")]
+    fn find_leaves(&mut self) {
+        let is_loaded = |source: &Source| matches!(source, Source::Loaded(_));
+        if let Some(columns) = &self.columns
+            && self.sources.as_slice().iter().any(is_loaded)
+        {
+            let leaves = ByLeaves::new(columns, self.digest.clone(), self.sampler.clone());
+            self.leaves = Some(Arc::new(leaves));
         }
     }
 
@@ -484,6 +572,11 @@ impl LineJobs {
                             self.open = Some(Open::Stored { part, next: 0, read: 0 });
                             continue;
                         }
+                        #[cfg(feature = "store")]
+                        Ok(OpenedSource::Loaded(input)) => {
+                            self.open = Some(Open::Loaded { input, next: 0, row: 0 });
+                            continue;
+                        }
                         Ok(OpenedSource::Held(bytes)) => {
                             self.open = Some(Open::Held(HeldLines::new(self.origin.name.clone(), bytes)));
                             continue;
@@ -526,6 +619,10 @@ impl LineJobs {
                     self.size = if first.is_some() { self.most } else { self.size };
                     Ok((group < part.groups()).then(|| Job::Rows { part: part.clone(), group, slice, size }))
                 }
+                #[cfg(feature = "store")]
+                Some(Open::Loaded { input, next, row }) => {
+                    Ok(next_loaded(input, next, row, self.leaves.as_ref(), self.size))
+                }
                 Some(Open::Held(lines)) => lines.next(self.size).map(|text| text.map(Job::Text)),
                 Some(Open::Sequence(sequence)) => {
                     sequence.next(self.size, buffers, stop).map(|text| text.map(Job::Text))
@@ -556,6 +653,8 @@ impl LineJobs {
             Some(Open::Plain { next, end, .. }) => next < end,
             #[cfg(feature = "store")]
             Some(Open::Stored { part, next, .. }) => *next < part.groups(),
+            #[cfg(feature = "store")]
+            Some(Open::Loaded { input, next, .. }) => *next < input.contents().segments.len(),
             Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,

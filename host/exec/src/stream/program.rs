@@ -266,7 +266,9 @@ fn start<'a>(
             });
         }
         _ => {
-            let flow = Flow::lines(work.task(&chosen), inputs, &chosen, &plan)?;
+            let (digest, sampler) = (work.digest.clone(), work.sampler.clone());
+            let with = |jobs: LineJobs| jobs.with_digest(digest, sampler);
+            let flow = Flow::lines_of(work.task(&chosen), inputs, &chosen, &plan, with)?;
             return Ok(Running::new(plan, flow, &chosen));
         }
     };

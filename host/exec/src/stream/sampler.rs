@@ -26,13 +26,21 @@ impl Sampler {
     /// Copies the first lines of a text, as far as the bound allows.
     #[must_use]
     pub fn copy(&self, text: &[u8]) -> Vec<u8> {
-        let rest = |left: usize| Some(left.saturating_sub(text.len()));
+        self.copy_of(text.len(), |most| {
+            let end = match text.len() <= most {
+                true => text.len(),
+                false => memchr::memrchr(b'\n', &text[..most]).map_or(0, |newline| newline + 1),
+            };
+            text[..end].to_vec()
+        })
+    }
+
+    /// Copies the first lines of a text of `len` bytes, as far as the bound allows. `first` gives lines of at
+    /// most that many bytes.
+    pub(super) fn copy_of(&self, len: usize, first: impl FnOnce(usize) -> Vec<u8>) -> Vec<u8> {
+        let rest = |left: usize| Some(left.saturating_sub(len));
         let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).unwrap_or(0);
-        let end = match text.len() <= left {
-            true => text.len(),
-            false => memchr::memrchr(b'\n', &text[..left]).map_or(0, |newline| newline + 1),
-        };
-        text[..end].to_vec()
+        if left == 0 { Vec::new() } else { first(left) }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::sync::Arc;
+#[cfg(feature = "store")]
+use std::sync::PoisonError;
 
 use warpath_answer::answer::{Answer, Want};
 use warpath_answer::backend::Worker;
@@ -15,6 +17,8 @@ use warpath_shared::check::{Fault, FaultKind};
 use super::digest::{self, Digest};
 use super::{Sampler, Store, Stored};
 use crate::engine::{Chosen, OnError};
+#[cfg(feature = "store")]
+use crate::input::KnownLeaves;
 use crate::input::{Buffers, Extract, Text};
 
 /// A task that is evaluated on all texts of some inputs.
@@ -186,6 +190,8 @@ impl Task for ProgramTask {
             Answer::of_fault(program, fault, want)
         } else if let Some(Extract::Counts(counts)) = text.extract() {
             Answer::of_counts(program, counts.lines, &counts.matches, want)
+        } else if let Some(answered) = of_leaves(text, program, want) {
+            return Ok(answered);
         } else {
             let made = match worker.take() {
                 Some(worker) => worker,
@@ -224,6 +230,22 @@ impl Task for ProgramTask {
         let answer = self.digested(text.bytes(), answer);
         Ok(Stored { text, answer, reading, answering })
     }
+}
+
+/// The results that leaves have for a text that is not decoded.
+#[cfg(feature = "store")]
+fn of_leaves(text: &Text<'_>, program: &Program, want: Want) -> Option<Answered> {
+    let Some(Extract::Leaves(known)) = text.extract() else { return None };
+    let KnownLeaves { counts, digest, sample } = &**known;
+    let answer = Answer::of_counts(program, counts.lines, &counts.matches, want);
+    let digest = digest.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Some(Answered { answer, digest, sample: sample.clone() })
+}
+
+/// Nothing is loaded, because the feature `store` is off.
+#[cfg(not(feature = "store"))]
+fn of_leaves(_: &Text<'_>, _: &Program, _: Want) -> Option<Answered> {
+    None
 }
 
 /// The fault of a document that is known without an evaluation: a string that a newline leaves open, or, in

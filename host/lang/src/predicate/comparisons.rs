@@ -23,25 +23,45 @@ impl Predicate {
     #[doc(hidden)]
     #[must_use]
     pub fn condition(&self) -> Option<Condition> {
-        if self.of_value { None } else { of(&self.expr, false) }
+        if self.of_value { None } else { of(&self.expr, false, Completeness::Some) }
+    }
+
+    /// A condition that is true of exactly the records of which the predicate is true. `None` if some part is
+    /// no comparison of a member with constants.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn exact_condition(&self) -> Option<Condition> {
+        if self.of_value { None } else { of(&self.expr, false, Completeness::All) }
     }
 }
 
+/// The parts of a predicate that its condition has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Completeness {
+    /// The parts that are comparisons.
+    Some,
+    /// All of them.
+    All,
+}
+
 /// The condition for an expression to be true, or with `not` to be false.
-fn of(expr: &LogicalExpr, not: bool) -> Option<Condition> {
+fn of(expr: &LogicalExpr, not: bool, parts: Completeness) -> Option<Condition> {
+    let each = |exprs: &[LogicalExpr]| exprs.iter().map(|expr| of(expr, not, parts)).collect::<Vec<_>>();
     match (&expr.kind, not) {
-        (LogicalExprKind::And(exprs), false) | (LogicalExprKind::Or(exprs), true) => {
-            all(exprs.iter().filter_map(|expr| of(expr, not)).collect())
-        }
+        (LogicalExprKind::And(exprs), false) | (LogicalExprKind::Or(exprs), true) => match parts {
+            Completeness::Some => all(each(exprs).into_iter().flatten().collect()),
+            Completeness::All => all(each(exprs).into_iter().collect::<Option<_>>()?),
+        },
         // If one of them is unknown, so are all.
         (LogicalExprKind::Or(exprs), false) | (LogicalExprKind::And(exprs), true) => {
-            exprs.iter().map(|expr| of(expr, not)).collect::<Option<Vec<_>>>().map(any)
+            each(exprs).into_iter().collect::<Option<Vec<_>>>().map(any)
         }
-        (LogicalExprKind::Not(expr), _) => of(expr, !not),
+        (LogicalExprKind::Not(expr), _) => of(expr, !not, parts),
         (LogicalExprKind::Comparison(comparison), _) => {
             compare(&comparison.left, comparison.op, &comparison.right, not)
         }
-        (LogicalExprKind::Exists(query), _) => exists(query, not),
+        (LogicalExprKind::Exists(query), _) => exists(query, not, parts),
         (LogicalExprKind::Value(test), _) => value(test, not != test.not),
         (LogicalExprKind::Pattern(test), _) => pattern(test, not),
         (LogicalExprKind::String(test), _) => string(test, not),
@@ -93,7 +113,7 @@ fn is(path: Vec<Vec<u8>>, test: Test, not: bool) -> Condition {
     Condition::Is(Comparison { path, test: if not { test.negated() } else { test } })
 }
 
-fn exists(query: &FilterQuery, not: bool) -> Option<Condition> {
+fn exists(query: &FilterQuery, not: bool, parts: Completeness) -> Option<Condition> {
     let names = query.segments.iter().map(|segment| match segment.selectors.as_slice() {
         [one] if segment.kind == SegmentKind::Child => match &one.kind {
             SelectorKind::Name(name) => Some(name.clone().into_bytes()),
@@ -103,7 +123,8 @@ fn exists(query: &FilterQuery, not: bool) -> Option<Condition> {
     });
     // What exists below the first names exists in them. What does not may lack there alone.
     let path: Vec<_> = names.map_while(|name| name).collect();
-    let is_known = !path.is_empty() && (!not || path.len() == query.segments.len());
+    let is_whole = path.len() == query.segments.len();
+    let is_known = !path.is_empty() && (is_whole || !not && parts == Completeness::Some);
     (is_known && query.root == QueryRoot::Record).then(|| is(path, Test::Exists, not))
 }
 
@@ -225,6 +246,26 @@ mod tests {
             }
             Condition::All(all) => joined(all, " & "),
             Condition::Any(any) => format!("({})", joined(any, " | ")),
+        }
+    }
+
+    #[test]
+    fn exact_conditions_have_all_parts() {
+        for (predicate, want) in [
+            ("$.a == 1 and $.b", "a Equal([(1)]) & b Exists"),
+            (
+                "$.a == 1 or not ($.b > 2 and $.c is null)",
+                "(a Equal([(1)]) | b Not(Greater((2))) | c Not(Equal([Null])))",
+            ),
+            ("$.a not between 1 and 2", "(a Not(AtLeast((1))) | a Not(AtMost((2))))"),
+            ("$.a == 1 and count($.b[*]) > 2", ""),
+            ("not ($.a == 1 or count($.b[*]) > 2)", ""),
+            ("$.a.b[0]", ""),
+            ("$.a == $.b", ""),
+            ("time($.a) > now()", ""),
+        ] {
+            let found = Predicate::parse(predicate).expect(predicate).exact_condition();
+            assert_eq!(found.as_ref().map_or(String::new(), text), want, "{predicate}");
         }
     }
 

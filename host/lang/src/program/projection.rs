@@ -71,6 +71,27 @@ impl Program {
     }
 }
 
+impl Query {
+    /// The names of the path, if it has nothing else: each record has one value of it at most. The path of
+    /// the record itself has none.
+    // Hidden: the layers above need it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn names(&self) -> Option<Vec<Vec<u8>>> {
+        let name = |segment: &Segment| match segment.selectors.as_slice() {
+            [selector] => match step(segment.kind, selector)? {
+                Step::Name(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        };
+        if self.condition().is_some() {
+            return None;
+        }
+        self.ast().segments.iter().map(name).collect()
+    }
+}
+
 /// Adds the paths of an expression that begin at the record.
 fn reach_of_expr(all: &mut Projection, expr: &LogicalExpr) {
     visit(expr, &mut |part| {

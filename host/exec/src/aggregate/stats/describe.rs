@@ -14,7 +14,11 @@ use super::super::sum::{Scaled, short};
 use super::super::tally::lines;
 use super::super::values::ValueTable;
 use super::Summary;
+#[cfg(feature = "store")]
+use crate::stream::LeafResults;
 use crate::stream::{Digest, PieceResults};
+#[cfg(feature = "store")]
+use warpath_resident::coded::{Coded, MISSING};
 
 /// Describes the values of some paths, path by path, in each group of records.
 pub struct Describe {
@@ -44,6 +48,43 @@ impl Describe {
 impl Digest for Describe {
     fn want(&self) -> Want {
         Want::default().matches(true).records(true).partial(true)
+    }
+
+    /// Makes a [`Described`].
+    #[cfg(feature = "store")]
+    fn of_leaves(&self, results: &LeafResults<'_>) -> Option<Box<dyn Any + Send + Sync>> {
+        let LeafResults { segment, members, rows } = results;
+        let coded = members[..self.paths].iter().map(|member| Coded::of(segment, *member));
+        let coded = coded.collect::<Option<Vec<_>>>()?;
+        let mut described = Described::new(self.paths, self.distinct);
+        let grouped = match self.grouping.is_empty() {
+            true => None,
+            false => Some(self.grouping.of_leaves(results, self.paths, true)?),
+        };
+        let mut key = Vec::new();
+        match &grouped {
+            None => described.add_group(&[], rows.count()),
+            Some(grouped) => {
+                for group in &grouped.groups {
+                    key.clear();
+                    grouped.key(group, &mut key);
+                    described.add_group(&key, group.count);
+                }
+            }
+        }
+        for (path, coded) in coded.iter().enumerate() {
+            for (at, row) in rows.ones().enumerate() {
+                let group = grouped.as_ref().map_or(0, |grouped| grouped.of[at] as usize);
+                let state = group * self.paths + path;
+                match coded.rows[row as usize] {
+                    MISSING => described.values[state].summary.missing += 1,
+                    code => described.add(state, coded.text(code)),
+                }
+            }
+        }
+        described.no_times = grouped.map(|grouped| grouped.no_times).unwrap_or_default();
+        let other_keys = described.others.as_ref().map(OtherKeys::of);
+        Some(Box::new(Described { others: None, other_keys, ..described }))
     }
 
     /// Makes a [`Described`].

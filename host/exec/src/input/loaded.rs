@@ -1,0 +1,133 @@
+//! Inputs that are in memory, as segments of leaves and compressed lines.
+
+mod read;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use warpath_core::stamp::Stamp;
+use warpath_resident::Segment;
+use warpath_shared::units::ByteOffset;
+
+use super::sequence::Sequence;
+
+pub(crate) use read::{lines, slice_end};
+pub(crate) use text::LoadedText;
+
+/// One input in memory. Cheap to clone. [`Source::Loaded`] reads it.
+#[derive(Clone, Debug)]
+pub struct LoadedInput(Arc<Contents>);
+
+/// The contents of an input.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub name: Arc<str>,
+    pub identity: Option<Identity>,
+    pub segments: Vec<Arc<Placed>>,
+    /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
+    pub begins_within: bool,
+}
+
+impl Contents {
+    /// The number of lines.
+    pub fn lines(&self) -> u64 {
+        self.segments.iter().map(|placed| u64::from(placed.segment.rows())).sum()
+    }
+
+    /// True if the last line is whole, or there is none.
+    pub fn ends_with_newline(&self) -> bool {
+        let Some(placed) = self.segments.last() else { return true };
+        let rows = placed.segment.rows();
+        let mut last = Vec::new();
+        let decoded = placed.segment.lines().decode(rows.saturating_sub(1)..rows, &mut last);
+        decoded.is_ok() && last.last().is_none_or(|byte| *byte == b'\n')
+    }
+}
+
+/// A segment, and its position in its input.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    pub segment: Segment,
+    /// The offset of its text.
+    pub offset: ByteOffset,
+    /// The number of its first line, from 0 on.
+    pub first: u64,
+}
+
+/// A file in the state in which it was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub path: PathBuf,
+    pub stamp: Stamp,
+}
+
+/// The sizes of loaded inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadedSize {
+    /// Lines, blank and malformed ones too.
+    pub lines: u64,
+    /// Bytes of text.
+    pub text: u64,
+    /// Bytes of memory, of which [`lines_memory`](Self::lines_memory) are for the lines.
+    pub memory: u64,
+    /// Bytes of memory of the compressed lines.
+    pub lines_memory: u64,
+}
+
+impl LoadedInput {
+    /// The name: that of the source from which it was loaded.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The sizes. Strings that inputs share are not in the memory.
+    #[must_use]
+    pub fn size(&self) -> LoadedSize {
+        let mut size = LoadedSize::default();
+        for Placed { segment, .. } in self.0.segments.iter().map(|placed| &**placed) {
+            size.lines += u64::from(segment.rows());
+            size.text += segment.lines().text_len(0..segment.rows()) as u64;
+            size.memory += segment.bytes();
+            size.lines_memory += segment.lines().bytes();
+        }
+        size
+    }
+
+    /// Bytes of memory, without strings that inputs share.
+    pub(crate) fn memory(&self) -> u64 {
+        self.0.segments.iter().map(|placed| placed.segment.bytes()).sum()
+    }
+
+    /// All lines, read from start to end.
+    pub(crate) fn into_sequence(self) -> Sequence {
+        let (name, is_begin) = (self.0.name.clone(), !self.0.begins_within);
+        Sequence::of_text(name, LoadedText::new(self.0)).with_mark(is_begin)
+    }
+
+    /// The file from which the input was loaded, with its size and the time of its last change then. `None`
+    /// for other sources.
+    #[must_use]
+    pub fn file(&self) -> Option<(&Path, u64, SystemTime)> {
+        let Identity { path, stamp } = self.0.identity.as_ref()?;
+        Some((path, stamp.size(), stamp.modified()))
+    }
+
+    /// The segments of leaves.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
+    pub fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.0.segments.iter().map(|placed| &placed.segment)
+    }
+
+    pub(crate) fn new(contents: Contents) -> Self {
+        Self(Arc::new(contents))
+    }
+
+    pub(crate) fn contents(&self) -> &Arc<Contents> {
+        &self.0
+    }
+}

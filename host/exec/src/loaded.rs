@@ -1,0 +1,313 @@
+//! Inputs that stay in memory, as segments of leaves and compressed lines (crate `warpath-resident`).
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use warpath_core::error::{Error, InputError};
+use warpath_core::pool;
+use warpath_core::stamp::Stamp;
+use warpath_part::file::Reader;
+use warpath_part::text::Shredder;
+use warpath_plan::Evaluated;
+use warpath_resident::{Dictionaries, Segment};
+
+use crate::engine::Engine;
+use crate::input::{Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group};
+pub use crate::input::{LoadedInput, LoadedSize};
+use crate::operators::Input;
+use crate::stream::{EachValue, Ordered};
+use crate::trace::Operation;
+
+/// Bytes of text of a segment that is made of text. A longer line makes its segment longer.
+const SEGMENT_BYTES: usize = 32 << 20;
+
+/// Inputs in memory, in the state in which they were loaded. Cheap to clone; any number of threads may
+/// evaluate questions at once. [`Engine::load`] makes them.
+///
+/// Members of records are packed numbers and codes. Conditions, counts, groups and statistics of members are
+/// evaluated on these. Whatever else is wanted is evaluated on the lines, which are compressed in memory and
+/// come back byte for byte. Results are those over the inputs themselves, and so are line numbers and
+/// offsets.
+///
+/// ```
+/// use warpath::aggregate::DEFAULT_MEMORY;
+/// use warpath::{Engine, Loaded, Predicate, Query, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let tweets = "{\"lang\":\"nl\",\"n\":1}\n{\"lang\":\"en\",\"n\":2}\n{\"lang\":\"nl\",\"n\":3}\n";
+/// let engine = Engine::builder().build()?;
+/// let loaded: Loaded = engine.load(vec![Source::Bytes("tweets".into(), tweets.into())])?;
+/// let large = || Ok::<_, warpath::Error>(loaded.input(&engine).matching(&Predicate::parse("$.n > 1")?));
+/// assert_eq!(large()?.count(&Query::compile("$.lang")?)?, 2);
+/// assert_eq!(large()?.distinct(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?.distinct()?, 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Loaded(Arc<LoadedInputs>);
+
+#[derive(Debug, Default)]
+struct LoadedInputs {
+    inputs: Vec<LoadedInput>,
+    dictionaries: Arc<Dictionaries>,
+}
+
+/// The identity of a file; `None` for other sources.
+fn identity(source: &Source) -> Option<Identity> {
+    let Source::File(path) = source else { return None };
+    let file = std::fs::File::open(path).ok()?;
+    let stamp = file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| Stamp::of(&file).ok());
+    Some(Identity { path: path.clone(), stamp: stamp.flatten()? })
+}
+
+impl Engine {
+    /// Loads inputs into memory. All workers take part.
+    ///
+    /// # Errors
+    /// The errors of the inputs. [`Error::Memory`] if they need more memory than the engine may use
+    /// ([`EngineBuilder::memory`](crate::engine::EngineBuilder::memory)).
+    pub fn load(&self, sources: Vec<Source>) -> Result<Loaded, Error> {
+        Loaded(Arc::default()).renewed(self, sources)
+    }
+}
+
+impl Loaded {
+    /// Loads inputs again: another version of what is loaded. Files that have not changed since are not read
+    /// again; those of the old version stay as long as somebody uses them. Questions that began with the old
+    /// version end with it.
+    ///
+    /// # Errors
+    /// The errors of [`Engine::load`].
+    pub fn renewed(&self, engine: &Engine, sources: Vec<Source>) -> Result<Self, Error> {
+        self.renewed_or(engine, sources, |_, error| Err(error))
+    }
+
+    /// Loads inputs again, as [`renewed`](Self::renewed) does, and leaves out those that cannot be loaded. `skip`
+    /// gets each of them.
+    // Hidden: the server alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn renewed_as_far(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        skip: &mut dyn FnMut(&str, Error),
+    ) -> Self {
+        let renewed = self.renewed_or(engine, sources, |name, error| {
+            skip(name, error);
+            Ok(())
+        });
+        renewed.unwrap_or_else(|_| self.clone())
+    }
+
+    fn renewed_or(
+        &self,
+        engine: &Engine,
+        sources: Vec<Source>,
+        mut skip: impl FnMut(&str, Error) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let dictionaries = self.0.dictionaries.clone();
+        let room =
+            Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };
+        let mut inputs = Vec::with_capacity(sources.len());
+        for source in sources {
+            let identity = identity(&source);
+            let same = |input: &&LoadedInput| identity.is_some() && input.contents().identity == identity;
+            if let Some(known) = self.0.inputs.iter().find(same) {
+                room.take(known.memory())?;
+                inputs.push(known.clone());
+                continue;
+            }
+            let (name, used) = (source.name(), room.used.load(Ordering::Relaxed));
+            let old = identity.as_ref().and_then(|identity| self.grown(identity, &source));
+            let contents = match old {
+                Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room),
+                None => load(engine, source, &dictionaries, &room),
+            };
+            match contents {
+                Ok(contents) => inputs.push(LoadedInput::new(Contents { identity, ..contents })),
+                Err(error) => {
+                    room.used.store(used, Ordering::Relaxed);
+                    skip(&name, error)?;
+                }
+            }
+        }
+        Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
+    }
+
+    /// The loaded input of a plain file that has only become longer since, and the source of its new lines.
+    fn grown(&self, identity: &Identity, source: &Source) -> Option<(&Contents, Source)> {
+        let known = self.0.inputs.iter().map(|input| &**input.contents());
+        let old = known.filter(|old| *old.name == *source.name()).find_map(|old| {
+            let stamp = old.identity.as_ref().filter(|of| of.path == identity.path)?.stamp;
+            (stamp.size < identity.stamp.size).then_some((old, stamp))
+        });
+        let (old, stamp) = old?;
+        let first = Stamp::of_first(&std::fs::File::open(&identity.path).ok()?, stamp.size).ok()?;
+        let is_same = first.samples == stamp.samples && source.has_parts() && old.ends_with_newline();
+        let rest = stamp.size..identity.stamp.size;
+        is_same.then(|| (old, Source::Part(identity.path.clone(), rest)))
+    }
+
+    /// The same sources, with the loaded input in place of each file that has not changed since it was loaded.
+    #[must_use]
+    pub fn in_place_of(&self, sources: Vec<Source>) -> Vec<Source> {
+        let loaded = |source: Source| {
+            let Source::File(path) = &source else { return source };
+            let Ok(metadata) = path.metadata() else { return source };
+            let now = (metadata.len(), metadata.modified().ok());
+            let is_it = |input: &&LoadedInput| {
+                input.file().is_some_and(|(of, size, modified)| of == path && now == (size, Some(modified)))
+            };
+            match self.0.inputs.iter().find(is_it) {
+                Some(input) => Source::Loaded(input.clone()),
+                None => source,
+            }
+        };
+        sources.into_iter().map(loaded).collect()
+    }
+
+    /// The inputs, each with its name.
+    #[must_use]
+    pub fn inputs(&self) -> &[LoadedInput] {
+        &self.0.inputs
+    }
+
+    /// All inputs, one after the other.
+    #[must_use]
+    pub fn input(&self, engine: &Engine) -> Input<'static> {
+        engine.input(self.0.inputs.iter().cloned().map(Source::Loaded).collect())
+    }
+
+    /// The sizes of all inputs together.
+    #[must_use]
+    pub fn size(&self) -> LoadedSize {
+        let mut size = LoadedSize { memory: self.0.dictionaries.bytes(), ..LoadedSize::default() };
+        for input in &self.0.inputs {
+            let of_input = input.size();
+            size.lines += of_input.lines;
+            size.text += of_input.text;
+            size.memory += of_input.memory;
+            size.lines_memory += of_input.lines_memory;
+        }
+        size
+    }
+}
+
+/// The memory that loaded inputs take.
+struct Room {
+    used: AtomicU64,
+    limit: Option<u64>,
+}
+
+impl Room {
+    fn take(&self, bytes: u64) -> Result<(), Error> {
+        let wanted = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        match self.limit {
+            Some(limit) if wanted > limit => Err(Error::Memory { what: "loaded inputs", wanted, limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Loads an input.
+fn load(
+    engine: &Engine,
+    source: Source,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+) -> Result<Contents, Error> {
+    let name: Arc<str> = source.name().into();
+    match source {
+        Source::Loaded(input) => {
+            room.take(input.memory())?;
+            let Contents { segments, begins_within, .. } = &**input.contents();
+            Ok(Contents { name, identity: None, segments: segments.clone(), begins_within: *begins_within })
+        }
+        source if source.is_stored() => match source.open(pool::cores())? {
+            OpenedSource::Stored(part) => load_part(part.reader(), name, dictionaries, room),
+            _ => Err(Error::Internal("a part of a store became another file".into())),
+        },
+        source => load_text(engine, source, name, dictionaries, room, 0),
+    }
+}
+
+/// Loads the new lines of a file after those of an old version.
+fn load_rest(
+    engine: &Engine,
+    old: &Contents,
+    rest: Source,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+) -> Result<Contents, Error> {
+    room.take(old.segments.iter().map(|placed| placed.segment.bytes()).sum())?;
+    let new = load_text(engine, rest, old.name.clone(), dictionaries, room, old.lines())?;
+    let segments = old.segments.iter().cloned().chain(new.segments).collect();
+    Ok(Contents { segments, begins_within: old.begins_within, ..new })
+}
+
+/// Loads a part of a store: a segment for each of its groups.
+fn load_part(
+    reader: &Reader,
+    name: Arc<str>,
+    dictionaries: &Dictionaries,
+    room: &Room,
+) -> Result<Contents, Error> {
+    let failed = |reason: String| Error::from(InputError::Part { name: name.to_string(), reason });
+    let make = |number: usize| {
+        let group = reader.group(number).map_err(|error| failed(error.to_string()))?;
+        let text = text_of_group(reader, number, &group).map_err(failed)?;
+        let segment = Segment::of(reader.tree(), &group, &text, dictionaries);
+        let segment = segment.map_err(|error| failed(error.to_string()))?;
+        room.take(segment.bytes())?;
+        Ok::<_, Error>((segment, text.len() as u64))
+    };
+    let made = pool::map((0..reader.groups()).collect(), make);
+    let (mut segments, mut offset, mut first) = (Vec::with_capacity(made.len()), 0, 0);
+    for made in made {
+        let (segment, bytes) = made?;
+        let rows = u64::from(segment.rows());
+        segments.push(Arc::new(Placed { segment, offset, first }));
+        (offset, first) = (offset + bytes, first + rows);
+    }
+    Ok(Contents { name, identity: None, segments, begins_within: begins_within(reader) })
+}
+
+/// Loads text, whose first line has the number `first` in its input.
+fn load_text(
+    engine: &Engine,
+    source: Source,
+    name: Arc<str>,
+    dictionaries: &Arc<Dictionaries>,
+    room: &Room,
+    mut first: u64,
+) -> Result<Contents, Error> {
+    let mut input = engine.input(vec![source]).0;
+    let facts = input.facts();
+    let mut chosen = input.engine.choose_to_keep(facts.bytes.plain())?;
+    chosen.partition_size = input.engine.wanted_partition_size().unwrap_or(SEGMENT_BYTES);
+    let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
+    chosen.begin(Operation::Index, || name.to_string());
+    let shared = dictionaries.clone();
+    let make = move |_: usize, text: &Text<'_>| {
+        let mut shredder = Shredder::new();
+        let inexact = |error: String| Error::Internal(error);
+        let group = shredder.shred(text.bytes()).map_err(|error| inexact(error.to_string()))?;
+        let segment = Segment::of(shredder.tree(), &group, text.bytes(), &shared);
+        let segment = segment.map_err(|error| inexact(error.to_string()))?;
+        Ok::<_, Error>(Placed { segment, offset: text.offset(), first: 0 })
+    };
+    let lines = |placed: &Placed| u64::from(placed.segment.rows());
+    let mut segments = Vec::new();
+    for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, lines, make) {
+        let (_, placed) = made?;
+        room.take(placed.segment.bytes())?;
+        let rows = u64::from(placed.segment.rows());
+        segments.push(Arc::new(Placed { first, ..placed }));
+        first += rows;
+    }
+    Ok(Contents { name, identity: None, segments, begins_within: true })
+}

@@ -1,0 +1,173 @@
+//! Aggregates beside those of a naive count over the same records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use warpath_core::cancel::Interrupt;
+use warpath_part::text::Shredder;
+use warpath_random::Rng;
+
+use super::*;
+use crate::dictionary::Dictionaries;
+
+struct Record {
+    kind: Option<&'static str>,
+    user: String,
+    at: Option<i64>,
+    flag: Option<bool>,
+}
+
+fn records(rng: &mut Rng, count: usize) -> Vec<Record> {
+    let record = |_| Record {
+        kind: rng.pick(&[Some("a"), Some("b"), Some("\u{e9}"), None]),
+        user: format!("user {}", rng.below(50)),
+        at: if rng.below(10) == 0 { None } else { Some(rng.below(100_000) as i64 - 5_000) },
+        flag: rng.pick(&[Some(true), Some(false), None]),
+    };
+    (0..count).map(record).collect()
+}
+
+fn lines(records: &[Record]) -> String {
+    let mut text = String::new();
+    for record in records {
+        let _ = write!(text, "{{\"user\":\"{}\"", record.user);
+        let _ = record.kind.map(|kind| write!(text, ",\"kind\":\"{kind}\""));
+        let _ = record.at.map(|at| write!(text, ",\"at\":{at}"));
+        let _ = record.flag.map(|flag| write!(text, ",\"flag\":{flag}"));
+        text += "}\n";
+    }
+    text
+}
+
+fn segments(records: &[Record], rows: usize, dictionaries: &Dictionaries) -> Vec<Segment> {
+    let segment = |records: &[Record]| {
+        let (mut shredder, text) = (Shredder::new(), lines(records));
+        let group = shredder.shred(text.as_bytes()).unwrap();
+        Segment::of(shredder.tree(), &group, text.as_bytes(), dictionaries).unwrap()
+    };
+    records.chunks(rows).map(segment).collect()
+}
+
+fn path(name: &str) -> Vec<Vec<u8>> {
+    vec![name.as_bytes().to_vec()]
+}
+
+/// Groups by a string, and by a string, a boolean and the result of a function, over one segment and several.
+#[test]
+fn groups_are_those_of_a_naive_count() {
+    let mut rng = Rng::new(3);
+    let records = records(&mut rng, 5000);
+    let tens: Arc<Derive> = Arc::new(|values| {
+        let ten = |value: &GroupValue| match value {
+            GroupValue::Integer(value) => GroupValue::Integer(value.div_euclid(10_000)),
+            _ => GroupValue::Null,
+        };
+        Ok(values.iter().map(ten).collect())
+    });
+    let aggregates = [
+        Aggregate::Rows,
+        Aggregate::Count(path("at")),
+        Aggregate::Distinct(path("user")),
+        Aggregate::Distinct(path("at")),
+        Aggregate::Least(path("at")),
+        Aggregate::Greatest(path("at")),
+        Aggregate::Sum(path("at")),
+    ];
+    for rows in [10_000, 1300] {
+        let dictionaries = Dictionaries::default();
+        let segments = segments(&records, rows, &dictionaries);
+        let segments: Vec<&Segment> = segments.iter().collect();
+        for count in 0..4 {
+            let all = [("kind", None), ("flag", None), ("at", Some(tens.clone()))];
+            let columns = all[..count]
+                .iter()
+                .map(|(name, derive)| GroupColumn { path: path(name), derive: derive.clone() });
+            let columns: Vec<_> = columns.collect();
+            let stop = Stop::new(Interrupt::default());
+            let grouped = group(&segments, None, &columns, &aggregates, &stop).unwrap();
+            let mut got = BTreeMap::new();
+            for (values, numbers) in grouped.groups.iter().zip(&grouped.numbers) {
+                let shown = values.iter().zip(&grouped.dictionaries).map(|(value, dictionary)| match value {
+                    GroupValue::Code(code) => {
+                        let text = dictionary.as_ref().unwrap().read().get(*code).to_vec();
+                        String::from_utf8(text).unwrap()
+                    }
+                    GroupValue::Null => "null".to_owned(),
+                    GroupValue::Boolean(value) => value.to_string(),
+                    GroupValue::Integer(value) => value.to_string(),
+                    GroupValue::Double(value) => value.to_string(),
+                });
+                let numbers = numbers.iter().map(|number| match number {
+                    Number::Null => None,
+                    Number::Count(count) => Some(i128::from(*count)),
+                    Number::Integer(value) => Some(*value),
+                    Number::Double(_) => panic!("no member has doubles"),
+                });
+                let before = got.insert(shown.collect::<Vec<_>>(), numbers.collect::<Vec<_>>());
+                assert!(before.is_none(), "a group is there twice");
+            }
+            let mut of: BTreeMap<Vec<String>, Vec<&Record>> = BTreeMap::new();
+            for record in &records {
+                let null = || "null".to_owned();
+                let all = [
+                    record.kind.map_or_else(null, str::to_owned),
+                    record.flag.map_or_else(null, |flag| flag.to_string()),
+                    record.at.map_or_else(null, |at| at.div_euclid(10_000).to_string()),
+                ];
+                of.entry(all[..count].to_vec()).or_default().push(record);
+            }
+            let want: BTreeMap<_, _> = of
+                .into_iter()
+                .map(|(key, records)| {
+                    let at: Vec<i64> = records.iter().filter_map(|record| record.at).collect();
+                    let users: BTreeSet<_> = records.iter().map(|record| &record.user).collect();
+                    let sum = at.iter().map(|at| i128::from(*at)).reduce(|a, b| a + b);
+                    let numbers = vec![
+                        Some(records.len() as i128),
+                        Some(at.len() as i128),
+                        Some(users.len() as i128),
+                        Some(at.iter().collect::<BTreeSet<_>>().len() as i128),
+                        at.iter().min().map(|at| i128::from(*at)),
+                        at.iter().max().map(|at| i128::from(*at)),
+                        sum,
+                    ];
+                    (key, numbers)
+                })
+                .collect();
+            assert_eq!(got, want, "{count} columns, segments of {rows} rows");
+        }
+    }
+}
+
+/// Sets of many groups become pairs, within a thread and where threads are joined.
+#[test]
+fn different_values_of_many_groups() {
+    let (mut one, mut other) = (
+        Distinct::Bits { words: 2, seen: vec![Vec::new(); 3] },
+        Distinct::Bits { words: 2, seen: vec![Vec::new(); 2] },
+    );
+    [(0, 5), (0, 70), (2, 5)].iter().for_each(|(group, value)| one.add(*group, *value));
+    [(0, 5), (1, 6)].iter().for_each(|(group, value)| other.add(*group, *value));
+    one.join(other, &[2, 0]);
+    assert_eq!(one.counts(3), [3, 0, 1]);
+    let mut bits = Distinct::Bits { words: 2, seen: vec![Vec::new(); 2] };
+    bits.add(1, 127);
+    bits.join(Distinct::Pairs(vec![(0, 127), (0, 1), (0, 127)]), &[1]);
+    assert_eq!(bits.counts(2), [0, 2]);
+}
+
+#[test]
+fn members_of_several_kinds_are_not_grouped() {
+    let mut shredder = Shredder::new();
+    let text = b"{\"a\":1,\"b\":{\"c\":1}}\n{\"a\":\"x\"}\n";
+    let group_of = shredder.shred(text).unwrap();
+    let segment = Segment::of(shredder.tree(), &group_of, text, &Dictionaries::default()).unwrap();
+    let stop = Stop::new(Interrupt::default());
+    for name in ["a", "b"] {
+        let columns = [GroupColumn { path: path(name), derive: None }];
+        let grouped = group(&[&segment], None, &columns, &[Aggregate::Rows], &stop);
+        assert!(matches!(grouped, Err(Error::NotInLeaves)), "{name}");
+    }
+    let none = group(&[], None, &[], &[Aggregate::Rows, Aggregate::Least(path("a"))], &stop).unwrap();
+    assert_eq!(none.numbers, [[Number::Count(0), Number::Null]]);
+}

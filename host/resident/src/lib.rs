@@ -1,0 +1,31 @@
+//! Records that stay in memory: *segments* of rows, each with the leaves of its records' members and with the
+//! text of its lines.
+//!
+//! A leaf has one value in each row, or none. Integers and doubles are packed ([`packed`]); strings that
+//! repeat are codes of a [`dictionary`] that all segments share; other strings, and the lines, are compressed
+//! by FSST ([`compressed`]). Conditions and groups are evaluated on leaves without the text, if the leaves
+//! are
+//! *exact* ([`warpath_part::text::Members`]). What leaves cannot answer is evaluated on the text.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`packed`] | numbers of 64 bits, packed into few bits |
+//! | [`dictionary`] | the strings of a member, numbered |
+//! | [`compressed`] | strings and lines, compressed by FSST |
+//! | [`segment`] | the rows of a segment, made of a group of a part |
+//! | [`rows`] | the rows of which a condition is true |
+//! | [`aggregate`](mod@aggregate) | groups of the rows of all segments, with counts, extremes and sums |
+//! | [`coded`] | the values of a member as codes, for groups |
+
+pub mod aggregate;
+pub mod coded;
+pub mod compressed;
+pub mod dictionary;
+pub mod packed;
+pub mod rows;
+pub mod segment;
+
+pub use coded::Coded;
+pub use dictionary::{Dictionaries, Dictionary};
+pub use rows::Question;
+pub use segment::{Kind, Leaf, Member, Rows, Segment};

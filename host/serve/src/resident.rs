@@ -1,0 +1,143 @@
+//! The inputs that stay in memory: packed columns and compressed lines of the newest version that is loaded.
+//!
+//! A question reads a file from memory if it has not changed since it was loaded, and from the disk otherwise.
+//! Either way the results are the same. Files that have changed, and new parts of stores, are loaded in a thread
+//! of their own while questions go on.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use warpath::{DeviceChoice, Engine, Error, Loaded, Source};
+
+/// The state of a file.
+type State = (u64, Option<SystemTime>);
+
+/// The inputs in memory.
+pub struct Resident {
+    /// Loads inputs; `None` if nothing is loaded.
+    engine: Option<Engine>,
+    version: RwLock<Loaded>,
+    /// Files that are not loaded in the state that they have: those of other layouts than lines, those that
+    /// cannot be read, and those that have no room.
+    left_out: Mutex<HashMap<PathBuf, State>>,
+    is_loading: AtomicBool,
+    /// The number of versions so far.
+    versions: AtomicU64,
+}
+
+/// A file that is not loaded, and the reason.
+pub struct LeftOut {
+    pub name: String,
+    pub why: String,
+}
+
+impl Resident {
+    /// Memory for inputs, of at most `most` bytes; 0 loads nothing.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn new(most: usize) -> Result<Self, Error> {
+        let engine = Engine::builder().device(DeviceChoice::Cpu).memory(most.max(1));
+        Ok(Self {
+            engine: (most > 0).then(|| engine.build()).transpose()?,
+            version: RwLock::default(),
+            left_out: Mutex::default(),
+            is_loading: AtomicBool::new(false),
+            versions: AtomicU64::new(0),
+        })
+    }
+
+    /// The newest version.
+    pub fn current(&self) -> Loaded {
+        self.version.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The number of versions that were loaded so far.
+    pub fn versions(&self) -> u64 {
+        self.versions.load(Ordering::Acquire)
+    }
+
+    /// Loads inputs. Returns the files that could have been loaded and are not.
+    ///
+    /// # Errors
+    /// None of the inputs ends the loading; those that cannot be read are reported by the questions that read
+    /// them.
+    pub fn load(&self, sources: Vec<Source>) -> Vec<LeftOut> {
+        let Some(engine) = &self.engine else { return Vec::new() };
+        let mut left_out = Vec::new();
+        let mut leave_out = |path: &PathBuf| {
+            let mut all = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+            all.insert(path.clone(), state_of(path));
+        };
+        let mut lines = Vec::with_capacity(sources.len());
+        for source in sources {
+            let Source::File(path) = &source else { continue };
+            let path = path.clone();
+            match source.recognised() {
+                Ok(source @ Source::File(_)) if !is_xml(&path) => lines.push(source),
+                _ => leave_out(&path),
+            }
+        }
+        // The name of a file is its path.
+        let paths: HashMap<String, PathBuf> = lines.iter().filter_map(named).collect();
+        let mut skip = |name: &str, error: Error| {
+            paths.get(name).into_iter().for_each(&mut leave_out);
+            left_out.push(LeftOut { name: name.to_owned(), why: error.chain() });
+        };
+        let renewed = self.current().renewed_as_far(engine, lines, &mut skip);
+        *self.version.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        self.versions.fetch_add(1, Ordering::Release);
+        left_out
+    }
+
+    /// The same sources, with those in memory in place of the files that have not changed. If others could be
+    /// loaded, `all` inputs are loaded again, in a thread of their own.
+    pub fn in_place_of(
+        self: &Arc<Self>,
+        sources: Vec<Source>,
+        all: impl FnOnce() -> Vec<Source> + Send + 'static,
+    ) -> Vec<Source> {
+        if self.engine.is_none() {
+            return sources;
+        }
+        let sources = self.current().in_place_of(sources);
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |source: &Source| match source {
+            Source::File(path) => left_out.get(path) != Some(&state_of(path)),
+            _ => false,
+        };
+        let has_new = sources.iter().any(is_new);
+        drop(left_out);
+        if has_new && !self.is_loading.swap(true, Ordering::AcqRel) {
+            let this = self.clone();
+            let load = move || {
+                this.load(all());
+                this.is_loading.store(false, Ordering::Release);
+            };
+            // Without a thread, files are read from the disk.
+            if std::thread::Builder::new().name("load".to_owned()).spawn(load).is_err() {
+                self.is_loading.store(false, Ordering::Release);
+            }
+        }
+        sources
+    }
+}
+
+fn named(source: &Source) -> Option<(String, PathBuf)> {
+    match source {
+        Source::File(path) => Some((source.name(), path.clone())),
+        _ => None,
+    }
+}
+
+fn state_of(path: &PathBuf) -> State {
+    path.metadata().map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
+}
+
+/// True for the name of a file of XML, which has no lines of JSON.
+fn is_xml(path: &std::path::Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"))
+}
